@@ -1,0 +1,301 @@
+"""`ldr.check`: whether an objective's derivatives and its declared manifold are right."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ldr.objectives.custom import (
+    INVARIANCE_TOLERANCE,
+    CustomObjective,
+    invariance_error,
+    random_orthogonal,
+)
+from ldr.objectives.objective import BoundObjective, Objective
+from ldr.solvers.manifolds import Array, Manifold, Orthonormal, Product
+from ldr.solvers.problem import Problem
+from ldr.solvers.riemannian import RiemannianProblem
+from ldr.solving import _check_r, _generator, as_data, as_objective
+
+SLOPE_TOLERANCE = 0.1
+SYMMETRY_TOLERANCE = 1e-8
+TANGENT_TOLERANCE = 1e-10
+
+_DIRECTIONS = 3
+_STEPS = np.logspace(-7, -0.5, 40)  # relative to |M|, six a decade
+_WINDOW = 7  # steps: one decade
+_FEWEST = 4
+_ABOVE_NOISE = 100.0
+_CONSTANT = 0.02  # root mean square of log10(error) around a line
+
+
+@dataclass(frozen=True, repr=False)
+class Check:
+    """What `ldr.check` found.
+
+    Attributes
+    ----------
+    objective : Objective
+    shape : str
+        Of M.
+    gradient_slope : float
+        Order of f(R(tV)) - f(M) - t <g, V> in t: 2 where the gradient g is right, 1 where it is
+        not, inf where the error is at rounding for every t.
+    hessian_slope : float or None
+        Order of that error less t^2/2 <V, Hess V>: 3 where the Hessian is right, 2 where it is not,
+        inf as above. None where the objective has no Hessian and solvers difference gradients.
+    symmetry_error : float or None
+        |<U, HV> - <V, HU>| / sqrt(|HU| |HV|) for random unit U and V.
+    tangent_error : float
+        Part of the Riemannian gradient that is not tangent.
+    invariance_error : float
+        |f(MQ) - f(M)| for a random orthogonal Q (the same for all views), relative to how much f
+        varies around M.
+    declared_manifold, implied_manifold : str
+        Where the objective says that M lives, and what its invariance allows: "grassmann" where
+        f(MQ) = f(M), else "stiefel"; for products each factor by itself. With one column the two
+        are the same manifold up to sign, and only an odd f tells.
+    """
+
+    objective: Objective
+    shape: str
+    gradient_slope: float
+    hessian_slope: float | None
+    symmetry_error: float | None
+    tangent_error: float
+    invariance_error: float
+    declared_manifold: str
+    implied_manifold: str
+
+    @property
+    def passed(self) -> bool:
+        """Whether every line passed."""
+        return all(passed for _, passed, _ in self._lines())
+
+    def _lines(self) -> list[tuple[str, bool, str]]:
+        """What was tested, whether it passed, and the number."""
+        lines = [("gradient", *_slope_line(self.gradient_slope, 2))]
+        if self.hessian_slope is None or self.symmetry_error is None:
+            lines.append(("Hessian", True, "not given: solvers use differences of gradients"))
+        else:
+            lines.append(("Hessian", *_slope_line(self.hessian_slope, 3)))
+            lines.append(("symmetry", *_error_line(self.symmetry_error, SYMMETRY_TOLERANCE)))
+        lines.append(("tangency", *_error_line(self.tangent_error, TANGENT_TOLERANCE)))
+        declared, implied = self.declared_manifold.split(" x "), self.implied_manifold.split(" x ")
+        allowed = all(a == b or a != "grassmann" for a, b in zip(declared, implied, strict=True))
+        sign = "=" if self.invariance_error <= INVARIANCE_TOLERANCE else "!="
+        text = (
+            f"f(MQ) {sign} f(M), relative difference {self.invariance_error:.1e}; "
+            f"implied {self.implied_manifold}, declared {self.declared_manifold}"
+        )
+        lines.append(("invariance", allowed, text))
+        return lines
+
+    def __repr__(self) -> str:
+        head = f"{self.objective!r}, M {self.shape}: {'passed' if self.passed else 'FAILED'}"
+        body = [
+            f"  {what:<11} {'pass' if passed else 'FAIL'}  {text}"
+            for what, passed, text in self._lines()
+        ]
+        return "\n".join([head, *body])
+
+
+def _slope_line(slope: float, expected: int) -> tuple[bool, str]:
+    if math.isinf(slope):
+        return True, "Taylor error at the level of rounding for every step (exact)"
+    passed = abs(slope - expected) <= SLOPE_TOLERANCE
+    return passed, f"Taylor slope {slope:.3f} (expected {expected} +- {SLOPE_TOLERANCE})"
+
+
+def _error_line(error: float, tolerance: float) -> tuple[bool, str]:
+    return error <= tolerance, f"relative error {error:.1e} (expected at most {tolerance:g})"
+
+
+def check(
+    objective: str | Objective,
+    X: Any,
+    r: int = 2,
+    *,
+    y: Any = None,
+    random_state: int | np.random.Generator | None = 0,
+    **parameters: Any,
+) -> Check:
+    """Test an objective's gradient, Hessian and declared manifold on data, at a random point.
+
+    The Taylor errors |f(R(tV)) - f(M) - t <g, V>| and |... - t^2/2 <V, Hess V>| along the retraction
+    curve R(tV) must fall like t^2 and t^3 for random directions V; the median slope of three
+    directions is reported. The Hessian must be symmetric, and f(MQ) is compared with f(M).
+
+    Parameters
+    ----------
+    objective : str or Objective
+        As `ldr.solve` takes it; one of your own (`ldr.objective`), say.
+    X, r, y, **parameters
+        As `ldr.solve` takes them. r >= 2 tells the Grassmann from the Stiefel manifold.
+    random_state : int or Generator
+        Of the point and the directions.
+
+    Returns
+    -------
+    Check
+        Whose repr says what passed.
+
+    Raises
+    ------
+    ldr.errors.ArgumentError, ldr.errors.DataError, ldr.errors.SingularError
+        As `ldr.solve` does.
+    ldr.errors.ObjectiveError
+        An objective of your own has no finite scalar value; a wrong gradient, Hessian or manifold
+        is no error here but a check that did not pass.
+
+    Examples
+    --------
+    >>> import numpy as np, ldr
+    >>> X = np.random.default_rng(0).standard_normal((100, 5))
+    >>> ldr.check("pca", X, r=2).passed
+    True
+    """
+    objective = as_objective(objective, parameters)
+    data = as_data(objective, X, y)
+    _check_r(r, data)
+    rng = _generator(random_state)
+    custom = isinstance(objective, CustomObjective)
+    problem = objective.attach(data, int(r)) if custom else objective.bind(data, int(r))
+    M = problem.random_point(rng)
+    slopes = [taylor_slopes(problem, M, rng) for _ in range(_DIRECTIONS)]
+    has_hessian = problem.has_hessian
+    invariance, implied = _invariance(problem, M, rng)
+    return Check(
+        objective=objective,
+        shape=" and ".join(f"{len(block)} x {r}" for block in problem.blocks(M)),
+        gradient_slope=float(np.median([first for first, _ in slopes])),
+        hessian_slope=float(np.median([second for _, second in slopes])) if has_hessian else None,
+        symmetry_error=symmetry_error(problem, M, rng) if has_hessian else None,
+        tangent_error=_tangent_error(problem, M),
+        invariance_error=invariance,
+        declared_manifold=_manifold_name(problem.manifold),
+        implied_manifold=implied,
+    )
+
+
+def taylor_slopes(problem: Problem, M: Array, rng: np.random.Generator) -> tuple[float, float]:
+    """Orders of the first- and second-order Taylor errors along one random retraction curve.
+
+    The second is 3 for a right Hessian where the retraction is second-order (polar everywhere; qr
+    on the Grassmann manifold, but not on the Stiefel manifold). inf where the error is at rounding
+    for every step.
+    """
+    counted = RiemannianProblem(problem)
+    manifold, point = counted.manifold, counted.at(M)
+    V = _direction(manifold, M, rng)
+
+    def value(t: float) -> float:
+        return problem.at(manifold.retract(M, t * V)).value
+
+    with np.errstate(all="ignore"):
+        noise = _noise(value, point.value)
+        values = np.array([value(t) for t in _STEPS])
+        slope = manifold.inner(M, point.gradient, V)
+        curvature = manifold.inner(M, V, point.hessian(V))
+        first = values - point.value - _STEPS * slope
+        second = first - 0.5 * _STEPS**2 * curvature
+    return _order(first, noise), _order(second, noise)
+
+
+def _direction(manifold: Manifold, M: Array, rng: np.random.Generator) -> Array:
+    """A random tangent vector as long as M, factor by factor: steps are then relative to M."""
+    if isinstance(manifold, Product):
+        parts = zip(manifold.factors, manifold.split(M), strict=True)
+        return manifold.join([_direction(factor, m, rng) for factor, m in parts])
+    return (float(np.linalg.norm(M)) or 1.0) * manifold.random_tangent(M, rng)
+
+
+def _noise(value: Any, size: float) -> float:
+    """Rounding error of f, from its scatter around a parabola over steps of the order of 1e-7."""
+    u = np.linspace(-1, 1, 13)
+    values = np.array([value(3e-7 * t) for t in u])
+    scatter = values - size
+    scatter = scatter - np.polyval(np.polyfit(u, scatter, 2), u)
+    return max(float(np.abs(scatter).max()), np.finfo(float).eps * abs(size))
+
+
+def _order(errors: Array, noise: float) -> float:
+    """Slope of log|error| against log t, where t is small but the error well above rounding.
+
+    Of the windows of a decade whose slope is constant, the one of the smallest steps: there a
+    wrong derivative shows most. Where none is, the one whose slope is most nearly constant.
+    """
+    errors = np.abs(errors)
+    if not np.isfinite(errors[: len(errors) // 2]).all():
+        return math.nan
+    usable = np.flatnonzero(np.isfinite(errors) & (errors > _ABOVE_NOISE * noise) & (errors > 0))
+    if len(usable) < _FEWEST:
+        return math.inf
+    length = min(_WINDOW, len(usable))
+    x, y = np.log10(_STEPS[usable]), np.log10(errors[usable])
+    best, least = math.nan, math.inf
+    for i in range(len(usable) - length + 1):
+        window = slice(i, i + length)
+        line = np.polyfit(x[window], y[window], 1)
+        scatter = float(np.sqrt(np.mean((y[window] - np.polyval(line, x[window])) ** 2)))
+        if scatter < least:
+            best, least = float(line[0]), scatter
+        if scatter <= _CONSTANT:
+            break
+    return best
+
+
+def symmetry_error(problem: Problem, M: Array, rng: np.random.Generator) -> float:
+    """|<U, HV> - <V, HU>| / sqrt(|HU| |HV|) of the Riemannian Hessian H, for random unit U and V."""
+    counted = RiemannianProblem(problem)
+    manifold, point = counted.manifold, counted.at(M)
+    U, V = (manifold.random_tangent(M, rng) for _ in range(2))
+    HU, HV = point.hessian(U), point.hessian(V)
+    size = math.sqrt(manifold.norm(M, HU) * manifold.norm(M, HV))
+    difference = abs(manifold.inner(M, U, HV) - manifold.inner(M, V, HU))
+    return difference / size if size > 0 else difference
+
+
+def _tangent_error(problem: Problem, M: Array) -> float:
+    point = RiemannianProblem(problem).at(M)
+    normal = point.gradient - problem.manifold.project(M, point.gradient)
+    size = float(np.linalg.norm(point.euclidean_gradient))
+    return float(np.linalg.norm(normal)) / size if size > 0 else 0.0
+
+
+def _invariance(problem: BoundObjective, M: Array, rng: np.random.Generator) -> tuple[float, str]:
+    """The error of f(MQ) = f(M) with all views rotated together, and the implied manifold."""
+    factors = _factors(problem.manifold)
+    views = len(problem.blocks(M))
+    Q = random_orthogonal(problem.blocks(M)[0].shape[1], rng)
+    error = invariance_error(problem, M, _rotated(problem, M, Q, range(views)))
+    names = [_manifold_name(factor) for factor in factors]
+    for i in range(views):
+        if not isinstance(factors[i], Orthonormal):
+            continue
+        alone = invariance_error(problem, M, _rotated(problem, M, Q, range(i, i + 1)))
+        if alone > INVARIANCE_TOLERANCE:
+            names[i] = "stiefel"
+        elif len(Q) > 1:
+            names[i] = "grassmann"
+    return error, " x ".join(names)
+
+
+def _rotated(problem: BoundObjective, M: Array, Q: Array, which: range) -> Array:
+    """M with some of its factors multiplied by Q."""
+    manifold = problem.manifold
+    if not isinstance(manifold, Product):
+        return M @ Q
+    parts = [m @ Q if i in which else m for i, m in enumerate(manifold.split(M))]
+    return manifold.join(parts)
+
+
+def _factors(manifold: Manifold) -> tuple[Manifold, ...]:
+    return manifold.factors if isinstance(manifold, Product) else (manifold,)
+
+
+def _manifold_name(manifold: Manifold) -> str:
+    return " x ".join(type(factor).__name__.lower() for factor in _factors(manifold))

@@ -1,0 +1,11 @@
+"""Exceptions and warnings of ldr."""
+
+from ldr.solvers.errors import (
+    ArgumentError,
+    ConvergenceWarning,
+    DataError,
+    ObjectiveError,
+    SingularError,
+)
+
+__all__ = ["ArgumentError", "ConvergenceWarning", "DataError", "ObjectiveError", "SingularError"]

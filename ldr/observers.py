@@ -1,0 +1,144 @@
+"""Observers: callables that see every iteration; one that returns True ends the run.
+
+>>> import numpy as np, ldr
+>>> from ldr.observers import Trace
+>>> X = np.random.default_rng(0).standard_normal((100, 5))
+>>> trace = Trace()
+>>> result = ldr.solve("pca", X, r=2, solver="trust-region", start="random", random_state=0,
+...                    observers=[trace])
+>>> len(trace.iterations) == result.iterations + 1
+True
+"""
+
+from __future__ import annotations
+
+import math
+import weakref
+from typing import TYPE_CHECKING, Any, Self
+
+from ldr.solvers.errors import ArgumentError
+from ldr.solvers.solver import Iteration
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.live import Live
+
+_REFRESH_SECONDS = 0.1
+
+
+class Trace:
+    """Keep every iteration, with its point, in a list.
+
+    Attributes
+    ----------
+    iterations : list of Iteration
+        The start first. A second run with the same observer starts the list anew.
+    """
+
+    def __init__(self) -> None:
+        self.iterations: list[Iteration] = []
+
+    def __call__(self, iteration: Iteration) -> None:
+        if iteration.number == 0:
+            self.iterations = []
+        self.iterations.append(iteration)
+
+
+class TimeLimit:
+    """End the run once it has taken this long; the iteration under way is finished first.
+
+    Parameters
+    ----------
+    seconds : float
+        Positive. Measured from the start of the iterations, so statistics of the data do not count.
+
+    Raises
+    ------
+    ldr.errors.ArgumentError
+        `seconds` is not a positive number.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        numeric = isinstance(seconds, (int, float)) and not isinstance(seconds, bool)
+        if not (numeric and seconds > 0):
+            raise ArgumentError(f"seconds must be a number > 0, got {seconds!r}")
+        self.seconds = seconds
+
+    def __call__(self, iteration: Iteration) -> bool:
+        return iteration.seconds >= self.seconds
+
+
+class Progress:
+    """One line on the terminal that follows the run; silent where there is no terminal.
+
+    It shows the iteration, the minimised value, the norm of the gradient beside the norm at which
+    the run stops, and the time. Use it as a context manager, or pass it as it is: then the line is
+    closed when the run converges, when another run starts, or when the observer is deleted.
+
+    Parameters
+    ----------
+    console : rich.console.Console, optional
+        Where to write; standard error by default.
+
+    Examples
+    --------
+    >>> import numpy as np, ldr
+    >>> X = np.random.default_rng(0).standard_normal((100, 5))
+    >>> with Progress() as progress:
+    ...     result = ldr.solve("pca", X, r=2, solver="trust-region", observers=[progress])
+    """
+
+    def __init__(self, console: Console | None = None) -> None:
+        from rich.console import Console
+
+        self._console = console or Console(stderr=True)
+        self._live: Live | None = None
+        self._last_refresh = -math.inf
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def __call__(self, iteration: Iteration) -> None:
+        if not self._console.is_terminal:
+            return
+        if iteration.number == 0:
+            self.close()
+        if self._live is None:
+            self._live = self._open()
+        done = iteration.gradient_norm <= iteration.threshold
+        due = iteration.seconds - self._last_refresh >= _REFRESH_SECONDS
+        self._live.update(_line(iteration), refresh=due or done)
+        if due:
+            self._last_refresh = iteration.seconds
+        if done:
+            self.close()
+
+    def close(self) -> None:
+        """Show the last iteration and leave its line standing."""
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
+        self._last_refresh = -math.inf
+
+    def _open(self) -> Live:
+        from rich.live import Live
+
+        # No thread that redraws: the line changes only when an iteration arrives.
+        live = Live(console=self._console, auto_refresh=False)
+        live.start()
+        weakref.finalize(self, live.stop)  # stop() of a stopped line does nothing
+        return live
+
+
+def _line(iteration: Iteration) -> Any:
+    from rich.text import Text
+
+    text = (
+        f"iteration {iteration.number}   value {iteration.value:.10g}   "
+        f"|gradient| {iteration.gradient_norm:.1e} (stops at {iteration.threshold:.1e})   "
+        f"{iteration.seconds:.1f} s"
+    )
+    return Text(text, no_wrap=True, overflow="ellipsis")

@@ -1,0 +1,486 @@
+"""Pictures of a result: the projected data, the run, and the heuristic beside the optimum.
+
+Every function returns a matplotlib Figure that belongs to no window and no global state: show it
+in a notebook by naming it, or write it with ``figure.savefig("name.png")``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ldr.objectives.kernels import is_categorical
+from ldr.objectives.samples import as_labels
+from ldr.solvers.errors import ArgumentError, DataError
+from ldr.solvers.manifolds import Array
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, FigureBase
+
+    from ldr.result import Result
+
+# Distinguishable with any of the common kinds of colour blindness: Okabe and Ito's eight, then, for
+# up to ten classes, Paul Tol's "muted". Markers differ too, so that colour is never the only clue.
+_OKABE_ITO = (
+    "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000", "#F0E442",
+)  # fmt: skip
+_MUTED = (
+    "#332288", "#88CCEE", "#44AA99", "#117733", "#999933",
+    "#DDCC77", "#CC6677", "#882255", "#AA4499", "#AAAAAA",
+)  # fmt: skip
+_MARKERS = "osD^vPX*<>"
+_SINGLE = "#0072B2"
+_HIGHLIGHT = "#D55E00"
+
+_PANELS = 4  # coordinates in a scatter matrix, pairs of two views
+_LEGEND = 40  # classes that a legend can hold
+_EPS = float(np.finfo(float).eps)
+
+
+def projection(result: Result, X: Any, y: Any = None, *, ax: Any = None) -> Figure:
+    """The projected rows: a histogram (r = 1), a scatter plot (2) or a scatter matrix (3 and more).
+
+    Parameters
+    ----------
+    result : Result
+    X : array, memory map, sparse matrix or DataFrame (m, d); a pair of them for two views
+        Two views are drawn as pairs: coordinate k of the second against coordinate k of the first.
+    y : array (m,), optional
+        Labels (strings, booleans, whole numbers of at most 20 values) give a legend, quantities a
+        colour bar. Without it, objectives of time series are coloured by row.
+    ax : matplotlib Axes, optional
+        Where to draw, if there is one panel only; by default a new figure.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ldr.errors.ArgumentError
+        `ax` is given where several panels are needed.
+    ldr.errors.DataError
+        X or y do not fit the result.
+    """
+    Y = _parts(result.transform(X))
+    colouring = _colouring(result, y, len(Y[0]))
+    if ax is None:
+        rows, columns = _grid(Y)
+        figure = new_figure(1.6 + _width(rows, columns), 1.0 + max(3.4, 2.0 * rows))
+        axes = _draw(figure, Y, colouring, Y)
+        _key(figure, axes, colouring)
+        return figure
+    if _grid(Y) != (1, 1):
+        raise ArgumentError(f"ax= takes one panel, but r = {result.r} needs several: leave it out")
+    _draw_one(ax, Y, colouring, Y)
+    _key_inside(ax, colouring)
+    return _root(ax)
+
+
+def convergence(result: Result, *, ax: Any = None) -> Figure:
+    """How the run went: the distance to the best value, and the gradient norm, by iteration.
+
+    Distances below the rounding of the value are drawn at that level. Of a closed form there is
+    one point.
+
+    Parameters
+    ----------
+    result : Result
+    ax : pair of matplotlib Axes, optional
+        For the two panels; by default a new figure.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ldr.errors.ArgumentError
+        `ax` is not a pair.
+    """
+    if ax is None:
+        figure = new_figure(8.4, 3.6)
+        left, right = figure.subplots(1, 2)
+        figure.suptitle(_title(result), fontsize=11)
+    else:
+        axes = list(np.ravel(np.asarray(ax, dtype=object)))
+        if len(axes) != 2:
+            raise ArgumentError(f"ax must be a pair of Axes, one a panel, got {len(axes)}")
+        left, right = axes
+        figure = _root(left)
+    values = np.asarray(result.history["value"])
+    at = np.linspace(0, result.iterations, len(values))
+    # A solver that reports its end only has fewer entries than iterations: no line between them.
+    complete = len(values) == result.iterations + 1
+    style = {"color": _SINGLE, "marker": "o", "markersize": 4, "linestyle": "-" if complete else ""}
+    _draw_gap(left, result, at, values, style)
+    _draw_gradient(right, at, np.asarray(result.history["gradient_norm"]), style)
+    for panel in (left, right):
+        panel.set_xlabel("iteration")
+        if result.iterations > 0:
+            panel.xaxis.get_major_locator().set_params(integer=True)
+        else:
+            panel.set_xticks([0])
+        _tidy(panel)
+    return figure
+
+
+def compare(result: Result, X: Any, y: Any = None) -> Figure:
+    """The heuristic's projection beside the optimised one, on the same scales.
+
+    Parameters
+    ----------
+    result : Result
+        Of an objective with a heuristic, whose maps are M'.
+    X, y
+        As in `projection`.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ldr.errors.ArgumentError
+        There is no heuristic, or the map is not M'.
+    """
+    rows, columns = _grid(_parts(result.transform(X)))
+    figure = new_figure(1.4 + 2 * _width(rows, columns), 1.4 + max(3.2, 1.8 * rows))
+    draw_comparison(figure, result, X, y)
+    return figure
+
+
+def draw_comparison(figure: FigureBase, result: Result, X: Any, y: Any = None) -> None:
+    """Draw `compare` into a figure, or into a part of one (a SubFigure)."""
+    before = _baseline_projection(result, X)
+    after = _parts(result.transform(X))
+    colouring = _colouring(result, y, len(after[0]))
+    keyed = colouring.codes is not None or (colouring.quantity is not None and result.r > 1)
+    widths = [1.0, 1.0, 0.9 / _width(*_grid(after))][: 2 + keyed]
+    left, right, *rest = figure.subfigures(1, len(widths), squeeze=False, width_ratios=widths)[0]
+    left.suptitle(f"heuristic: {result.baseline:.6g}", fontsize=11)
+    gain = f"improvement {result.improvement:+.3g}"
+    right.suptitle(f"optimised: {result.value:.6g}, {gain}", fontsize=11)
+    extent = tuple(np.vstack(pair) for pair in zip(before, after, strict=True))
+    axes = _draw(left, before, colouring, extent)
+    others = _draw(right, after, colouring, extent)
+    if result.r == 1:  # heights of histograms compare too
+        others[0].sharey(axes[0])
+        axes[0].autoscale_view()
+    if rest:  # beside the panels, so that both stay of one size
+        _key(rest[0], others, colouring, alone=True)
+
+
+# --- what to draw ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Colouring:
+    """Colour of each row: by class, by a quantity, or none."""
+
+    codes: np.ndarray | None = None
+    names: tuple[str, ...] = ()
+    quantity: Array | None = None
+    label: str = ""
+    is_time: bool = False
+
+    def groups(self, n: int) -> list[tuple[np.ndarray, str, str, str | None]]:
+        """(rows, colour, marker, name) of each class; one group without classes."""
+        if self.codes is None:
+            return [(np.arange(n), _SINGLE, "o", None)]
+        palette = _OKABE_ITO if len(self.names) <= len(_OKABE_ITO) else _MUTED
+        return [
+            (
+                np.flatnonzero(self.codes == k),
+                palette[k % len(palette)],
+                _MARKERS[(k + k // len(palette)) % len(_MARKERS)],
+                name,
+            )
+            for k, name in enumerate(self.names)
+        ]
+
+
+def _colouring(result: Result, y: Any, n: int) -> _Colouring:
+    needs = result.objective.needs
+    if y is None:
+        if "time order" in needs:
+            return _Colouring(quantity=np.arange(n, dtype=float), label="row", is_time=True)
+        return _Colouring()
+    array = np.asarray(y)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim != 1 or len(array) != n:
+        raise DataError(f"y has shape {np.shape(y)}, expected ({n},), one entry a row of X")
+    if "labels" in needs or is_categorical(array):
+        codes, classes = _classes(array, n)
+        return _Colouring(codes=codes, names=tuple(str(c) for c in classes))
+    return _Colouring(quantity=array.astype(float), label="y")
+
+
+def _classes(array: np.ndarray, n: int) -> tuple[np.ndarray, Any]:
+    """Codes and names; unlike in the objectives, one class or a class of one row will do."""
+    try:
+        return as_labels(array, n)
+    except DataError:
+        classes, codes = np.unique(array.astype(str), return_inverse=True)
+        return codes, classes
+
+
+def _parts(Y: Any) -> tuple[Array, ...]:
+    return Y if isinstance(Y, tuple) else (Y,)
+
+
+def _baseline_projection(result: Result, X: Any) -> tuple[Array, ...]:
+    """The rows under the heuristic's map, which is M' like the optimised one."""
+    if result.baseline is None:
+        raise ArgumentError(f"objective {result.objective.name!r} has no heuristic to compare with")
+    optimised = zip(_parts(result.M), _parts(result.P), strict=True)
+    if not all(np.allclose(P, M.T, atol=1e-12) for M, P in optimised):
+        raise ArgumentError(
+            f"objective {result.objective.name!r} maps by more than M'; comparison is for "
+            "orthogonal projections, such as those of lda, cca, maf and sdr"
+        )
+    P = tuple(np.ascontiguousarray(M.T) for M in _parts(result.baseline_M))
+    heuristic = replace(result, P=P if isinstance(result.P, tuple) else P[0])
+    return _parts(heuristic.transform(X))
+
+
+# --- figures and panels ---------------------------------------------------------------------------
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """An empty figure in inches, outside pyplot's global state."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), dpi=120, layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def _root(ax: Axes) -> Figure:
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    return figure
+
+
+def _grid(Y: tuple[Array, ...]) -> tuple[int, int]:
+    """Rows and columns of panels."""
+    r = min(Y[0].shape[1], _PANELS)
+    if len(Y) > 1:
+        return 1, r
+    return (r, r) if r > 2 else (1, 1)
+
+
+def _width(rows: int, columns: int) -> float:
+    """Of the panels, in inches."""
+    return 4.4 if columns == 1 else (2.2 if rows > 1 else 3.0) * columns
+
+
+def _draw(
+    figure: FigureBase, Y: tuple[Array, ...], colouring: _Colouring, extent: tuple[Array, ...]
+) -> list[Axes]:
+    """All panels of a projection, on axes that also hold the rows of `extent`."""
+    rows, columns = _grid(Y)
+    axes = figure.subplots(rows, columns, squeeze=False)
+    if rows > 1:
+        _draw_matrix(axes, Y[0][:, :columns], colouring, extent[0])
+    else:
+        for k, ax in enumerate(axes[0]):
+            _draw_one(ax, Y, colouring, extent, k)
+    return list(axes.flat)
+
+
+def _draw_one(
+    ax: Axes, Y: tuple[Array, ...], colouring: _Colouring, extent: tuple[Array, ...], k: int = 0
+) -> None:
+    """A panel: pair k of two views, or one or two coordinates."""
+    if len(Y) > 1:
+        _draw_pair(ax, Y[0][:, k], Y[1][:, k], colouring, k)
+        _hold(ax, extent[0][:, k], extent[1][:, k])
+    elif Y[0].shape[1] == 1:
+        _draw_line(ax, Y[0][:, 0], colouring)
+    else:
+        _points(ax, Y[0][:, 0], Y[0][:, 1], colouring)
+        _hold(ax, extent[0][:, 0], extent[0][:, 1])
+        ax.set_xlabel("$y_1$")
+        ax.set_ylabel("$y_2$")
+        ax.set_aspect("equal", adjustable="datalim")
+    _tidy(ax)
+
+
+def _draw_line(ax: Axes, a: Array, colouring: _Colouring) -> None:
+    """One coordinate: its histogram, its course in time, or the quantity against it."""
+    if colouring.quantity is None:
+        _histogram(ax, a, colouring)
+        labels = "$y_1$", "number of rows"
+    elif colouring.is_time:
+        ax.plot(a, color=_SINGLE, linewidth=1)
+        labels = "row", "$y_1$"
+    else:
+        _points(ax, a, colouring.quantity, _Colouring())
+        labels = "$y_1$", "y"
+    ax.set_xlabel(labels[0])
+    ax.set_ylabel(labels[1])
+
+
+def _draw_pair(ax: Axes, a: Array, b: Array, colouring: _Colouring, k: int) -> None:
+    _points(ax, a, b, colouring)
+    ax.set_xlabel(f"$y^a_{{{k + 1}}}$")
+    ax.set_ylabel(f"$y^b_{{{k + 1}}}$")
+    spread = float(np.std(a) * np.std(b))
+    if spread > 0:
+        correlation = float(np.mean((a - a.mean()) * (b - b.mean()))) / spread
+        ax.set_title(f"correlation {correlation:.3f}", fontsize=9)
+
+
+def _draw_matrix(axes: np.ndarray, Y: Array, colouring: _Colouring, extent: Array) -> None:
+    """Every coordinate against every other, histograms on the diagonal."""
+    r = Y.shape[1]
+    for i in range(r):
+        for j in range(r):
+            ax = axes[i, j]
+            if i == j:
+                _histogram(ax, Y[:, i], colouring)
+                ax.set_yticks([])
+                ax.margins(x=0.05)
+                _hold(ax, extent[:, j])
+            else:
+                _points(ax, Y[:, j], Y[:, i], colouring)
+                _hold(ax, extent[:, j], extent[:, i])
+            ax.tick_params(labelbottom=i == r - 1, labelleft=j == 0)
+            _tidy(ax)
+    for k in range(r):
+        axes[r - 1, k].set_xlabel(f"$y_{{{k + 1}}}$")
+        axes[k, 0].set_ylabel(f"$y_{{{k + 1}}}$")
+
+
+def _points(ax: Axes, a: Array, b: Array, colouring: _Colouring) -> None:
+    n = len(a)
+    size = float(np.clip(6000 / max(n, 1), 4, 26))
+    alpha = float(np.clip(40 / max(n, 1) ** 0.5, 0.25, 0.85))
+    style: dict[str, Any] = {"s": size, "linewidths": 0, "rasterized": n > 2000}
+    if colouring.quantity is not None:
+        ax.scatter(a, b, c=colouring.quantity, cmap="viridis", **style)
+        return
+    for rows, colour, marker, _ in colouring.groups(n):
+        ax.scatter(a[rows], b[rows], color=colour, marker=marker, alpha=alpha, **style)
+
+
+def _histogram(ax: Axes, a: Array, colouring: _Colouring) -> None:
+    groups = colouring.groups(len(a))
+    edges = np.histogram_bin_edges(a, bins=min(60, max(10, int(len(a) ** 0.5))))
+    for rows, colour, _, _ in groups:
+        ax.hist(a[rows], bins=edges.tolist(), color=colour, alpha=0.25 if len(groups) > 1 else 0.6)
+        ax.hist(a[rows], bins=edges.tolist(), color=colour, histtype="step", linewidth=1.2)
+
+
+def _key(
+    figure: FigureBase, axes: Sequence[Axes], colouring: _Colouring, alone: bool = False
+) -> None:
+    """Legend of the classes or colour bar of the quantity; `alone` in a figure of its own."""
+    if colouring.codes is not None:
+        where = "center left" if alone else "outside right center"
+        figure.legend(**_legend(colouring), loc=where)  # type: ignore[call-overload]
+        return
+    mappable = _coloured(axes)
+    if mappable is not None and alone:
+        figure.colorbar(mappable, cax=figure.add_axes((0.1, 0.2, 0.15, 0.6)), label=colouring.label)
+    elif mappable is not None:
+        figure.colorbar(mappable, ax=list(axes), label=colouring.label, fraction=0.05, pad=0.02)
+
+
+def _key_inside(ax: Axes, colouring: _Colouring) -> None:
+    """The key of a panel in somebody's figure, whose layout is not ours to change."""
+    if colouring.codes is not None:
+        ax.legend(**_legend(colouring) | {"frameon": True})
+    elif (mappable := _coloured([ax])) is not None:
+        _root(ax).colorbar(mappable, ax=ax, label=colouring.label)
+
+
+def _coloured(axes: Sequence[Axes]) -> Any:
+    """Points with a colour scale, if there are any."""
+    points = [c for ax in axes for c in ax.collections if c.get_array() is not None]
+    return points[0] if points else None
+
+
+def _legend(colouring: _Colouring) -> dict[str, Any]:
+    from matplotlib.lines import Line2D
+
+    groups = colouring.groups(0)[:_LEGEND]
+    left_out = len(colouring.names) - len(groups)
+    handles = [
+        Line2D([], [], color=colour, marker=marker, linestyle="none", markersize=5, label=name)
+        for _, colour, marker, name in groups
+    ]
+    return {
+        "handles": handles,
+        "frameon": False,
+        "fontsize": 9,
+        "ncols": -(-len(handles) // 20),
+        "handletextpad": 0.2,
+        "title": f"and {left_out} more" if left_out > 0 else None,
+    }
+
+
+def _tidy(ax: Axes) -> None:
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.tick_params(labelsize=8)
+
+
+def _hold(ax: Axes, a: Array, b: Array | None = None) -> None:
+    """Let the axes reach over these values too."""
+    ends = np.array([a.min(), a.max()])
+    others = ends if b is None else np.array([b.min(), b.max()])
+    ax.update_datalim(np.column_stack([ends, others]), updatey=b is not None)
+    ax.autoscale_view()
+
+
+# --- convergence ----------------------------------------------------------------------------------
+
+
+def _title(result: Result) -> str:
+    shapes = " x ".join(str(len(M)) for M in _parts(result.M))
+    end = "converged" if result.converged else f"not converged ({result.status.name.lower()})"
+    return f"{result.objective.name}, {shapes} to {result.r}, {result.solver}: {end}"
+
+
+def _draw_gap(ax: Axes, result: Result, at: Array, values: Array, style: dict[str, Any]) -> None:
+    best = float(np.min(values) if result.objective.sense == "min" else np.max(values))
+    if not np.any(values != best):
+        ax.plot(at, values, **style)
+        ax.set_ylabel("value")
+        return
+    floor = _EPS * max(abs(best), np.finfo(float).tiny)
+    ax.semilogy(at, np.maximum(np.abs(values - best), floor), **style)
+    ax.set_ylabel("distance to the best value")
+    if result.baseline is not None and abs(result.baseline - best) > floor:
+        _mark(ax, abs(result.baseline - best), "heuristic")
+
+
+def _mark(ax: Axes, height: float, text: str) -> None:
+    """A labelled horizontal line."""
+    ax.axhline(height, color=_HIGHLIGHT, linestyle="--", linewidth=1)
+    ax.annotate(
+        text,
+        (1, height),
+        xycoords=("axes fraction", "data"),
+        xytext=(0, 3),
+        textcoords="offset points",
+        ha="right",
+        color=_HIGHLIGHT,
+        fontsize=9,
+    )
+
+
+def _draw_gradient(ax: Axes, at: Array, norms: Array, style: dict[str, Any]) -> None:
+    ax.set_ylabel("gradient norm")
+    positive = norms[norms > 0]
+    if len(positive) > 0:
+        ax.set_yscale("log")
+        norms = np.maximum(norms, positive.min())  # a logarithmic axis has no zero
+    ax.plot(at, norms, **style)

@@ -1,0 +1,158 @@
+"""What `ldr.solve` returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ldr.objectives.certificate import Certificate
+from ldr.objectives.objective import Objective
+from ldr.objectives.samples import as_samples
+from ldr.solvers.errors import ArgumentError, DataError
+from ldr.solvers.manifolds import Array
+from ldr.solvers.status import Status
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True)
+class Result:
+    """The optimal projection, and what is known about it.
+
+    For objectives of two views, M, P, mean, baseline_M and feature_names are pairs.
+
+    Attributes
+    ----------
+    M : ndarray (d, r)
+        The optimised matrix: orthonormal columns, or the loadings of a model.
+    P : ndarray (r, d)
+        The linear map; Y = (X - mean) P'.
+    mean : ndarray (d,)
+        Subtracted before the map.
+    value : float
+        The objective at M, in its own sense and units.
+    baseline : float or None
+        The objective at the heuristic's M; None where there is no heuristic.
+    baseline_M : ndarray or None
+    improvement : float or None
+        -(f(M) - f(baseline_M)) / |f(baseline_M)|, f minimised (Cunningham and Ghahramani, Eq. 28);
+        not divided for cca, whose value is normalised already.
+    certificate : Certificate or None
+        Whether M is the global optimum; None where it was not asked for.
+    status : Status
+        Why the solver stopped; `converged` and `message` follow from it.
+    iterations : int
+    evaluations : dict
+        True counts of value, gradient and Hessian-product evaluations.
+    gradient_norm : float
+        Of the Riemannian gradient at M, in the solver's variable.
+    history : dict of lists
+        "value", "gradient_norm" and "seconds" at every iteration, the start included.
+    solver : str
+    objective : Objective
+    r : int
+    seconds : float
+        Statistics, baseline and solution, without the certificate.
+    notes : tuple of str
+        Restrictions to a subspace, ridges: what was done that was not asked for.
+    parameters : dict
+        Scalars of a model fitted along with M, such as ppca's noise_variance.
+    feature_names : tuple of str or None
+    """
+
+    M: Any
+    P: Any
+    mean: Any
+    value: float
+    baseline: float | None
+    baseline_M: Any
+    improvement: float | None
+    certificate: Certificate | None
+    status: Status
+    iterations: int
+    evaluations: dict[str, int]
+    gradient_norm: float
+    history: dict[str, list[float]]
+    solver: str
+    objective: Objective
+    r: int
+    seconds: float
+    notes: tuple[str, ...] = ()
+    parameters: dict[str, float] = field(default_factory=dict)
+    feature_names: Any = None
+
+    @property
+    def converged(self) -> bool:
+        """Whether the solver reached its tolerance, or the level of rounding."""
+        return self.status.converged
+
+    @property
+    def message(self) -> str:
+        """Why the solver stopped, with advice."""
+        return self.status.advice
+
+    def transform(self, X: Any) -> Any:
+        """Project rows: Y = (X - mean) P'.
+
+        Parameters
+        ----------
+        X : array, memory map, sparse matrix or DataFrame (m, d); a pair of them for two views
+
+        Returns
+        -------
+        ndarray (m, r), or a pair of them
+        """
+        if not isinstance(self.P, tuple):
+            return _project(X, self.mean, self.P, "X")
+        if not isinstance(X, (tuple, list)) or len(X) != len(self.P):
+            raise DataError(f"X must be a pair of arrays, one a view, got {type(X).__name__}")
+        parts = zip(X, self.mean, self.P, strict=True)
+        return tuple(_project(x, m, P, f"X[{i}]") for i, (x, m, P) in enumerate(parts))
+
+    def plot_projection(self, X: Any, y: Any = None, *, ax: Any = None) -> Figure:
+        """Scatter plot of the projected rows, coloured by y; see `ldr.plots.projection`."""
+        from ldr.plots import projection
+
+        return projection(self, X, y, ax=ax)
+
+    def plot_convergence(self, *, ax: Any = None) -> Figure:
+        """Value and gradient norm against iterations; see `ldr.plots.convergence`."""
+        from ldr.plots import convergence
+
+        return convergence(self, ax=ax)
+
+    def __repr__(self) -> str:
+        shapes = " x ".join(str(len(M)) for M in _tuple(self.M))
+        lines = [
+            f"{self.objective!r}: {shapes} -> {self.r} dimensions",
+            f"  value        {self.value:.12g}   ({self.objective.formula})",
+        ]
+        if self.baseline is not None:
+            lines.append(f"  baseline     {self.baseline:.12g}   ({self.objective.baseline})")
+        if self.improvement is not None:
+            lines.append(f"  improvement  {self.improvement:+.3g}")
+        if self.certificate is not None:
+            lines.append(f"  certificate  {self.certificate}")
+        lines.append(
+            f"  solver       {self.solver}, {self.iterations} iterations, {self.seconds:.3g} s; "
+            f"{'converged' if self.converged else 'NOT CONVERGED'}: {self.message}"
+        )
+        lines += [f"  {name:<12} {value:.6g}" for name, value in self.parameters.items()]
+        lines += [f"  note         {note}" for note in self.notes]
+        return "\n".join(lines)
+
+
+def _tuple(value: Any) -> tuple[Any, ...]:
+    return value if isinstance(value, tuple) else (value,)
+
+
+def _project(X: Any, mean: Array, P: Array, name: str) -> Array:
+    samples = as_samples(X, name, minimum_rows=1)
+    if samples.d != P.shape[1]:
+        raise ArgumentError(
+            f"{name} has {samples.d} columns, expected {P.shape[1]}, as in the data solved for"
+        )
+    return np.asarray(samples.centred_times(np.ascontiguousarray(P.T), mean))

@@ -1,0 +1,106 @@
+"""Coordinates: the k numbers a solver works with in place of the d columns of the data.
+
+Where there are fewer rows than columns, or B is singular, only a k-dimensional subspace matters;
+where an objective is whitened, its natural variable is not the map. Coordinates keep the problem
+that a solver sees small and well posed, and bring its solution back.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import scipy.linalg
+
+from ldr.solvers.manifolds import Array, polar_factor
+
+
+class Coordinates(ABC):
+    """A linear correspondence of k x r points Z and the d x r matrices M of the user."""
+
+    @abstractmethod
+    def lift(self, Z: Array) -> Array:
+        """M (d x r) of the point Z (k x r)."""
+
+    @abstractmethod
+    def lower(self, M: Array) -> Array:
+        """Z (k x r) of the user's M (d x r); not orthonormal where M leaves the subspace."""
+
+    def map(self, Z: Array, M: Array) -> Array:
+        """The linear map P (r x d) of the point Z, whose matrix is M."""
+        return M.T
+
+
+@dataclass(frozen=True)
+class Columns(Coordinates):
+    """The columns themselves: Z = M."""
+
+    def lift(self, Z: Array) -> Array:
+        return Z
+
+    def lower(self, M: Array) -> Array:
+        return M
+
+
+class Basis(Protocol):
+    """An orthonormal basis Q of a subspace, perhaps never formed: QZ and Q'M."""
+
+    def lift(self, Z: Array) -> Array: ...
+
+    def lower(self, M: Array) -> Array: ...
+
+
+@dataclass(frozen=True)
+class Subspace(Coordinates):
+    """M = QZ with orthonormal Q, on top of other coordinates."""
+
+    basis: Array | Basis
+    outer: Coordinates = Columns()
+
+    def lift(self, Z: Array) -> Array:
+        M = self.basis @ Z if isinstance(self.basis, np.ndarray) else self.basis.lift(Z)
+        return self.outer.lift(M)
+
+    def lower(self, M: Array) -> Array:
+        M = self.outer.lower(M)
+        return self.basis.T @ M if isinstance(self.basis, np.ndarray) else self.basis.lower(M)
+
+
+@dataclass(frozen=True)
+class Whitening(Coordinates):
+    """P = Z'W' with W'BW = I, M = B^{1/2} W Z: the variable in which x'Bx is the unit sphere.
+
+    Any W serves the solver; the M that is reported belongs to the symmetric root, P = M'B^{-1/2}.
+    """
+
+    W: Array
+    B: Array
+    outer: Coordinates = Columns()
+
+    @classmethod
+    def of(cls, B: Array, outer: Coordinates) -> Whitening:
+        """Whiten the positive definite B, scaled to a unit diagonal first for accuracy."""
+        scale = 1.0 / np.sqrt(np.diag(B))
+        values, vectors = scipy.linalg.eigh(B * scale * scale[:, None], check_finite=False)
+        return cls(scale[:, None] * (vectors / np.sqrt(values)), B, outer)
+
+    def __call__(self, A: Array) -> Array:
+        """The symmetric A in whitened coordinates, W'AW."""
+        return self.W.T @ A @ self.W
+
+    def _root(self) -> Array:
+        """The rotation B^{1/2} W."""
+        values, vectors = scipy.linalg.eigh(self.B, check_finite=False)
+        root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
+        return polar_factor(root @ self.W)
+
+    def lift(self, Z: Array) -> Array:
+        return self.outer.lift(self._root() @ Z)
+
+    def lower(self, M: Array) -> Array:
+        return self._root().T @ self.outer.lower(M)
+
+    def map(self, Z: Array, M: Array) -> Array:
+        return self.outer.lift(self.W @ Z).T

@@ -1,0 +1,515 @@
+"""Objectives of the user's own: a function of M and the data becomes an Objective."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any, overload
+
+import numpy as np
+
+from ldr.objectives.backends import Arguments, Autograd, Backend, Function, HandWritten, Jax
+from ldr.objectives.coordinates import Columns
+from ldr.objectives.objective import BoundObjective, Data, Objective
+from ldr.objectives.samples import Samples
+from ldr.objectives.statistics import mean
+from ldr.solvers.errors import ArgumentError, DataError, ObjectiveError
+from ldr.solvers.manifolds import Array, Euclidean, Grassmann, Manifold, Stiefel
+from ldr.solvers.problem import Point
+
+MANIFOLDS = ("auto", "stiefel", "grassmann", "euclidean")
+SENSES = ("min", "max")
+BACKENDS = ("jax", "autograd", "numpy")
+
+# |f(MQ) - f(M)| above this, relative to how much f varies, is not rounding.
+INVARIANCE_TOLERANCE = 1e-8
+
+_GRADIENT_TOLERANCE = 1e-4
+# Of the central difference: truncation h^2 and rounding eps/h are both near 1e-10.
+_STEP = 1e-5
+
+
+@overload
+def objective(function: Function) -> CustomObjective: ...
+
+
+@overload
+def objective(
+    function: None = None,
+    *,
+    manifold: str = ...,
+    sense: str = ...,
+    backend: str = ...,
+    gradient: Function | None = ...,
+    hessian: Function | None = ...,
+    center: bool = ...,
+) -> Callable[[Function], CustomObjective]: ...
+
+
+def objective(
+    function: Function | None = None,
+    *,
+    manifold: str = "auto",
+    sense: str = "min",
+    backend: str = "jax",
+    gradient: Function | None = None,
+    hessian: Function | None = None,
+    center: bool = True,
+) -> CustomObjective | Callable[[Function], CustomObjective]:
+    """Make a function of M and X an objective for `ldr.solve`; a decorator.
+
+    The function is f(M, X), or f(M, X, y) where it needs y, and returns a scalar. M is d x r, X is
+    n x d (float64), y is what was handed to `ldr.solve`, as an array. Further parameters need
+    default values. The map is P = M'.
+
+    Parameters
+    ----------
+    manifold : {"auto", "stiefel", "grassmann", "euclidean"}
+        Where M lives: "stiefel", orthonormal columns; "grassmann", orthonormal columns of which
+        only the span matters, f(MQ) = f(M) for every orthogonal Q; "euclidean", any d x r matrix.
+        "auto" compares f(MQ) with f(M) and takes "grassmann" or "stiefel".
+    sense : {"min", "max"}
+        Whether f is minimised or maximised.
+    backend : {"jax", "autograd", "numpy"}
+        What f is written with: jax.numpy or autograd.numpy, which give the derivatives, or plain
+        NumPy with a hand-written gradient. jax works in float64 here whatever its global flag says.
+    gradient : callable, for backend="numpy"
+        g(M, X) or g(M, X, y), the d x r matrix of the derivatives of f (not of -f).
+    hessian : callable, optional, for backend="numpy"
+        h(M, X, V) or h(M, X, y, V), the derivative of g along V, d x r. Where it is missing, solvers
+        use differences of gradients.
+    center : bool
+        Whether the column means of X are subtracted before f sees it, so that the result's
+        transform(X) = (X - mean) P' is what f saw; otherwise f sees X as it is, and mean is 0.
+
+    Returns
+    -------
+    CustomObjective
+        Which can still be called as the plain function.
+
+    Raises
+    ------
+    ldr.errors.ArgumentError
+        An unknown manifold, sense or backend; a function of the wrong number of parameters;
+        backend="numpy" without a gradient, or another backend with one.
+
+    Notes
+    -----
+    When data arrive, f is tested once, at a random M: it must return one finite real number, its
+    gradient must have M's shape, a hand-written one must agree with finite differences, and on
+    "grassmann" f(MQ) must equal f(M). `ldr.check` tests more.
+
+    Examples
+    --------
+    >>> import numpy as np, ldr
+    >>> @ldr.objective(manifold="grassmann", sense="max", backend="numpy",
+    ...                gradient=lambda M, X: 2 * X.T @ (X @ M) / len(X))
+    ... def variance(M, X):
+    ...     return np.sum((X @ M) ** 2) / len(X)
+    >>> X = np.random.default_rng(0).standard_normal((100, 5))
+    >>> bool(np.isclose(ldr.solve(variance, X, r=2).value,
+    ...                 np.linalg.eigvalsh(np.cov(X.T, bias=True))[-2:].sum()))
+    True
+    """
+
+    def decorate(function: Function) -> CustomObjective:
+        return CustomObjective(function, manifold, sense, backend, gradient, hessian, center)
+
+    return decorate if function is None else decorate(function)
+
+
+@dataclass(frozen=True, repr=False)
+class CustomObjective(Objective):
+    """A function f(M, X) or f(M, X, y) as an objective; `ldr.objective` makes it.
+
+    Parameters
+    ----------
+    function, manifold, sense, backend, gradient, hessian, center
+        As `ldr.objective` says.
+    """
+
+    name = "custom"
+    formula = "f(M, X)"
+    source = "the user's own"
+    baseline = "none"
+
+    function: Function
+    manifold: str = "auto"
+    sense: str = "min"  # type: ignore[misc]
+    backend: str = "jax"
+    gradient: Function | None = None
+    hessian: Function | None = None
+    center: bool = True
+
+    def __post_init__(self) -> None:
+        _check_choice("manifold", self.manifold, MANIFOLDS)
+        _check_choice("sense", self.sense, SENSES)
+        _check_choice("backend", self.backend, BACKENDS)
+        if not callable(self.function):
+            raise ArgumentError(
+                "ldr.objective decorates a function f(M, X) or f(M, X, y), "
+                f"got {type(self.function).__name__}; options go by keyword"
+            )
+        if not isinstance(self.center, bool):
+            raise ArgumentError(f"center must be True or False, got {self.center!r}")
+        count = _required_parameters(self.function, "function", (2, 3), "f(M, X) or f(M, X, y)")
+        object.__setattr__(self, "needs", ("response",) if count == 3 else ())
+        self._look_like_function()
+        self._check_derivatives()
+
+    def _look_like_function(self) -> None:
+        """Take over the function's name and docstring, the way functools.wraps does."""
+        named = hasattr(self.function, "__name__")  # a partial has its class's docstring
+        name = self.function.__name__ if named else type(self.function).__name__
+        attributes = {
+            "__name__": name,
+            "__qualname__": getattr(self.function, "__qualname__", name),
+            "__module__": getattr(self.function, "__module__", __name__),
+            "__doc__": self.function.__doc__ if named else None,
+            "__wrapped__": self.function,
+            "name": name,
+        }
+        for attribute, value in attributes.items():
+            object.__setattr__(self, attribute, value)
+        lines = inspect.cleandoc(self.__doc__ or "").splitlines()
+        formula = lines[0] if lines else f"{self.sense} {name}(M, X{', y' * ('response' in self.needs)})"
+        object.__setattr__(self, "formula", formula)
+
+    def _check_derivatives(self) -> None:
+        takes_y = "response" in self.needs
+        data = "X, y" if takes_y else "X"
+        for argument, extra in (("gradient", ""), ("hessian", ", V")):
+            given = getattr(self, argument)
+            if given is None:
+                continue
+            if self.backend != "numpy":
+                raise ArgumentError(
+                    f"{argument}= goes with backend='numpy': backend={self.backend!r} derives it"
+                )
+            if not callable(given):
+                raise ArgumentError(f"{argument} must be a function, got {type(given).__name__}")
+            count = 2 + takes_y + bool(extra)
+            wanted = f"{argument}(M, {data}{extra})"
+            _required_parameters(given, argument, (count,), wanted)
+        if self.backend == "numpy" and self.gradient is None:
+            raise ArgumentError(
+                f"objective {self.name!r} with backend='numpy' needs gradient=, a function "
+                f"g(M, {data}) that returns the d x r gradient; backend='jax' or 'autograd' "
+                "derives it"
+            )
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """The plain function."""
+        return self.function(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        shown = [f"manifold={self.manifold!r}", f"sense={self.sense!r}", f"backend={self.backend!r}"]
+        if not self.center:
+            shown.append("center=False")
+        return f"{self.name}({', '.join(shown)})"
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        """By name where the name leads here: the function's own name no longer leads to it."""
+        found: Any = sys.modules.get(self.__module__)
+        for part in self.__qualname__.split("."):
+            found = getattr(found, part, None)
+        if found is self:
+            return self.__qualname__
+        return CustomObjective, tuple(getattr(self, field.name) for field in fields(self))
+
+    @cached_property
+    def derivatives(self) -> Backend:
+        """The function with its derivatives; kept, because what jax compiles is kept in it."""
+        if self.backend == "numpy":
+            assert self.gradient is not None
+            return HandWritten(self.function, self.gradient, self.hessian)
+        return Jax(self.function) if self.backend == "jax" else Autograd(self.function)
+
+    def bind(self, data: Data, r: int) -> CustomProblem:
+        """The problem, after the tests that `ldr.objective` lists.
+
+        Raises
+        ------
+        ldr.errors.DataError
+            Sparse X that f cannot take; a y that does not fit.
+        ldr.errors.ObjectiveError
+            A test failed.
+        """
+        problem = self.attach(data, r)
+        problem.verify()
+        return problem
+
+    def attach(self, data: Data, r: int) -> CustomProblem:
+        """The problem, tested only for a finite scalar value, so that `ldr.check` can tell more."""
+        X, m = self._rows(data.samples)
+        arguments = [X]
+        if "response" in self.needs:
+            arguments.append(self._response(data.y, data.samples.n))
+        return CustomProblem(
+            self,
+            (m,),
+            self.derivatives,
+            self.derivatives.place(*arguments),
+            data.samples.d,
+            r,
+            coordinates=(Columns(),),
+        )
+
+    def _rows(self, samples: Samples) -> tuple[Any, Array]:
+        """The rows that f sees, and what was subtracted from them."""
+        if samples.is_sparse:
+            if self.backend != "numpy":
+                raise DataError(
+                    f"X is sparse, and objective {self.name!r} has backend={self.backend!r}, which "
+                    "takes dense arrays: densify X, or write a numpy objective with center=False"
+                )
+            if self.center:
+                raise DataError(
+                    f"X is sparse, and centring it for objective {self.name!r} would make it "
+                    "dense: densify X, or declare center=False to receive X as a csr_array"
+                )
+            return samples.array.astype(np.float64, copy=False), np.zeros(samples.d)
+        X = samples.dense()
+        m = mean(samples) if self.center else np.zeros(samples.d)
+        X = X - m if self.center else X.view()
+        X.flags.writeable = False  # it may be the user's own memory
+        return X, m
+
+    def _response(self, y: Any, n: int) -> Any:
+        """y as an array that f can use."""
+        y = np.asarray(y)
+        if y.ndim == 0 or len(y) != n:
+            raise DataError(f"y has shape {y.shape}, expected one entry for each of {n} rows of X")
+        if y.dtype.kind not in "biuf" and self.backend == "jax":
+            raise DataError(
+                f"y has dtype {y.dtype}, and jax takes numbers: encode it, say by "
+                "numpy.unique(y, return_inverse=True)[1]"
+            )
+        if y.dtype.kind == "f" and not np.isfinite(y).all():
+            raise DataError("y has NaN or infinite entries")
+        return y
+
+
+class CustomPoint(Point):
+    """The value, the gradient and the Hessian as an operator at M, each found once."""
+
+    def __init__(self, problem: CustomProblem, M: Array) -> None:
+        self.M = M
+        self._problem = problem
+        self._sign = problem.objective.sign
+
+    @cached_property
+    def _evaluated(self) -> tuple[float, Callable[[], Array]]:
+        return self._problem.derivatives.evaluate(self.M, self._problem.data)
+
+    @property
+    def value(self) -> float:
+        return self._sign * self._evaluated[0]
+
+    @cached_property
+    def gradient(self) -> Array:
+        return self._sign * self._evaluated[1]()
+
+    @cached_property
+    def _hessian(self) -> Callable[[Array], Array]:
+        return self._problem.derivatives.hessian(self.M, self._problem.data)
+
+    def hessian_vector(self, V: Array) -> Array:
+        return self._sign * self._hessian(V)
+
+
+@dataclass
+class CustomProblem(BoundObjective):
+    """Minimise f, or -f where f is maximised, in the columns of the user.
+
+    Parameters
+    ----------
+    derivatives : Backend
+    data : tuple
+        The arguments of f after M.
+    d, r : int
+    """
+
+    derivatives: Backend
+    data: Arguments
+    d: int
+    r: int
+
+    def __post_init__(self) -> None:
+        assert isinstance(self.objective, CustomObjective)
+        self.has_hessian = self.derivatives.has_hessian
+        declared = self.objective.manifold
+        self.manifold: Manifold = _manifold(declared, self.d, self.r)
+        # Every test uses the same random point, so that an objective fails always or never.
+        self._rng = np.random.default_rng(0)
+        self._M = self.random_point(self._rng)
+        self._check_value()
+        if declared == "auto":
+            self._choose_manifold()
+
+    def at(self, M: Array) -> CustomPoint:
+        return CustomPoint(self, M)
+
+    def _check_value(self) -> None:
+        """f must return one finite real number."""
+        name = self.objective.name
+        try:
+            returned = self.derivatives.returned(self._M, self.data)
+        except ObjectiveError:
+            raise
+        except Exception as error:
+            shapes = ", ".join(str(np.shape(array)) for array in (self._M, *self.data))
+            error.add_note(f"raised by objective {name!r}, called with arrays of shapes {shapes}")
+            raise
+        problem = _not_a_real_scalar(returned)
+        if problem:
+            raise ObjectiveError(
+                f"objective {name!r} returned {problem}; expected one real number (a scalar)"
+            )
+        value = self.at(self._M).value
+        if not math.isfinite(value):
+            where = "standard normal" if isinstance(self.manifold, Euclidean) else "orthonormal"
+            raise ObjectiveError(
+                f"objective {name!r} returned {self.reported(value)} at a random {where} M of "
+                f"shape {self._M.shape}; expected a finite number"
+            )
+
+    def _choose_manifold(self) -> None:
+        _, error = self._rotated()
+        if error <= INVARIANCE_TOLERANCE:
+            self.manifold = Grassmann(self.d, self.r)
+            self.notes = [*self.notes, "manifold='auto': f(MQ) = f(M), so M is on the Grassmannian"]
+        else:
+            self.notes = [*self.notes, "manifold='auto': f(MQ) != f(M), so M is on the Stiefel manifold"]
+
+    def _rotated(self) -> tuple[float, float]:
+        """f(MQ), to be compared with f(M), and their difference as `invariance_error` has it."""
+        N = self._M @ random_orthogonal(self.r, np.random.default_rng(1))
+        return self.at(N).value, invariance_error(self, self._M, N)
+
+    def verify(self) -> None:
+        """Test the gradient and, on the Grassmann manifold, the invariance."""
+        self._check_gradient_shape()
+        if not self.derivatives.differentiates:
+            self._check_gradient_value()
+        if isinstance(self.manifold, Grassmann):
+            self._check_invariance()
+
+    def _check_gradient_shape(self) -> None:
+        point, name, shape = self.at(self._M), self.objective.name, self._M.shape
+        products = {"gradient": point.gradient}
+        if self.has_hessian and not self.derivatives.differentiates:
+            products["Hessian product"] = point.hessian_vector(self._M)
+        for what, Z in products.items():
+            if Z.shape != shape:
+                raise ObjectiveError(
+                    f"the {what} of objective {name!r} has shape {Z.shape}, expected M's, {shape}"
+                )
+            if not np.isfinite(Z).all():
+                raise ObjectiveError(
+                    f"the {what} of objective {name!r} has NaN or infinite entries at a random M, "
+                    "where its value is finite"
+                )
+
+    def _check_gradient_value(self) -> None:
+        """<gradient, V> against the central difference of f along the manifold in direction V."""
+        manifold, M = self.manifold, self._M
+        V = manifold.random_tangent(M, self._rng)
+        slope = manifold.inner(M, self.at(M).gradient, V)
+        ahead, behind = (self.at(manifold.retract(M, h * V)).value for h in (_STEP, -_STEP))
+        difference = (ahead - behind) / (2 * _STEP)
+        rounding = 100 * np.finfo(float).eps * max(abs(ahead), abs(behind)) / _STEP
+        size = max(abs(slope), abs(difference))
+        if abs(slope - difference) > _GRADIENT_TOLERANCE * size + rounding:
+            name = self.objective.name
+            raise ObjectiveError(
+                f"the gradient of objective {name!r} disagrees with finite differences: along a "
+                f"random direction V at a random M, <gradient, V> is {self.reported(slope):.6g} "
+                f"but f changes by {self.reported(difference):.6g} (relative error "
+                f"{abs(slope - difference) / size:.1e}, expected at most {_GRADIENT_TOLERANCE:g}). "
+                f"ldr.check({name}, X, r={self.r}) tells more"
+            )
+
+    def _check_invariance(self) -> None:
+        rotated, error = self._rotated()
+        if error > INVARIANCE_TOLERANCE:
+            value = self.reported(self.at(self._M).value)
+            raise ObjectiveError(
+                f"objective {self.objective.name!r} is declared on 'grassmann', but f(MQ) = "
+                f"{self.reported(rotated):.12g} and f(M) = {value:.12g} for a random M and a random "
+                "orthogonal Q, so f depends on more than the span of M: declare "
+                "manifold='stiefel', or 'auto'"
+            )
+
+
+def random_orthogonal(r: int, rng: np.random.Generator) -> Array:
+    """A random orthogonal r x r matrix of determinant -1, so that reflections are tested too."""
+    Q = Stiefel(r, r).random_point(rng)
+    if np.linalg.det(Q) > 0:
+        Q[:, 0] = -Q[:, 0]
+    return Q
+
+
+def invariance_error(problem: BoundObjective, M: Array, N: Array) -> float:
+    """|f(N) - f(M)|, relative to how much f varies around M.
+
+    The value's own size counts little, so that a large constant in f hides nothing but rounding.
+    """
+    point = problem.at(M)
+    difference = abs(problem.at(N).value - point.value)
+    size = float(np.linalg.norm(point.gradient) * np.linalg.norm(M)) + 1e-4 * abs(point.value)
+    return difference / size if size > 0 else (0.0 if difference == 0 else math.inf)
+
+
+def _manifold(declared: str, d: int, r: int) -> Manifold:
+    if declared == "euclidean":
+        return Euclidean(d, r)
+    return Grassmann(d, r) if declared == "grassmann" else Stiefel(d, r)
+
+
+def _not_a_real_scalar(returned: Any) -> str:
+    """What a function returned, in words, where it is not one real number; else empty."""
+    if returned is None:
+        return "None (is a `return` missing?)"
+    if isinstance(returned, (tuple, list, dict, str)):
+        return f"a {type(returned).__name__}"
+    if not hasattr(returned, "dtype"):
+        returned = np.asarray(returned)
+    if returned.shape != ():
+        return f"an array of shape {tuple(returned.shape)}"
+    if returned.dtype.kind == "c":
+        return f"a complex number ({returned.dtype})"
+    if returned.dtype.kind != "f":
+        return f"a value of type {returned.dtype}"
+    return ""
+
+
+def _check_choice(argument: str, given: Any, allowed: tuple[str, ...]) -> None:
+    if given not in allowed:
+        listed = ", ".join(repr(choice) for choice in allowed)
+        raise ArgumentError(f"{argument} must be one of {listed}, got {given!r}")
+
+
+def _required_parameters(
+    function: Function, what: str, allowed: tuple[int, ...], wanted: str
+) -> int:
+    """Number of positional parameters without default values, where that is an allowed number."""
+    name = getattr(function, "__name__", type(function).__name__)
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        raise ArgumentError(f"the parameters of {name} cannot be read: expected {wanted}") from None
+    various = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    required = [p for p in parameters if p.default is p.empty and p.kind not in various]
+    keyword_only = any(p.kind is p.KEYWORD_ONLY for p in required)
+    if len(required) not in allowed or keyword_only:
+        listed = ", ".join(p.name for p in required)
+        kind = "keyword-only parameters" if keyword_only else "parameters without default values"
+        raise ArgumentError(
+            f"the {what} {name}({listed}) has {len(required)} {kind}, expected {wanted}"
+        )
+    return len(required)

@@ -1,0 +1,1 @@
+"""Families: objectives that differ in their matrices only are written once."""

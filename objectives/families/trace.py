@@ -1,0 +1,108 @@
+"""Trace of one symmetric matrix: min or max tr(M'AM) over subspaces."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+
+from ldr.objectives.certificate import Certificate
+from ldr.objectives.objective import BoundObjective, check_dimension
+from ldr.solvers.eigen import top_eigenvectors
+from ldr.solvers.manifolds import Array, Grassmann
+from ldr.solvers.problem import Point
+
+
+class SymmetricOperator(Protocol):
+    """A symmetric matrix, perhaps only known by its products."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+    def __matmul__(self, V: Array) -> Array: ...
+
+
+class TracePoint(Point):
+    """f(M) = offset - scale tr(M'AM), gradient -2 scale AM, Hessian product -2 scale AV."""
+
+    def __init__(self, problem: Trace, M: Array) -> None:
+        self.M = M
+        self._problem = problem
+        self._AM = problem.A @ M
+
+    @cached_property
+    def value(self) -> float:
+        return self._problem.offset - self._problem.scale * float(np.vdot(self.M, self._AM))
+
+    @cached_property
+    def gradient(self) -> Array:
+        return (-2.0 * self._problem.scale) * self._AM
+
+    def hessian_vector(self, V: Array) -> Array:
+        return (-2.0 * self._problem.scale) * (self._problem.A @ V)
+
+
+@dataclass
+class Trace(BoundObjective):
+    """Minimise offset - scale tr(M'AM) on the Grassmann manifold; exact by eigenvectors.
+
+    Parameters
+    ----------
+    A : symmetric matrix (k x k), or an operator
+    r : int
+    scale, offset : float
+        scale > 0 maximises tr(M'AM), scale < 0 minimises it.
+    """
+
+    A: Array | SymmetricOperator
+    r: int
+    scale: float = 1.0
+    offset: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_dimension(self.r, self.A.shape[0])
+        self.manifold = Grassmann(self.A.shape[0], self.r)
+        self.baseline_exact = True
+
+    def at(self, M: Array) -> TracePoint:
+        return TracePoint(self, M)
+
+    @cached_property
+    def _eigen(self) -> tuple[Array, Array]:
+        """The r eigenvalues that the optimum takes, and their eigenvectors."""
+        sign = np.sign(self.scale)
+        if isinstance(self.A, np.ndarray):
+            values, vectors = top_eigenvectors(sign * self.A, self.r)
+        else:
+            values, vectors = _lanczos(self.A, self.r, "LA" if sign > 0 else "SA")
+            values = sign * values
+        return sign * values, self.manifold.nearest(vectors)
+
+    def baseline(self) -> Array:
+        return self._eigen[1]
+
+    def closed_form(self) -> Array:
+        return self._eigen[1]
+
+    def certificate(self, M: Array) -> Certificate:
+        """The optimum is the sum of the extreme eigenvalues, so the gap is known."""
+        best = self.offset - self.scale * float(np.sum(self._eigen[0]))
+        gap = max(0.0, self.at(M).value - best)
+        size = abs(self.offset) + abs(self.scale) * float(np.sum(np.abs(self._eigen[0])))
+        if gap <= 1e-10 * size:
+            return Certificate("global", gap, "M spans an extreme eigenspace of A")
+        return Certificate("bound", gap, "the sum of the extreme eigenvalues of A bounds the value")
+
+
+def _lanczos(A: SymmetricOperator, r: int, which: str) -> tuple[Array, Array]:
+    from scipy.sparse.linalg import LinearOperator, eigsh
+
+    d = A.shape[0]
+    operator = LinearOperator(
+        (d, d), matvec=lambda v: A @ v, matmat=lambda V: A @ V, dtype=np.float64
+    )
+    values, vectors = eigsh(operator, k=r, which=which, tol=0, v0=np.ones(d))
+    order = np.argsort(-values if which == "LA" else values)
+    return values[order], vectors[:, order]

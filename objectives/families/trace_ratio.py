@@ -1,0 +1,120 @@
+"""Trace ratio: max tr(M'AM) / tr(M'BM) over subspaces."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import scipy.linalg
+
+from ldr.objectives.certificate import Certificate
+from ldr.objectives.objective import BoundObjective, check_dimension
+from ldr.solvers.eigen import generalised_top_eigenvectors, top_eigenvectors
+from ldr.solvers.errors import SingularError
+from ldr.solvers.manifolds import Array, Grassmann
+from ldr.solvers.problem import Point
+
+
+class TraceRatioPoint(Point):
+    """f(M) = -rho with rho = a/b, a = tr(M'AM), b = tr(M'BM).
+
+    Gradient -(2/b)(AM - rho BM). With K = A - rho B, made once a point, the Hessian product is
+    -(2/b)(KV - drho BM) - (db/b) gradient, drho = -<gradient, V>, db = 2 <BM, V>: one product with
+    a k x k matrix.
+    """
+
+    def __init__(self, problem: TraceRatio, M: Array) -> None:
+        self.M = M
+        self._problem = problem
+        self._AM = problem.A @ M
+        self._BM = problem.B @ M
+        self._b = float(np.vdot(M, self._BM))
+        self._rho = float(np.vdot(M, self._AM)) / self._b
+
+    @property
+    def value(self) -> float:
+        return -self._rho
+
+    @cached_property
+    def gradient(self) -> Array:
+        return (-2.0 / self._b) * (self._AM - self._rho * self._BM)
+
+    @cached_property
+    def _K(self) -> Array:
+        return (-2.0 / self._b) * (self._problem.A - self._rho * self._problem.B)
+
+    def hessian_vector(self, V: Array) -> Array:
+        drho = -float(np.vdot(self.gradient, V))
+        db = 2.0 * float(np.vdot(self._BM, V))
+        HV = self._K @ V
+        HV += (2.0 * drho / self._b) * self._BM
+        HV -= (db / self._b) * self.gradient
+        return HV
+
+
+@dataclass
+class TraceRatio(BoundObjective):
+    """Minimise -tr(M'AM) / tr(M'BM) on the Grassmann manifold.
+
+    The heuristic is the orthonormalised top_r generalised eigenvectors of (A, B), which maximise
+    another objective, tr((M'BM)^{-1} M'AM), and are optimal here for r = 1 only.
+
+    Parameters
+    ----------
+    A, B : symmetric k x k, B positive semidefinite of rank above k - r
+    r : int
+    """
+
+    A: Array
+    B: Array
+    r: int
+
+    def __post_init__(self) -> None:
+        check_dimension(self.r, len(self.A))
+        self.manifold = Grassmann(len(self.A), self.r)
+        self.baseline_exact = self.r == 1
+        scale = 1.0 / np.sqrt(np.maximum(np.diag(self.B), np.finfo(float).tiny))
+        spectrum = scipy.linalg.eigh(
+            self.B * scale * scale[:, None], eigvals_only=True, check_finite=False
+        )
+        rank = int(np.sum(spectrum > len(self.B) * np.finfo(float).eps * spectrum[-1]))
+        self.definite = rank == len(self.B)
+        if rank <= len(self.B) - self.r:
+            raise SingularError(
+                f"the ratio is unbounded: its denominator has rank {rank} in {len(self.B)} "
+                f"dimensions, so it vanishes on some M with r = {self.r} columns; expected rank > "
+                f"{len(self.B) - self.r}. Give ridge= a positive value, or use fewer columns"
+            )
+
+    def at(self, M: Array) -> TraceRatioPoint:
+        return TraceRatioPoint(self, M)
+
+    def baseline(self) -> Array:
+        # Where B is singular, (A, A + B) has the same eigenvectors, with mu = lambda/(1 + lambda).
+        B = self.B if self.definite else self.A + self.B
+        _, vectors = generalised_top_eigenvectors(self.A, B, self.r)
+        return np.linalg.qr(vectors / np.linalg.norm(vectors, axis=0))[0]
+
+    def closed_form(self) -> Array | None:
+        return self.baseline() if self.baseline_exact else None
+
+    @cached_property
+    def _least_denominator(self) -> float:
+        """The least tr(M'BM) over all M: the sum of the r smallest eigenvalues of B."""
+        return float(-np.sum(top_eigenvectors(-self.B, self.r)[0]))
+
+    def certificate(self, M: Array) -> Certificate:
+        """rho* - rho(M) <= sum of top_r(A - rho B) / least tr(M'BM); zero if and only if optimal."""
+        rho = -self.at(M).value
+        K = self.A - rho * self.B
+        excess = max(0.0, float(np.sum(top_eigenvectors(K, self.r)[0])))
+        if self._least_denominator <= 0:
+            return Certificate("none", np.inf, "the denominator is singular")
+        gap = excess / self._least_denominator
+        numerator = max(float(np.vdot(M, self.B @ M)) * abs(rho), np.finfo(float).tiny)
+        if excess <= 1e-10 * numerator:
+            return Certificate("global", gap, "M spans a top eigenspace of A - rho B")
+        return Certificate(
+            "bound", gap, "the top eigenvalues of A - rho B bound what is left to gain"
+        )

@@ -1,0 +1,58 @@
+"""Orthogonal maximum autocorrelation factors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ldr.objectives.families.trace_ratio import TraceRatio
+from ldr.objectives.lags import check_lag
+from ldr.objectives.objective import Compact, Data, Objective, Range
+from ldr.objectives.ridge import add_ridge, check_ridge
+from ldr.objectives.statistics import lagged_moments
+
+
+@dataclass(frozen=True)
+class MAF(Objective):
+    """Find what stays correlated in time: max tr(M'S_lag M) / tr(M'CM) over orthonormal M.
+
+    S_lag = sym(1/(n - lag) sum_t x_t x_{t+lag}'), C = X'X/n of the centred X, rows in time order.
+    P = M'. The heuristic is the orthonormalised generalised eigenvectors of (S_lag, C).
+
+    Source: Larsen 2002; Cunningham and Ghahramani 2015, section 3.1.5.
+
+    Parameters
+    ----------
+    lag : int
+        In rows, at least 1.
+    ridge : float
+        Added to the diagonal of C, in units of its mean diagonal.
+    """
+
+    name = "maf"
+    formula = "max tr(M'S_lag M) / tr(M'CM)"
+    source = "Larsen 2002; Cunningham & Ghahramani 2015, 3.1.5"
+    sense = "max"
+    needs = ("time order",)
+    baseline = "orthonormalised generalised eigenvectors of (S_lag, C)"
+
+    lag: int = 1
+    ridge: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_lag(self.lag)
+        check_ridge(self.ridge)
+
+    def bind(self, data: Data, r: int) -> TraceRatio:
+        compact = Compact.of(data.samples)
+        stats = lagged_moments(compact.rows, self.lag)
+        kept = Range.of(stats.scatter, compact.coordinates, "the covariance")
+        C, notes = add_ridge(kept(stats.scatter / stats.n), self.ridge, "C")
+        return TraceRatio(
+            self,
+            (compact.mean(stats.mean),),
+            kept(stats.lagged),
+            C,
+            r,
+            coordinates=(kept.coordinates,),
+            notes=kept.notes + notes,
+        )

@@ -1,0 +1,224 @@
+"""What an objective is, and what it becomes when it is bound to data."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ldr.objectives.certificate import Certificate
+from ldr.objectives.coordinates import Columns, Coordinates, Subspace
+from ldr.objectives.samples import Samples
+from ldr.objectives.statistics import RowSpace, row_space
+from ldr.solvers.eigen import range_basis
+from ldr.solvers.errors import ArgumentError
+from ldr.solvers.manifolds import Array, Manifold, Orthonormal, Product, polar_factor
+from ldr.solvers.problem import Problem
+
+
+@dataclass(frozen=True)
+class Data:
+    """What the user handed over, checked: one or two views, and labels or a response."""
+
+    views: tuple[Samples, ...]
+    y: Any = None
+
+    @property
+    def samples(self) -> Samples:
+        return self.views[0]
+
+
+class Objective(ABC):
+    """What a projection should preserve. Subclasses are frozen dataclasses of their parameters.
+
+    Attributes
+    ----------
+    name : str
+        In the registry.
+    formula, source : str
+        What is optimised, and where it comes from.
+    sense : {"min", "max"}
+        Of the value that is reported; solvers always minimise.
+    views : int
+        Number of data matrices it takes.
+    needs : tuple of str
+        What it needs besides X: "labels", "response", "second view", "time order".
+    baseline : str
+        The heuristic that people use instead.
+    """
+
+    name: ClassVar[str]
+    formula: ClassVar[str]
+    source: ClassVar[str]
+    sense: ClassVar[str]
+    baseline: ClassVar[str]
+    views: ClassVar[int] = 1
+    needs: ClassVar[tuple[str, ...]] = ()
+
+    @abstractmethod
+    def bind(self, data: Data, r: int) -> BoundObjective:
+        """The problem of the data at dimension r."""
+
+    @property
+    def sign(self) -> float:
+        """Value reported = sign * value minimised."""
+        return 1.0 if self.sense == "min" else -1.0
+
+
+@dataclass
+class BoundObjective(Problem):
+    """An objective on data: a Problem in the solver's coordinates, and the way back.
+
+    Families subclass it. Attributes that a method sets:
+
+    Attributes
+    ----------
+    objective : Objective
+    manifold : Manifold
+        Of the solver's variable.
+    means : tuple of ndarray
+        Mean of each view, subtracted before the map.
+    coordinates : tuple of Coordinates
+        Of each view.
+    notes : list of str
+        What the user should know: restrictions to a subspace, ridges.
+    baseline_exact : bool
+        Whether the heuristic is the global optimum.
+    """
+
+    objective: Objective
+    means: tuple[Array, ...]
+    coordinates: tuple[Coordinates, ...] = field(kw_only=True)
+    notes: Sequence[str] = field(default=(), kw_only=True)
+    baseline_exact: bool = field(default=False, kw_only=True)
+    relative_improvement: bool = field(default=True, kw_only=True)
+
+    def baseline(self) -> Array | None:
+        """The heuristic's point; None of objectives that have no heuristic."""
+        return None
+
+    def random_point(self, rng: np.random.Generator) -> Array:
+        """A random start of the right scale."""
+        return self.manifold.random_point(rng)
+
+    def closed_form(self) -> Array | None:
+        """The global optimum where theory gives it, else None."""
+        return None
+
+    def certificate(self, M: Array) -> Certificate | None:
+        """What theory knows of M; None where it knows nothing."""
+        return None
+
+    def reported(self, value: float) -> float:
+        """The value in the objective's own sense and units."""
+        return self.objective.sign * value
+
+    def blocks(self, M: Array) -> list[Array]:
+        """The matrices that a point stands for, one a view."""
+        if isinstance(self.manifold, Product):
+            return self.manifold.split(M)[: len(self.coordinates)]
+        return [M]
+
+    def point(self, blocks: Sequence[Array]) -> Array:
+        """The point of the matrices, the inverse of `blocks`."""
+        return self.manifold.join(blocks) if isinstance(self.manifold, Product) else blocks[0]
+
+    def lift(self, M: Array) -> tuple[Array, ...]:
+        """The user's matrices, one a view, orthonormal to the last digit where they must be."""
+        factors = self.manifold.factors if isinstance(self.manifold, Product) else (self.manifold,)
+        lifted = [
+            c.lift(block) for c, block in zip(self.coordinates, self.blocks(M), strict=True)
+        ]
+        return tuple(
+            polar_factor(M) if isinstance(factor, Orthonormal) else np.array(M)
+            for factor, M in zip(factors, lifted, strict=False)
+        )
+
+    def maps(self, M: Array) -> tuple[Array, ...]:
+        """The linear maps P (r x d), one a view."""
+        parts = zip(self.coordinates, self.blocks(M), self.lift(M), strict=True)
+        return tuple(c.map(block, lifted) for c, block, lifted in parts)
+
+    def lower(self, matrices: Sequence[Array]) -> Array:
+        """The point nearest to the user's matrices."""
+        blocks = [c.lower(M) for c, M in zip(self.coordinates, matrices, strict=True)]
+        return self.manifold.nearest(self.point(blocks))
+
+    def parameters(self, M: Array) -> dict[str, float]:
+        """Scalars of a model that are fitted along with M."""
+        return {}
+
+
+@dataclass(frozen=True)
+class Compact:
+    """The data in at most n columns, and the way back to the d columns of the user.
+
+    Attributes
+    ----------
+    rows : Samples
+        The data; where n < d, their coordinates in the span of the centred rows.
+    coordinates : Coordinates
+    """
+
+    rows: Samples
+    coordinates: Coordinates
+    space: RowSpace | None = None
+
+    @classmethod
+    def of(cls, samples: Samples) -> Compact:
+        """Exact for objectives whose optimum lies in the rows' span; never forms d x d for n < d."""
+        if samples.n >= samples.d:
+            return cls(samples, Columns())
+        space = row_space(samples)
+        return cls(Samples(space.scores), Subspace(space), space)
+
+    def mean(self, rows_mean: Array) -> Array:
+        """Mean of the user's columns from the mean of `rows`."""
+        if self.space is None:
+            return rows_mean
+        return self.space.mean + self.space.lift(rows_mean[:, None])[:, 0]
+
+
+@dataclass(frozen=True)
+class Range:
+    """The range of a positive semidefinite matrix, to which M is restricted where it is not all.
+
+    Attributes
+    ----------
+    coordinates : Coordinates
+        In the range, with the way back.
+    notes : list of str
+        What the user should know of the restriction; empty where there is none.
+    """
+
+    coordinates: Coordinates
+    notes: list[str]
+    _Q: Array | None
+
+    @classmethod
+    def of(cls, total: Array, coordinates: Coordinates, what: str) -> Range:
+        Q = range_basis(total)
+        if Q is None:
+            return cls(coordinates, [], None)
+        note = f"{what} has rank {Q.shape[1]} of {len(total)}: M is restricted to its range"
+        return cls(Subspace(Q, coordinates), [note], Q)
+
+    def rows(self, A: Array) -> Array:
+        """Q'A."""
+        return A if self._Q is None else self._Q.T @ A
+
+    def __call__(self, A: Array) -> Array:
+        """The symmetric A on the range, Q'AQ."""
+        return A if self._Q is None else self._Q.T @ A @ self._Q
+
+
+def check_dimension(r: int, k: int) -> None:
+    """Refuse an r above the dimension of the space that the data leave to M."""
+    if r > k:
+        raise ArgumentError(
+            f"r = {r} is too large: expected r <= {k}, the number of dimensions in which "
+            f"the data vary"
+        )

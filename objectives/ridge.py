@@ -1,0 +1,24 @@
+"""Ridges: a multiple of the identity that makes a singular matrix invertible, on request."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ldr.solvers.errors import ArgumentError
+from ldr.solvers.manifolds import Array
+
+
+def check_ridge(ridge: float) -> None:
+    """Refuse a ridge that is negative or not a number."""
+    if not (isinstance(ridge, (int, float)) and math.isfinite(ridge) and ridge >= 0):
+        raise ArgumentError(f"ridge must be a finite number >= 0, got {ridge!r}")
+
+
+def add_ridge(B: Array, ridge: float, name: str) -> tuple[Array, list[str]]:
+    """B + ridge * mean(diag B) * I, and a note that says so; B itself for ridge = 0."""
+    if ridge == 0:
+        return B, []
+    amount = ridge * float(B.trace()) / len(B)
+    return B + amount * np.eye(len(B)), [f"ridge: {amount:.3g} was added to the diagonal of {name}"]

@@ -1,0 +1,48 @@
+"""Sliced inverse regression's directions, the heuristic of sufficient dimension reduction."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ldr.objectives.kernels import as_response, is_categorical
+from ldr.objectives.samples import as_labels
+from ldr.solvers.eigen import generalised_top_eigenvectors, range_basis
+from ldr.solvers.manifolds import Array
+
+
+def slice_codes(y: Any, n: int, slices: int) -> np.ndarray:
+    """Slice of each sample: its label, or the quantile bin of its (first) response."""
+    if is_categorical(y):
+        return as_labels(y, n)[0]
+    z = as_response(y, n)[:, 0]
+    edges = np.unique(np.quantile(z, np.linspace(0, 1, slices + 1)[1:-1]))
+    return np.unique(np.searchsorted(edges, z, side="right"), return_inverse=True)[1]
+
+
+def sliced_directions(X: Array, y: Any, r: int, slices: int) -> Array:
+    """Orthonormal span of the top_r directions C^{-1/2} eta of Cov(E[x | slice]); X is centred.
+
+    Beyond slices - 1 directions, where the covariance of slice means has no rank left, the leading
+    principal components of the rest fill up.
+    """
+    n, d = X.shape
+    codes = slice_codes(y, n, slices)
+    counts = np.bincount(codes)
+    sums = np.zeros((len(counts), d))
+    np.add.at(sums, codes, X)
+    between = (sums / counts[:, None]).T @ sums / n
+    C = X.T @ X / n
+    Q = range_basis(C)
+    basis = np.eye(d) if Q is None else Q
+    informative = min(r, len(counts) - 1, basis.shape[1])
+    _, directions = generalised_top_eigenvectors(
+        basis.T @ between @ basis, basis.T @ C @ basis, informative
+    )
+    found = np.linalg.qr(basis @ directions)[0]
+    if informative == r:
+        return found
+    rest = X - (X @ found) @ found.T
+    _, _, Vt = np.linalg.svd(rest, full_matrices=False)
+    return np.linalg.qr(np.hstack([found, Vt[: r - informative].T]))[0]

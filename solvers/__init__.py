@@ -1,0 +1,38 @@
+"""How to optimise: manifolds and algorithms. Knows no data and no method."""
+
+from ldr.solvers.conjugate_gradient import ConjugateGradient
+from ldr.solvers.lbfgs import LBFGS
+from ldr.solvers.manifolds import Euclidean, Grassmann, Manifold, Product, Stiefel
+from ldr.solvers.problem import Point, Problem
+from ldr.solvers.pymanopt import Pymanopt
+from ldr.solvers.registry import named_solver, solver_names
+from ldr.solvers.self_consistent_field import SelfConsistentField
+from ldr.solvers.solver import Iteration, Run, Solver, State, Stopping, minimise
+from ldr.solvers.status import Status
+from ldr.solvers.steepest_descent import SteepestDescent
+from ldr.solvers.trust_region import TrustRegion
+
+__all__ = [
+    "LBFGS",
+    "ConjugateGradient",
+    "Euclidean",
+    "Grassmann",
+    "Iteration",
+    "Manifold",
+    "Point",
+    "Problem",
+    "Product",
+    "Pymanopt",
+    "Run",
+    "SelfConsistentField",
+    "Solver",
+    "State",
+    "Status",
+    "SteepestDescent",
+    "Stiefel",
+    "Stopping",
+    "TrustRegion",
+    "minimise",
+    "named_solver",
+    "solver_names",
+]

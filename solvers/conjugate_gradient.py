@@ -1,0 +1,77 @@
+"""Nonlinear conjugate gradients on a manifold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ldr.solvers.line_search import initial_step, search
+from ldr.solvers.manifolds import Array
+from ldr.solvers.riemannian import RiemannianPoint, RiemannianProblem
+from ldr.solvers.solver import Solver, State
+from ldr.solvers.status import Status
+
+
+@dataclass(frozen=True)
+class ConjugateState(State):
+    """`direction` to search along next, its `slope`, the `first_step` to try."""
+
+    direction: Array
+    slope: float
+    first_step: float
+
+
+@dataclass(frozen=True)
+class ConjugateGradient(Solver):
+    """Hager and Zhang's conjugate gradients, which descend whatever the line search does.
+
+    V <- -g + beta V with beta = <y - 2 V <y, y>/<V, y>, g> / <V, y>, bounded below; V is carried
+    along by the derivative of the retraction, y is the change of the gradient.
+
+    Source: W. W. Hager and H. Zhang, SIAM J. Optim. 16 (2005).
+
+    Parameters
+    ----------
+    floor : float
+        eta in the lower bound of beta, -1 / (|V| min(eta, |g|)).
+    """
+
+    name = "conjugate-gradient"
+    default_max_iterations = 10_000
+
+    floor: float = 0.01
+
+    def initialise(self, problem: RiemannianProblem, M: Array) -> ConjugateState:
+        point = problem.at(M)
+        step = initial_step(problem, point) if point.gradient_norm > 0 else 0.0
+        return self._steepest(point, step)
+
+    def _steepest(self, point: RiemannianPoint, first_step: float) -> ConjugateState:
+        return ConjugateState(point, -point.gradient, -(point.gradient_norm**2), first_step)
+
+    def step(self, problem: RiemannianProblem, state: State) -> ConjugateState:
+        assert isinstance(state, ConjugateState)
+        manifold, point = problem.manifold, state.point
+        found = search(problem, point, state.direction, state.first_step)
+        if found is None:
+            if state.slope == -(point.gradient_norm**2):  # it was steepest descent already
+                return ConjugateState(
+                    point, state.direction, state.slope, 0.0, halt=Status.STALLED
+                )
+            return self._steepest(point, state.first_step)
+
+        new, V = found.point, found.velocity
+        y = new.gradient - manifold.transport(point.M, new.M, point.gradient)
+        Vy = manifold.inner(new.M, V, y)
+        if Vy <= 0:
+            return self._steepest(new, found.t)
+        beta = manifold.inner(
+            new.M, y - V * (2 * manifold.inner(new.M, y, y) / Vy), new.gradient
+        )
+        beta /= Vy
+        length = manifold.norm(new.M, V)
+        beta = max(beta, -1.0 / (length * min(self.floor, point.gradient_norm)))
+        direction = beta * V - new.gradient
+        slope = manifold.inner(new.M, direction, new.gradient)
+        if slope >= 0:
+            return self._steepest(new, found.t)
+        return ConjugateState(new, direction, slope, found.t * state.slope / slope)

@@ -1,0 +1,75 @@
+"""Symmetric eigenproblems by the LAPACK driver that fits the number of vectors wanted."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.linalg
+
+from ldr.solvers.errors import SingularError
+from ldr.solvers.manifolds import Array
+
+# Below this share of the spectrum the selected-eigenvector driver beats the full one.
+_PARTIAL_SHARE = 0.4
+
+
+def top_eigenvectors(A: Array, r: int) -> tuple[Array, Array]:
+    """The r largest eigenvalues of the symmetric A, descending, and their eigenvectors."""
+    d = len(A)
+    if r < _PARTIAL_SHARE * d:
+        values, vectors = scipy.linalg.eigh(
+            A, subset_by_index=(d - r, d - 1), driver="evr", check_finite=False
+        )
+    else:
+        values, vectors = scipy.linalg.eigh(A, driver="evd", check_finite=False)
+    return values[::-1][:r], np.ascontiguousarray(vectors[:, ::-1][:, :r])
+
+
+def bottom_eigenvectors(A: Array, r: int) -> tuple[Array, Array]:
+    """The r smallest eigenvalues of the symmetric A, ascending, and their eigenvectors."""
+    values, vectors = top_eigenvectors(-A, r)
+    return -values, vectors
+
+
+def generalised_top_eigenvectors(A: Array, B: Array, r: int) -> tuple[Array, Array]:
+    """The r largest eigenvalues of A v = lambda B v, B positive definite, with v'Bv = 1.
+
+    Both matrices are scaled to a unit diagonal of B first: units of the columns then do not cost
+    accuracy.
+    """
+    scale = 1.0 / np.sqrt(np.diag(B))
+    d = len(A)
+    partial = r < _PARTIAL_SHARE * d
+    try:
+        values, vectors = scipy.linalg.eigh(
+            A * scale * scale[:, None],
+            B * scale * scale[:, None],
+            subset_by_index=(d - r, d - 1) if partial else None,
+            driver="gvx" if partial else "gvd",
+            check_finite=False,
+        )
+    except np.linalg.LinAlgError:
+        raise SingularError(
+            "the matrix on the right of a generalised eigenproblem is not positive definite"
+        ) from None
+    order = slice(None, -r - 1, -1)
+    return values[order], np.ascontiguousarray(scale[:, None] * vectors[:, order])
+
+
+def range_basis(S: Array, tolerance: float | None = None) -> Array | None:
+    """Orthonormal basis of the range of the positive semidefinite S; None where that is all.
+
+    The rank is decided on S scaled to a unit diagonal (columns' units do not matter): eigenvalues
+    at most `tolerance` times the largest count as zero, by default d times machine precision.
+    """
+    d = len(S)
+    tolerance = d * float(np.finfo(float).eps) if tolerance is None else tolerance
+    diagonal = np.diag(S)
+    varying = diagonal > 0
+    scale = np.zeros(d)
+    scale[varying] = np.sqrt(diagonal[varying])
+    inverse = np.where(varying, 1.0 / np.where(varying, scale, 1.0), 0.0)
+    values, vectors = scipy.linalg.eigh(S * inverse * inverse[:, None], check_finite=False)
+    kept = values > tolerance * max(values[-1], 0.0)
+    if kept.all():
+        return None
+    return np.linalg.qr(scale[:, None] * vectors[:, kept])[0]

@@ -1,0 +1,21 @@
+"""Exceptions and warnings: few, precise, and subclasses of what Python users already catch."""
+
+
+class ArgumentError(ValueError):
+    """An argument that cannot be used: unknown name, wrong type, out of range."""
+
+
+class DataError(ValueError):
+    """Data that cannot be used: wrong shape, NaN, labels that do not fit."""
+
+
+class SingularError(ValueError):
+    """A matrix the formula must invert is singular, or a ratio is unbounded because of it."""
+
+
+class ObjectiveError(RuntimeError):
+    """An objective that misbehaves: not a scalar, not finite, or a gradient that is wrong."""
+
+
+class ConvergenceWarning(RuntimeWarning):
+    """The solver stopped before the gradient was small; the best point is returned."""

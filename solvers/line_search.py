@@ -1,0 +1,184 @@
+"""The line search of Hager and Zhang, along the retraction curve.
+
+Near a minimum f changes by less than its rounding error while its slope is still accurate. The
+approximate Wolfe conditions test the slope there instead of the difference of values, so that
+first-order methods do not stall at a gradient of the square root of the machine precision.
+
+Source: W. W. Hager and H. Zhang, A new conjugate gradient method with guaranteed descent and an
+efficient line search, SIAM J. Optim. 16 (2005).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from ldr.solvers.manifolds import Array
+from ldr.solvers.riemannian import RiemannianPoint, RiemannianProblem
+
+_SUFFICIENT_DECREASE = 0.1  # delta
+_CURVATURE = 0.9  # sigma
+_VALUE_NOISE = 1e-10  # epsilon: relative rise of f that counts as rounding
+_EXPANSION = 5.0  # rho
+_SHRINKAGE = 0.66  # gamma
+_MAX_TRIALS = 40
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A point on the curve: parameter t, value and slope of f there, and the curve's velocity."""
+
+    t: float
+    value: float
+    slope: float
+    point: RiemannianPoint
+    velocity: Array
+
+
+def initial_step(problem: RiemannianProblem, point: RiemannianPoint) -> float:
+    """A first step for a steepest descent that knows nothing yet: a tenth of the length scale."""
+    scale = min(problem.manifold.diameter, max(1.0, float(np.linalg.norm(point.M))))
+    return 0.1 * scale / point.gradient_norm
+
+
+def search(
+    problem: RiemannianProblem,
+    origin: RiemannianPoint,
+    V: Array,
+    first: float,
+    reference: float | None = None,
+) -> Trial | None:
+    """A step along V from origin that satisfies the Wolfe or the approximate Wolfe conditions.
+
+    Parameters
+    ----------
+    problem, origin, V
+        V is a tangent descent direction at origin.
+    first : float
+        The first step to try.
+    reference : float, optional
+        A value above f(origin) to compare the first step with (a non-monotone search); that step
+        then need not satisfy the curvature condition.
+
+    Returns
+    -------
+    Trial or None
+        None where no step lowers f and its slope, which happens at the level of rounding.
+    """
+    slope = problem.manifold.inner(origin.M, origin.gradient, V)
+    if not slope < 0 or not math.isfinite(first):
+        return None
+    line = _Line(problem, Trial(0.0, origin.value, slope, origin, V))
+    start = line.trial(first)
+    if reference is not None and line.descends(start, max(reference, origin.value)):
+        return start
+    if line.accepts(start):
+        return start
+    return line.wolfe(start)
+
+
+class _Line:
+    """f along one curve. A trial that satisfies the conditions ends every loop."""
+
+    def __init__(self, problem: RiemannianProblem, zero: Trial) -> None:
+        self.problem = problem
+        self.zero = zero
+        self.ceiling = zero.value + _VALUE_NOISE * abs(zero.value)
+        self.trials = 0
+        self.accepted: Trial | None = None
+
+    def trial(self, t: float) -> Trial:
+        """Evaluate f and its slope at t; an infinite or NaN f counts as a wall."""
+        self.trials += 1
+        zero = self.zero
+        M, velocity = self.problem.manifold.curve(zero.point.M, zero.velocity, t)
+        point = self.problem.at(M)
+        value, slope = point.value, math.inf
+        if math.isfinite(value):
+            slope = self.problem.manifold.inner(M, point.gradient, velocity)
+        if not math.isfinite(slope):
+            return Trial(t, math.inf, math.inf, point, velocity)
+        trial = Trial(t, value, slope, point, velocity)
+        if self.accepted is None and self.accepts(trial):
+            self.accepted = trial
+        return trial
+
+    def descends(self, trial: Trial, reference: float) -> bool:
+        """Armijo's condition, or its approximate form by slopes where values drown in rounding."""
+        slope0 = self.zero.slope
+        if trial.value <= reference + _SUFFICIENT_DECREASE * trial.t * slope0:
+            return True
+        noise = _VALUE_NOISE * abs(reference)
+        return trial.value <= reference + noise and trial.slope <= (
+            (2 * _SUFFICIENT_DECREASE - 1) * slope0
+        )
+
+    def accepts(self, trial: Trial) -> bool:
+        """The Wolfe or the approximate Wolfe conditions."""
+        steep_enough = trial.slope >= _CURVATURE * self.zero.slope
+        return steep_enough and self.descends(trial, self.zero.value)
+
+    def low(self, trial: Trial) -> bool:
+        return trial.value <= self.ceiling
+
+    def wolfe(self, start: Trial) -> Trial | None:
+        """Shrink a bracket by double secant steps, by bisection where those are slow."""
+        bracket = self.bracket(start)
+        while bracket and self.accepted is None and self.trials < _MAX_TRIALS:
+            a, b = bracket
+            left, right = self.double_secant(a, b)
+            if self.accepted is None and right.t - left.t > _SHRINKAGE * (b.t - a.t):
+                left, right = self.update(left, right, 0.5 * (left.t + right.t))
+            if right.t - left.t >= b.t - a.t:  # nothing left between two adjacent numbers
+                break
+            bracket = left, right
+        return self.accepted
+
+    def bracket(self, trial: Trial) -> tuple[Trial, Trial] | None:
+        """Expand until the slope turns up (or f does): a bracket of a minimum."""
+        lowest = self.zero
+        while self.accepted is None and self.trials < _MAX_TRIALS:
+            if trial.slope >= 0 and self.low(trial):
+                return lowest, trial
+            if not self.low(trial):
+                return self.shrink(lowest, trial)
+            lowest = trial
+            trial = self.trial(_EXPANSION * trial.t)
+        return None
+
+    def shrink(self, a: Trial, b: Trial) -> tuple[Trial, Trial]:
+        """Bisect between a low a and a high b until the right end's slope turns up."""
+        while self.accepted is None and self.trials < _MAX_TRIALS:
+            middle = self.trial(0.5 * (a.t + b.t))
+            if middle.slope >= 0 and self.low(middle):
+                return a, middle
+            a, b = (middle, b) if self.low(middle) else (a, middle)
+        return a, b
+
+    def update(self, a: Trial, b: Trial, t: float) -> tuple[Trial, Trial]:
+        """The part of the bracket [a, b] beside t that still holds a minimum."""
+        if not a.t < t < b.t:
+            return a, b
+        trial = self.trial(t)
+        if not self.low(trial):
+            return self.shrink(a, trial)
+        return (a, trial) if trial.slope >= 0 else (trial, b)
+
+    def double_secant(self, a: Trial, b: Trial) -> tuple[Trial, Trial]:
+        t = _secant(a, b)
+        left, right = self.update(a, b, t)
+        if self.accepted is None and t == right.t:
+            return self.update(left, right, _secant(b, right))
+        if self.accepted is None and t == left.t:
+            return self.update(left, right, _secant(a, left))
+        return left, right
+
+
+def _secant(a: Trial, b: Trial) -> float:
+    """Zero of the line through the slopes at a and b; NaN where they agree."""
+    rise = b.slope - a.slope
+    if rise == 0 or not math.isfinite(rise):
+        return math.nan if rise == 0 else 0.5 * (a.t + b.t)
+    return (a.t * b.slope - b.t * a.slope) / rise

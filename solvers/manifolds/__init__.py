@@ -1,0 +1,14 @@
+"""Matrix manifolds: where the projection M lives.
+
+A point is one float64 array, also on a product (a flat one, whose ``split`` gives the factors), so
+that a solver is written once, in plain array arithmetic, for every manifold.
+"""
+
+from ldr.solvers.manifolds.euclidean import Euclidean
+from ldr.solvers.manifolds.grassmann import Grassmann
+from ldr.solvers.manifolds.manifold import Array, Manifold
+from ldr.solvers.manifolds.orthonormal import Orthonormal, polar_factor
+from ldr.solvers.manifolds.product import Product
+from ldr.solvers.manifolds.stiefel import Stiefel
+
+__all__ = ["Array", "Euclidean", "Grassmann", "Manifold", "Orthonormal", "Product", "Stiefel", "polar_factor"]

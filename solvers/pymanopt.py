@@ -1,0 +1,163 @@
+"""The same problem handed to pymanopt, as an independent check.
+
+pymanopt takes seconds to import and turns on jax's global float64 flag as it does; it is imported
+when it is asked for, and the flag is put back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ldr.solvers.errors import ArgumentError
+from ldr.solvers.manifolds import Array, Euclidean, Grassmann, Manifold, Product, Stiefel
+from ldr.solvers.riemannian import RiemannianPoint, RiemannianProblem
+from ldr.solvers.solver import Solver, State, Stopping
+from ldr.solvers.status import Status
+
+PYMANOPT_SOLVERS = {
+    "trust-region": "TrustRegions",
+    "conjugate-gradient": "ConjugateGradient",
+    "steepest-descent": "SteepestDescent",
+}
+
+
+@dataclass(frozen=True)
+class Pymanopt(Solver):
+    """pymanopt's trust region, conjugate gradient or steepest descent.
+
+    Parameters
+    ----------
+    algorithm : {"trust-region", "conjugate-gradient", "steepest-descent"}
+    """
+
+    default_max_iterations = 10_000
+
+    algorithm: str = "trust-region"
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        return f"pymanopt:{self.algorithm}"
+
+    def initialise(self, problem: RiemannianProblem, M: Array) -> State:
+        return State(problem.at(M))
+
+    def step(self, problem: RiemannianProblem, state: State) -> State:
+        raise NotImplementedError("pymanopt runs to its end in one call")
+
+    def states(self, problem: RiemannianProblem, M: Array, stopping: Stopping) -> Iterator[State]:
+        """The start, then the end of pymanopt's run."""
+        start = self.initialise(problem, M)
+        yield start
+        yield self._run(problem, start.point, stopping)
+
+    def _run(self, problem: RiemannianProblem, start: RiemannianPoint, stop: Stopping) -> State:
+        pymanopt = _import_pymanopt()
+        manifold = problem.manifold
+        limit = self.default_max_iterations if stop.max_iterations is None else stop.max_iterations
+        optimizer = getattr(pymanopt.optimizers, PYMANOPT_SOLVERS[self.algorithm])(
+            max_time=min(stop.time_limit, 1e9),
+            max_iterations=limit,
+            min_gradient_norm=max(stop.threshold(start), np.finfo(float).tiny),
+            min_step_size=0.0,
+            max_cost_evaluations=10**9,
+            verbosity=0,
+        )
+        memory = _Memory(problem, start)
+        try:
+            result = optimizer.run(
+                _as_pymanopt(pymanopt, problem, memory), initial_point=_split(manifold, start.M)
+            )
+        except KeyboardInterrupt:
+            return State(memory.best, halt=Status.INTERRUPTED)
+        end = problem.at(_join(manifold, result.point))
+        reason = result.stopping_criterion
+        halt = Status.STALLED
+        if "max iterations" in reason:
+            halt = Status.MAX_ITERATIONS
+        elif "max time" in reason:
+            halt = Status.TIME_LIMIT
+        return State(end, halt=halt, iterations=result.iterations)
+
+
+class _Memory:
+    """The last point asked for, whose products pymanopt's three callbacks then share."""
+
+    def __init__(self, problem: RiemannianProblem, start: RiemannianPoint) -> None:
+        self._problem = problem
+        self._last = self.best = start
+
+    def at(self, M: Array) -> RiemannianPoint:
+        if not np.array_equal(M, self._last.M):
+            self._last = self._problem.at(M.copy())
+            if self._last.value < self.best.value:
+                self.best = self._last
+        return self._last
+
+
+def _import_pymanopt() -> Any:
+    import jax
+
+    flag = jax.config.jax_enable_x64
+    try:
+        import pymanopt
+        import pymanopt.manifolds
+        import pymanopt.optimizers
+    finally:
+        jax.config.update("jax_enable_x64", flag)
+    return pymanopt
+
+
+def _as_pymanopt(pymanopt: Any, problem: RiemannianProblem, memory: _Memory) -> Any:
+    """pymanopt's Problem, with the very formulas of the native solvers."""
+    manifold = problem.manifold
+    theirs = _their_manifold(pymanopt, manifold)
+    k = len(manifold.factors) if isinstance(manifold, Product) else 1
+
+    def cost(*M: Array) -> float:
+        return memory.at(_join(manifold, M)).value
+
+    def gradient(*M: Array) -> Any:
+        return _split(manifold, memory.at(_join(manifold, M)).euclidean_gradient)
+
+    def hessian(*args: Array) -> Any:
+        point = memory.at(_join(manifold, args[:k]))
+        V = _join(manifold, args[k:])
+        if not problem.problem.has_hessian:
+            return _split(manifold, point.hessian(V))
+        problem.evaluations["hessian"] += 1
+        return _split(manifold, point.point.hessian_vector(V))
+
+    wrap = pymanopt.function.numpy(theirs)
+    kind = "euclidean_hessian" if problem.problem.has_hessian else "riemannian_hessian"
+    return pymanopt.Problem(
+        theirs, wrap(cost), euclidean_gradient=wrap(gradient), **{kind: wrap(hessian)}
+    )
+
+
+def _their_manifold(pymanopt: Any, manifold: Manifold) -> Any:
+    kinds = pymanopt.manifolds
+    match manifold:
+        case Stiefel(d=d, r=r, retraction=retraction):
+            return kinds.Stiefel(d, r, retraction=retraction)
+        case Grassmann(d=d, r=r):
+            return kinds.Grassmann(d, r)
+        case Euclidean(d=d, r=r):
+            return kinds.Euclidean(d, r)
+        case Product(factors=factors):
+            return kinds.Product([_their_manifold(pymanopt, f) for f in factors])
+    raise ArgumentError(f"pymanopt has no counterpart of the manifold {manifold}")
+
+
+def _split(manifold: Manifold, M: Array) -> Any:
+    return manifold.split(M) if isinstance(manifold, Product) else M
+
+
+def _join(manifold: Manifold, parts: Sequence[Array]) -> Array:
+    """From pymanopt's point (a list on a product) or callback arguments to one array."""
+    if isinstance(manifold, Product):
+        return manifold.join([np.asarray(p) for p in parts])
+    return np.asarray(parts[0] if isinstance(parts, tuple) else parts)

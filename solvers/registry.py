@@ -1,0 +1,42 @@
+"""Solvers by name."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+
+from ldr.solvers.conjugate_gradient import ConjugateGradient
+from ldr.solvers.errors import ArgumentError
+from ldr.solvers.lbfgs import LBFGS
+from ldr.solvers.pymanopt import PYMANOPT_SOLVERS, Pymanopt
+from ldr.solvers.self_consistent_field import SelfConsistentField
+from ldr.solvers.solver import Solver
+from ldr.solvers.steepest_descent import SteepestDescent
+from ldr.solvers.trust_region import TrustRegion
+
+NATIVE: dict[str, type[Solver]] = {
+    cls.name: cls
+    for cls in (SteepestDescent, ConjugateGradient, LBFGS, TrustRegion, SelfConsistentField)
+}
+
+
+def solver_names() -> list[str]:
+    """Every name that `solver=` takes, "auto" and "closed-form" excepted."""
+    return [*NATIVE, *(f"pymanopt:{name}" for name in PYMANOPT_SOLVERS)]
+
+
+def named_solver(name: str) -> Solver:
+    """The solver of that name, with its default options.
+
+    Raises
+    ------
+    ArgumentError
+        An unknown name, with the nearest ones.
+    """
+    if name in NATIVE:
+        return NATIVE[name]()
+    if name.startswith("pymanopt:") and name.removeprefix("pymanopt:") in PYMANOPT_SOLVERS:
+        return Pymanopt(name.removeprefix("pymanopt:"))
+    known = ["auto", "closed-form", *solver_names()]
+    close = get_close_matches(name, known, n=3, cutoff=0.5)
+    hint = f"did you mean {' or '.join(map(repr, close))}?" if close else f"known are {known}"
+    raise ArgumentError(f"unknown solver {name!r}: {hint}")

@@ -1,0 +1,93 @@
+"""A problem as the manifold sees it: Riemannian gradients and Hessian products, truly counted."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cached_property
+
+import numpy as np
+
+from ldr.solvers.manifolds import Array
+from ldr.solvers.problem import Point, Problem
+
+
+class RiemannianPoint:
+    """A Point with its Riemannian gradient and Hessian product.
+
+    Attributes
+    ----------
+    point : Point
+        The point itself, with Euclidean derivatives.
+    M : ndarray
+        Where it is.
+    """
+
+    def __init__(self, problem: RiemannianProblem, M: Array) -> None:
+        self._problem = problem
+        self.M = M
+        self.point: Point = problem.problem.at(M)
+
+    @cached_property
+    def value(self) -> float:
+        self._problem.evaluations["value"] += 1
+        return self.point.value
+
+    @cached_property
+    def euclidean_gradient(self) -> Array:
+        self._problem.evaluations["gradient"] += 1
+        return self.point.gradient
+
+    @cached_property
+    def gradient(self) -> Array:
+        """Riemannian gradient, tangent at M."""
+        return self._problem.manifold.gradient(self.M, self.euclidean_gradient)
+
+    @cached_property
+    def gradient_norm(self) -> float:
+        return self._problem.manifold.norm(self.M, self.gradient)
+
+    def hessian(self, V: Array) -> Array:
+        """Riemannian Hessian times the tangent vector V."""
+        problem = self._problem
+        problem.evaluations["hessian"] += 1
+        if not problem.problem.has_hessian:
+            return self._differenced_hessian(V)
+        HV = self.point.hessian_vector(V)
+        return problem.manifold.hessian(self.M, self.euclidean_gradient, V, HV)
+
+    def _differenced_hessian(self, V: Array) -> Array:
+        """Central difference of the transported gradient along the retraction.
+
+        The step balances the truncation h^2 against the rounding eps/h of the gradient.
+        """
+        manifold = self._problem.manifold
+        length = manifold.norm(self.M, V)
+        if length == 0:
+            return np.zeros_like(V)
+        h = np.finfo(float).eps ** (1 / 3) * max(1.0, float(np.abs(self.M).max())) / length
+        ahead, behind = (
+            self._problem.at(manifold.retract(self.M, step * V)).gradient for step in (h, -h)
+        )
+        return manifold.project(self.M, (ahead - behind) / (2 * h))
+
+    def precondition(self, U: Array) -> Array:
+        """The problem's approximate inverse Hessian times the tangent vector U."""
+        return self.point.precondition(U)
+
+
+class RiemannianProblem:
+    """Problem, manifold and true counts of the evaluations of value, gradient and Hessian.
+
+    `threshold` is the gradient norm at which the run will stop: an inner iteration need not go far
+    below it.
+    """
+
+    threshold: float = 0.0
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.manifold = problem.manifold
+        self.evaluations: Counter[str] = Counter(value=0, gradient=0, hessian=0)
+
+    def at(self, M: Array) -> RiemannianPoint:
+        return RiemannianPoint(self, M)

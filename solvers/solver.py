@@ -1,0 +1,274 @@
+"""The solver protocol (initialise, step, stop) and the one loop that runs every solver."""
+
+from __future__ import annotations
+
+import math
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from ldr.solvers.manifolds import Array
+from ldr.solvers.problem import Problem
+from ldr.solvers.riemannian import RiemannianPoint, RiemannianProblem
+from ldr.solvers.status import Status
+
+
+@dataclass(frozen=True)
+class State:
+    """Where a solver is: its point, and what it remembers (in subclasses).
+
+    `halt` is set by a step that cannot go on; `iterations` is how many it took to get here.
+    """
+
+    point: RiemannianPoint
+    halt: Status | None = field(default=None, kw_only=True)
+    iterations: int = field(default=1, kw_only=True)
+
+
+@dataclass(frozen=True)
+class Iteration:
+    """What an observer sees after each step.
+
+    Attributes
+    ----------
+    number : int
+        0 at the start.
+    M : ndarray
+        The point.
+    value : float
+        The minimised function there.
+    gradient_norm : float
+        Norm of the Riemannian gradient.
+    threshold : float
+        The gradient norm at which the run stops.
+    seconds : float
+        Since the start of the run.
+    """
+
+    number: int
+    M: Array
+    value: float
+    gradient_norm: float
+    threshold: float
+    seconds: float
+
+
+Observer = Callable[[Iteration], object]
+
+
+@dataclass(frozen=True)
+class Stopping:
+    """When to stop.
+
+    Attributes
+    ----------
+    tolerance : float
+        Stop at |gradient| <= tolerance * |value at the start| (the gradient there, where the value
+        is 0): the scale of the function does not matter.
+    max_iterations : int or None
+        None is the solver's own limit.
+    time_limit : float
+        Seconds.
+    """
+
+    tolerance: float = 1e-10
+    max_iterations: int | None = None
+    time_limit: float = math.inf
+
+    def scale(self, start: RiemannianPoint) -> float:
+        """The size of the function, as seen at the start.
+
+        Not of the gradient there: on ill-conditioned data that can be 1e4 times the function, and
+        a tolerance relative to it would stop far from the optimum.
+        """
+        return abs(start.value) or start.gradient_norm
+
+    def threshold(self, start: RiemannianPoint) -> float:
+        """The gradient norm at which to stop."""
+        return self.tolerance * self.scale(start)
+
+
+class Solver(ABC):
+    """An algorithm: `initialise` a state at a start, `step` it. Options are dataclass fields.
+
+    `patience` is the number of steps in a row that may gain nothing before it counts as stalled.
+    """
+
+    name: ClassVar[str]
+    default_max_iterations: ClassVar[int]
+    patience: ClassVar[int] = 50
+
+    @abstractmethod
+    def initialise(self, problem: RiemannianProblem, M: Array) -> State:
+        """The state at the start M."""
+
+    @abstractmethod
+    def step(self, problem: RiemannianProblem, state: State) -> State:
+        """The next state."""
+
+    def states(self, problem: RiemannianProblem, M: Array, stopping: Stopping) -> Iterator[State]:
+        """The start's state, then one state a step, without end."""
+        state = self.initialise(problem, M)
+        while True:
+            yield state
+            state = self.step(problem, state)
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a solver did.
+
+    Attributes
+    ----------
+    M : ndarray
+        The final point (the best one where the run was cut short).
+    value, gradient_norm : float
+        There; the value is the minimised one.
+    status : Status
+        Why the run ended.
+    iterations : int
+        Steps taken.
+    evaluations : dict
+        True counts of value, gradient and Hessian-product evaluations.
+    history : dict of lists
+        `value`, `gradient_norm` and `seconds` at each iteration, the start included.
+    seconds : float
+        Time the run took.
+    """
+
+    M: Array
+    value: float
+    gradient_norm: float
+    status: Status
+    iterations: int
+    evaluations: dict[str, int]
+    history: dict[str, list[float]]
+    seconds: float
+
+
+# Where no step can lower the function any more, a gradient this small against its scale is the
+# effect of rounding; a larger one means that something is wrong.
+_ROUNDING_LEVEL = 1e-6
+
+# A relative change of the value below this is rounding, not progress.
+_VALUE_ROUNDING = 1e-14
+
+
+def minimise(
+    problem: Problem,
+    start: Array,
+    solver: Solver,
+    stopping: Stopping | None = None,
+    observers: Sequence[Observer] = (),
+) -> Run:
+    """Run a solver from a start until a stopping rule fires.
+
+    Parameters
+    ----------
+    problem : Problem
+    start : ndarray
+        A point of ``problem.manifold``; not changed.
+    solver : Solver
+    stopping : Stopping, optional
+    observers : sequence of callables
+        Each is called with every `Iteration`; one that returns True ends the run.
+
+    Returns
+    -------
+    Run
+        Also after Ctrl-C, with the best point so far.
+    """
+    stopping = stopping or Stopping()
+    limit = stopping.max_iterations
+    limit = solver.default_max_iterations if limit is None else limit
+    counted = RiemannianProblem(problem)
+    history: dict[str, list[float]] = {"value": [], "gradient_norm": [], "seconds": []}
+    began = time.perf_counter()
+    progress = _Progress(solver.patience)
+    best: RiemannianPoint | None = None
+    last: RiemannianPoint | None = None
+    threshold = 0.0
+    status: Status | None = None
+    scale = 1.0
+    number = 0
+
+    try:
+        for state in solver.states(counted, start, stopping):
+            last = state.point
+            if not (math.isfinite(last.value) and math.isfinite(last.gradient_norm)):
+                status = Status.NOT_FINITE
+                break
+            if best is None:
+                scale, threshold = stopping.scale(last), stopping.threshold(last)
+                counted.threshold = threshold
+                best = last
+            else:
+                number += state.iterations
+            if last.value <= best.value:
+                best = last
+            seconds = time.perf_counter() - began
+            _record(history, last, seconds)
+            iteration = Iteration(
+                number, last.M, last.value, last.gradient_norm, threshold, seconds
+            )
+            wishes = [observer(iteration) is True for observer in observers]
+            halt = Status.STALLED if progress.stalled(last) else state.halt
+            if last.gradient_norm <= threshold:
+                status = Status.CONVERGED
+            elif halt is not None:
+                small = last.gradient_norm <= _ROUNDING_LEVEL * scale
+                status = Status.ROUNDING if halt is Status.STALLED and small else halt
+            elif any(wishes):
+                status = Status.OBSERVER
+            elif number >= limit:
+                status = Status.MAX_ITERATIONS
+            elif seconds >= stopping.time_limit:
+                status = Status.TIME_LIMIT
+            if status is not None:
+                break
+    except KeyboardInterrupt:
+        status = Status.INTERRUPTED
+        if best is None:
+            raise
+
+    # Where values agree to rounding, "lowest" means nothing: there the flattest point is the best.
+    final = {Status.CONVERGED: last, Status.ROUNDING: progress.flattest}.get(status, best or last)
+    assert final is not None and status is not None
+    return Run(
+        M=final.M,
+        value=final.value,
+        gradient_norm=final.gradient_norm,
+        status=status,
+        iterations=number,
+        evaluations=dict(counted.evaluations),
+        history=history,
+        seconds=time.perf_counter() - began,
+    )
+
+
+class _Progress:
+    """Tells when neither the value nor the gradient has improved for a while."""
+
+    def __init__(self, patience: int) -> None:
+        self._patience = patience
+        self._value = self._gradient_norm = math.inf
+        self._idle = 0
+        self.flattest: RiemannianPoint | None = None
+
+    def stalled(self, point: RiemannianPoint) -> bool:
+        value, norm = point.value, point.gradient_norm
+        lower = math.isinf(self._value) or value < self._value - _VALUE_ROUNDING * abs(value)
+        self._idle = 0 if lower or norm < 0.9 * self._gradient_norm else self._idle + 1
+        if lower:
+            self._value = value
+        if norm < self._gradient_norm:
+            self._gradient_norm, self.flattest = norm, point
+        return self._idle >= self._patience
+
+
+def _record(history: dict[str, list[float]], point: RiemannianPoint, seconds: float) -> None:
+    history["value"].append(point.value)
+    history["gradient_norm"].append(point.gradient_norm)
+    history["seconds"].append(seconds)

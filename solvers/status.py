@@ -1,0 +1,36 @@
+"""How a run ended: one member of a small enum, each with a sentence of advice."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class Status(Enum):
+    """Why a solver stopped; `converged` and `advice` follow from it."""
+
+    CONVERGED = (True, "the gradient is below the tolerance.")
+    ROUNDING = (True, "the gradient is as small as rounding of the objective lets it become.")
+    CLOSED_FORM = (True, "the solution was computed in closed form.")
+    STALLED = (
+        False,
+        "no step lowers the objective although the gradient is not small: check the gradient "
+        "with ldr.check, or try another solver or start.",
+    )
+    MAX_ITERATIONS = (
+        False,
+        "the iteration limit was reached: raise max_iterations, or try solver='trust-region'.",
+    )
+    TIME_LIMIT = (False, "the time limit was reached: raise time_limit.")
+    NOT_FINITE = (
+        False,
+        "the objective or its gradient became infinite or NaN: the last finite point is returned.",
+    )
+    INTERRUPTED = (False, "interrupted from the keyboard; the best point so far is returned.")
+    OBSERVER = (False, "an observer asked to stop; the best point so far is returned.")
+
+    def __init__(self, converged: bool, advice: str) -> None:
+        self.converged = converged
+        self.advice = advice
+
+    def __repr__(self) -> str:
+        return f"<Status.{self.name}>"

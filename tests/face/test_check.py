@@ -1,0 +1,327 @@
+"""`ldr.check`, and with it the derivatives of every built-in objective."""
+
+import dataclasses
+
+import autograd.numpy as anp
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import ldr
+from ldr.checking import Check, symmetry_error, taylor_slopes
+from ldr.errors import ArgumentError, ObjectiveError
+from ldr.objectives.objective import BoundObjective
+from ldr.solving import as_data, as_objective
+from ldr.solvers import Euclidean, Grassmann, Point, Problem, Product, Stiefel
+
+N, D, R = 50, 7, 2
+_rng = np.random.default_rng(0)
+LABELS = np.arange(N) % 3
+X = np.cumsum(_rng.standard_normal((N, D)), axis=0) * 0.3 + 2.0 * _rng.standard_normal((3, D))[LABELS]
+VIEWS = (X, X[:, :4] + _rng.standard_normal((N, 4)))
+BUILT_IN = {
+    "pca": (X, None),
+    "lda": (X, LABELS),
+    "cca": (VIEWS, None),
+    "maf": (X, None),
+    "sfa": (X, None),
+    "lpp": (X, None),
+    "ppca": (X, None),
+    "sdr": (X, LABELS),
+}
+DECLARED = {"cca": "stiefel x stiefel", "ppca": "euclidean x euclidean"}
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_built_in_objectives_pass(name, seed):
+    data, y = BUILT_IN[name]
+    found = ldr.check(name, data, R, y=y, random_state=seed)
+    assert found.passed, found
+    assert found.gradient_slope == pytest.approx(2, abs=0.1)
+    assert found.hessian_slope == pytest.approx(3, abs=0.1)
+    assert found.symmetry_error < 1e-10
+    assert found.invariance_error < 1e-12
+    assert found.declared_manifold == found.implied_manifold == DECLARED.get(name, "grassmann")
+
+
+@pytest.mark.parametrize("r", [1, 3, D])
+@pytest.mark.parametrize("name", ["lda", "ppca", "sdr"])
+def test_other_dimensions_pass(name, r):
+    data, y = BUILT_IN[name]
+    r = min(r, D - 1) if name == "ppca" else r
+    assert ldr.check(name, data, r, y=y).passed
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1e6])
+@pytest.mark.parametrize("name", ["pca", "cca", "ppca", "sdr"])
+def test_the_scale_of_the_data_does_not_matter(name, scale):
+    data, y = BUILT_IN[name]
+    data = tuple(scale * view for view in data) if isinstance(data, tuple) else scale * data
+    found = ldr.check(name, data, R, y=y)
+    assert found.passed, found
+
+
+def test_instances_and_parameters():
+    assert ldr.check(ldr.objectives.MAF(lag=2), X).objective == ldr.objectives.MAF(lag=2)
+    assert ldr.check("maf", X, lag=3).objective.lag == 3
+    with pytest.raises(ArgumentError, match="out of range"):
+        ldr.check("pca", X, D + 1)
+
+
+# Objectives of the user's own
+
+
+def spread(M, X):
+    """f(M) = mean of ||y||^4, a function of the span alone."""
+    return np.mean(np.sum((X @ M) ** 2, axis=1) ** 2)
+
+
+def spread_gradient(M, X):
+    Y = X @ M
+    return 4 * X.T @ (np.sum(Y**2, axis=1)[:, None] * Y) / len(X)
+
+
+def spread_hessian(M, X, V):
+    Y, Z = X @ M, X @ V
+    both = 2 * np.sum(Y * Z, axis=1)[:, None] * Y + np.sum(Y**2, axis=1)[:, None] * Z
+    return 4 * X.T @ both / len(X)
+
+
+def by_hand(gradient=spread_gradient, hessian=spread_hessian, manifold="grassmann"):
+    options = {"manifold": manifold, "gradient": gradient, "hessian": hessian}
+    return ldr.objective(backend="numpy", **options)(spread)
+
+
+@pytest.mark.parametrize("manifold", ["stiefel", "grassmann", "euclidean", "auto"])
+@pytest.mark.parametrize("backend", ["jax", "autograd", "numpy"])
+def test_custom_objectives_pass(backend, manifold):
+    def f(M, X, np):
+        return np.mean(np.sum(np.dot(X, M) ** 2, axis=1) ** 2)
+
+    custom = {
+        "jax": ldr.objective(manifold=manifold)(lambda M, X: f(M, X, jnp)),
+        "autograd": ldr.objective(manifold=manifold, backend="autograd")(lambda M, X: f(M, X, anp)),
+        "numpy": by_hand(manifold=manifold),
+    }[backend]
+    found = ldr.check(custom, X, R)
+    assert found.passed, found
+    implied = "euclidean" if manifold == "euclidean" else "grassmann"
+    assert found.implied_manifold == implied
+
+
+@pytest.mark.parametrize("error", [1e-1, 1e-5])
+def test_a_wrong_gradient_fails(error):
+    def wrong(M, X):
+        return spread_gradient(M, X) + error * X.T @ (X @ M)
+
+    found = ldr.check(by_hand(gradient=wrong), X, R)
+    assert not found.passed
+    assert found.gradient_slope == pytest.approx(1, abs=0.1)
+    assert "gradient    FAIL  Taylor slope 1.0" in repr(found)
+
+
+@pytest.mark.parametrize("error", [1e-1, 1e-3])
+def test_a_wrong_hessian_fails(error):
+    def wrong(M, X, V):
+        return spread_hessian(M, X, V) + error * X.T @ (X @ V)
+
+    found = ldr.check(by_hand(hessian=wrong), X, R)
+    assert not found.passed
+    assert found.gradient_slope == pytest.approx(2, abs=0.1)
+    assert found.hessian_slope == pytest.approx(2, abs=0.1)
+
+
+def test_an_asymmetric_hessian_fails():
+    skew = np.triu(np.ones((D, D))) - np.tril(np.ones((D, D)))
+
+    def wrong(M, X, V):  # <V, HV> is right, so that no Taylor error shows it
+        return spread_hessian(M, X, V) + skew @ V
+
+    found = ldr.check(by_hand(hessian=wrong), X, R)
+    assert not found.passed
+    assert found.hessian_slope == pytest.approx(3, abs=0.1)
+    assert found.symmetry_error > 1e-3
+
+
+def test_a_wrong_invariance_fails():
+    fourth = ldr.objective(manifold="grassmann")(lambda M, X: jnp.mean((X @ M) ** 4))
+    found = ldr.check(fourth, X, R)
+    assert not found.passed
+    assert (found.declared_manifold, found.implied_manifold) == ("grassmann", "stiefel")
+    assert "f(MQ) != f(M)" in repr(found)
+    stiefel = ldr.objective(manifold="stiefel")(fourth.function)
+    assert ldr.check(stiefel, X, R).passed
+
+
+def test_more_freedom_than_declared_is_no_failure():
+    found = ldr.check(by_hand(manifold="stiefel"), X, R)
+    assert found.passed
+    assert (found.declared_manifold, found.implied_manifold) == ("stiefel", "grassmann")
+
+
+def test_without_a_hessian_it_says_differenced():
+    found = ldr.check(by_hand(hessian=None), X, R)
+    assert found.passed
+    assert found.hessian_slope is None and found.symmetry_error is None
+    assert "solvers use differences of gradients" in repr(found)
+
+
+def test_a_quadratic_in_euclidean_space_is_exact():
+    def f(M, X):
+        return np.sum((X @ M) ** 2) / 2
+
+    quadratic = ldr.objective(
+        manifold="euclidean",
+        backend="numpy",
+        gradient=lambda M, X: X.T @ (X @ M),
+        hessian=lambda M, X, V: X.T @ (X @ V),
+    )(f)
+    found = ldr.check(quadratic, X, R)
+    assert found.passed
+    assert found.hessian_slope == np.inf
+    assert "(exact)" in repr(found)
+    assert ldr.check(dataclasses.replace(quadratic, hessian=lambda M, X, V: V), X, R).passed is False
+
+
+def test_rounding_in_f_is_seen_for_what_it_is():
+    single = ldr.objective(lambda M, X: jnp.mean(jnp.float32(X) @ jnp.float32(M)) ** 2)
+    assert ldr.check(single, X, R).passed
+    offset = ldr.objective(lambda M, X: 1e6 + jnp.mean(jnp.sum((X @ M) ** 2, axis=1) ** 2))
+    assert ldr.check(offset, X, R).passed
+
+
+def test_no_finite_value_is_an_error():
+    with pytest.raises(ObjectiveError, match="returned nan"):
+        ldr.check(ldr.objective(lambda M, X: jnp.sum(M) * jnp.nan), X, R)
+
+
+def test_repr():
+    lines = repr(ldr.check("lda", X, R, y=LABELS)).splitlines()
+    assert lines[0] == f"LDA(ridge=0.0), M {D} x {R}: passed"
+    assert [line.split()[0] for line in lines[1:]] == [
+        "gradient",
+        "Hessian",
+        "symmetry",
+        "tangency",
+        "invariance",
+    ]
+    assert len({line.index("pass") for line in lines[1:]}) == 1
+    assert isinstance(ldr.check("cca", VIEWS), Check)
+    assert f"M {D} x 2 and 4 x 2" in repr(ldr.check("cca", VIEWS))
+
+
+def test_the_same_seed_gives_the_same_check():
+    assert ldr.check("lda", X, R, y=LABELS) == ldr.check("lda", X, R, y=LABELS)
+
+
+# Taylor slopes on every manifold, with both retractions
+
+
+class CubicPoint(Point):
+    """f(M) = <C, M> + |AM|^2 / 2 + sum of (BM)^3 / 6, whatever the shape of M."""
+
+    def __init__(self, problem, M):
+        self.M, self._p = M, problem
+
+    @property
+    def value(self):
+        p, m = self._p, self.M.ravel()
+        return p.c @ m + 0.5 * np.sum((p.A @ m) ** 2) + np.sum((p.B @ m) ** 3) / 6
+
+    @property
+    def gradient(self):
+        p, m = self._p, self.M.ravel()
+        return (p.c + p.A.T @ (p.A @ m) + 0.5 * p.B.T @ (p.B @ m) ** 2).reshape(self.M.shape)
+
+    def hessian_vector(self, V):
+        p, m, v = self._p, self.M.ravel(), V.ravel()
+        return (p.A.T @ (p.A @ v) + p.B.T @ ((p.B @ m) * (p.B @ v))).reshape(self.M.shape)
+
+
+class Cubic(Problem):
+    def __init__(self, manifold, seed):
+        rng = np.random.default_rng(seed)
+        size = int(np.prod(manifold.shape))
+        self.manifold, self.c = manifold, rng.standard_normal(size)
+        self.A, self.B = rng.standard_normal((2, size, size)) / np.sqrt(size)
+
+    def at(self, M):
+        return CubicPoint(self, M)
+
+
+class SpanPoint(Point):
+    """f(M) = tr(M'AM) + log det(M'BM), a function of the span."""
+
+    def __init__(self, problem, M):
+        self.M, self._p = M, problem
+        self._inverse = np.linalg.inv(M.T @ problem.B @ M)
+
+    @property
+    def value(self):
+        M, p = self.M, self._p
+        return np.vdot(M, p.A @ M) + np.linalg.slogdet(M.T @ p.B @ M)[1]
+
+    @property
+    def gradient(self):
+        return 2 * self._p.A @ self.M + 2 * self._p.B @ self.M @ self._inverse
+
+    def hessian_vector(self, V):
+        M, p, inverse = self.M, self._p, self._inverse
+        cross = V.T @ p.B @ M
+        change = -inverse @ (cross + cross.T) @ inverse
+        return 2 * p.A @ V + 2 * p.B @ (V @ inverse + M @ change)
+
+
+class Span(Problem):
+    def __init__(self, manifold, seed):
+        rng = np.random.default_rng(seed)
+        Z = rng.standard_normal((2, manifold.d, manifold.d))
+        self.manifold = manifold
+        self.A, self.B = Z[0] + Z[0].T, Z[1] @ Z[1].T + np.eye(manifold.d)
+
+    def at(self, M):
+        return SpanPoint(self, M)
+
+
+MANIFOLDS = {
+    "stiefel, polar": (Cubic, Stiefel(6, 3)),
+    "stiefel, qr": (Cubic, Stiefel(6, 3, "qr")),
+    "grassmann, polar": (Span, Grassmann(6, 2)),
+    "grassmann, qr": (Span, Grassmann(6, 2, "qr")),
+    "euclidean": (Cubic, Euclidean(4, 2)),
+    "product, polar": (Cubic, Product(Stiefel(5, 2), Stiefel(4, 2), Euclidean(1, 1))),
+    "product, qr": (Cubic, Product(Stiefel(5, 2, "qr"), Euclidean(2, 2))),
+}
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("name", MANIFOLDS)
+def test_taylor_slopes_on_manifolds(name, seed):
+    make, manifold = MANIFOLDS[name]
+    problem = make(manifold, seed)
+    rng = np.random.default_rng(seed)
+    M = manifold.random_point(rng)
+    first, second = taylor_slopes(problem, M, rng)
+    assert first == pytest.approx(2, abs=0.1)
+    assert symmetry_error(problem, M, rng) < 1e-12
+    if name in ("stiefel, qr", "product, qr"):
+        # qr is a first-order retraction on the Stiefel manifold: its curve has an acceleration
+        # along the manifold, so that t^2/2 <V, Hess V> is not the second-order term.
+        assert second == pytest.approx(2, abs=0.1)
+        pytest.skip("the Hessian does not show along a first-order retraction's curve")
+    assert second == pytest.approx(3, abs=0.1)
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_taylor_slopes_at_the_solution(name):
+    """Where the gradient is zero, the first-order error is the second-order term itself."""
+    data, y = BUILT_IN[name]
+    objective = as_objective(name, {})
+    problem = objective.bind(as_data(objective, data, y), R)
+    assert isinstance(problem, BoundObjective)
+    M = problem.baseline()
+    rng = np.random.default_rng(0)
+    first, second = taylor_slopes(problem, M, rng)
+    assert first == pytest.approx(2, abs=0.1)
+    assert second == pytest.approx(3, abs=0.1) or second == pytest.approx(4, abs=0.1)

@@ -1,0 +1,560 @@
+"""Objectives of the user's own: derivatives by three backends, tests at the door, messages."""
+
+import copy
+import pickle
+import warnings
+from functools import partial
+
+import autograd.numpy as anp
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import scipy.sparse
+
+import ldr
+from ldr.errors import ArgumentError, DataError, ObjectiveError
+from ldr.objectives.custom import CustomObjective, CustomPoint
+from ldr.solving import as_data
+
+N, D, R = 60, 6, 2
+
+
+def data(seed=0, n=N, d=D):
+    rng = np.random.default_rng(seed)
+    return rng.laplace(size=(n, d)) @ np.diag(np.linspace(1, 2, d)) + 5.0
+
+
+X = data()
+
+
+def fourth_power(M, X):
+    return np.mean((X @ M) ** 4)
+
+
+def fourth_power_gradient(M, X):
+    Y = X @ M
+    return 4 * X.T @ Y**3 / Y.size
+
+
+def fourth_power_hessian(M, X, V):
+    Y = X @ M
+    return 12 * X.T @ (Y**2 * (X @ V)) / Y.size
+
+
+@ldr.objective(manifold="stiefel", sense="max")
+def by_jax(M, X):
+    """Mean fourth power of the projections.
+
+    More of the docstring.
+    """
+    return jnp.mean((X @ M) ** 4)
+
+
+@ldr.objective(manifold="stiefel", sense="max", backend="autograd")
+def by_autograd(M, X):
+    return anp.mean(anp.dot(X, M) ** 4)
+
+
+by_hand = ldr.objective(
+    manifold="stiefel",
+    sense="max",
+    backend="numpy",
+    gradient=fourth_power_gradient,
+    hessian=fourth_power_hessian,
+)(fourth_power)
+differenced = ldr.objective(
+    manifold="stiefel", sense="max", backend="numpy", gradient=fourth_power_gradient
+)(fourth_power)
+
+BACKENDS = {"jax": by_jax, "autograd": by_autograd, "numpy": by_hand}
+
+
+@ldr.objective(manifold="grassmann", sense="max")
+def variance(M, X):
+    return jnp.sum((X @ M) ** 2) / len(X)
+
+
+def bound(objective, X=X, r=R, y=None):
+    return objective.bind(as_data(objective, X, y), r)
+
+
+def numpy_objective(function, **options):
+    """With a gradient that is never reached."""
+    options = {"gradient": lambda M, X: np.zeros_like(M), "manifold": "stiefel", **options}
+    return ldr.objective(backend="numpy", **options)(function)
+
+
+# Values and derivatives
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_derivatives_equal_the_formulas(backend):
+    problem = bound(BACKENDS[backend])
+    rng = np.random.default_rng(1)
+    M, V = problem.random_point(rng), rng.standard_normal((D, R))
+    centred = X - X.mean(axis=0)
+    point = problem.at(M)
+    assert point.value == pytest.approx(-fourth_power(M, centred), rel=1e-13)
+    np.testing.assert_allclose(point.gradient, -fourth_power_gradient(M, centred), rtol=1e-12)
+    HV = point.hessian_vector(V)
+    np.testing.assert_allclose(HV, -fourth_power_hessian(M, centred, V), rtol=1e-12)
+    assert isinstance(point.value, float)
+    assert point.gradient.dtype == HV.dtype == np.float64
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_backends_reach_the_same_value(backend):
+    result = ldr.solve(BACKENDS[backend], X, R, random_state=3)
+    reference = ldr.solve(by_hand, X, R, random_state=3)
+    assert result.converged
+    assert result.value == pytest.approx(reference.value, rel=1e-10)
+    assert result.baseline is None and result.improvement is None
+
+
+def test_without_a_hessian_solvers_difference_gradients():
+    assert not bound(differenced).has_hessian
+    result = ldr.solve(differenced, X, R, random_state=3)
+    assert result.value == pytest.approx(ldr.solve(by_hand, X, R, random_state=3).value, rel=1e-10)
+    with pytest.raises(NotImplementedError, match="no Hessian product"):
+        problem = bound(differenced)
+        problem.at(problem.random_point(np.random.default_rng(0))).hessian_vector(np.ones((D, R)))
+
+
+def test_rayleigh_quotient_reaches_pca():
+    result = ldr.solve(variance, X, R, random_state=0)
+    pca = ldr.solve("pca", X, R)
+    eigenvalues = np.linalg.eigvalsh(np.cov(X.T, bias=True))
+    assert result.value == pytest.approx(eigenvalues[-R:].sum(), rel=1e-12)
+    np.testing.assert_allclose(result.M @ result.M.T, pca.M @ pca.M.T, atol=1e-8)
+    np.testing.assert_allclose(result.P, result.M.T)
+
+
+def test_the_minimum_of_a_maximised_function_is_its_negative():
+    least = ldr.objective(manifold="grassmann", sense="min")(variance.function)
+    result = ldr.solve(least, X, R, random_state=0)
+    assert result.value == pytest.approx(np.linalg.eigvalsh(np.cov(X.T, bias=True))[:R].sum())
+
+
+def test_euclidean_least_squares():
+    @ldr.objective(manifold="euclidean")
+    def residual(M, X, y):
+        return jnp.mean((y[:, None] - X @ M) ** 2)
+
+    y = X @ np.arange(D) + np.random.default_rng(0).standard_normal(N)
+    result = ldr.solve(residual, X, 1, y=y, random_state=0)
+    centred = X - X.mean(axis=0)
+    expected = np.linalg.lstsq(centred, y, rcond=None)[0]
+    np.testing.assert_allclose(result.M[:, 0], expected, rtol=1e-8)
+    np.testing.assert_allclose(result.P, result.M.T)
+
+
+def test_column_means_are_subtracted_unless_declared_otherwise():
+    seen = []
+
+    def look(M, X):
+        seen.append(X)
+        return np.sum(M * np.arange(M.size).reshape(M.shape))
+
+    def gradient(M, X):
+        return np.arange(float(M.size)).reshape(M.shape)
+
+    for center, mean in ((True, X.mean(axis=0)), (False, np.zeros(D))):
+        problem = bound(numpy_objective(look, gradient=gradient, center=center))
+        np.testing.assert_allclose(problem.means[0], mean)
+        np.testing.assert_allclose(seen[-1], X - mean, atol=1e-14)
+        assert not seen[-1].flags.writeable
+
+
+def test_transform_is_what_the_objective_saw():
+    result = ldr.solve(by_jax, X, R, random_state=0)
+    assert np.mean(result.transform(X) ** 4) == pytest.approx(result.value)
+
+
+def test_sparse_rows_reach_a_numpy_objective_uncentred():
+    S = scipy.sparse.random_array((N, D), density=0.4, rng=np.random.default_rng(0), format="csr")
+    seen = []
+
+    @ldr.objective(
+        manifold="grassmann",
+        sense="max",
+        backend="numpy",
+        gradient=lambda M, X: 2 * (X.T @ (X @ M)),
+        center=False,
+    )
+    def energy(M, X):
+        seen.append(X)
+        return float(np.sum((X @ M) ** 2))
+
+    result = ldr.solve(energy, S, R, random_state=0)
+    assert all(scipy.sparse.issparse(x) for x in seen)
+    top = np.linalg.eigvalsh((S.T @ S).toarray())[-R:].sum()
+    assert result.value == pytest.approx(top, rel=1e-10)
+    np.testing.assert_allclose(result.mean, 0)
+
+
+# The manifold
+
+
+def test_auto_chooses_the_manifold_and_says_so():
+    @ldr.objective
+    def sphered(M, X):
+        return -jnp.mean(jnp.sum((X @ M) ** 2, axis=1) ** 2)
+
+    result = ldr.solve(sphered, X, R, random_state=0)
+    assert type(bound(sphered).manifold).__name__ == "Grassmann"
+    assert any("f(MQ) = f(M)" in note for note in result.notes)
+    problem = bound(ldr.objective(sense="max")(by_jax.function))
+    assert type(problem.manifold).__name__ == "Stiefel"
+    assert any("f(MQ) != f(M)" in note for note in problem.notes)
+
+
+def test_one_column_has_no_rotation():
+    # An even function of one column depends on its line alone.
+    assert type(bound(ldr.objective(by_jax.function), r=1).manifold).__name__ == "Grassmann"
+    odd = ldr.objective(lambda M, X: jnp.mean((X @ M) ** 3))
+    assert type(bound(odd, r=1).manifold).__name__ == "Stiefel"
+
+
+def test_a_large_constant_does_not_hide_what_f_varies():
+    def shifted(M, X):
+        return 1e9 + jnp.mean((X @ M) ** 4)
+
+    assert type(bound(ldr.objective(shifted)).manifold).__name__ == "Stiefel"
+
+
+def test_every_solver_accepts_a_custom_objective():
+    values = [
+        ldr.solve(variance, X, R, solver=solver, random_state=0).value
+        for solver in ("trust-region", "lbfgs", "conjugate-gradient", "steepest-descent")
+    ]
+    np.testing.assert_allclose(values, values[0], rtol=1e-9)
+
+
+# What the decorator returns
+
+
+def test_it_is_still_the_plain_function():
+    M = np.eye(D)[:, :R]
+    assert float(by_jax(M, X)) == pytest.approx(fourth_power(M, X), rel=1e-4)  # float32 by default
+    assert by_jax.__name__ == "by_jax"
+    assert by_jax.__doc__.startswith("Mean fourth power")
+    assert by_jax.formula == "Mean fourth power of the projections."
+    assert by_hand.formula == "max fourth_power(M, X)"
+    assert repr(by_jax) == "by_jax(manifold='stiefel', sense='max', backend='jax')"
+    assert isinstance(by_jax, CustomObjective)
+    assert by_jax.name in repr(ldr.solve(by_jax, X, R, random_state=0))
+
+
+def test_parameters_with_default_values_stay():
+    @ldr.objective(sense="max")
+    def power(M, X, exponent=4):
+        return jnp.mean((X @ M) ** exponent)
+
+    assert power.needs == ()
+    assert bound(power).at(np.eye(D)[:, :R]).value == pytest.approx(
+        bound(by_jax).at(np.eye(D)[:, :R]).value
+    )
+
+
+def test_a_partial_function_has_a_name():
+    def power(M, X, exponent):
+        return jnp.mean((X @ M) ** exponent)
+
+    objective = ldr.objective(partial(power, exponent=4))
+    assert objective.name == "partial"
+    assert objective.formula == "min partial(M, X)"
+    bound(objective)
+
+
+def test_pickling():
+    assert pickle.loads(pickle.dumps(by_jax)) is by_jax
+    again = pickle.loads(pickle.dumps(by_hand))  # its function has another name
+    assert again == by_hand and again is not by_hand
+    result = ldr.solve(by_jax, X, R, random_state=0)
+    assert pickle.loads(pickle.dumps(result)).objective is by_jax
+    assert copy.deepcopy(by_jax) is by_jax
+
+
+# jax
+
+
+def test_jax_works_in_float64_and_leaves_the_global_flag_alone():
+    before = jax.config.jax_enable_x64
+    result = ldr.solve(by_jax, X, R, random_state=3)
+    assert result.gradient_norm < 1e-9 * result.value
+    assert jax.config.jax_enable_x64 == before
+    assert not before
+    assert jnp.ones(2).dtype == jnp.float32
+
+
+def test_jax_compiles_once_for_every_data_of_one_shape():
+    traces = []
+
+    @ldr.objective(manifold="stiefel", sense="max")
+    def counted(M, X):
+        traces.append(X.shape)
+        return jnp.mean((X @ M) ** 4)
+
+    ldr.solve(counted, X, R, random_state=0)
+    before = len(traces)
+    ldr.solve(counted, data(seed=5), R, random_state=0)
+    # Only the shape of the value is traced again.
+    assert len(traces) - before <= 1
+
+
+def test_float32_data_are_computed_in_float64():
+    single = X.astype(np.float32)
+    M = np.eye(D)[:, :R]
+    wide = bound(by_jax, single.astype(np.float64)).at(M).value
+    assert bound(by_jax, single).at(M).value == wide
+
+
+def test_a_point_evaluates_once():
+    calls = []
+
+    def counted(M, X):
+        calls.append("f")
+        return fourth_power(M, X)
+
+    def gradient(M, X):
+        calls.append("g")
+        return fourth_power_gradient(M, X)
+
+    problem = bound(numpy_objective(counted, gradient=gradient))
+    M = problem.random_point(np.random.default_rng(0))
+    calls.clear()
+    point = problem.at(M)
+    assert isinstance(point, CustomPoint)
+    assert point.value == point.value
+    assert calls == ["f"]
+    assert point.gradient is point.gradient
+    assert calls == ["f", "g"]
+
+
+# y
+
+
+def test_y_is_handed_over_as_an_array():
+    seen = []
+
+    def look(M, X, y):
+        seen.append(y)
+        return float(np.sum(M))
+
+    objective = ldr.objective(
+        manifold="stiefel", backend="numpy", gradient=lambda M, X, y: np.ones_like(M)
+    )(look)
+    assert objective.needs == ("response",)
+    bound(objective, y=["a", "b"] * (N // 2))
+    assert isinstance(seen[-1], np.ndarray) and seen[-1].shape == (N,)
+
+
+@ldr.objective(manifold="stiefel", sense="max")
+def covariance_with_y(M, X, y):
+    return jnp.sum((X.T @ y) @ M) / len(y)
+
+
+@pytest.mark.parametrize(
+    ("y", "error", "words"),
+    [
+        (None, ArgumentError, "needs response: pass y="),
+        (np.ones(N - 1), DataError, rf"y has shape \({N - 1},\), expected one entry for each of {N}"),
+        (3.0, DataError, r"y has shape \(\)"),
+        (np.full(N, np.nan), DataError, "y has NaN"),
+        (np.array(["a", "b"] * (N // 2)), DataError, "jax takes numbers.*numpy.unique"),
+    ],
+)
+def test_a_y_that_does_not_fit(y, error, words):
+    with pytest.raises(error, match=words):
+        ldr.solve(covariance_with_y, X, R, y=y)
+
+
+# Messages of the decorator
+
+
+def two(M, X):
+    return np.sum(M)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"manifold": "sphere"}, "manifold must be one of 'auto', 'stiefel', .*got 'sphere'"),
+        ({"sense": "up"}, "sense must be one of 'min', 'max', got 'up'"),
+        ({"backend": "torch"}, "backend must be one of 'jax', 'autograd', 'numpy', got 'torch'"),
+        ({"backend": "numpy"}, r"'two' with backend='numpy' needs gradient=.*g\(M, X\)"),
+        ({"gradient": two}, "gradient= goes with backend='numpy'"),
+        ({"backend": "numpy", "gradient": two, "hessian": 3}, "hessian must be a function, got int"),
+        (
+            {"backend": "numpy", "gradient": lambda M: M},
+            r"the gradient <lambda>\(M\) has 1 parameters.*expected gradient\(M, X\)",
+        ),
+        (
+            {"backend": "numpy", "gradient": two, "hessian": two},
+            r"the hessian two\(M, X\) has 2 parameters.*expected hessian\(M, X, V\)",
+        ),
+        ({"center": 1}, "center must be True or False, got 1"),
+    ],
+)
+def test_wrong_options(options, words):
+    with pytest.raises(ArgumentError, match=words):
+        ldr.objective(**options)(two)
+
+
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [
+        (lambda M: M, r"has 1 parameters without default values, expected f\(M, X\) or f\(M, X, y\)"),
+        (lambda M, X, y, z: M, "has 4 parameters"),
+        (lambda M, X, *, y: M, "keyword-only"),
+        ("stiefel", "decorates a function .* got str; options go by keyword"),
+    ],
+)
+def test_wrong_functions(function, words):
+    with pytest.raises(ArgumentError, match=words):
+        ldr.objective(function)
+
+
+def test_an_undecorated_function_is_pointed_to_the_decorator():
+    with pytest.raises(ArgumentError, match="decorate a function with @ldr.objective"):
+        ldr.solve(two, X, R)
+
+
+# Messages at the door
+
+
+WRONG_VALUES = [
+    (lambda M, X: (X @ M)[0], rf"an array of shape \({R},\); expected one real number"),
+    (lambda M, X: (X @ M)[:1, :1], r"an array of shape \(1, 1\)"),
+    (lambda M, X: (X @ M).sum() + 0j, r"a complex number \(complex128\)"),
+    (lambda M, X: None, r"None \(is a `return` missing\?\)"),
+    (lambda M, X: (M.sum(), X.sum()), "a tuple"),
+    (lambda M, X: (M > 0).sum(), "a value of type int"),
+]
+
+
+@pytest.mark.parametrize(("function", "words"), WRONG_VALUES)
+@pytest.mark.parametrize("backend", ["jax", "autograd", "numpy"])
+def test_a_value_that_is_no_scalar(function, words, backend):
+    options = {"gradient": two} if backend == "numpy" else {}
+    objective = ldr.objective(backend=backend, **options)(function)
+    with pytest.raises(ObjectiveError, match=f"objective '<lambda>' returned {words}"):
+        ldr.solve(objective, X, R)
+
+
+@pytest.mark.parametrize(
+    ("manifold", "where"), [("stiefel", "orthonormal"), ("euclidean", "standard normal")]
+)
+def test_a_value_that_is_not_finite(manifold, where):
+    objective = ldr.objective(manifold=manifold)(lambda M, X: jnp.log(-jnp.sum(M**2)))
+    with pytest.raises(ObjectiveError, match=f"returned nan at a random {where} M of shape"):
+        ldr.solve(objective, X, R)
+
+
+def test_a_gradient_that_is_not_finite():
+    objective = ldr.objective(lambda M, X: jnp.sqrt(jnp.sum(M**2 * 0.0)))
+    with pytest.raises(ObjectiveError, match="gradient of objective '<lambda>' has NaN"):
+        ldr.solve(objective, X, R)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda M, X: np.linalg.norm(X @ M),
+        lambda M, X: float(jnp.sum(X @ M)),
+        lambda M, X: jnp.sum(M) if jnp.sum(M) > 0 else -jnp.sum(M),
+        lambda M, X: jnp.sum((X @ M)[X[:, 0] > 0] ** 2),
+    ],
+)
+def test_numpy_inside_jax(function):
+    with pytest.raises(ObjectiveError, match="cannot be traced by jax.*Use jax.numpy.*'numpy'") as e:
+        ldr.solve(ldr.objective(function), X, R)
+    assert e.value.__cause__ is not None
+
+
+def test_float_inside_autograd():
+    objective = ldr.objective(backend="autograd")(lambda M, X: float(anp.sum(anp.dot(X, M))))
+    with pytest.raises(ObjectiveError, match="cannot be traced by autograd: use autograd.numpy") as e:
+        ldr.solve(objective, X, R)
+    assert e.value.__cause__ is not None
+
+
+def test_autograd_that_lost_track_of_M():
+    @ldr.objective(backend="autograd")
+    def constant(M, X):
+        return float(np.sum(getattr(M, "_value", M)[0]))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # autograd's own
+        with pytest.raises(ObjectiveError, match="disagrees with finite differences"):
+            ldr.solve(constant, X, R)
+
+
+def test_another_error_of_the_function_keeps_its_type_and_gets_a_note():
+    def wrong(M, X):
+        return jnp.sum(M @ X)
+
+    with pytest.raises(TypeError) as e:
+        ldr.solve(ldr.objective(wrong), X, R)
+    assert f"objective 'wrong', called with arrays of shapes ({D}, {R}), ({N}, {D})" in str(
+        e.value.__notes__
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "what"),
+    [
+        ({"gradient": lambda M, X: fourth_power_gradient(M, X).T}, "gradient"),
+        (
+            {
+                "gradient": fourth_power_gradient,
+                "hessian": lambda M, X, V: fourth_power_hessian(M, X, V).T,
+            },
+            "Hessian product",
+        ),
+    ],
+)
+def test_a_derivative_of_the_wrong_shape(options, what):
+    words = rf"the {what} of objective 'fourth_power' has shape \({R}, {D}\), expected M's"
+    with pytest.raises(ObjectiveError, match=words):
+        ldr.solve(numpy_objective(fourth_power, **options), X, R)
+
+
+@pytest.mark.parametrize("manifold", ["stiefel", "euclidean"])
+def test_a_wrong_gradient(manifold):
+    objective = numpy_objective(
+        fourth_power, manifold=manifold, gradient=lambda M, X: 1.01 * fourth_power_gradient(M, X)
+    )
+    words = r"disagrees with finite differences.*relative error 9\.9e-03.*ldr\.check\(fourth_power"
+    with pytest.raises(ObjectiveError, match=words):
+        ldr.solve(objective, X, R)
+
+
+def test_the_tests_at_the_door_pass_at_any_scale():
+    for scale in (1e-8, 1e8):
+        for objective in BACKENDS.values():
+            bound(objective, scale * X)
+
+
+def test_a_wrong_invariance():
+    objective = ldr.objective(manifold="grassmann")(by_jax.function)
+    words = r"declared on 'grassmann', but f\(MQ\) = .* and f\(M\) = .*manifold='stiefel'"
+    with pytest.raises(ObjectiveError, match=words):
+        ldr.solve(objective, X, R)
+
+
+def test_sparse_rows_are_refused_where_they_cannot_be_taken():
+    S = scipy.sparse.csr_array(X)
+    for objective, words in (
+        (by_jax, "takes dense arrays: densify X, or write a numpy objective with center=False"),
+        (by_autograd, "takes dense arrays"),
+        (by_hand, "centring it .* densify X, or declare center=False"),
+    ):
+        with pytest.raises(DataError, match=words):
+            ldr.solve(objective, S, R)
+
+
+def test_two_views_are_refused():
+    with pytest.raises(DataError):
+        ldr.solve(by_jax, (X, X), R)

@@ -1,0 +1,181 @@
+"""Every native solver on every problem reaches the known minimum, to the gradient it promises."""
+
+import numpy as np
+import pytest
+
+from ldr.errors import ArgumentError
+from ldr.solvers import (
+    LBFGS,
+    ConjugateGradient,
+    SelfConsistentField,
+    Status,
+    SteepestDescent,
+    Stopping,
+    TrustRegion,
+    minimise,
+    named_solver,
+    solver_names,
+)
+from tests.solvers.problems import PROBLEMS, rayleigh
+
+SOLVERS = [SteepestDescent(), ConjugateGradient(), LBFGS(), TrustRegion()]
+
+
+@pytest.fixture(params=SOLVERS, ids=lambda s: s.name)
+def solver(request):
+    return request.param
+
+
+@pytest.fixture(params=PROBLEMS, ids=str)
+def problem(request):
+    return PROBLEMS[request.param]()
+
+
+def random_start(problem, seed=0):
+    return problem.manifold.random_point(np.random.default_rng(seed))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_minimum_is_reached_to_the_promised_gradient(solver, problem, seed):
+    start = random_start(problem, seed)
+    before = start.copy()
+    run = minimise(problem, start, solver, Stopping(tolerance=1e-9))
+    assert run.status.converged, run.status
+    assert run.value == pytest.approx(problem.minimum, rel=1e-12)
+    first = run.history["gradient_norm"][0]
+    assert run.gradient_norm <= 1e-8 * max(first, abs(run.history["value"][0]))
+    assert problem.manifold.distance_from(run.M) < 1e-14
+    np.testing.assert_array_equal(start, before)
+
+
+def test_counts_are_true(solver, problem):
+    run = minimise(problem, random_start(problem), solver, Stopping(max_iterations=7))
+    assert run.evaluations == problem.calls
+
+
+def test_history_is_one_entry_an_iteration(solver, problem):
+    run = minimise(problem, random_start(problem), solver, Stopping(max_iterations=5))
+    assert run.iterations == 5
+    assert run.status is Status.MAX_ITERATIONS
+    assert {len(v) for v in run.history.values()} == {6}
+    assert min(run.history["value"]) == run.value
+
+
+def test_missing_hessian_is_differenced():
+    problem, reference = rayleigh(hessian=False), rayleigh()
+    run = minimise(problem, random_start(problem), TrustRegion(), Stopping(tolerance=1e-9))
+    assert run.status.converged
+    assert run.value == pytest.approx(reference.minimum, rel=1e-13)
+
+
+def test_trust_region_converges_quadratically():
+    problem = PROBLEMS["brockett"]()
+    run = minimise(problem, random_start(problem), TrustRegion(), Stopping(tolerance=1e-13))
+    norms = np.array(run.history["gradient_norm"])
+    orders = [
+        np.log(b) / np.log(a)
+        for a, b in zip(norms, norms[1:], strict=False)
+        if 1e-8 < b and a < 1e-1
+    ]
+    assert orders and min(orders) > 1.7
+
+
+def test_tolerance_beyond_rounding_ends_by_itself(solver):
+    problem = rayleigh(offset=1e6)
+    run = minimise(problem, random_start(problem), solver, Stopping(tolerance=1e-30))
+    assert run.status is Status.ROUNDING
+    assert run.gradient_norm < 1e-9
+
+
+def test_start_at_the_solution_takes_no_step(solver):
+    problem = rayleigh()
+    M = minimise(problem, random_start(problem), TrustRegion(), Stopping(1e-14)).M
+    run = minimise(problem, M, solver, Stopping(tolerance=1e-9))
+    assert run.iterations == 0
+    assert run.status is Status.CONVERGED
+
+
+def test_zero_iterations_return_the_start(solver):
+    problem = rayleigh()
+    start = random_start(problem)
+    run = minimise(problem, start, solver, Stopping(max_iterations=0))
+    np.testing.assert_array_equal(run.M, start)
+    assert not run.status.converged
+
+
+def test_observer_sees_every_iteration_and_can_stop(solver):
+    problem = rayleigh()
+    seen = []
+
+    def observe(iteration):
+        seen.append(iteration.number)
+        return iteration.number == 3
+
+    run = minimise(problem, random_start(problem), solver, Stopping(), [observe])
+    assert seen == [0, 1, 2, 3]
+    assert run.status is Status.OBSERVER
+
+
+def test_keyboard_interrupt_returns_the_best_point(solver):
+    problem = rayleigh()
+
+    def interrupt(iteration):
+        if iteration.number == 4:
+            raise KeyboardInterrupt
+
+    run = minimise(problem, random_start(problem), solver, Stopping(), [interrupt])
+    assert run.status is Status.INTERRUPTED
+    assert run.value == min(run.history["value"])
+    assert run.value < run.history["value"][0]
+
+
+def test_time_limit(solver):
+    problem = rayleigh()
+    run = minimise(problem, random_start(problem), solver, Stopping(time_limit=1e-9))
+    assert run.status is Status.TIME_LIMIT
+    assert run.iterations == 0
+
+
+def test_not_finite_returns_the_last_finite_point():
+    problem = rayleigh()
+    good = problem.g
+    problem.g = lambda M: good(M) * (np.nan if problem.calls["gradient"] > 5 else 1.0)
+    run = minimise(problem, random_start(problem), TrustRegion(), Stopping())
+    assert np.isfinite(run.value)
+    assert np.isfinite(run.M).all()
+    assert not run.status.converged
+
+
+def test_wrong_gradient_is_no_convergence(solver):
+    problem = rayleigh()
+    good = problem.g
+    problem.g = lambda M: -good(M)
+    run = minimise(problem, random_start(problem), solver, Stopping(max_iterations=200))
+    assert not run.status.converged
+
+
+@pytest.mark.parametrize("algorithm", ["trust-region", "conjugate-gradient", "steepest-descent"])
+@pytest.mark.parametrize("name", ["rayleigh", "brockett", "singular values", "rosenbrock"])
+def test_pymanopt_agrees(algorithm, name):
+    problem = PROBLEMS[name]()
+    solver = named_solver(f"pymanopt:{algorithm}")
+    limit = 300 if algorithm != "trust-region" else 50
+    run = minimise(problem, random_start(problem), solver, Stopping(1e-6, max_iterations=limit))
+    # pymanopt's first-order solvers are slow or stall on the harder two
+    easy = algorithm == "trust-region" or name in ("rayleigh", "singular values")
+    rel = 1e-8 if easy else 0.5
+    assert run.value == pytest.approx(problem.minimum, rel=rel)
+    assert run.evaluations == problem.calls
+    assert run.iterations > 1
+
+
+def test_self_consistent_field_refuses_other_problems():
+    problem = rayleigh()
+    with pytest.raises(ArgumentError, match="solves trace ratios"):
+        minimise(problem, random_start(problem), SelfConsistentField())
+
+
+def test_names():
+    assert all(named_solver(name).name == name for name in solver_names())
+    with pytest.raises(ArgumentError, match="did you mean 'trust-region'"):
+        named_solver("trustregion")
