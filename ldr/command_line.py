@@ -58,6 +58,7 @@ def demo(
 
     from ldr.demo import NOTES, save_picture, solve_all, table
 
+    out.mkdir(parents=True, exist_ok=True)
     solved = solve_all(r, show_progress)
     console = Console()
     console.print(table(solved))
@@ -74,7 +75,9 @@ def main() -> None:
         code = app(standalone_mode=False)
     except _UsageError as error:
         code = _complain(error.format_message())  # type: ignore[attr-defined]
-    except (ValueError, OSError) as error:  # all of ldr.errors about arguments and data
+    except OSError as error:
+        code = _complain(f"{error.filename or 'cannot write'}: {error.strerror or error}")
+    except ValueError as error:  # all of ldr.errors about arguments and data
         code = _complain(str(error))
     except (typer.Abort, KeyboardInterrupt):
         code = 130

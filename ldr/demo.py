@@ -23,8 +23,8 @@ PICTURE = "ldr-demo.png"
 NOTES = (
     "digits: its 30 leading principal components; wine, breast_cancer: columns divided by their "
     "standard deviations, because they have units. r is at most the number of classes minus one, "
-    "the number of directions that the heuristic can tell from noise; for r = 1 the heuristic is "
-    "optimal and nothing can be gained."
+    "beyond which the heuristic's directions are arbitrary; for r = 1 the heuristic is optimal and "
+    "nothing can be gained."
 )
 
 
@@ -88,7 +88,12 @@ def table(solved: Sequence[tuple[DataSet, Result]]) -> Table:
     from rich import box
     from rich.table import Table
 
-    table = Table(title="Orthogonal LDA: max tr(M'S_B M) / tr(M'S_W M)", box=box.SIMPLE_HEAD)
+    table = Table(
+        title="Orthogonal LDA: max tr(M'S_B M) / tr(M'S_W M)",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+        collapse_padding=True,
+    )
     table.add_column("data set")
     columns = []
     for data, result in solved:
@@ -103,9 +108,9 @@ def picture(solved: Sequence[tuple[DataSet, Result]]) -> Figure:
     """The heuristic's projection beside the optimised one, a row a data set."""
     from ldr.plots import draw_comparison, new_figure
 
-    tall = any(result.r > 2 for _, result in solved)
-    figure = new_figure(14 if tall else 9.5, (7.5 if tall else 3.6) * len(solved))
-    rows = figure.subfigures(len(solved), 1, squeeze=False)[:, 0]
+    heights = [7.0 if result.r > 2 else 3.6 for _, result in solved]
+    figure = new_figure(14.0 if max(heights) > 4 else 9.5, sum(heights))
+    rows = figure.subfigures(len(solved), 1, squeeze=False, height_ratios=heights)[:, 0]
     for row, (data, result) in zip(rows, solved, strict=True):
         n, d = data.X.shape
         row.suptitle(
@@ -118,10 +123,9 @@ def picture(solved: Sequence[tuple[DataSet, Result]]) -> Figure:
 
 
 def save_picture(solved: Sequence[tuple[DataSet, Result]], folder: Path) -> Path:
-    """Write `picture` into a folder, which is made where it does not exist; returns its path."""
-    folder.mkdir(parents=True, exist_ok=True)
+    """Write `picture` into a folder and return its path."""
     path = folder / PICTURE
-    picture(solved).savefig(path)
+    picture(solved).savefig(path, dpi=100)
     return path
 
 
@@ -134,12 +138,10 @@ def _column(data: DataSet, result: Result) -> dict[str, str]:
         "columns d": str(d),
         "classes": str(data.classes),
         "dimensions r": str(result.r),
-        "heuristic's value": f"{result.baseline:.6f}",
-        "optimised value": f"{result.value:.6f}",
+        "heuristic": f"{result.baseline:.6f}",
+        "optimised": f"{result.value:.6f}",
         "improvement": f"{100 * result.improvement:+.2f} %",
-        "certificate": f"{result.certificate.kind} optimum"
-        if result.certificate.kind == "global"
-        else result.certificate.kind,
+        "certificate": result.certificate.kind,
         "solver": result.solver,
         "iterations": str(result.iterations),
         "seconds": f"{result.seconds:.3f}",

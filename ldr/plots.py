@@ -32,7 +32,7 @@ _MUTED = (
     "#332288", "#88CCEE", "#44AA99", "#117733", "#999933",
     "#DDCC77", "#CC6677", "#882255", "#AA4499", "#AAAAAA",
 )  # fmt: skip
-_MARKERS = "osD^vPX*<>"
+_MARKERS = "osD^v<>*ph"
 _SINGLE = "#0072B2"
 _HIGHLIGHT = "#D55E00"
 
@@ -159,8 +159,9 @@ def draw_comparison(figure: FigureBase, result: Result, X: Any, y: Any = None) -
     before = _baseline_projection(result, X)
     after = _parts(result.transform(X))
     colouring = _colouring(result, y, len(after[0]))
-    keyed = colouring.codes is not None or (colouring.quantity is not None and result.r > 1)
-    widths = [1.0, 1.0, 0.9 / _width(*_grid(after))][: 2 + keyed]
+    width = _inches(figure)
+    key = _key_width(colouring, result.r)
+    widths = [(width - key) / 2, (width - key) / 2, key][: 3 if key > 0 else 2]
     left, right, *rest = figure.subfigures(1, len(widths), squeeze=False, width_ratios=widths)[0]
     left.suptitle(f"heuristic: {result.baseline:.6g}", fontsize=11)
     gain = f"improvement {result.improvement:+.3g}"
@@ -169,8 +170,9 @@ def draw_comparison(figure: FigureBase, result: Result, X: Any, y: Any = None) -
     axes = _draw(left, before, colouring, extent)
     others = _draw(right, after, colouring, extent)
     if result.r == 1:  # heights of histograms compare too
-        others[0].sharey(axes[0])
-        axes[0].autoscale_view()
+        limits = [ax.get_ylim() for ax in (axes[0], others[0])]
+        for ax in (axes[0], others[0]):
+            ax.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
     if rest:  # beside the panels, so that both stay of one size
         _key(rest[0], others, colouring, alone=True)
 
@@ -260,6 +262,11 @@ def new_figure(width: float, height: float) -> Figure:
     figure = Figure(figsize=(width, height), dpi=120, layout="constrained")
     FigureCanvasAgg(figure)
     return figure
+
+
+def _inches(figure: Any) -> float:
+    """Width of a figure or of a part of one."""
+    return float(figure.bbox.width / figure.get_figure(root=True).dpi)
 
 
 def _root(ax: Axes) -> Figure:
@@ -361,7 +368,7 @@ def _draw_matrix(axes: np.ndarray, Y: Array, colouring: _Colouring, extent: Arra
 
 def _points(ax: Axes, a: Array, b: Array, colouring: _Colouring) -> None:
     n = len(a)
-    size = float(np.clip(6000 / max(n, 1), 4, 26))
+    size = float(np.clip(12000 / max(n, 1), 6, 26))
     alpha = float(np.clip(40 / max(n, 1) ** 0.5, 0.25, 0.85))
     style: dict[str, Any] = {"s": size, "linewidths": 0, "rasterized": n > 2000}
     if colouring.quantity is not None:
@@ -374,9 +381,16 @@ def _points(ax: Axes, a: Array, b: Array, colouring: _Colouring) -> None:
 def _histogram(ax: Axes, a: Array, colouring: _Colouring) -> None:
     groups = colouring.groups(len(a))
     edges = np.histogram_bin_edges(a, bins=min(60, max(10, int(len(a) ** 0.5))))
+    opacity = 0.25 if len(groups) > 1 else 0.6
     for rows, colour, _, _ in groups:
-        ax.hist(a[rows], bins=edges.tolist(), color=colour, alpha=0.25 if len(groups) > 1 else 0.6)
-        ax.hist(a[rows], bins=edges.tolist(), color=colour, histtype="step", linewidth=1.2)
+        ax.hist(
+            a[rows],
+            bins=edges.tolist(),
+            histtype="stepfilled",
+            facecolor=(colour, opacity),
+            edgecolor=colour,
+            linewidth=1.2,
+        )
 
 
 def _key(
@@ -400,6 +414,14 @@ def _key_inside(ax: Axes, colouring: _Colouring) -> None:
         ax.legend(**_legend(colouring) | {"frameon": True})
     elif (mappable := _coloured([ax])) is not None:
         _root(ax).colorbar(mappable, ax=ax, label=colouring.label)
+
+
+def _key_width(colouring: _Colouring, r: int) -> float:
+    """Inches that the key takes; a quantity has an axis of its own, and no key, where r is 1."""
+    if colouring.codes is not None:
+        columns = _legend(colouring)["ncols"]
+        return float(columns * (0.5 + 0.085 * max(len(name) for name in colouring.names)))
+    return 0.9 if colouring.quantity is not None and r > 1 else 0.0
 
 
 def _coloured(axes: Sequence[Axes]) -> Any:

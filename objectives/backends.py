@@ -113,11 +113,13 @@ class Jax(Backend):
     @cached_property
     def _float64(self) -> Callable[[], AbstractContextManager[Any]]:
         try:
-            from jax import enable_x64
-        except ImportError:  # jax < 0.8
-            from jax.experimental import enable_x64
+            from jax import enable_x64 as context
+        except ImportError:  # before jax 0.8
+            from jax.experimental import (  # type: ignore[attr-defined,no-redef]
+                enable_x64 as context,
+            )
 
-        return partial(enable_x64, True)
+        return partial(context, True)
 
     @cached_property
     def _value_and_gradient(self) -> Function:
@@ -161,8 +163,18 @@ class Autograd(Backend):
     def evaluate(self, M: Array, data: Arguments) -> tuple[float, Callable[[], Array]]:
         from autograd import make_vjp
 
+        pullback, value = self._traced(make_vjp, M, data)
+        return float(value), lambda: pullback(1.0)
+
+    def hessian(self, M: Array, data: Arguments) -> Callable[[Array], Array]:
+        from autograd.differential_operators import make_hvp
+
+        product: Callable[[Array], Array] = self._traced(make_hvp, M, data)[0]
+        return product
+
+    def _traced(self, operator: Function, M: Array, data: Arguments) -> Any:
         try:
-            pullback, value = make_vjp(lambda N: self.function(N, *data))(M)
+            return operator(lambda N: self.function(N, *data))(M)
         except (TypeError, ValueError, AttributeError) as error:
             if "ArrayBox" not in str(error):
                 raise
@@ -171,13 +183,6 @@ class Autograd(Backend):
                 "autograd.numpy inside the function, or declare backend='numpy' with gradient=. "
                 f"autograd says: {_first_line(error)}"
             ) from error
-        return float(value), lambda: pullback(1.0)
-
-    def hessian(self, M: Array, data: Arguments) -> Callable[[Array], Array]:
-        from autograd.differential_operators import make_hvp
-
-        product: Callable[[Array], Array] = make_hvp(lambda N: self.function(N, *data))(M)[0]
-        return product
 
 
 @dataclass(frozen=True)

@@ -359,7 +359,11 @@ def covariance_with_y(M, X, y):
     ("y", "error", "words"),
     [
         (None, ArgumentError, "needs response: pass y="),
-        (np.ones(N - 1), DataError, rf"y has shape \({N - 1},\), expected one entry for each of {N}"),
+        (
+            np.ones(N - 1),
+            DataError,
+            rf"y has shape \({N - 1},\), expected one entry for each of {N}",
+        ),
         (3.0, DataError, r"y has shape \(\)"),
         (np.full(N, np.nan), DataError, "y has NaN"),
         (np.array(["a", "b"] * (N // 2)), DataError, "jax takes numbers.*numpy.unique"),
@@ -385,7 +389,10 @@ def two(M, X):
         ({"backend": "torch"}, "backend must be one of 'jax', 'autograd', 'numpy', got 'torch'"),
         ({"backend": "numpy"}, r"'two' with backend='numpy' needs gradient=.*g\(M, X\)"),
         ({"gradient": two}, "gradient= goes with backend='numpy'"),
-        ({"backend": "numpy", "gradient": two, "hessian": 3}, "hessian must be a function, got int"),
+        (
+            {"backend": "numpy", "gradient": two, "hessian": 3},
+            "hessian must be a function, got int",
+        ),
         (
             {"backend": "numpy", "gradient": lambda M: M},
             r"the gradient <lambda>\(M\) has 1 parameters.*expected gradient\(M, X\)",
@@ -405,7 +412,10 @@ def test_wrong_options(options, words):
 @pytest.mark.parametrize(
     ("function", "words"),
     [
-        (lambda M: M, r"has 1 parameters without default values, expected f\(M, X\) or f\(M, X, y\)"),
+        (
+            lambda M: M,
+            r"has 1 parameters .*, expected f\(M, X\) or f\(M, X, y\)",
+        ),
         (lambda M, X, y, z: M, "has 4 parameters"),
         (lambda M, X, *, y: M, "keyword-only"),
         ("stiefel", "decorates a function .* got str; options go by keyword"),
@@ -417,7 +427,7 @@ def test_wrong_functions(function, words):
 
 
 def test_an_undecorated_function_is_pointed_to_the_decorator():
-    with pytest.raises(ArgumentError, match="decorate a function with @ldr.objective"):
+    with pytest.raises(ArgumentError, match=r"decorate a function with @ldr\.objective"):
         ldr.solve(two, X, R)
 
 
@@ -468,14 +478,18 @@ def test_a_gradient_that_is_not_finite():
     ],
 )
 def test_numpy_inside_jax(function):
-    with pytest.raises(ObjectiveError, match="cannot be traced by jax.*Use jax.numpy.*'numpy'") as e:
+    with pytest.raises(
+        ObjectiveError, match=r"cannot be traced by jax: .*Use jax\.numpy.*'numpy'"
+    ) as e:
         ldr.solve(ldr.objective(function), X, R)
     assert e.value.__cause__ is not None
 
 
 def test_float_inside_autograd():
     objective = ldr.objective(backend="autograd")(lambda M, X: float(anp.sum(anp.dot(X, M))))
-    with pytest.raises(ObjectiveError, match="cannot be traced by autograd: use autograd.numpy") as e:
+    with pytest.raises(
+        ObjectiveError, match=r"cannot be traced by autograd: use autograd\.numpy"
+    ) as e:
         ldr.solve(objective, X, R)
     assert e.value.__cause__ is not None
 

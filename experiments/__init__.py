@@ -1,0 +1,1 @@
+"""Reruns of the comparisons of Cunningham and Ghahramani, JMLR 16 (2015), section 4."""

@@ -1,0 +1,119 @@
+"""The synthetic data of Cunningham and Ghahramani, JMLR 16 (2015), section 4.
+
+Each function makes one data set from the dimension d, the target dimension r and a random
+generator, by one of two recipes: "paper-text" is what the paper says, "reference-code" what its
+reference MATLAB code does; the two differ. Where the text leaves a number open (the sample sizes
+of pca, cca and maf, the level of the noise of cca and maf, the place of the knots), the reference
+code's is taken, but for the noise of cca, which is standard normal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.interpolate import CubicSpline, PchipInterpolator
+
+from ldr.solvers.manifolds import Array
+
+RECIPES = ("paper-text", "reference-code")
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """What `ldr.solve` takes: samples in rows (a pair of arrays for cca), and labels for lda."""
+
+    X: Any
+    y: np.ndarray | None = None
+
+
+def pca(d: int, r: int, rng: np.random.Generator, recipe: str) -> DataSet:
+    """Normal with random standard deviations, Exp(mean 2); 2000 rows, centred.
+
+    The text's covariance is uniformly oriented, the code's is axis-aligned.
+    """
+    scales = rng.exponential(2.0, d)
+    X = rng.standard_normal((2000, d)) * scales
+    if _is_text(recipe):
+        X = X @ _rotation(d, rng).T
+    return DataSet(X - X.mean(axis=0))
+
+
+def lda(d: int, r: int, rng: np.random.Generator, recipe: str) -> DataSet:
+    """Normal classes with standard deviations Exp(mean 5) and means (5/d) N(0, I).
+
+    Text: d classes of 1000 rows, each uniformly oriented. Code: r + 1 classes of 2000 rows,
+    axis-aligned.
+    """
+    text = _is_text(recipe)
+    classes, size = (d, 1000) if text else (r + 1, 2000)
+    X = np.empty((classes * size, d))
+    for k in range(classes):
+        rows = rng.standard_normal((size, d)) * rng.exponential(5.0, d)
+        if text:
+            rows = rows @ _rotation(d, rng).T
+        X[k * size : (k + 1) * size] = rows + 5.0 / d * rng.standard_normal(d)
+    return DataSet(X, np.repeat(np.arange(classes), size))
+
+
+def cca(d: int, r: int, rng: np.random.Generator, recipe: str) -> DataSet:
+    """Two views of shared latent variables by standard normal maps, plus noise; 20 d rows, centred.
+
+    Text: d/2 latent variables, noise. Code: ceil(d/2) and ceil(0.4 d) latent variables, all of
+    which both views share, and noise 0.0002 U E with U uniform on [0, 1].
+    """
+    n = 20 * d
+    latent = rng.standard_normal((n, -(-d // 2)))
+    if not _is_text(recipe):
+        latent = np.hstack([latent, rng.standard_normal((n, -(-4 * d // 10)))])
+    views = []
+    for _ in range(2):
+        view = latent @ rng.standard_normal((d, latent.shape[1])).T
+        noise = rng.standard_normal((n, d))
+        if not _is_text(recipe):
+            noise = 0.0002 * noise @ rng.uniform(size=(d, d)).T
+        view += noise
+        views.append(view - view.mean(axis=0))
+    return DataSet(tuple(views))
+
+
+def maf(d: int, r: int, rng: np.random.Generator, recipe: str) -> DataSet:
+    """Mixtures of d functions of time through four random knots, plus noise; 10 d rows in time.
+
+    The functions are cubic splines in the text, monotone (pchip) in the code. Both mixing matrices,
+    of the functions and of the white noise, are uniform on [0, d^-1/2].
+    """
+    n = 10 * d
+    curve = CubicSpline if _is_text(recipe) else PchipInterpolator
+    functions = np.column_stack([_function(n, curve, rng) for _ in range(d)])
+    mixing = rng.uniform(size=(2, d, d)) / np.sqrt(d)
+    return DataSet(functions @ mixing[0].T + rng.standard_normal((n, d)) @ mixing[1].T)
+
+
+METHODS: dict[str, Callable[[int, int, np.random.Generator, str], DataSet]] = {
+    "pca": pca,
+    "lda": lda,
+    "cca": cca,
+    "maf": maf,
+}
+
+
+def _is_text(recipe: str) -> bool:
+    if recipe not in RECIPES:
+        raise ValueError(f"recipe must be one of {', '.join(RECIPES)}, got {recipe!r}")
+    return recipe == "paper-text"
+
+
+def _rotation(d: int, rng: np.random.Generator) -> Array:
+    """Uniformly distributed over the orthogonal matrices."""
+    Q, R = np.linalg.qr(rng.standard_normal((d, d)))
+    return np.asarray(Q * np.sign(np.diag(R)))
+
+
+def _function(n: int, curve: Callable[..., Any], rng: np.random.Generator) -> Array:
+    """At 1..n: through N(0, 1) values at 0, two distinct random whole numbers, and n + 1."""
+    inner = np.sort(rng.choice(np.arange(1, n + 1), 2, replace=False))
+    knots = np.concatenate([[0], inner, [n + 1]])
+    return np.asarray(curve(knots, rng.standard_normal(4))(np.arange(1, n + 1)))
