@@ -34,7 +34,11 @@ def recipes(
     """Solve one data set of every method and recipe, and print what was gained."""
     if r > d:
         raise typer.BadParameter(f"r = {r} is out of range: expected r <= d = {d}")
-    table = Table(title=f"d = {d}, r = {r}, seed {seed}", box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table(
+        title=f"d = {d}, r = {r}, seed {seed}",
+        box=box.SIMPLE_HEAD,
+        padding=0,  # fits into 80 columns
+    )
     for name in ("method", "recipe"):
         table.add_column(name)
     for name in ("heuristic", "optimised", "improvement", "certificate", "seconds"):
@@ -48,8 +52,8 @@ def recipes(
             table.add_row(
                 method,
                 recipe,
-                f"{result.baseline:.7g}",
-                f"{result.value:.7g}",
+                f"{result.baseline:.6g}",
+                f"{result.value:.6g}",
                 f"{result.improvement:+.5f}",
                 result.certificate.kind,
                 f"{result.seconds:.3f}",

@@ -1,0 +1,212 @@
+"""Plots show the projected numbers, in figures that leak into nothing."""
+
+import sys
+
+import matplotlib
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+import ldr
+from ldr import plots
+from tests.real_data import stocks, tumour_views, wine
+
+X, LABELS = wine()
+NAMES = np.array(["first", "second", "third"])[LABELS]
+
+
+def scattered(ax):
+    """All points of the scatter plots in a panel."""
+    return np.vstack([np.asarray(c.get_offsets()) for c in ax.collections])
+
+
+def sorted_rows(points):
+    return points[np.lexsort(np.asarray(points).T)]
+
+
+def panels(figure):
+    return [ax for ax in figure.axes if ax.get_label() != "<colorbar>"]
+
+
+def legend_texts(figure):
+    legends = list(figure.legends) + [e for sub in figure.subfigs for e in sub.legends]
+    return [text.get_text() for legend in legends for text in legend.get_texts()]
+
+
+def draws(figure):
+    """Drawing succeeds and nothing is cut off at the top or the sides."""
+    figure.canvas.draw()
+    box = figure.get_tightbbox()
+    width, height = figure.get_size_inches()
+    return (
+        box.x0 >= -0.02 and box.y0 >= -0.02 and box.x1 <= width + 0.02 and box.y1 <= height + 0.02
+    )
+
+
+@pytest.mark.parametrize("r", [1, 2, 3, 5])
+def test_projection_has_the_panels_it_should(r):
+    result = ldr.solve("lda", X, r, y=NAMES)
+    figure = plots.projection(result, X, NAMES)
+    assert len(panels(figure)) == {1: 1, 2: 1, 3: 9, 5: 16}[r]
+    assert legend_texts(figure) == ["first", "second", "third"]
+    assert draws(figure)
+
+
+def test_scatter_shows_the_projected_rows():
+    result = ldr.solve("lda", X, 2, y=LABELS)
+    (ax,) = panels(result.plot_projection(X, LABELS))
+    np.testing.assert_allclose(sorted_rows(scattered(ax)), sorted_rows(result.transform(X)))
+    for code, points in enumerate(ax.collections):
+        rows = np.flatnonzero(LABELS == code)
+        np.testing.assert_allclose(points.get_offsets(), result.transform(X[rows]))
+
+
+def test_histogram_counts_every_row():
+    result = ldr.solve("lda", X, 1, y=LABELS)
+    (ax,) = panels(result.plot_projection(X, LABELS))
+    widths = np.histogram_bin_edges(result.transform(X), bins=13)
+    step = widths[1] - widths[0]
+    area = 0.0
+    for patch in ax.patches:
+        x, y = np.asarray(patch.get_xy()).T
+        area += abs(np.sum(x[:-1] * y[1:] - x[1:] * y[:-1])) / 2
+    assert area / step == pytest.approx(len(X))
+
+
+def test_two_views_are_drawn_as_pairs():
+    views = tumour_views()
+    result = ldr.solve("cca", views, 2)
+    figure = result.plot_projection(views)
+    a, b = result.transform(views)
+    assert len(panels(figure)) == 2
+    for k, ax in enumerate(panels(figure)):
+        np.testing.assert_allclose(scattered(ax), np.column_stack([a[:, k], b[:, k]]))
+        correlation = np.corrcoef(a[:, k], b[:, k])[0, 1]
+        assert ax.get_title() == f"correlation {correlation:.3f}"
+    assert draws(figure)
+
+
+def test_quantities_get_a_colour_bar_and_labels_a_legend():
+    result = ldr.solve("pca", X, 2)
+    quantity = plots.projection(result, X, X[:, 0])
+    assert len(quantity.axes) == 2 and legend_texts(quantity) == []
+    assert len(plots.projection(result, X, LABELS).axes) == 1
+    assert len(plots.projection(result, X).axes) == 1
+
+
+def test_time_series_are_coloured_by_row():
+    returns = stocks()
+    figure = ldr.solve("maf", returns, 2).plot_projection(returns)
+    np.testing.assert_array_equal(
+        panels(figure)[0].collections[0].get_array(), np.arange(len(returns))
+    )
+    assert figure.axes[1].get_ylabel() == "row"
+
+
+def test_many_classes_fit():
+    rng = np.random.default_rng(0)
+    Z, y = rng.standard_normal((400, 4)), np.array([f"class {k:03d}" for k in range(100)] * 4)
+    figure = plots.projection(ldr.solve("pca", Z, 2), Z, y)
+    assert len(legend_texts(figure)) == 40
+    assert figure.legends[0].get_title().get_text() == "and 60 more"
+    assert draws(figure)
+
+
+def test_new_rows_of_one_class_can_be_drawn():
+    result = ldr.solve("lda", X, 2, y=NAMES)
+    assert legend_texts(plots.projection(result, X[:5], NAMES[:5])) == ["first"]
+
+
+def test_ax_is_drawn_into_and_its_figure_returned():
+    figure = Figure()
+    left, right = figure.subplots(1, 2)
+    result = ldr.solve("lda", X, 2, y=NAMES)
+    assert result.plot_projection(X, NAMES, ax=left) is figure
+    assert len(left.collections) == 3 and not right.collections
+    assert [t.get_text() for t in left.get_legend().get_texts()] == ["first", "second", "third"]
+
+
+def test_bad_arguments_are_refused():
+    result = ldr.solve("lda", X, 3, y=NAMES)
+    ax = Figure().subplots()
+    with pytest.raises(ldr.errors.ArgumentError, match="takes one panel"):
+        plots.projection(result, X, ax=ax)
+    with pytest.raises(ldr.errors.ArgumentError, match="pair of Axes"):
+        plots.convergence(result, ax=ax)
+    with pytest.raises(ldr.errors.DataError, match=r"y has shape \(3,\), expected \(178,\)"):
+        plots.projection(result, X, [1, 2, 3])
+    with pytest.raises(ldr.errors.ArgumentError, match="expected 13"):
+        plots.projection(result, X[:, :5])
+
+
+SOLVERS = ["trust-region", "steepest-descent", "pymanopt:trust-region", "self-consistent-field"]
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_convergence_shows_the_history(solver):
+    result = ldr.solve("lda", X, 2, y=LABELS, solver=solver, start="random", random_state=0)
+    figure = result.plot_convergence()
+    left, right = figure.axes
+    values = np.array(result.history["value"])
+    gap = values.max() - values
+    shown = left.lines[0].get_ydata()
+    np.testing.assert_allclose(shown[gap > 1e-14], gap[gap > 1e-14])
+    assert np.all(shown > 0) and left.get_yscale() == right.get_yscale() == "log"
+    assert left.lines[0].get_xdata()[-1] == result.iterations
+    np.testing.assert_allclose(right.lines[0].get_ydata(), result.history["gradient_norm"])
+    assert draws(figure)
+
+
+def test_convergence_of_a_closed_form_is_a_point():
+    result = ldr.solve("pca", X, 2)
+    left, right = result.plot_convergence().axes
+    assert list(left.lines[0].get_ydata()) == [result.value]
+    assert len(right.lines[0].get_ydata()) == 1
+
+
+def test_convergence_into_given_axes():
+    figure = Figure()
+    axes = figure.subplots(1, 2)
+    result = ldr.solve("lda", X, 2, y=LABELS)
+    assert result.plot_convergence(ax=axes) is figure
+
+
+@pytest.mark.parametrize("r", [1, 2, 3])
+def test_compare_shows_both_on_the_same_scales(r):
+    result = ldr.solve("lda", X, r, y=NAMES)
+    figure = plots.compare(result, X, NAMES)
+    assert draws(figure)
+    left, right, _ = figure.subfigs
+    for one, other in zip(left.axes, right.axes, strict=True):
+        assert one.get_xlim() == pytest.approx(other.get_xlim())
+    if r == 2:
+        np.testing.assert_allclose(
+            sorted_rows(scattered(left.axes[0])),
+            sorted_rows((X - X.mean(axis=0)) @ result.baseline_M),
+            atol=1e-12,
+        )
+        np.testing.assert_allclose(
+            sorted_rows(scattered(right.axes[0])), sorted_rows(result.transform(X))
+        )
+    assert left.get_suptitle() == f"heuristic: {result.baseline:.6g}"
+    assert f"{result.value:.6g}, improvement {result.improvement:+.3g}" in right.get_suptitle()
+
+
+def test_compare_of_two_views():
+    views = tumour_views()
+    figure = plots.compare(ldr.solve("cca", views, 2), views)
+    assert [len(sub.axes) for sub in figure.subfigs] == [2, 2]
+    assert draws(figure)
+
+
+def test_compare_needs_orthogonal_maps():
+    with pytest.raises(ldr.errors.ArgumentError, match="maps by more than M'"):
+        plots.compare(ldr.solve("ppca", X, 2), X)
+
+
+def test_pyplot_is_not_used():
+    loaded = "matplotlib.pyplot" in sys.modules
+    backend = matplotlib.rcParams._get("backend")
+    ldr.solve("lda", X, 2, y=LABELS).plot_projection(X, LABELS).canvas.draw()
+    assert ("matplotlib.pyplot" in sys.modules) == loaded
+    assert matplotlib.rcParams._get("backend") is backend

@@ -1,0 +1,71 @@
+"""`import ldr` stays light, and the house is one package."""
+
+import subprocess
+import sys
+from importlib import metadata
+
+import pytest
+
+import ldr
+
+HEAVY = [
+    "autograd",
+    "jax",
+    "matplotlib",
+    "pandas",
+    "pymanopt",
+    "rich",
+    "scipy.optimize",
+    "scipy.sparse.csgraph",
+    "scipy.sparse.linalg",
+    "scipy.spatial",
+    "scipy.stats",
+    "sklearn",
+    "typer",
+]
+
+
+def run_python(program, folder):
+    return subprocess.run(
+        [sys.executable, "-c", program], cwd=folder, capture_output=True, text=True, check=True
+    ).stdout
+
+
+def test_import_loads_nothing_heavy(tmp_path):
+    program = f"import sys, ldr; print([m for m in {HEAVY} if m in sys.modules])"
+    assert run_python(program, tmp_path).strip() == "[]"
+
+
+def test_floors_are_one_package_from_any_folder(tmp_path):
+    program = (
+        "import sys, ldr, ldr.objectives.lda, ldr.solvers.manifolds; "
+        "print(ldr.objectives.LDA is ldr.objectives.lda.LDA, "
+        "'objectives' in sys.modules, 'solvers' in sys.modules)"
+    )
+    assert run_python(program, tmp_path).split() == ["True", "False", "False"]
+
+
+def test_floors_import_downwards_only(tmp_path):
+    # The packages above are replaced by empty ones, so that importing a floor does not run them.
+    program = """
+import sys, types
+from pathlib import Path
+import importlib.util
+root = Path(importlib.util.find_spec("ldr").origin).parent
+package = types.ModuleType("ldr"); package.__path__ = [str(root)]
+sys.modules["ldr"] = package
+import ldr.solvers
+print(sorted(m for m in sys.modules if m.startswith("ldr.") and not m.startswith("ldr.solvers")))
+import ldr.objectives
+print(sorted(m for m in sys.modules if m.startswith("ldr.")
+             and not m.startswith(("ldr.solvers", "ldr.objectives"))))
+"""
+    assert run_python(program, tmp_path).split() == ["[]", "[]"]
+
+
+def test_version_is_the_distributions():
+    try:
+        installed = metadata.version("ldr-manifold")
+    except metadata.PackageNotFoundError:
+        pytest.skip("ldr is not installed")
+    assert installed == ldr.__version__
