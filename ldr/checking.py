@@ -18,7 +18,7 @@ from ldr.objectives.objective import BoundObjective, Objective
 from ldr.solvers.manifolds import Array, Manifold, Orthonormal, Product
 from ldr.solvers.problem import Problem
 from ldr.solvers.riemannian import RiemannianProblem
-from ldr.solving import _check_r, _generator, as_data, as_objective
+from ldr.solving import as_data, as_generator, as_objective, check_r
 
 SLOPE_TOLERANCE = 0.1
 SYMMETRY_TOLERANCE = 1e-8
@@ -160,8 +160,8 @@ def check(
     """
     objective = as_objective(objective, parameters)
     data = as_data(objective, X, y)
-    _check_r(r, data)
-    rng = _generator(random_state)
+    check_r(r, data)
+    rng = as_generator(random_state)
     # A custom objective's own tests would raise where the check is to tell.
     attach = objective.attach if isinstance(objective, CustomObjective) else objective.bind
     problem = attach(data, int(r))

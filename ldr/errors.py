@@ -5,7 +5,15 @@ from ldr.solvers.errors import (
     ConvergenceWarning,
     DataError,
     ObjectiveError,
+    ObjectiveWarning,
     SingularError,
 )
 
-__all__ = ["ArgumentError", "ConvergenceWarning", "DataError", "ObjectiveError", "SingularError"]
+__all__ = [
+    "ArgumentError",
+    "ConvergenceWarning",
+    "DataError",
+    "ObjectiveError",
+    "ObjectiveWarning",
+    "SingularError",
+]

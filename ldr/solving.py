@@ -22,6 +22,7 @@ from ldr.solvers.second_order import smallest_curvature
 from ldr.solvers.self_consistent_field import SelfConsistentField, TraceRatioLike
 from ldr.solvers.solver import Observer, Run, Solver, Stopping, minimise
 from ldr.solvers.status import Status
+from ldr.solvers.threads import threads_for
 from ldr.solvers.trust_region import TrustRegion
 
 
@@ -108,24 +109,27 @@ def solve(
     """
     objective = as_objective(objective, parameters)
     data = as_data(objective, X, y)
-    _check_r(r, data)
-    rng = _generator(random_state)
+    check_r(r, data)
+    rng = as_generator(random_state)
     stopping = _stopping(tolerance, max_iterations, time_limit)
     method = solver if isinstance(solver, Solver) else _solver_name(solver)
 
     began = time.perf_counter()
     problem = objective.bind(data, int(r))
-    baseline = problem.baseline()
-    chosen = _choose(method, problem)
-    if chosen is None:
-        run = _closed_form(problem, baseline)
-    else:
-        first = _start(start, problem, data, baseline, rng)
-        run = minimise(problem, first, chosen, stopping, observers)
-    seconds = time.perf_counter() - began
+    with threads_for(problem.order):
+        baseline = problem.baseline()
+        chosen = _choose(method, problem)
+        if chosen is None:
+            run = _closed_form(problem, baseline)
+        else:
+            first = _start(start, problem, data, baseline, rng)
+            run = minimise(problem, first, chosen, stopping, observers)
+        seconds = time.perf_counter() - began
+        certificate = certify_point(problem, run) if certify else None
     if not run.status.converged:
-        warnings.warn(f"{objective.name}: {run.status.advice}", ConvergenceWarning, stacklevel=2)
-    certificate = certify_point(problem, run) if certify else None
+        warnings.warn(
+            f"{objective.name}: {run.status.advice}", ConvergenceWarning, stacklevel=2
+        )
     return _result(problem, data, run, baseline, chosen, certificate, int(r), seconds)
 
 
@@ -170,7 +174,7 @@ def as_data(objective: Objective, X: Any, y: Any) -> Data:
     return Data(views, y)
 
 
-def _check_r(r: Any, data: Data) -> None:
+def check_r(r: Any, data: Data) -> None:
     d = min(view.d for view in data.views)
     if isinstance(r, bool) or not isinstance(r, (int, np.integer)):
         raise ArgumentError(f"r must be a whole number, got {r!r}")
@@ -178,7 +182,7 @@ def _check_r(r: Any, data: Data) -> None:
         raise ArgumentError(f"r = {r} is out of range: expected 1 <= r <= d = {d}")
 
 
-def _generator(random_state: Any) -> np.random.Generator:
+def as_generator(random_state: Any) -> np.random.Generator:
     try:
         return np.random.default_rng(random_state)
     except (TypeError, ValueError):
@@ -273,7 +277,8 @@ def certify_point(problem: BoundObjective, run: Run) -> Certificate:
     if not run.status.converged:
         return Certificate("none", math.inf, "the solver did not converge")
     curvature, largest = smallest_curvature(problem, run.M)
-    if curvature < -1e-6 * largest:
+    # A function that is constant on its manifold has a Hessian of rounding errors.
+    if curvature < -1e-6 * max(largest, 1e-6 * abs(run.value)):
         return Certificate("saddle", math.inf, "the Hessian has a direction of descent", curvature)
     return Certificate("local", math.inf, "the Hessian has no direction of descent", curvature)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 import inspect
 import math
 import sys
@@ -17,7 +18,7 @@ from ldr.objectives.coordinates import Columns
 from ldr.objectives.objective import BoundObjective, Data, Objective
 from ldr.objectives.samples import Samples
 from ldr.objectives.statistics import mean
-from ldr.solvers.errors import ArgumentError, DataError, ObjectiveError
+from ldr.solvers.errors import ArgumentError, DataError, ObjectiveError, ObjectiveWarning
 from ldr.solvers.manifolds import Array, Euclidean, Grassmann, Manifold, Stiefel
 from ldr.solvers.problem import Point
 
@@ -354,6 +355,10 @@ class CustomProblem(BoundObjective):
         if declared == "auto":
             self._choose_manifold()
 
+    @property
+    def order(self) -> int:
+        return max(self.d, *(array.shape[0] for array in self.data))
+
     def at(self, M: Array) -> CustomPoint:
         return CustomPoint(self, M)
 
@@ -440,11 +445,15 @@ class CustomProblem(BoundObjective):
         rotated, error = self._rotated()
         if error > INVARIANCE_TOLERANCE:
             value = self.reported(self.at(self._M).value)
-            raise ObjectiveError(
-                f"objective {self.objective.name!r} is declared on 'grassmann', but f(MQ) = "
-                f"{self.reported(rotated):.12g} and f(M) = {value:.12g} for a random M and a "
-                "random orthogonal Q, so f depends on more than the span of M: declare "
-                "manifold='stiefel', or 'auto'"
+            note = (
+                f"declared on 'grassmann', but f(MQ) = {self.reported(rotated):.12g} and f(M) = "
+                f"{value:.12g} for a random M and a random orthogonal Q: f depends on more than "
+                "the span of M, so it is solved on 'stiefel'"
+            )
+            self.manifold = Stiefel(self.d, self.r)
+            self.notes = [*self.notes, note]
+            warnings.warn(
+                f"objective {self.objective.name!r} is {note}", ObjectiveWarning, stacklevel=5
             )
 
 

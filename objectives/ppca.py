@@ -164,6 +164,10 @@ class GaussianFactors(BoundObjective):
         discarded = self._eigenvalues[: len(self.C) - self.r]
         return float(np.sum(discarded)) / max(self.d - self.r, 1)
 
+    @property
+    def order(self) -> int:
+        return len(self.C)
+
     def at(self, M: Array) -> FactorPoint:
         return FactorPoint(self, M)
 

@@ -13,12 +13,9 @@ from ldr.solvers.errors import ArgumentError, DataError
 
 Array = npt.NDArray[np.float64]
 
-# A block and its centred copy should fit in a core's own cache (2**17 numbers are 1 MiB). With many
-# columns the block grows, so that a d x d matrix is not rewritten for a handful of rows, but
-# not beyond 8 MiB.
-_CACHE_NUMBERS = 2**17
+# A block of 8 MiB stays in the last-level cache with its centred copy, and is long enough for each
+# product to pay for waking BLAS's threads.
 _BLOCK_NUMBERS = 2**20
-_USEFUL_ROWS = 256
 
 _REAL_KINDS = "biuf"
 
@@ -69,7 +66,7 @@ class Samples:
         """Rows in a block where the caller does not say."""
         if self.is_sparse:
             return max(1, _BLOCK_NUMBERS * self.n // max(1, int(self.array.nnz)))
-        return max(1, _CACHE_NUMBERS // self.d, min(_USEFUL_ROWS, _BLOCK_NUMBERS // self.d))
+        return max(1, _BLOCK_NUMBERS // self.d)
 
     def __repr__(self) -> str:
         kind = "sparse" if self.is_sparse else "dense"

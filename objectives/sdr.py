@@ -180,6 +180,10 @@ class KernelRegression(BoundObjective):
         check_dimension(self.r, self.X.shape[1])
         self.manifold = Grassmann(self.X.shape[1], self.r)
 
+    @property
+    def order(self) -> int:
+        return len(self.X)
+
     def at(self, M: Array) -> KernelPoint:
         return KernelPoint(self, M)
 

@@ -17,5 +17,9 @@ class ObjectiveError(RuntimeError):
     """An objective that misbehaves: not a scalar, not finite, or a gradient that is wrong."""
 
 
+class ObjectiveWarning(UserWarning):
+    """An objective is not what it says; what was done instead."""
+
+
 class ConvergenceWarning(RuntimeWarning):
     """The solver stopped before the gradient was small; the best point is returned."""

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 
 from ldr.solvers.manifolds import Array, Manifold
+
+
+Preconditioner = Callable[[Array, Array], Array]
 
 
 class Point(ABC):
@@ -29,21 +33,25 @@ class Point(ABC):
         """Euclidean Hessian times V; solvers use finite differences where it is not given."""
         raise NotImplementedError
 
-    def precondition(self, U: Array) -> Array:
-        """An approximate inverse of the Hessian applied to the tangent vector U; U by default.
-
-        Must be symmetric positive definite on the tangent space at M and map into it.
-        """
-        return U
-
-
 class Problem(ABC):
     """A function on a manifold."""
 
     manifold: Manifold
     has_hessian: bool = True
-    has_preconditioner: bool = False
+
+    @property
+    def order(self) -> int:
+        """Order of the matrices that an evaluation multiplies, to choose BLAS threads by."""
+        return max(self.manifold.shape)
 
     @abstractmethod
     def at(self, M: Array) -> Point:
         """The function at M."""
+
+    def preconditioner(self, M: Array) -> Preconditioner | None:
+        """An approximate inverse of the Hessian, made at M and fit for points near it.
+
+        A function of a point N and a tangent vector U there, symmetric positive definite on the
+        tangent space at N and into it; None where there is none.
+        """
+        return None

@@ -70,10 +70,6 @@ class RiemannianPoint:
         )
         return manifold.project(self.M, (ahead - behind) / (2 * h))
 
-    def precondition(self, U: Array) -> Array:
-        """The problem's approximate inverse Hessian times the tangent vector U."""
-        return self.point.precondition(U)
-
 
 class RiemannianProblem:
     """Problem, manifold and true counts of the evaluations of value, gradient and Hessian.

@@ -13,7 +13,10 @@ from ldr.objectives.objective import BoundObjective, check_dimension
 from ldr.solvers.eigen import generalised_top_eigenvectors, top_eigenvectors
 from ldr.solvers.errors import SingularError
 from ldr.solvers.manifolds import Array, Grassmann
-from ldr.solvers.problem import Point
+from ldr.solvers.problem import Point, Preconditioner
+
+# Least gap of eigenvalues that the preconditioner divides by, relative to the largest one.
+_LEAST_GAP = 1e-12
 
 
 class TraceRatioPoint(Point):
@@ -89,6 +92,21 @@ class TraceRatio(BoundObjective):
 
     def at(self, M: Array) -> TraceRatioPoint:
         return TraceRatioPoint(self, M)
+
+    def preconditioner(self, M: Array) -> Preconditioner:
+        """The inverse of (2/b)(theta_r - K) on its eigenvectors, K = A - rho B with eigenvalues theta.
+
+        At the optimum M spans the top eigenvectors of K, and the Hessian multiplies the component
+        of V along the j-th eigenvector by (2/b)(theta_i - theta_j), i <= r < j.
+        """
+        point = self.at(M)
+        b = float(np.vdot(M, self.B @ M))
+        theta, Q = scipy.linalg.eigh(self.A + point.value * self.B, check_finite=False)
+        gaps = theta[-self.r] - theta
+        least = max(gaps[-self.r - 1], _LEAST_GAP * gaps[0]) if self.r < len(theta) else 1.0
+        inverse = (Q * (0.5 * b / np.maximum(gaps, least))) @ Q.T
+        project = self.manifold.project
+        return lambda N, U: project(N, inverse @ U)
 
     def baseline(self) -> Array:
         # Where B is singular, (A, A + B) has the same eigenvectors, with mu = lambda/(1 + lambda).

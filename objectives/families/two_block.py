@@ -102,6 +102,10 @@ class TwoBlock(BoundObjective):
         self.baseline_exact = self.r == 1
         self.relative_improvement = False
 
+    @property
+    def order(self) -> int:
+        return sum(self.Cab.shape)
+
     def at(self, M: Array) -> TwoBlockPoint:
         return TwoBlockPoint(self, M)
 

@@ -77,10 +77,11 @@ class Manifold(ABC):
         return self.project(N, V)
 
     def random_tangent(self, M: Array, rng: np.random.Generator) -> Array:
-        """A tangent vector at M of unit length, drawn uniformly."""
+        """A tangent vector at M of unit length, drawn uniformly; zero where there is no other."""
         V = self.project(M, rng.standard_normal(self.shape))
-        length = self.norm(M, V)
-        return V / length if length > 0 else V
+        if self.dimension == 0:
+            return np.zeros_like(V)
+        return self.project(M, V / self.norm(M, V))
 
     def distance_from(self, M: Array) -> float:
         """How far the array M is from satisfying the constraint, 0 on the manifold."""

@@ -11,8 +11,8 @@ import ldr
 from ldr import plots
 from tests.real_data import stocks, tumour_views, wine
 
-X, LABELS = wine()
-NAMES = np.array(["first", "second", "third"])[LABELS]
+X, labels = wine()
+names = np.array(["first", "second", "third"])[labels]
 
 
 def scattered(ax):
@@ -45,25 +45,25 @@ def draws(figure):
 
 @pytest.mark.parametrize("r", [1, 2, 3, 5])
 def test_projection_has_the_panels_it_should(r):
-    result = ldr.solve("lda", X, r, y=NAMES)
-    figure = plots.projection(result, X, NAMES)
+    result = ldr.solve("lda", X, r, y=names)
+    figure = plots.projection(result, X, names)
     assert len(panels(figure)) == {1: 1, 2: 1, 3: 9, 5: 16}[r]
     assert legend_texts(figure) == ["first", "second", "third"]
     assert draws(figure)
 
 
 def test_scatter_shows_the_projected_rows():
-    result = ldr.solve("lda", X, 2, y=LABELS)
-    (ax,) = panels(result.plot_projection(X, LABELS))
+    result = ldr.solve("lda", X, 2, y=labels)
+    (ax,) = panels(result.plot_projection(X, labels))
     np.testing.assert_allclose(sorted_rows(scattered(ax)), sorted_rows(result.transform(X)))
     for code, points in enumerate(ax.collections):
-        rows = np.flatnonzero(LABELS == code)
+        rows = np.flatnonzero(labels == code)
         np.testing.assert_allclose(points.get_offsets(), result.transform(X[rows]))
 
 
 def test_histogram_counts_every_row():
-    result = ldr.solve("lda", X, 1, y=LABELS)
-    (ax,) = panels(result.plot_projection(X, LABELS))
+    result = ldr.solve("lda", X, 1, y=labels)
+    (ax,) = panels(result.plot_projection(X, labels))
     widths = np.histogram_bin_edges(result.transform(X), bins=13)
     step = widths[1] - widths[0]
     area = 0.0
@@ -90,7 +90,7 @@ def test_quantities_get_a_colour_bar_and_labels_a_legend():
     result = ldr.solve("pca", X, 2)
     quantity = plots.projection(result, X, X[:, 0])
     assert len(quantity.axes) == 2 and legend_texts(quantity) == []
-    assert len(plots.projection(result, X, LABELS).axes) == 1
+    assert len(plots.projection(result, X, labels).axes) == 1
     assert len(plots.projection(result, X).axes) == 1
 
 
@@ -113,21 +113,21 @@ def test_many_classes_fit():
 
 
 def test_new_rows_of_one_class_can_be_drawn():
-    result = ldr.solve("lda", X, 2, y=NAMES)
-    assert legend_texts(plots.projection(result, X[:5], NAMES[:5])) == ["first"]
+    result = ldr.solve("lda", X, 2, y=names)
+    assert legend_texts(plots.projection(result, X[:5], names[:5])) == ["first"]
 
 
 def test_ax_is_drawn_into_and_its_figure_returned():
     figure = Figure()
     left, right = figure.subplots(1, 2)
-    result = ldr.solve("lda", X, 2, y=NAMES)
-    assert result.plot_projection(X, NAMES, ax=left) is figure
+    result = ldr.solve("lda", X, 2, y=names)
+    assert result.plot_projection(X, names, ax=left) is figure
     assert len(left.collections) == 3 and not right.collections
     assert [t.get_text() for t in left.get_legend().get_texts()] == ["first", "second", "third"]
 
 
 def test_bad_arguments_are_refused():
-    result = ldr.solve("lda", X, 3, y=NAMES)
+    result = ldr.solve("lda", X, 3, y=names)
     ax = Figure().subplots()
     with pytest.raises(ldr.errors.ArgumentError, match="takes one panel"):
         plots.projection(result, X, ax=ax)
@@ -144,7 +144,7 @@ SOLVERS = ["trust-region", "steepest-descent", "pymanopt:trust-region", "self-co
 
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_convergence_shows_the_history(solver):
-    result = ldr.solve("lda", X, 2, y=LABELS, solver=solver, start="random", random_state=0)
+    result = ldr.solve("lda", X, 2, y=labels, solver=solver, start="random", random_state=0)
     figure = result.plot_convergence()
     left, right = figure.axes
     values = np.array(result.history["value"])
@@ -167,14 +167,14 @@ def test_convergence_of_a_closed_form_is_a_point():
 def test_convergence_into_given_axes():
     figure = Figure()
     axes = figure.subplots(1, 2)
-    result = ldr.solve("lda", X, 2, y=LABELS)
+    result = ldr.solve("lda", X, 2, y=labels)
     assert result.plot_convergence(ax=axes) is figure
 
 
 @pytest.mark.parametrize("r", [1, 2, 3])
 def test_compare_shows_both_on_the_same_scales(r):
-    result = ldr.solve("lda", X, r, y=NAMES)
-    figure = plots.compare(result, X, NAMES)
+    result = ldr.solve("lda", X, r, y=names)
+    figure = plots.compare(result, X, names)
     assert draws(figure)
     left, right, _ = figure.subfigs
     for one, other in zip(left.axes, right.axes, strict=True):
@@ -207,6 +207,6 @@ def test_compare_needs_orthogonal_maps():
 def test_pyplot_is_not_used():
     loaded = "matplotlib.pyplot" in sys.modules
     backend = matplotlib.rcParams._get("backend")
-    ldr.solve("lda", X, 2, y=LABELS).plot_projection(X, LABELS).canvas.draw()
+    ldr.solve("lda", X, 2, y=labels).plot_projection(X, labels).canvas.draw()
     assert ("matplotlib.pyplot" in sys.modules) == loaded
     assert matplotlib.rcParams._get("backend") is backend

@@ -13,7 +13,7 @@ import pytest
 import scipy.sparse
 
 import ldr
-from ldr.errors import ArgumentError, DataError, ObjectiveError
+from ldr.errors import ArgumentError, DataError, ObjectiveError, ObjectiveWarning
 from ldr.objectives.custom import CustomObjective, CustomPoint
 from ldr.solving import as_data
 
@@ -553,9 +553,12 @@ def test_the_tests_at_the_door_pass_at_any_scale():
 
 def test_a_wrong_invariance():
     objective = ldr.objective(manifold="grassmann")(by_jax.function)
-    words = r"declared on 'grassmann', but f\(MQ\) = .* and f\(M\) = .*manifold='stiefel'"
-    with pytest.raises(ObjectiveError, match=words):
-        ldr.solve(objective, X, R)
+    words = r"declared on 'grassmann', but f\(MQ\) = .* and f\(M\) = .*solved on 'stiefel'"
+    with pytest.warns(ObjectiveWarning, match=words):
+        result = ldr.solve(objective, X, R, random_state=0)
+    assert words.split(",")[0] in result.notes[0]
+    on_stiefel = ldr.objective(manifold="stiefel")(by_jax.function)
+    assert result.value == ldr.solve(on_stiefel, X, R, random_state=0).value
 
 
 def test_sparse_rows_are_refused_where_they_cannot_be_taken():

@@ -127,13 +127,13 @@ def test_centred_products(n, d, r, sparse, seed):
 
 
 def test_centred_products_over_many_blocks_with_a_large_mean():
-    data = RNG.standard_normal((3000, 300)) + 1e8
+    data = RNG.standard_normal((9000, 300)) + 1e8
     mean = data.mean(axis=0)
     samples = as_samples(data)
-    assert samples.block_rows < 1500
+    assert samples.block_rows < 4500
     V = RNG.standard_normal((300, 2))
     np.testing.assert_allclose(samples.centred_times(V, mean), (data - mean) @ V, atol=1e-11)
-    Y = RNG.standard_normal((3000, 2))
+    Y = RNG.standard_normal((9000, 2))
     expected = (data - mean).T @ Y
     np.testing.assert_allclose(samples.centred_transpose_times(Y, mean), expected, atol=1e-10)
 
@@ -222,7 +222,7 @@ def test_refused(data, message):
 
 
 def test_the_argument_is_named():
-    with pytest.raises(DataError, match="^Xa must be 2-D"):
+    with pytest.raises(DataError, match=r"^Xa must be 2-D"):
         as_samples(np.zeros(3), "Xa")
 
 

@@ -318,7 +318,7 @@ def test_differences_need_two_rows():
 def neighbour_graph(n, seed=0):
     """Random symmetric weights, with isolated samples, self loops and a hub."""
     rng = np.random.default_rng(seed)
-    W = sp.random_array((n, n), density=min(1.0, 6 / n), rng=rng, format="lil")
+    W = sp.random(n, n, density=min(1.0, 6 / n), random_state=rng, format="lil")
     W[0, n // 2 :] = 1.0
     W[1, :] = 0
     W[:, 1] = 0
