@@ -9,9 +9,10 @@
 from ldr import errors, objectives, solvers
 from ldr.checking import Check, check
 from ldr.objectives.custom import objective
+from ldr.objectives.kernel import kernel
 from ldr.result import Result
 from ldr.solving import solve
 
 __version__ = "0.1.0"
 
-__all__ = ["Check", "Result", "check", "errors", "objective", "objectives", "solve", "solvers"]
+__all__ = ["Check", "Result", "check", "errors", "kernel", "objective", "objectives", "solve", "solvers"]

@@ -160,7 +160,7 @@ def check(
     """
     objective = as_objective(objective, parameters)
     data = as_data(objective, X, y)
-    check_r(r, data)
+    check_r(r, objective, data)
     rng = as_generator(random_state)
     # A custom objective's own tests would raise where the check is to tell.
     attach = objective.attach if isinstance(objective, CustomObjective) else objective.bind

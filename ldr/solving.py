@@ -13,7 +13,7 @@ import numpy as np
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.objective import BoundObjective, Data, Objective
 from ldr.objectives.registry import named
-from ldr.objectives.samples import as_samples
+from ldr.objectives.samples import Samples, as_samples
 from ldr.result import Result
 from ldr.solvers.errors import ArgumentError, ConvergenceWarning, DataError
 from ldr.solvers.manifolds import Array
@@ -109,7 +109,7 @@ def solve(
     """
     objective = as_objective(objective, parameters)
     data = as_data(objective, X, y)
-    check_r(r, data)
+    check_r(r, objective, data)
     rng = as_generator(random_state)
     stopping = _stopping(tolerance, max_iterations, time_limit)
     method = solver if isinstance(solver, Solver) else _solver_name(solver)
@@ -127,9 +127,7 @@ def solve(
         seconds = time.perf_counter() - began
         certificate = certify_point(problem, run) if certify else None
     if not run.status.converged:
-        warnings.warn(
-            f"{objective.name}: {run.status.advice}", ConvergenceWarning, stacklevel=2
-        )
+        warnings.warn(f"{objective.name}: {run.status.advice}", ConvergenceWarning, stacklevel=2)
     return _result(problem, data, run, baseline, chosen, certificate, int(r), seconds)
 
 
@@ -156,7 +154,12 @@ def as_objective(objective: str | Objective, parameters: dict[str, Any]) -> Obje
 
 def as_data(objective: Objective, X: Any, y: Any) -> Data:
     """The data, checked against what the objective needs."""
-    if objective.views == 1:
+    views: tuple[Samples, ...]
+    background = None
+    if "background" in objective.needs:
+        sample, background = _with_background(objective, X)
+        views = (sample,)
+    elif objective.views == 1:
         views = (as_samples(X, "X"),)
     else:
         if not isinstance(X, (tuple, list)) or len(X) != objective.views:
@@ -171,11 +174,26 @@ def as_data(objective: Objective, X: Any, y: Any) -> Data:
     for need in ("labels", "response"):
         if need in objective.needs and y is None:
             raise ArgumentError(f"objective {objective.name!r} needs {need}: pass y=, got None")
-    return Data(views, y)
+    return Data(views, y, background)
 
 
-def check_r(r: Any, data: Data) -> None:
-    d = min(view.d for view in data.views)
+def _with_background(objective: Objective, X: Any) -> tuple[Samples, Samples]:
+    """The samples and the background (or the noise) of a pair with the same columns."""
+    if not isinstance(X, (tuple, list)) or len(X) != 2:
+        raise DataError(
+            f"X must be a pair of arrays (samples, background) with the same columns for "
+            f"objective {objective.name!r}, got {type(X).__name__}"
+        )
+    sample, background = as_samples(X[0], "X[0]"), as_samples(X[1], "X[1]")
+    if sample.d != background.d:
+        raise DataError(
+            f"X[0] has {sample.d} columns and X[1] has {background.d}, expected the same columns"
+        )
+    return sample, background
+
+
+def check_r(r: Any, objective: Objective, data: Data) -> None:
+    d = objective.largest_r(data)
     if isinstance(r, bool) or not isinstance(r, (int, np.integer)):
         raise ArgumentError(f"r must be a whole number, got {r!r}")
     if not 1 <= r <= d:
@@ -259,11 +277,11 @@ def _start(
     given = start if len(data.views) > 1 else (start,)
     if not isinstance(given, (tuple, list)) or len(given) != len(data.views):
         raise ArgumentError("start must be a pair of arrays, one a view")
-    r = problem.blocks(problem.random_point(np.random.default_rng(0)))[0].shape[1]
+    shapes = [M.shape for M in problem.lift(problem.random_point(np.random.default_rng(0)))]
     matrices = [np.array(M, dtype=np.float64) for M in given]
-    for M, view in zip(matrices, data.views, strict=True):
-        if M.shape != (view.d, r):
-            raise ArgumentError(f"start has shape {M.shape}, expected ({view.d}, {r})")
+    for M, shape in zip(matrices, shapes, strict=True):
+        if M.shape != shape:
+            raise ArgumentError(f"start has shape {M.shape}, expected {shape}")
         if not np.isfinite(M).all():
             raise ArgumentError("start has NaN or infinite entries")
     return problem.lower(matrices)
@@ -328,6 +346,7 @@ def _result(
         notes=tuple(problem.notes),
         parameters=problem.parameters(run.M),
         feature_names=_single(tuple(view.feature_names for view in data.views)),
+        features=_single(tuple(problem.features) or (None,) * len(data.views)),
     )
 
 

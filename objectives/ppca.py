@@ -34,6 +34,8 @@ class PPCA(Objective):
     source = "Tipping & Bishop 1999; Cunningham & Ghahramani 2015, 3.1.1"
     sense = "min"
     baseline = "closed form from the eigenvectors of C (exact)"
+    domain = "R"
+    exact = "yes"
 
     def bind(self, data: Data, r: int) -> GaussianFactors:
         samples = data.samples
@@ -48,6 +50,7 @@ class PPCA(Objective):
             d=samples.d,
             coordinates=(compact.coordinates,),
         )
+
 
 class FactorPoint(Point):
     """The negative log-likelihood at (M, log s2), by Woodbury: nothing larger than C is inverted.

@@ -7,7 +7,6 @@ from collections.abc import Callable
 
 from ldr.solvers.manifolds import Array, Manifold
 
-
 Preconditioner = Callable[[Array, Array], Array]
 
 

@@ -17,7 +17,7 @@ so the same data give the same bits.
 """
 
 from ldr.objectives.statistics.classes import ClassMoments, class_moments
-from ldr.objectives.statistics.graph import graph_scatter
+from ldr.objectives.statistics.graph import graph_scatter, reconstruction_scatter
 from ldr.objectives.statistics.joint import JointMoments, joint_moments
 from ldr.objectives.statistics.moments import Moments, mean, moments
 from ldr.objectives.statistics.row_space import (
@@ -45,5 +45,6 @@ __all__ = [
     "lagged_moments",
     "mean",
     "moments",
+    "reconstruction_scatter",
     "row_space",
 ]

@@ -10,7 +10,9 @@ import numpy as np
 from ldr.objectives.samples import Array, Samples
 from ldr.objectives.statistics.sums import (
     add_product,
+    add_square,
     dense,
+    full,
     sampled,
     sparse_rows,
     symmetric,
@@ -61,15 +63,59 @@ def graph_scatter(samples: Samples, W: Any, mean: Array) -> tuple[Array, Array]:
     return symmetric(laplacian), symmetric(degree)
 
 
-def _checked_graph(W: Any, samples: Samples) -> Any:
+def reconstruction_scatter(samples: Samples, W: Any, mean: Array) -> Array:
+    """Xc'(I - W)'(I - W) Xc for reconstruction weights W, Xc = X - 1 mean'.
+
+    Blind to the mean where the rows of W sum to 1. Works on a few rows of W at a time with the
+    rows of X they touch; W need not be symmetric, and n x n matrices are never formed.
+
+    Parameters
+    ----------
+    samples : Samples, shape (n, d)
+    W : scipy.sparse matrix or array, shape (n, n)
+    mean : ndarray, shape (d,)
+
+    Returns
+    -------
+    ndarray, shape (d, d)
+        A sum of squares of residuals: nothing cancels but in the residuals themselves.
+
+    Raises
+    ------
+    DataError
+        W has another shape or values that are not finite.
+    """
+    W = _checked_weights(W, samples)
+    if samples.is_sparse:
+        X = sparse_rows(samples)
+        residual, left = X - W @ X, 1.0 - np.asarray(W.sum(axis=1)).ravel()
+        sums = np.asarray(residual.T @ left)
+        scatter = dense(residual.T @ residual) - np.outer(sums, mean) - np.outer(mean, sums)
+        return symmetric(scatter + float(left @ left) * np.outer(mean, mean))
+    scatter = zeros(samples.d, samples.d)
+    for where in _graph_slices(W, samples):
+        residual = samples.rows(where) - mean
+        residual -= _neighbour_sums(samples, W[where], mean)
+        scatter = add_square(scatter, residual)
+    return full(scatter)
+
+
+def _checked_weights(W: Any, samples: Samples) -> Any:
     from scipy.sparse import csr_array
 
     n = samples.n
-    if tuple(W.shape) != (n, n):
-        raise DataError(f"W has shape {tuple(W.shape)}; ({n}, {n}) was expected, a row a sample")
+    if tuple(np.shape(W)) != (n, n):
+        raise DataError(
+            f"W has shape {tuple(np.shape(W))}; ({n}, {n}) was expected, a row a sample"
+        )
     W = csr_array(W).astype(np.float64)
     if not np.all(np.isfinite(W.data)):
         raise DataError("W has weights that are NaN or infinite; finite weights were expected")
+    return W
+
+
+def _checked_graph(W: Any, samples: Samples) -> Any:
+    W = _checked_weights(W, samples)
     skew = abs(W - W.T).max()
     if skew > 1e-10 * abs(W).max():
         raise DataError(
