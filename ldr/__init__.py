@@ -15,4 +15,14 @@ from ldr.solving import solve
 
 __version__ = "0.1.0"
 
-__all__ = ["Check", "Result", "check", "errors", "kernel", "objective", "objectives", "solve", "solvers"]
+__all__ = [
+    "Check",
+    "Result",
+    "check",
+    "errors",
+    "kernel",
+    "objective",
+    "objectives",
+    "solve",
+    "solvers",
+]

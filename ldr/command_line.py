@@ -71,7 +71,7 @@ def demo(
 
 @app.command()
 def methods() -> None:
-    """List every method: formula, manifold, sense, baseline and whether it is exact, needs, source."""
+    """List every method: formula, manifold, sense, exact or not, baseline, needs, source."""
     from rich.console import Console
     from rich.table import Table
 

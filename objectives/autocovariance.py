@@ -14,8 +14,8 @@ from ldr.objectives.statistics import lagged_moments
 class Autocovariance(Objective):
     """Find what covaries with its own past: max tr(M'S_lag M) over orthonormal M.
 
-    S_lag = sym(1/(n - lag) sum_t x_t x_{t+lag}') of the centred X, rows in time order. P = M'. Exact
-    by the top eigenvectors of S_lag, which may be indefinite.
+    S_lag = sym(1/(n - lag) sum_t x_t x_{t+lag}') of the centred X, rows in time order. P = M'.
+    Exact by the top eigenvectors of S_lag, which may be indefinite.
 
     Source: Cunningham and Ghahramani 2015, section 3.1.5.
 

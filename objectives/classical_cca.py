@@ -19,9 +19,10 @@ from ldr.solvers.errors import ObjectiveWarning
 class ClassicalCCA(Objective):
     """Correlate two views: max tr(Ma'Caa^{-1/2} Cab Cbb^{-1/2} Mb), the sum of the correlations.
 
-    Pa = Ma'Caa^{-1/2}, Pb = Mb'Cbb^{-1/2}. Exact by the leading singular vectors; the singular values
-    are the canonical correlations, unchanged by invertible affine maps of either view. On n samples
-    in general position max(0, da + db - (n - 1)) of them are 1 whatever the data: a warning says so.
+    Pa = Ma'Caa^{-1/2}, Pb = Mb'Cbb^{-1/2}. Exact by the leading singular vectors; the singular
+    values are the canonical correlations, unchanged by invertible affine maps of either view. On n
+    samples in general position max(0, da + db - (n - 1)) of them are 1 whatever the data: a warning
+    says so.
 
     Source: Hotelling 1936; Burges 2010, section 4.4.
 

@@ -17,7 +17,7 @@ class ClassicalLDA(Objective):
     """Separate the classes: max tr((M'S_W M)^{-1} M'S_B M), the ratio-trace form.
 
     In the whitened variable max tr(M'S_W^{-1/2} S_B S_W^{-1/2} M), P = M'S_W^{-1/2}. Exact by the
-    top generalised eigenvectors of (S_B, S_W), of which at most c - 1 are informative for c classes.
+    top generalised eigenvectors of (S_B, S_W), at most c - 1 of them informative for c classes.
 
     Source: Fisher 1936; Rao 1948; Burges 2010, section 4.3.
 

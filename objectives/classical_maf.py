@@ -16,8 +16,8 @@ from ldr.objectives.statistics import lagged_moments
 class ClassicalMAF(Objective):
     """Find what stays correlated in time: max tr((M'CM)^{-1} M'S_lag M), factors uncorrelated.
 
-    S_lag = sym(1/(n - lag) sum_t x_t x_{t+lag}'), C = X'X/n of the centred X, rows in time order. In
-    the whitened variable max tr(M'C^{-1/2} S_lag C^{-1/2} M), P = M'C^{-1/2}; exact by the top
+    S_lag = sym(1/(n - lag) sum_t x_t x_{t+lag}'), C = X'X/n of the centred X, rows in time order.
+    In the whitened variable max tr(M'C^{-1/2} S_lag C^{-1/2} M), P = M'C^{-1/2}; exact by the top
     generalised eigenvectors of (S_lag, C).
 
     Source: Switzer and Green 1984; Larsen 2002.

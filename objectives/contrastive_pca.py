@@ -11,8 +11,8 @@ from ldr.objectives.signal_noise import SignalNoise
 class ContrastivePCA(SignalNoise):
     """Vary in the target and not in the background: max tr(M'(C_target - alpha C_background)M).
 
-    X is a pair (target, background) of arrays with the same columns, each centred by itself. P = M'.
-    Exact by the top eigenvectors of the difference.
+    X is a pair (target, background) of arrays with the same columns, each centred by itself.
+    P = M'. Exact by the top eigenvectors of the difference.
 
     Source: Abid, Zhang, Bagaria and Zou 2018.
 

@@ -8,10 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ldr.objectives.samples import Samples, as_labels
 from ldr.solvers.errors import ArgumentError, DataError, SingularError
 from ldr.solvers.manifolds import Array
+
+Integers = npt.NDArray[np.intp]
 
 KINDS = ("neighbours", "epsilon", "classes", "class-neighbours")
 
@@ -65,7 +68,7 @@ def as_graph(graph: Graph, samples: Samples, y: Any = None) -> Any:
 
 
 def neighbour_graph(samples: Samples, neighbours: int, heat: float | str | None = None) -> Any:
-    """k nearest neighbours, symmetrised: i and j are joined if either is a neighbour of the other."""
+    """k nearest neighbours, symmetrised: joined if either is a neighbour of the other."""
     distances, indices = _nearest(samples, neighbours)
     i = np.repeat(np.arange(samples.n), neighbours)
     return _symmetric_graph(i, indices.ravel(), distances.ravel(), samples.n, heat)
@@ -114,7 +117,7 @@ def lle_weights(samples: Samples, neighbours: int, regularisation: float = 1e-3)
     return csr_array((weights.ravel(), indices.ravel(), starts), shape=(n, n))
 
 
-def _barycentres(samples: Samples, where: slice, indices: Array, regularisation: float) -> Array:
+def _barycentres(samples: Samples, where: slice, indices: Integers, regularisation: float) -> Array:
     picked, rows = samples.array[indices.ravel()], samples.rows(where)
     if samples.is_sparse:
         picked, rows = picked.toarray(), rows.toarray()
@@ -133,7 +136,7 @@ def _barycentres(samples: Samples, where: slice, indices: Array, regularisation:
     return weights / weights.sum(axis=1, keepdims=True)
 
 
-def _nearest(samples: Samples, neighbours: int) -> tuple[Array, Array]:
+def _nearest(samples: Samples, neighbours: int) -> tuple[Array, Integers]:
     """Distances and indices of each row's k nearest others, n x k."""
     from sklearn.neighbors import NearestNeighbors
 
@@ -144,15 +147,16 @@ def _nearest(samples: Samples, neighbours: int) -> tuple[Array, Array]:
     return NearestNeighbors(n_neighbors=neighbours).fit(samples.array).kneighbors()
 
 
-def _symmetric_graph(i: Array, j: Array, distances: Array, n: int, heat: float | str | None) -> Any:
+def _symmetric_graph(
+    i: Integers, j: Integers, distances: Array, n: int, heat: float | str | None
+) -> Any:
     """Each pair once, so that rows that coincide keep their edge of length zero."""
     from scipy.sparse import csr_array
 
     pairs = np.minimum(i, j).astype(np.int64) * n + np.maximum(i, j)
     pairs, first = np.unique(pairs, return_index=True)
-    i, j = pairs // n, pairs % n
     weights = _heat_weights(distances[first], heat)
-    upper = csr_array((weights, (i, j)), shape=(n, n))
+    upper = csr_array((weights, (pairs // n, pairs % n)), shape=(n, n))
     return (upper + upper.T).tocsr()
 
 

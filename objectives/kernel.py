@@ -23,7 +23,7 @@ KernelFunction = Callable[[Samples, Samples], Array]
 
 @dataclass(frozen=True)
 class KernelFeatures(Features):
-    """phi(x) = W'(k(x) - centre), where k(x) are the kernel's values with the rows of `landmarks`."""
+    """phi(x) = W'(k(x) - centre), k(x) the kernel's values with the rows of `landmarks`."""
 
     kernel: KernelFunction
     landmarks: Samples

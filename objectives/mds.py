@@ -73,7 +73,7 @@ class DistanceMDS(Objective):
         features = HalfSquaredDistances()
         half = features(_checked(data.samples)).dense()
         B = centred_gram(half)
-        eigenvalues = np.linalg.eigvalsh(B)
+        eigenvalues = np.asarray(np.linalg.eigvalsh(B), dtype=np.float64)
         floor = rank_tolerance(len(B)) * float(np.abs(eigenvalues).max())
         positive = int(np.sum(eigenvalues > floor))
         if r > positive:

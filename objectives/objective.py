@@ -192,7 +192,7 @@ class Compact:
 
     @classmethod
     def of(cls, samples: Samples) -> Compact:
-        """Exact for objectives whose optimum lies in the rows' span; never forms d x d for n < d."""
+        """Exact where the optimum lies in the rows' span; never forms d x d for n < d."""
         if samples.n >= samples.d:
             return cls(samples, Columns())
         space = row_space(samples)

@@ -18,8 +18,8 @@ from ldr.objectives.statistics import moments
 class OPCA(Objective):
     """Signal to noise ratio, also distortion discriminant analysis: max tr((M'RM)^{-1} M'CM).
 
-    X is a pair (signal, noise) of arrays with the same columns; C is the covariance of the signal, R
-    the second moment of the noise about zero. In the whitened variable
+    X is a pair (signal, noise) of arrays with the same columns; C is the covariance of the signal,
+    R the second moment of the noise about zero. In the whitened variable
     max tr(M'R^{-1/2} C R^{-1/2} M), P = M'R^{-1/2}; exact by the top generalised eigenvectors of
     (C, R), which maximise log|M'CM| - log|M'RM| too. The span does not change when signal or noise
     is rescaled.

@@ -16,9 +16,9 @@ from ldr.solvers.errors import ArgumentError
 class SignalNoise(Objective):
     """Vary with the signal and not with the noise: max tr(M'(C_signal - alpha C_noise)M).
 
-    X is a pair (signal, noise) of arrays with the same columns, each centred by itself. P = M'. Exact
-    by the top eigenvectors of the difference, which is indefinite. Unlike oriented PCA's, its span
-    changes when the noise is rescaled.
+    X is a pair (signal, noise) of arrays with the same columns, each centred by itself.
+    P = M'. Exact by the top eigenvectors of the difference, which is indefinite. Unlike oriented
+    PCA's, its span changes when the noise is rescaled.
 
     Source: Cunningham and Ghahramani 2015; Burges 2010, section 4.2.
 

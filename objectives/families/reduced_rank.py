@@ -25,7 +25,7 @@ class ReducedRankPoint(Point):
     def __init__(self, problem: ReducedRank, M: Array) -> None:
         self.M = M
         self._problem = problem
-        self._in, self._out = problem.manifold.split(M)
+        self._in, self._out = problem.product.split(M)
         self._Kn = problem.cross @ self._out
         self._Km = problem.cross.T @ self._in
         self._Am = problem.gram @ self._in
@@ -40,17 +40,17 @@ class ReducedRankPoint(Point):
     @cached_property
     def gradient(self) -> Array:
         inward = -2.0 * self.S * self._Kn + 2.0 * self.S**2 * self._Am
-        return self._problem.manifold.join([inward, -2.0 * self.S * self._Km])
+        return self._problem.product.join([inward, -2.0 * self.S * self._Km])
 
     def hessian_vector(self, V: Array) -> Array:
         problem, S = self._problem, self.S
-        Vin, Vout = problem.manifold.split(V)
+        Vin, Vout = problem.product.split(V)
         KV, AV = problem.cross @ Vout, problem.gram @ Vin
         dc = np.einsum("ik,ik->k", Vin, self._Kn) + np.einsum("ik,ik->k", self._in, KV)
         dS = (dc - 2.0 * S * np.einsum("ik,ik->k", Vin, self._Am)) / self._a
         inward = -2.0 * (dS * self._Kn + S * KV) + 2.0 * (2.0 * S * dS * self._Am + S**2 * AV)
         outward = -2.0 * (dS * self._Km + S * (problem.cross.T @ Vin))
-        return problem.manifold.join([inward, outward])
+        return problem.product.join([inward, outward])
 
 
 @dataclass
@@ -110,7 +110,7 @@ class ReducedRank(BoundObjective):
     def baseline(self) -> Array:
         E = self.directions(self.r)
         coefficients = np.linalg.solve(E.T @ self.gram @ E, E.T @ self.cross)
-        return self._factored(E, coefficients.T)
+        return self._factored(E, np.asarray(coefficients.T, dtype=np.float64))
 
     def lift(self, M: Array) -> tuple[Array, ...]:
         """Min's columns have the signs that make S >= 0."""

@@ -94,7 +94,7 @@ class TraceRatio(BoundObjective):
         return TraceRatioPoint(self, M)
 
     def preconditioner(self, M: Array) -> Preconditioner:
-        """The inverse of (2/b)(theta_r - K) on its eigenvectors, K = A - rho B with eigenvalues theta.
+        """The inverse of (2/b)(theta_r - K) on the eigenvectors of K = A - rho B, theta its values.
 
         At the optimum M spans the top eigenvectors of K, and the Hessian multiplies the component
         of V along the j-th eigenvector by (2/b)(theta_i - theta_j), i <= r < j.
@@ -125,7 +125,7 @@ class TraceRatio(BoundObjective):
         return float(-np.sum(top_eigenvectors(-self.B, self.r)[0]))
 
     def certificate(self, M: Array) -> Certificate:
-        """rho* - rho(M) <= sum of top_r(A - rho B) / least tr(M'BM); zero if and only if optimal."""
+        """rho* - rho(M) <= sum of top_r(A - rho B) / least tr(M'BM); zero only if optimal."""
         rho = -self.at(M).value
         K = self.A - rho * self.B
         excess = max(0.0, float(np.sum(top_eigenvectors(K, self.r)[0])))

@@ -90,7 +90,6 @@ def _cities():
     return squareform(pdist(real_data.wine()[0], "cityblock"))
 
 
-
 # key: (data, r), data giving (X, y, parameters); real data that come with scikit-learn, matplotlib.
 REAL = {
     "pca": (lambda: (real_data.wine()[0], None, {}), 3),

@@ -212,7 +212,11 @@ def test_trace_ratios_are_not_nested_and_eigen_solutions_are():
 
 
 # 10
-VIEWS = {"random": methods.VIEWS, "linnerud": real_data.linnerud(), "tumours": real_data.tumour_views()}
+VIEWS = {
+    "random": methods.VIEWS,
+    "linnerud": real_data.linnerud(),
+    "tumours": real_data.tumour_views(),
+}
 
 
 @pytest.mark.parametrize("key", VIEWS)
@@ -277,8 +281,7 @@ def test_opca_does_not_see_scales(r):
 # 14
 @pytest.fixture(scope="module")
 def gaussian():
-    X = np.random.default_rng(14).standard_normal((100_000, 10))
-    return X
+    return np.random.default_rng(14).standard_normal((100_000, 10))
 
 
 def spectrum(name, X, y, slices=10):

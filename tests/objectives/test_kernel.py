@@ -10,9 +10,7 @@ from ldr.objectives.registry import named
 from tests import real_data
 from tests.objectives.methods import RANDOM, name_of
 
-KEYS = [
-    key for key in RANDOM if name_of(key) != "mds-distances" and key != "sfa derivatives"
-]
+KEYS = [key for key in RANDOM if name_of(key) != "mds-distances" and key != "sfa derivatives"]
 
 
 def first(X):
