@@ -13,7 +13,7 @@ import numpy as np
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.objective import BoundObjective, Data, Objective
 from ldr.objectives.registry import named
-from ldr.objectives.samples import as_samples
+from ldr.objectives.samples import Samples, as_samples
 from ldr.result import Result
 from ldr.solvers.errors import ArgumentError, ConvergenceWarning, DataError
 from ldr.solvers.manifolds import Array
@@ -130,9 +130,7 @@ def solve(
         seconds = time.perf_counter() - began
         certificate = certify_point(problem, run) if certify else None
     if not run.status.converged:
-        warnings.warn(
-            f"{objective.name}: {run.status.advice}", ConvergenceWarning, stacklevel=2
-        )
+        warnings.warn(f"{objective.name}: {run.status.advice}", ConvergenceWarning, stacklevel=2)
     return _result(problem, data, run, baseline, chosen, certificate, int(r), seconds)
 
 
@@ -159,6 +157,7 @@ def as_objective(objective: str | Objective, parameters: dict[str, Any]) -> Obje
 
 def as_data(objective: Objective, X: Any, y: Any) -> Data:
     """The data, checked against what the objective needs."""
+    views: tuple[Samples, ...]
     if objective.views == 1:
         views = (as_samples(X, "X"),)
     else:

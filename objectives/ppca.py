@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -23,8 +23,8 @@ class PPCA(Objective):
     """Fit x = My + noise by maximum likelihood: y ~ N(0, I), noise ~ N(0, s2 I), M any d x r.
 
     min n/2 [d log 2 pi + log|S| + tr(S^{-1}C)] with S = MM' + s2 I, over M and log s2. Closed form
-    M = U_r (L_r - s2 I)^{1/2}, s2 the mean of the d - r discarded eigenvalues of C, up to a rotation
-    M -> MQ. P = (M'M + s2 I)^{-1} M' gives the posterior mean of y.
+    M = U_r (L_r - s2 I)^{1/2}, s2 the mean of the d - r discarded eigenvalues of C, up to a
+    rotation M -> MQ. P = (M'M + s2 I)^{-1} M' gives the posterior mean of y.
 
     Source: Tipping and Bishop 1999; Cunningham and Ghahramani 2015, section 3.1.1.
     """
@@ -49,6 +49,7 @@ class PPCA(Objective):
             coordinates=(compact.coordinates,),
         )
 
+
 class FactorPoint(Point):
     """The negative log-likelihood at (M, log s2), by Woodbury: nothing larger than C is inverted.
 
@@ -69,7 +70,7 @@ class FactorPoint(Point):
 
     @cached_property
     def _E(self) -> Array:
-        return np.linalg.inv(self._K)
+        return np.asarray(np.linalg.inv(self._K), dtype=np.float64)
 
     @cached_property
     def _unexplained(self) -> float:
@@ -138,6 +139,7 @@ class GaussianFactors(BoundObjective):
         Samples, and columns of the user's data.
     """
 
+    manifold: Product = field(init=False)
     C: Array
     r: int
     n: int = 0
@@ -196,7 +198,8 @@ class GaussianFactors(BoundObjective):
     def maps(self, M: Array) -> tuple[Array, ...]:
         loadings = self.blocks(M)[0]
         K = loadings.T @ loadings + self.parameters(M)["noise_variance"] * np.eye(self.r)
-        return (np.linalg.solve(K, self.coordinates[0].lift(loadings).T),)
+        P = np.linalg.solve(K, self.coordinates[0].lift(loadings).T)
+        return (np.asarray(P, dtype=np.float64),)
 
     def parameters(self, M: Array) -> dict[str, float]:
         return {"noise_variance": math.exp(float(self.manifold.split(M)[1][0, 0]))}

@@ -54,9 +54,7 @@ class ConjugateGradient(Solver):
         found = search(problem, point, state.direction, state.first_step)
         if found is None:
             if state.slope == -(point.gradient_norm**2):  # it was steepest descent already
-                return ConjugateState(
-                    point, state.direction, state.slope, 0.0, halt=Status.STALLED
-                )
+                return ConjugateState(point, state.direction, state.slope, 0.0, halt=Status.STALLED)
             return self._steepest(point, state.first_step)
 
         new, V = found.point, found.velocity
@@ -64,9 +62,7 @@ class ConjugateGradient(Solver):
         Vy = manifold.inner(new.M, V, y)
         if Vy <= 0:
             return self._steepest(new, found.t)
-        beta = manifold.inner(
-            new.M, y - V * (2 * manifold.inner(new.M, y, y) / Vy), new.gradient
-        )
+        beta = manifold.inner(new.M, y - V * (2 * manifold.inner(new.M, y, y) / Vy), new.gradient)
         beta /= Vy
         length = manifold.norm(new.M, V)
         beta = max(beta, -1.0 / (length * min(self.floor, point.gradient_norm)))

@@ -234,7 +234,11 @@ def minimise(
             raise
 
     # Where values agree to rounding, "lowest" means nothing: there the flattest point is the best.
-    final = {Status.CONVERGED: last, Status.ROUNDING: progress.flattest}.get(status, best or last)
+    final = best or last
+    if status is Status.CONVERGED:
+        final = last
+    elif status is Status.ROUNDING:
+        final = progress.flattest
     assert final is not None and status is not None
     return Run(
         M=final.M,

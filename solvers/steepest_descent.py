@@ -53,9 +53,7 @@ class SteepestDescent(Solver):
             return DescentState(point, state.first_step, state.reference, halt=Status.STALLED)
         weight = self.memory * state.weight + 1.0
         reference = (self.memory * state.weight * state.reference + found.value) / weight
-        return DescentState(
-            found.point, barzilai_borwein(problem, point, found), reference, weight
-        )
+        return DescentState(found.point, barzilai_borwein(problem, point, found), reference, weight)
 
 
 def barzilai_borwein(problem: RiemannianProblem, point: RiemannianPoint, found: Trial) -> float:

@@ -65,7 +65,11 @@ ARGUMENTS = {
     "nothing like it": (("xyzzy", X, 2), {}, r"unknown objective 'xyzzy': known are cca, lda"),
     "unknown solver": (("pca", X, 2), {"solver": "trust"}, r"unknown solver 'trust'.*trust-region"),
     "solver of a wrong type": (("pca", X, 2), {"solver": 3}, r"solver must be a name or a Solver"),
-    "no closed form": (("lda", X, 2), {"y": y, "solver": "closed-form"}, r"'lda' has no closed form"),
+    "no closed form": (
+        ("lda", X, 2),
+        {"y": y, "solver": "closed-form"},
+        r"'lda' has no closed form",
+    ),
     "specialist on another": (
         ("cca", TWO, 2),
         {"solver": "self-consistent-field"},
@@ -125,7 +129,11 @@ SINGULAR = {
         {"y": [0, 0, 0, 0, 1, 1, 1, 1]},
         r"unbounded.*rank 6 in 7 dimensions.*r = 1.*ridge=",
     ),
-    "unbounded likelihood": (("ppca", FEW, 7), {}, r"likelihood is unbounded: r = 7.*rank 7.*r < 7"),
+    "unbounded likelihood": (
+        ("ppca", FEW, 7),
+        {},
+        r"likelihood is unbounded: r = 7.*rank 7.*r < 7",
+    ),
 }
 
 
@@ -166,7 +174,13 @@ def test_exceptions_are_what_users_already_catch():
 
 @pytest.mark.parametrize(
     ("name", "data", "labels"),
-    [("pca", X, None), ("lda", X, y), ("cca", TWO, None), ("maf", X, None), ("sdr", X[::3], y[::3])],
+    [
+        ("pca", X, None),
+        ("lda", X, y),
+        ("cca", TWO, None),
+        ("maf", X, None),
+        ("sdr", X[::3], y[::3]),
+    ],
 )
 def test_nothing_is_changed_in_place(name, data, labels):
     views = data if isinstance(data, tuple) else (data,)
@@ -174,9 +188,7 @@ def test_nothing_is_changed_in_place(name, data, labels):
     kept = None if labels is None else labels.copy()
     start = tuple(np.linalg.qr(np.ones((v.shape[1], 2)) + np.eye(v.shape[1], 2))[0] for v in views)
     before = [M.copy() for M in start]
-    ldr.solve(
-        name, data, 2, y=labels, solver="lbfgs", start=start if len(start) > 1 else start[0]
-    )
+    ldr.solve(name, data, 2, y=labels, solver="lbfgs", start=start if len(start) > 1 else start[0])
     for view, copy in zip(views, copies, strict=True):
         np.testing.assert_array_equal(view, copy)
     for M, copy in zip(start, before, strict=True):
