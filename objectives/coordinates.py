@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-import scipy.linalg
+import scipy
 
 from ldr.solvers.manifolds import Array, polar_factor
 

@@ -49,7 +49,8 @@ def neighbour_graph(samples: Samples, neighbours: int, heat: float | str | None)
         raise ArgumentError(
             f"neighbours must be below the number of rows, {samples.n}, got {neighbours}"
         )
-    distances = kneighbors_graph(samples.array, neighbours, mode="distance")
+    rows = samples.array if samples.is_sparse else samples.dense()
+    distances = kneighbors_graph(rows, neighbours, mode="distance")
     edges = distances.maximum(distances.T).tocsr()
     if heat is None:
         edges.data = np.ones_like(edges.data)

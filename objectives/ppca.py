@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-import scipy.linalg
+import scipy
 
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.objective import BoundObjective, Compact, Data, Objective, check_dimension
