@@ -14,7 +14,7 @@ from tests import real_data
 X, y = real_data.digits()
 X, y = X[::4], y[::4]
 
-# Pixels are whole numbers, so that distances tie and the neighbour graph is not unique: a given one.
+# Pixels are whole numbers: distances tie, and the neighbour graph is not unique. Use a given one.
 NEIGHBOURS = kneighbors_graph(X, 8)
 
 JOBS = {
