@@ -240,7 +240,12 @@ def _closed_form(problem: BoundObjective, baseline: Array | None) -> Run:
         status=Status.CLOSED_FORM,
         iterations=0,
         evaluations={"value": 1, "gradient": 1, "hessian": 0},
-        history={"value": [point.value], "gradient_norm": [norm], "seconds": [seconds]},
+        history={
+            "iteration": [0],
+            "value": [point.value],
+            "gradient_norm": [norm],
+            "seconds": [seconds],
+        },
         seconds=seconds,
     )
 
