@@ -42,8 +42,7 @@ class ConjugateGradient(Solver):
 
     def initialise(self, problem: RiemannianProblem, M: Array) -> ConjugateState:
         point = problem.at(M)
-        step = initial_step(problem, point) if point.gradient_norm > 0 else 0.0
-        return self._steepest(point, step)
+        return self._steepest(point, initial_step(problem, point))
 
     def _steepest(self, point: RiemannianPoint, first_step: float) -> ConjugateState:
         return ConjugateState(point, -point.gradient, -(point.gradient_norm**2), first_step)

@@ -42,8 +42,7 @@ class SteepestDescent(Solver):
 
     def initialise(self, problem: RiemannianProblem, M: Array) -> DescentState:
         point = problem.at(M)
-        step = initial_step(problem, point) if point.gradient_norm > 0 else 0.0
-        return DescentState(point, step, point.value)
+        return DescentState(point, initial_step(problem, point), point.value)
 
     def step(self, problem: RiemannianProblem, state: State) -> DescentState:
         assert isinstance(state, DescentState)
