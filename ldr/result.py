@@ -51,7 +51,7 @@ class Result:
     gradient_norm : float
         Of the Riemannian gradient at M, in the solver's variable.
     history : dict of lists
-        "value", "gradient_norm" and "seconds" at every iteration, the start included.
+        "iteration", "value", "gradient_norm" and "seconds", the start included.
     solver : str
     objective : Objective
     r : int

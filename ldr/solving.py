@@ -113,6 +113,9 @@ def solve(
     rng = as_generator(random_state)
     stopping = _stopping(tolerance, max_iterations, time_limit)
     method = solver if isinstance(solver, Solver) else _solver_name(solver)
+    for observer in observers:
+        if not callable(observer):
+            raise ArgumentError(f"observers must be callables, got {observer!r}")
 
     began = time.perf_counter()
     problem = objective.bind(data, int(r))
@@ -171,10 +174,11 @@ def as_data(objective: Objective, X: Any, y: Any) -> Data:
         if len({view.n for view in views}) > 1:
             rows = " and ".join(str(view.n) for view in views)
             raise DataError(f"the views in X have {rows} rows, expected the same number")
+    data = Data(views, y, background)
     for need in ("labels", "response"):
-        if need in objective.needs and y is None:
-            raise ArgumentError(f"objective {objective.name!r} needs {need}: pass y=, got None")
-    return Data(views, y, background)
+        if need in objective.needs:
+            data.require(need, objective.name)
+    return data
 
 
 def _with_background(objective: Objective, X: Any) -> tuple[Samples, Samples]:
@@ -255,7 +259,12 @@ def _closed_form(problem: BoundObjective, baseline: Array | None) -> Run:
         status=Status.CLOSED_FORM,
         iterations=0,
         evaluations={"value": 1, "gradient": 1, "hessian": 0},
-        history={"value": [point.value], "gradient_norm": [norm], "seconds": [seconds]},
+        history={
+            "iteration": [0],
+            "value": [point.value],
+            "gradient_norm": [norm],
+            "seconds": [seconds],
+        },
         seconds=seconds,
     )
 

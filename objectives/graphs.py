@@ -78,7 +78,7 @@ def epsilon_graph(samples: Samples, epsilon: float, heat: float | str | None = N
     """Rows within the distance epsilon of one another."""
     from sklearn.neighbors import radius_neighbors_graph
 
-    edges = radius_neighbors_graph(samples.array, epsilon, mode="distance").tocoo()
+    edges = radius_neighbors_graph(_rows(samples), epsilon, mode="distance").tocoo()
     if edges.nnz == 0:
         raise DataError(f"no two rows are within epsilon = {epsilon:g} of one another")
     return _symmetric_graph(edges.row, edges.col, edges.data, samples.n, heat)
@@ -144,7 +144,12 @@ def _nearest(samples: Samples, neighbours: int) -> tuple[Array, Integers]:
         raise ArgumentError(
             f"neighbours must be below the number of rows, {samples.n}, got {neighbours}"
         )
-    return NearestNeighbors(n_neighbors=neighbours).fit(samples.array).kneighbors()
+    return NearestNeighbors(n_neighbors=neighbours).fit(_rows(samples)).kneighbors()
+
+
+def _rows(samples: Samples) -> Any:
+    """The rows as scikit-learn takes them."""
+    return samples.array if samples.is_sparse else samples.dense()
 
 
 def _symmetric_graph(

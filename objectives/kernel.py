@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import scipy.linalg
+import scipy
 
 from ldr.objectives.features import Features, then
 from ldr.objectives.kernels import centred_gram

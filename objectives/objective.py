@@ -41,6 +41,11 @@ class Data:
     def samples(self) -> Samples:
         return self.views[0]
 
+    def require(self, need: str, name: str) -> None:
+        """Refuse data without the labels or response that an objective needs."""
+        if self.y is None:
+            raise ArgumentError(f"objective {name!r} needs {need}: pass y=, got None")
+
 
 class Objective(ABC):
     """What a projection should preserve. Subclasses are frozen dataclasses of their parameters.

@@ -32,6 +32,7 @@ class Point(ABC):
         """Euclidean Hessian times V; solvers use finite differences where it is not given."""
         raise NotImplementedError
 
+
 class Problem(ABC):
     """A function on a manifold."""
 

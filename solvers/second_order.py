@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-import scipy.linalg
+import scipy
 
 from ldr.solvers.manifolds import Array
 from ldr.solvers.problem import Problem
@@ -15,9 +15,9 @@ def smallest_curvature(
 ) -> tuple[float, float]:
     """Smallest eigenvalue of the Riemannian Hessian at M, and the largest magnitude of one.
 
-    Lanczos in the tangent space, with full reorthogonalisation; the smallest Ritz value is an upper
-    bound of the smallest eigenvalue, exact once `steps` reaches the manifold's dimension. A negative
-    one proves that M is no local minimum.
+    Lanczos in the tangent space, with full reorthogonalisation; the smallest Ritz value is an
+    upper bound of the smallest eigenvalue, exact once `steps` reaches the manifold's dimension. A
+    negative one proves that M is no local minimum.
     """
     counted = RiemannianProblem(problem)
     manifold, point = counted.manifold, counted.at(M)

@@ -123,9 +123,7 @@ class TrustRegion(Solver):
             VV_next = VV + 2 * alpha * VD + alpha * alpha * DD
             if curvature <= 0 or VV_next >= radius * radius:
                 tau = (-VD + math.sqrt(VD * VD + DD * (radius * radius - VV))) / DD if DD else 0.0
-                return Model(
-                    V + tau * direction, HV + tau * HD, radius, radius, True, products
-                )
+                return Model(V + tau * direction, HV + tau * HD, radius, radius, True, products)
             V = V + alpha * direction
             HV = HV + alpha * HD
             residual = residual + alpha * HD
@@ -150,7 +148,7 @@ class TrustRegion(Solver):
     def _first_radius(
         self, problem: RiemannianProblem, state: TrustState, alpha: float, rz: float
     ) -> float:
-        """Some Cauchy steps of the first model; alpha is infinite where its curvature is negative."""
+        """Some Cauchy steps of the first model; alpha is infinite for negative curvature."""
         largest = math.inf if state.preconditioner else problem.manifold.diameter / 8
         if math.isfinite(alpha):
             return min(largest, _FIRST_RADIUS * alpha * math.sqrt(rz))

@@ -61,10 +61,10 @@ def class_scatters(data: Data) -> Scatters:
     return Scatters(compact, stats.mean, stats.within, total, total)
 
 
-def check_labels(data: Data, graph: Any) -> None:
+def check_labels(data: Data, graph: Any, name: str) -> None:
     """Refuse a graph of classes without labels."""
-    if data.y is None and isinstance(graph, str) and "class" in graph:
-        raise ArgumentError(f"graph={graph!r} needs labels: pass y=, got None")
+    if isinstance(graph, str) and "class" in graph:
+        data.require("labels", name)
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class LaplacianMethod(Objective):
 
     def scatters(self, data: Data, centre: str = "mean") -> Scatters:
         """X'LX and X'DX; centred at the mean, or at the mean weighted by the degrees."""
-        check_labels(data, self.graph)
+        check_labels(data, self.graph, self.name)
         if isinstance(self.graph, str) and self.graph == "classes":
             return class_scatters(data)
         W = as_graph(self._graph(), data.samples, data.y)
@@ -148,7 +148,7 @@ class ReconstructionMethod(Objective):
 
     def scatters(self, data: Data) -> Scatters:
         """X'(I - W)'(I - W)X and X'X."""
-        check_labels(data, self.graph)
+        check_labels(data, self.graph, self.name)
         if isinstance(self.graph, str) and self.graph == "classes":
             return class_scatters(data)
         W = self._weights(data)

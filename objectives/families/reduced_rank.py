@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import scipy.linalg
+import scipy
 
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.objective import BoundObjective, check_dimension

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.linalg.blas import dsyrk
+import scipy
 
 from ldr.objectives.samples import Array, Samples
 from ldr.objectives.statistics.sums import (
@@ -91,7 +91,7 @@ def class_moments(
         squares = add_square(squares, Z)
     rest = sums / counts[:, None]
     weighted = np.sqrt(counts)[:, None] * rest
-    squares = dsyrk(-1.0, weighted.T, beta=1.0, c=squares, overwrite_c=1)
+    squares = scipy.linalg.blas.dsyrk(-1.0, weighted.T, beta=1.0, c=squares, overwrite_c=1)
     if pilots is None:
         return _class_moments(counts, np.zeros(samples.d), rest, full(squares))
     # Class means measured from one of the pilots keep the digits that their differences need.

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg.blas import dsyrk
+import scipy
 
 from ldr.objectives.samples import Array, Samples
 from ldr.objectives.statistics.sums import (
@@ -101,7 +101,7 @@ def moments_of(
         total = add_sum(total, Z)
         squares = add_square(squares, Z)
     rest = total / n
-    squares = dsyrk(-float(n), rest[:, None], beta=1.0, c=squares, overwrite_c=1)
+    squares = scipy.linalg.blas.dsyrk(-float(n), rest[:, None], beta=1.0, c=squares, overwrite_c=1)
     return Moments(n, plus(shift, rest), full(squares))
 
 

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import linalg
+import scipy
 
 from ldr.objectives.samples import Array, Samples
 from ldr.objectives.statistics.moments import mean
@@ -127,7 +127,7 @@ def _dense_row_space(samples: Samples) -> DenseRowSpace:
     first = Z[0] / root
     # H = I - v v' / (1 + 1/root) with v = 1/root + e_1; all entries of v but the first agree.
     Z[1:] -= (first + Z.sum(axis=0) / n) / (1 + 1 / root)
-    basis, R = linalg.qr(Z[1:].T, mode="economic", overwrite_a=True, check_finite=False)
+    basis, R = scipy.linalg.qr(Z[1:].T, mode="economic", overwrite_a=True, check_finite=False)
     scores = np.empty((n, basis.shape[1]))
     scores[0] = -R.sum(axis=1) / root
     scores[1:] = R.T - R.sum(axis=1) / (n * (1 + 1 / root))
@@ -138,7 +138,7 @@ def _sparse_row_space(samples: Samples) -> SparseRowSpace:
     X, centre = sparse_rows(samples), sparse_mean(samples)
     along = np.asarray(X @ centre)
     gram = dense(X @ X.T) - along[:, None] - along + centre @ centre
-    values, vectors = linalg.eigh(symmetric(gram), check_finite=False)
+    values, vectors = scipy.linalg.eigh(symmetric(gram), check_finite=False)
     kept = values > _GRAM_CUT * max(float(values[-1]), 0.0)
     lengths, vectors = np.sqrt(values[kept][::-1]), vectors[:, kept][:, ::-1]
     return SparseRowSpace(centre, vectors * lengths, samples, vectors / lengths)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 # The sums use SciPy's BLAS throughout, which adds into its output in place: with many columns that
 # is several times faster than S += Z.T @ Z. Mixing in NumPy's own BLAS would set two
 # thread pools against each other.
-from scipy.linalg.blas import dgemm, dgemv, dsyrk
+import scipy
 
 from ldr.objectives.samples import Array, Samples
 
@@ -78,17 +78,17 @@ def shifted_blocks(
 
 def add_square(total: Array, Z: Array) -> Array:
     """Upper triangle of total + Z'Z, in place (total in Fortran order, Z in C order)."""
-    return dsyrk(1.0, Z.T, beta=1.0, c=total, overwrite_c=1)
+    return scipy.linalg.blas.dsyrk(1.0, Z.T, beta=1.0, c=total, overwrite_c=1)
 
 
 def add_product(total: Array, Z: Array, Y: Array) -> Array:
     """Return total + Z'Y, computed in place (total in Fortran order, Z and Y in C order)."""
-    return dgemm(1.0, Z.T, Y.T, beta=1.0, c=total, trans_b=1, overwrite_c=1)
+    return scipy.linalg.blas.dgemm(1.0, Z.T, Y.T, beta=1.0, c=total, trans_b=1, overwrite_c=1)
 
 
 def add_sum(total: Array, Z: Array) -> Array:
     """Return total + 1'Z. The block is summed on its own first, which rounds less."""
-    return total + dgemv(1.0, Z.T, np.ones(len(Z)))
+    return total + scipy.linalg.blas.dgemv(1.0, Z.T, np.ones(len(Z)))
 
 
 def zeros(rows: int, columns: int) -> Array:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg.blas import dsyrk
+import scipy
 
 from ldr.objectives.samples import Array, Samples
 from ldr.objectives.statistics.moments import sparse_moments
@@ -94,7 +94,7 @@ def lagged_moments(samples: Samples, lag: int, *, rows: int | None = None) -> La
         head_sum, tail_sum = add_sum(head_sum, head), add_sum(tail_sum, tail)
         products = add_product(products, head, tail)
     rest = total / n
-    squares = dsyrk(-float(n), rest[:, None], beta=1.0, c=squares, overwrite_c=1)
+    squares = scipy.linalg.blas.dsyrk(-float(n), rest[:, None], beta=1.0, c=squares, overwrite_c=1)
     products -= np.outer(head_sum, rest) + np.outer(rest, tail_sum - (n - lag) * rest)
     return LaggedMoments(n, plus(shift, rest), full(squares), symmetric(products) / (n - lag))
 
