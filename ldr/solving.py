@@ -47,15 +47,18 @@ def solve(
     Parameters
     ----------
     objective : str or Objective
-        A name in the registry ("pca", "lda", "cca", "maf", "sfa", "lpp", "ppca", "sdr"), an
-        objective with its parameters (``ldr.objectives.MAF(lag=2)``), or one of your own
-        (`ldr.objective`).
-    X : array, memory map, sparse matrix or DataFrame (n, d); for cca a pair of them
-        Samples in rows. Sparse data stay sparse. Nothing is changed in place.
+        A name in the registry (`ldr.objectives.list()` prints them), an objective with its
+        parameters (``ldr.objectives.MAF(lag=2)``), a kernel version (`ldr.kernel`), or one of your
+        own (`ldr.objective`).
+    X : array, memory map, sparse matrix or DataFrame (n, d)
+        Samples in rows. Sparse data stay sparse. Nothing is changed in place. For objectives of two
+        views (cca, pls, reduced-rank-regression) a pair of them with the same rows; for opca,
+        signal-noise and contrastive-pca a pair (samples, noise or background) with the same
+        columns; for mds-distances an n x n matrix of distances.
     r : int
-        Dimension to reduce to, 1 <= r <= d.
+        Dimension to reduce to, 1 <= r <= d (or the number of features, of a kernel version).
     y : array (n,), optional
-        Labels (lda, lpp on the class graph) or response (sdr).
+        Labels (lda, or a graph of the classes) or response (sdr, sir, save, regressions).
     solver : str or Solver
         "auto" takes the closed form where it is exact, the self-consistent field for trace ratios,
         the trust region otherwise. Or "closed-form", "trust-region", "lbfgs",
