@@ -1,6 +1,7 @@
 from . import errors, objectives, observers, plots, solvers
 from .checking import Check, check
 from .objectives.custom import objective
+from .objectives.kernel import kernel
 from .result import Result
 from .solving import solve
 
@@ -9,6 +10,7 @@ __all__ = [
     "Result",
     "check",
     "errors",
+    "kernel",
     "objective",
     "objectives",
     "observers",

@@ -160,7 +160,7 @@ def check(
     """
     objective = as_objective(objective, parameters)
     data = as_data(objective, X, y)
-    check_r(r, data)
+    check_r(r, objective, data)
     rng = as_generator(random_state)
     # A custom objective's own tests would raise where the check is to tell.
     attach = objective.attach if isinstance(objective, CustomObjective) else objective.bind
@@ -171,7 +171,7 @@ def check(
     invariance, implied = _invariance(problem, M, rng)
     return Check(
         objective=objective,
-        shape=" and ".join(f"{len(block)} x {r}" for block in problem.blocks(M)),
+        shape=" and ".join(" x ".join(map(str, block.shape)) for block in problem.blocks(M)),
         gradient_slope=float(np.median([first for first, _ in slopes])),
         hessian_slope=float(np.median([second for _, second in slopes])) if has_hessian else None,
         symmetry_error=symmetry_error(problem, M, rng) if has_hessian else None,

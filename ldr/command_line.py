@@ -69,6 +69,24 @@ def demo(
     console.print(f"picture: {path.resolve()}", soft_wrap=True, highlight=False, markup=False)
 
 
+@app.command()
+def methods() -> None:
+    """List every method: formula, manifold, sense, exact or not, baseline, needs, source."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from ldr.objectives.listing import COLUMNS, list_objectives
+
+    console = Console()
+    if not console.is_terminal:  # a pipe or a file: one line a method, nothing folded
+        print(list_objectives())
+        return
+    table = Table(*COLUMNS)
+    for entry in list_objectives():
+        table.add_row(*(getattr(entry, column) for column in COLUMNS))
+    console.print(table)
+
+
 def main() -> None:
     """Run the command; a mistake of the user's is one line on standard error and exit code 2."""
     try:

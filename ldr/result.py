@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ldr.objectives.certificate import Certificate
+from ldr.objectives.features import Features
 from ldr.objectives.objective import Objective
 from ldr.objectives.samples import as_samples
 from ldr.solvers.errors import ArgumentError, DataError
@@ -61,6 +62,8 @@ class Result:
     parameters : dict
         Scalars of a model fitted along with M, such as ppca's noise_variance.
     feature_names : tuple of str or None
+    features : Features or None
+        The map of rows that comes first (kernels, expansions); mean and P are of its features.
     """
 
     M: Any
@@ -83,6 +86,7 @@ class Result:
     notes: tuple[str, ...] = ()
     parameters: dict[str, float] = field(default_factory=dict)
     feature_names: Any = None
+    features: Any = None
 
     @property
     def converged(self) -> bool:
@@ -95,7 +99,7 @@ class Result:
         return self.status.advice
 
     def transform(self, X: Any) -> Any:
-        """Project rows: Y = (X - mean) P'.
+        """Project rows: Y = (X - mean) P', of their features where there is a feature map.
 
         Parameters
         ----------
@@ -106,11 +110,12 @@ class Result:
         ndarray (m, r), or a pair of them
         """
         if not isinstance(self.P, tuple):
-            return _project(X, self.mean, self.P, "X")
+            return _project(X, self.features, self.mean, self.P, "X")
         if not isinstance(X, (tuple, list)) or len(X) != len(self.P):
             raise DataError(f"X must be a pair of arrays, one a view, got {type(X).__name__}")
-        parts = zip(X, self.mean, self.P, strict=True)
-        return tuple(_project(x, m, P, f"X[{i}]") for i, (x, m, P) in enumerate(parts))
+        features = self.features or (None,) * len(self.P)
+        parts = zip(X, features, self.mean, self.P, strict=True)
+        return tuple(_project(x, f, m, P, f"X[{i}]") for i, (x, f, m, P) in enumerate(parts))
 
     def plot_projection(self, X: Any, y: Any = None, *, ax: Any = None) -> Figure:
         """Scatter plot of the projected rows, coloured by y; see `ldr.plots.projection`."""
@@ -149,8 +154,10 @@ def _tuple(value: Any) -> tuple[Any, ...]:
     return value if isinstance(value, tuple) else (value,)
 
 
-def _project(X: Any, mean: Array, P: Array, name: str) -> Array:
+def _project(X: Any, features: Features | None, mean: Array, P: Array, name: str) -> Array:
     samples = as_samples(X, name, minimum_rows=1)
+    if features is not None:
+        samples = features(samples)
     if samples.d != P.shape[1]:
         raise ArgumentError(
             f"{name} has {samples.d} columns, expected {P.shape[1]}, as in the data solved for"

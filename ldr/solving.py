@@ -47,15 +47,18 @@ def solve(
     Parameters
     ----------
     objective : str or Objective
-        A name in the registry ("pca", "lda", "cca", "maf", "sfa", "lpp", "ppca", "sdr"), an
-        objective with its parameters (``ldr.objectives.MAF(lag=2)``), or one of your own
-        (`ldr.objective`).
-    X : array, memory map, sparse matrix or DataFrame (n, d); for cca a pair of them
-        Samples in rows. Sparse data stay sparse. Nothing is changed in place.
+        A name in the registry (`ldr.objectives.list()` prints them), an objective with its
+        parameters (``ldr.objectives.MAF(lag=2)``), a kernel version (`ldr.kernel`), or one of your
+        own (`ldr.objective`).
+    X : array, memory map, sparse matrix or DataFrame (n, d)
+        Samples in rows. Sparse data stay sparse. Nothing is changed in place. For objectives of two
+        views (cca, pls, reduced-rank-regression) a pair of them with the same rows; for opca,
+        signal-noise and contrastive-pca a pair (samples, noise or background) with the same
+        columns; for mds-distances an n x n matrix of distances.
     r : int
-        Dimension to reduce to, 1 <= r <= d.
+        Dimension to reduce to, 1 <= r <= d (or the number of features, of a kernel version).
     y : array (n,), optional
-        Labels (lda, lpp on the class graph) or response (sdr).
+        Labels (lda, or a graph of the classes) or response (sdr, sir, save, regressions).
     solver : str or Solver
         "auto" takes the closed form where it is exact, the self-consistent field for trace ratios,
         the trust region otherwise. Or "closed-form", "trust-region", "lbfgs",
@@ -109,7 +112,7 @@ def solve(
     """
     objective = as_objective(objective, parameters)
     data = as_data(objective, X, y)
-    check_r(r, data)
+    check_r(r, objective, data)
     rng = as_generator(random_state)
     stopping = _stopping(tolerance, max_iterations, time_limit)
     method = solver if isinstance(solver, Solver) else _solver_name(solver)
@@ -158,7 +161,11 @@ def as_objective(objective: str | Objective, parameters: dict[str, Any]) -> Obje
 def as_data(objective: Objective, X: Any, y: Any) -> Data:
     """The data, checked against what the objective needs."""
     views: tuple[Samples, ...]
-    if objective.views == 1:
+    background = None
+    if "background" in objective.needs:
+        sample, background = _with_background(objective, X)
+        views = (sample,)
+    elif objective.views == 1:
         views = (as_samples(X, "X"),)
     else:
         if not isinstance(X, (tuple, list)) or len(X) != objective.views:
@@ -170,15 +177,30 @@ def as_data(objective: Objective, X: Any, y: Any) -> Data:
         if len({view.n for view in views}) > 1:
             rows = " and ".join(str(view.n) for view in views)
             raise DataError(f"the views in X have {rows} rows, expected the same number")
-    data = Data(views, y)
+    data = Data(views, y, background)
     for need in ("labels", "response"):
         if need in objective.needs:
             data.require(need, objective.name)
     return data
 
 
-def check_r(r: Any, data: Data) -> None:
-    d = min(view.d for view in data.views)
+def _with_background(objective: Objective, X: Any) -> tuple[Samples, Samples]:
+    """The samples and the background (or the noise) of a pair with the same columns."""
+    if not isinstance(X, (tuple, list)) or len(X) != 2:
+        raise DataError(
+            f"X must be a pair of arrays (samples, background) with the same columns for "
+            f"objective {objective.name!r}, got {type(X).__name__}"
+        )
+    sample, background = as_samples(X[0], "X[0]"), as_samples(X[1], "X[1]")
+    if sample.d != background.d:
+        raise DataError(
+            f"X[0] has {sample.d} columns and X[1] has {background.d}, expected the same columns"
+        )
+    return sample, background
+
+
+def check_r(r: Any, objective: Objective, data: Data) -> None:
+    d = objective.largest_r(data)
     if isinstance(r, bool) or not isinstance(r, (int, np.integer)):
         raise ArgumentError(f"r must be a whole number, got {r!r}")
     if not 1 <= r <= d:
@@ -267,11 +289,11 @@ def _start(
     given = start if len(data.views) > 1 else (start,)
     if not isinstance(given, (tuple, list)) or len(given) != len(data.views):
         raise ArgumentError("start must be a pair of arrays, one a view")
-    r = problem.blocks(problem.random_point(np.random.default_rng(0)))[0].shape[1]
+    shapes = [M.shape for M in problem.lift(problem.random_point(np.random.default_rng(0)))]
     matrices = [np.array(M, dtype=np.float64) for M in given]
-    for M, view in zip(matrices, data.views, strict=True):
-        if M.shape != (view.d, r):
-            raise ArgumentError(f"start has shape {M.shape}, expected ({view.d}, {r})")
+    for M, shape in zip(matrices, shapes, strict=True):
+        if M.shape != shape:
+            raise ArgumentError(f"start has shape {M.shape}, expected {shape}")
         if not np.isfinite(M).all():
             raise ArgumentError("start has NaN or infinite entries")
     return problem.lower(matrices)
@@ -336,6 +358,7 @@ def _result(
         notes=tuple(problem.notes),
         parameters=problem.parameters(run.M),
         feature_names=_single(tuple(view.feature_names for view in data.views)),
+        features=_single(tuple(problem.features) or (None,) * len(data.views)),
     )
 
 

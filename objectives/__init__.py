@@ -1,30 +1,84 @@
 """What to optimise: objectives, each a small immutable dataclass, and their registry."""
 
+from ldr.objectives.autocovariance import Autocovariance
 from ldr.objectives.cca import CCA
 from ldr.objectives.certificate import Certificate
+from ldr.objectives.classical_cca import ClassicalCCA
+from ldr.objectives.classical_lda import ClassicalLDA
+from ldr.objectives.classical_maf import ClassicalMAF
+from ldr.objectives.contrastive_pca import ContrastivePCA
+from ldr.objectives.kernel import Kernel, kernel
+from ldr.objectives.lasso import Lasso
 from ldr.objectives.lda import LDA
+from ldr.objectives.least_squares import LeastSquares
+from ldr.objectives.listing import list_objectives as list
 from ldr.objectives.lpp import LPP
 from ldr.objectives.maf import MAF
+from ldr.objectives.mds import MDS, DistanceMDS
+from ldr.objectives.npe import NPE
 from ldr.objectives.objective import BoundObjective, Data, Objective
+from ldr.objectives.olpp import OLPP
+from ldr.objectives.onpp import ONPP
+from ldr.objectives.opca import OPCA
+from ldr.objectives.orthogonal_lpp import OrthogonalLPP
+from ldr.objectives.orthogonal_npe import OrthogonalNPE
+from ldr.objectives.orthogonal_sfa import OrthogonalSFA
 from ldr.objectives.pca import PCA
+from ldr.objectives.pls import PLS
 from ldr.objectives.ppca import PPCA
+from ldr.objectives.principal_components_regression import PrincipalComponentsRegression
+from ldr.objectives.reduced_rank_regression import ReducedRankRegression
 from ldr.objectives.registry import REGISTRY, named
+from ldr.objectives.ridge_regression import RidgeRegression
+from ldr.objectives.save import SAVE
 from ldr.objectives.sdr import SDR
+from ldr.objectives.semi_supervised_da import SemiSupervisedDA
 from ldr.objectives.sfa import SFA
+from ldr.objectives.signal_noise import SignalNoise
+from ldr.objectives.sir import SIR
+from ldr.objectives.squared_difference import SquaredDifference
 
 __all__ = [
     "CCA",
     "LDA",
     "LPP",
     "MAF",
+    "MDS",
+    "NPE",
+    "OLPP",
+    "ONPP",
+    "OPCA",
     "PCA",
+    "PLS",
     "PPCA",
     "REGISTRY",
+    "SAVE",
     "SDR",
     "SFA",
+    "SIR",
+    "Autocovariance",
     "BoundObjective",
     "Certificate",
+    "ClassicalCCA",
+    "ClassicalLDA",
+    "ClassicalMAF",
+    "ContrastivePCA",
     "Data",
+    "DistanceMDS",
+    "Kernel",
+    "Lasso",
+    "LeastSquares",
     "Objective",
+    "OrthogonalLPP",
+    "OrthogonalNPE",
+    "OrthogonalSFA",
+    "PrincipalComponentsRegression",
+    "ReducedRankRegression",
+    "RidgeRegression",
+    "SemiSupervisedDA",
+    "SignalNoise",
+    "SquaredDifference",
+    "kernel",
+    "list",
     "named",
 ]

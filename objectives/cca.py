@@ -38,6 +38,8 @@ class CCA(Objective):
     views = 2
     needs = ("second view",)
     baseline = "traditional cca's maps, orthonormalised"
+    domain = "St x St"
+    exact = "r = 1"
 
     orthonormalise: str = "polar"
     ridge: float = 0.0

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from ldr.objectives.samples import Samples
-from ldr.solvers.errors import ArgumentError, DataError
+from ldr.objectives.samples import Samples, as_labels
+from ldr.solvers.errors import ArgumentError, DataError, SingularError
+from ldr.solvers.manifolds import Array
+
+Integers = npt.NDArray[np.intp]
+
+KINDS = ("neighbours", "epsilon", "classes", "class-neighbours")
+
+# Numbers in a batch of local Gram problems.
+_BATCH = 2**20
 
 
 @dataclass(frozen=True)
@@ -19,55 +29,155 @@ class Graph:
     kind: Any = "neighbours"
     neighbours: int = 10
     heat: float | str | None = None
+    epsilon: float | None = None
 
     def __post_init__(self) -> None:
-        if isinstance(self.kind, str) and self.kind not in ("neighbours", "classes"):
+        if isinstance(self.kind, str) and self.kind not in KINDS:
             raise ArgumentError(
-                f"graph must be 'neighbours', 'classes' or a sparse matrix, got {self.kind!r}"
+                f"graph must be one of {', '.join(map(repr, KINDS))} or a sparse matrix, "
+                f"got {self.kind!r}"
             )
         if isinstance(self.neighbours, bool) or not (
             isinstance(self.neighbours, int) and self.neighbours >= 1
         ):
             raise ArgumentError(f"neighbours must be a whole number >= 1, got {self.neighbours!r}")
-        numeric = isinstance(self.heat, (int, float)) and math.isfinite(self.heat) and self.heat > 0
-        if self.heat is not None and self.heat != "median" and not numeric:
+        if self.heat is not None and self.heat != "median" and not _positive(self.heat):
             raise ArgumentError(f"heat must be a number > 0, 'median' or None, got {self.heat!r}")
+        if isinstance(self.kind, str) and self.kind == "epsilon" and not _positive(self.epsilon):
+            raise ArgumentError(
+                f"graph='epsilon' needs epsilon= a number > 0, got {self.epsilon!r}"
+            )
 
 
-def as_graph(graph: Graph, samples: Samples) -> Any:
-    """The sparse symmetric n x n weights of a neighbour graph or of the user's."""
+def _positive(number: Any) -> bool:
+    return isinstance(number, (int, float)) and math.isfinite(number) and number > 0
+
+
+def as_graph(graph: Graph, samples: Samples, y: Any = None) -> Any:
+    """The sparse symmetric n x n weights of a graph of the rows or of the user's."""
     if not isinstance(graph.kind, str):
         return _checked(graph.kind, samples.n)
+    if graph.kind == "epsilon":
+        assert graph.epsilon is not None
+        return epsilon_graph(samples, graph.epsilon, graph.heat)
+    if graph.kind == "class-neighbours":
+        return within_classes(
+            lambda rows, k: neighbour_graph(rows, k, graph.heat), samples, y, graph.neighbours
+        )
     return neighbour_graph(samples, graph.neighbours, graph.heat)
 
 
-def neighbour_graph(samples: Samples, neighbours: int, heat: float | str | None) -> Any:
-    """k nearest neighbours: i and j are joined if either is a neighbour of the other."""
-    from sklearn.neighbors import kneighbors_graph
+def neighbour_graph(samples: Samples, neighbours: int, heat: float | str | None = None) -> Any:
+    """k nearest neighbours, symmetrised: joined if either is a neighbour of the other."""
+    distances, indices = _nearest(samples, neighbours)
+    i = np.repeat(np.arange(samples.n), neighbours)
+    return _symmetric_graph(i, indices.ravel(), distances.ravel(), samples.n, heat)
+
+
+def epsilon_graph(samples: Samples, epsilon: float, heat: float | str | None = None) -> Any:
+    """Rows within the distance epsilon of one another."""
+    from sklearn.neighbors import radius_neighbors_graph
+
+    edges = radius_neighbors_graph(_rows(samples), epsilon, mode="distance").tocoo()
+    if edges.nnz == 0:
+        raise DataError(f"no two rows are within epsilon = {epsilon:g} of one another")
+    return _symmetric_graph(edges.row, edges.col, edges.data, samples.n, heat)
+
+
+def within_classes(
+    weights: Callable[[Samples, int], Any], samples: Samples, y: Any, neighbours: int
+) -> Any:
+    """A graph made of the graphs of each class by itself, k at most the class's size less one."""
+    from scipy.sparse import block_diag, csr_array
+
+    codes, classes = as_labels(y, samples.n)
+    members = [np.flatnonzero(codes == k) for k in range(len(classes))]
+    parts = [weights(samples.take(rows), min(neighbours, len(rows) - 1)) for rows in members]
+    place = np.argsort(np.concatenate(members))
+    return csr_array(block_diag(parts, format="csr")[place][:, place])
+
+
+def lle_weights(samples: Samples, neighbours: int, regularisation: float = 1e-3) -> Any:
+    """Weights that reconstruct each row from its k nearest neighbours, summing to 1.
+
+    min ||x_i - sum_j w_ij x_j||^2: G w = 1, w / sum w, with G the Gram matrix of the differences
+    x_j - x_i. Where k exceeds the dimension G is singular, so `regularisation` times its trace is
+    added to its diagonal.
+
+    Source: Roweis and Saul 2000.
+    """
+    from scipy.sparse import csr_array
+
+    n, k = samples.n, neighbours
+    _, indices = _nearest(samples, k)
+    weights = np.empty((n, k))
+    for where in samples.slices(max(1, _BATCH // (k * samples.d))):
+        weights[where] = _barycentres(samples, where, indices[where], regularisation)
+    starts = np.arange(0, n * k + 1, k)
+    return csr_array((weights.ravel(), indices.ravel(), starts), shape=(n, n))
+
+
+def _barycentres(samples: Samples, where: slice, indices: Integers, regularisation: float) -> Array:
+    picked, rows = samples.array[indices.ravel()], samples.rows(where)
+    if samples.is_sparse:
+        picked, rows = picked.toarray(), rows.toarray()
+    k = indices.shape[1]
+    Z = np.asarray(picked, dtype=np.float64).reshape(len(rows), k, -1) - rows[:, None]
+    G = Z @ Z.transpose(0, 2, 1)
+    trace = np.trace(G, axis1=1, axis2=2)
+    G += (regularisation * np.where(trace > 0, trace, 1.0))[:, None, None] * np.eye(k)
+    try:
+        weights = np.linalg.solve(G, np.ones((len(rows), k, 1)))[..., 0]
+    except np.linalg.LinAlgError:
+        raise SingularError(
+            "the local Gram matrices of the neighbours are singular; give regularisation= a "
+            "positive value"
+        ) from None
+    return weights / weights.sum(axis=1, keepdims=True)
+
+
+def _nearest(samples: Samples, neighbours: int) -> tuple[Array, Integers]:
+    """Distances and indices of each row's k nearest others, n x k."""
+    from sklearn.neighbors import NearestNeighbors
 
     if neighbours >= samples.n:
         raise ArgumentError(
             f"neighbours must be below the number of rows, {samples.n}, got {neighbours}"
         )
-    rows = samples.array if samples.is_sparse else samples.dense()
-    distances = kneighbors_graph(rows, neighbours, mode="distance")
-    edges = distances.maximum(distances.T).tocsr()
+    return NearestNeighbors(n_neighbors=neighbours).fit(_rows(samples)).kneighbors()
+
+
+def _rows(samples: Samples) -> Any:
+    """The rows as scikit-learn takes them."""
+    return samples.array if samples.is_sparse else samples.dense()
+
+
+def _symmetric_graph(
+    i: Integers, j: Integers, distances: Array, n: int, heat: float | str | None
+) -> Any:
+    """Each pair once, so that rows that coincide keep their edge of length zero."""
+    from scipy.sparse import csr_array
+
+    pairs = np.minimum(i, j).astype(np.int64) * n + np.maximum(i, j)
+    pairs, first = np.unique(pairs, return_index=True)
+    weights = _heat_weights(distances[first], heat)
+    upper = csr_array((weights, (pairs // n, pairs % n)), shape=(n, n))
+    return (upper + upper.T).tocsr()
+
+
+def _heat_weights(distances: Array, heat: float | str | None) -> Array:
+    squared = np.asarray(distances, dtype=np.float64) ** 2
     if heat is None:
-        edges.data = np.ones_like(edges.data)
-        return edges
-    squared = edges.data**2
+        return np.ones_like(squared)
     width = float(np.median(squared)) if heat == "median" else float(heat)
-    edges.data = np.exp(-squared / width) if width > 0 else np.ones_like(squared)
-    return edges
+    return np.exp(-squared / width) if width > 0 else np.ones_like(squared)
 
 
 def _checked(W: Any, n: int) -> Any:
     from scipy.sparse import csr_array, issparse
 
     if not issparse(W) and np.ndim(W) != 2:
-        raise ArgumentError(
-            f"graph must be 'neighbours', 'classes' or an n x n matrix, got {type(W).__name__}"
-        )
+        raise ArgumentError(f"graph must be a name or an n x n matrix, got {type(W).__name__}")
     W = csr_array(W).astype(np.float64)
     if W.shape != (n, n):
         raise DataError(f"graph has shape {W.shape}, expected ({n}, {n}), one row a sample")

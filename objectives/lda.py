@@ -33,6 +33,7 @@ class LDA(Objective):
     sense = "max"
     needs = ("labels",)
     baseline = "orthonormalised generalised eigenvectors of (S_B, S_W)"
+    exact = "r = 1"
 
     ridge: float = 0.0
 

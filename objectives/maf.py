@@ -34,6 +34,7 @@ class MAF(Objective):
     sense = "max"
     needs = ("time order",)
     baseline = "orthonormalised generalised eigenvectors of (S_lag, C)"
+    exact = "r = 1"
 
     lag: int = 1
     ridge: float = 0.0

@@ -11,20 +11,31 @@ import numpy as np
 
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.coordinates import Columns, Coordinates, Subspace
+from ldr.objectives.features import Features
 from ldr.objectives.samples import Samples
 from ldr.objectives.statistics import RowSpace, row_space
-from ldr.solvers.eigen import range_basis
-from ldr.solvers.errors import ArgumentError
+from ldr.solvers.eigen import range_basis, rank_tolerance
+from ldr.solvers.errors import ArgumentError, SingularError
 from ldr.solvers.manifolds import Array, Orthonormal, Product, polar_factor
 from ldr.solvers.problem import Problem
 
 
 @dataclass(frozen=True)
 class Data:
-    """What the user handed over, checked: one or two views, and labels or a response."""
+    """What the user handed over, checked: one or two views, and labels or a response.
+
+    Attributes
+    ----------
+    views : tuple of Samples
+        Of the same n samples; M has a block for each.
+    y : labels or a response, or None
+    background : Samples or None
+        Other samples with the same columns: noise, or what is to be ignored. No block of M.
+    """
 
     views: tuple[Samples, ...]
     y: Any = None
+    background: Samples | None = None
 
     @property
     def samples(self) -> Samples:
@@ -50,9 +61,14 @@ class Objective(ABC):
     views : int
         Number of data matrices it takes.
     needs : tuple of str
-        What it needs besides X: "labels", "response", "second view", "time order".
+        What it needs besides X: "labels", "response", "second view", "time order", "distances",
+        "graph", "background".
     baseline : str
         The heuristic that people use instead.
+    domain : str
+        The manifold as the formula has it: Gr, St x St, R.
+    exact : str
+        When the baseline is the global optimum: "yes", "no" or a condition.
     """
 
     name: ClassVar[str]
@@ -62,6 +78,12 @@ class Objective(ABC):
     baseline: ClassVar[str]
     views: ClassVar[int] = 1
     needs: ClassVar[tuple[str, ...]] = ()
+    domain: ClassVar[str] = "Gr"
+    exact: ClassVar[str] = "no"
+
+    def largest_r(self, data: Data) -> int:
+        """The most dimensions to ask for: the columns of the narrowest view."""
+        return min(view.d for view in data.views)
 
     @abstractmethod
     def bind(self, data: Data, r: int) -> BoundObjective:
@@ -92,6 +114,8 @@ class BoundObjective(Problem):
         What the user should know: restrictions to a subspace, ridges.
     baseline_exact : bool
         Whether the heuristic is the global optimum.
+    features : tuple of Features or None
+        The map put before the objective, one a view; empty where there is none.
     """
 
     objective: Objective
@@ -100,6 +124,7 @@ class BoundObjective(Problem):
     notes: Sequence[str] = field(default=(), kw_only=True)
     baseline_exact: bool = field(default=False, kw_only=True)
     relative_improvement: bool = field(default=True, kw_only=True)
+    features: tuple[Features | None, ...] = field(default=(), kw_only=True)
 
     def baseline(self) -> Array | None:
         """The heuristic's point; None of objectives that have no heuristic."""
@@ -178,6 +203,18 @@ class Compact:
         space = row_space(samples)
         return cls(Samples(space.scores), Subspace(space), space)
 
+    @classmethod
+    def of_columns(cls, samples: Samples) -> Compact:
+        """The columns as they are."""
+        return cls(samples, Columns())
+
+    @property
+    def notes(self) -> list[str]:
+        """What the user should know."""
+        if self.space is None:
+            return []
+        return ["there are fewer rows than columns: M is restricted to the span of the rows"]
+
     def mean(self, rows_mean: Array) -> Array:
         """Mean of the user's columns from the mean of `rows`."""
         if self.space is None:
@@ -203,10 +240,16 @@ class Range:
 
     @classmethod
     def of(cls, total: Array, coordinates: Coordinates, what: str) -> Range:
+        if not np.diag(total).any():
+            raise SingularError(f"{what} is zero: nothing varies there, so no direction is better")
         Q = range_basis(total)
         if Q is None:
             return cls(coordinates, [], None)
-        note = f"{what} has rank {Q.shape[1]} of {len(total)}: M is restricted to its range"
+        note = (
+            f"{what} has rank {Q.shape[1]} of {len(total)}: M is restricted to its range "
+            f"(eigenvalues below {rank_tolerance(len(total)):.1e} of the largest count as zero, "
+            "columns scaled to unit variance)"
+        )
         return cls(Subspace(Q, coordinates), [note], Q)
 
     def rows(self, A: Array) -> Array:

@@ -26,6 +26,7 @@ class PCA(Objective):
     source = "Pearson 1901; Cunningham & Ghahramani 2015, 3.1.1"
     sense = "min"
     baseline = "top eigenvectors of the covariance (exact)"
+    exact = "yes"
 
     def bind(self, data: Data, r: int) -> Trace:
         samples = data.samples

@@ -35,6 +35,8 @@ class PPCA(Objective):
     source = "Tipping & Bishop 1999; Cunningham & Ghahramani 2015, 3.1.1"
     sense = "min"
     baseline = "closed form from the eigenvectors of C (exact)"
+    domain = "R"
+    exact = "yes"
 
     def bind(self, data: Data, r: int) -> GaussianFactors:
         samples = data.samples

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
-from ldr.objectives.coordinates import Whitening
+import numpy as np
+
+from ldr.objectives.coordinates import Coordinates
 from ldr.objectives.families.trace import Trace
+from ldr.objectives.families.whitened import Whitened
+from ldr.objectives.features import Features, Quadratic
 from ldr.objectives.objective import Compact, Data, Objective, Range
-from ldr.objectives.statistics import difference_scatter, moments
+from ldr.objectives.samples import Samples, as_samples
+from ldr.objectives.statistics import difference_scatter, mean, moments
+from ldr.solvers.errors import ArgumentError, DataError
+from ldr.solvers.manifolds import Array
 
 
 @dataclass(frozen=True)
@@ -23,6 +31,11 @@ class SFA(Objective):
     ----------
     whiten : bool
         Ask for features of unit variance instead of orthonormal directions.
+    degree : {1, 2}
+        2 puts the products of all pairs of columns beside them, d(d + 3)/2 features in all;
+        `transform` expands new rows too.
+    derivatives : array (n, d), optional
+        X_dot, where it is known better than by differences; for degree 1.
     """
 
     name = "sfa"
@@ -31,18 +44,35 @@ class SFA(Objective):
     sense = "min"
     needs = ("time order",)
     baseline = "bottom eigenvectors of X_dot'X_dot (exact)"
+    exact = "yes"
 
     whiten: bool = False
+    degree: int = 1
+    derivatives: Any = None
+
+    def __post_init__(self) -> None:
+        if self.degree not in (1, 2):
+            raise ArgumentError(f"degree must be 1 or 2, got {self.degree!r}")
+        if self.degree == 2 and self.derivatives is not None:
+            raise ArgumentError("derivatives= are of the columns, expected degree=1 with them")
+
+    def largest_r(self, data: Data) -> int:
+        d = data.samples.d
+        return d if self.degree == 1 else d * (d + 3) // 2
 
     def bind(self, data: Data, r: int) -> Trace:
-        compact = Compact.of(data.samples)
+        samples, features = self._features(data.samples)
+        compact = Compact.of(samples)
         stats = moments(compact.rows)
+        A = self._scatter_of_changes(compact)
         # A direction in which nothing varies is not slow, it is empty: leave those out.
-        kept = Range.of(stats.scatter, compact.coordinates, "the covariance")
-        A, coordinates = kept(difference_scatter(compact.rows)), kept.coordinates
         if self.whiten:
-            whitening = Whitening.of(kept(stats.covariance), coordinates)
-            A, coordinates = whitening(A), whitening
+            whitened = Whitened.of(stats.covariance, compact.coordinates, "the covariance")
+            coordinates: Coordinates = whitened.coordinates
+            A, notes = whitened(A), whitened.notes
+        else:
+            kept = Range.of(stats.scatter, compact.coordinates, "the covariance")
+            A, coordinates, notes = kept(A), kept.coordinates, kept.notes
         return Trace(
             self,
             (compact.mean(stats.mean),),
@@ -50,5 +80,24 @@ class SFA(Objective):
             r,
             scale=-1.0,
             coordinates=(coordinates,),
-            notes=kept.notes,
+            notes=compact.notes + notes,
+            features=() if features is None else (features,),
         )
+
+    def _features(self, samples: Samples) -> tuple[Samples, Features | None]:
+        if self.degree == 1:
+            return samples, None
+        expansion = Quadratic(mean(samples))
+        return expansion(samples), expansion
+
+    def _scatter_of_changes(self, compact: Compact) -> Array:
+        """X_dot'X_dot, in the coordinates of the rows."""
+        if self.derivatives is None:
+            return difference_scatter(compact.rows)
+        given = as_samples(self.derivatives, "derivatives")
+        if given.n != compact.rows.n:
+            raise DataError(f"derivatives has {given.n} rows, expected {compact.rows.n}")
+        X_dot = given.dense()
+        if compact.space is not None:
+            X_dot = np.ascontiguousarray(compact.space.lower(X_dot.T).T)
+        return X_dot.T @ X_dot

@@ -9,6 +9,7 @@ import numpy as np
 from ldr.objectives.kernels import as_response, is_categorical
 from ldr.objectives.samples import as_labels
 from ldr.solvers.eigen import generalised_top_eigenvectors, range_basis
+from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.manifolds import Array
 
 
@@ -19,6 +20,20 @@ def slice_codes(y: Any, n: int, slices: int) -> np.ndarray:
     z = as_response(y, n)[:, 0]
     edges = np.unique(np.quantile(z, np.linspace(0, 1, slices + 1)[1:-1]))
     return np.unique(np.searchsorted(edges, z, side="right"), return_inverse=True)[1]
+
+
+def check_slices(slices: int) -> None:
+    """Refuse a number of slices that is not a whole number above 1."""
+    if isinstance(slices, bool) or not isinstance(slices, int) or slices < 2:
+        raise ArgumentError(f"slices must be a whole number >= 2, got {slices!r}")
+
+
+def sliced(y: Any, n: int, slices: int) -> np.ndarray:
+    """Slice of each sample, of which there must be two at least."""
+    codes = slice_codes(y, n, slices)
+    if codes.max() == 0:
+        raise DataError("y is constant, or nearly: it has a single slice, expected two at least")
+    return codes
 
 
 def sliced_directions(X: Array, y: Any, r: int, slices: int) -> Array:

@@ -55,14 +55,22 @@ def generalised_top_eigenvectors(A: Array, B: Array, r: int) -> tuple[Array, Arr
     return values[order], np.ascontiguousarray(scale[:, None] * vectors[:, order])
 
 
+def rank_tolerance(d: int) -> float:
+    """Share of the largest eigenvalue below which those of a d x d scatter count as zero.
+
+    Sums of products are good to about 1e-14, whatever d: what is smaller is rounding.
+    """
+    return (d + 50) * float(np.finfo(float).eps)
+
+
 def range_basis(S: Array, tolerance: float | None = None) -> Array | None:
     """Orthonormal basis of the range of the positive semidefinite S; None where that is all.
 
     The rank is decided on S scaled to a unit diagonal (columns' units do not matter): eigenvalues
-    at most `tolerance` times the largest count as zero, by default d times machine precision.
+    at most `tolerance` times the largest count as zero, by default `rank_tolerance`.
     """
     d = len(S)
-    tolerance = d * float(np.finfo(float).eps) if tolerance is None else tolerance
+    tolerance = rank_tolerance(d) if tolerance is None else tolerance
     diagonal = np.diag(S)
     varying = diagonal > 0
     scale = np.zeros(d)

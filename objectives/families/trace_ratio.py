@@ -10,7 +10,7 @@ import scipy
 
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.objective import BoundObjective, check_dimension
-from ldr.solvers.eigen import generalised_top_eigenvectors, top_eigenvectors
+from ldr.solvers.eigen import generalised_top_eigenvectors, rank_tolerance, top_eigenvectors
 from ldr.solvers.errors import SingularError
 from ldr.solvers.manifolds import Array, Grassmann
 from ldr.solvers.problem import Point, Preconditioner
@@ -81,7 +81,7 @@ class TraceRatio(BoundObjective):
         spectrum = scipy.linalg.eigh(
             self.B * scale * scale[:, None], eigvals_only=True, check_finite=False
         )
-        rank = int(np.sum(spectrum > len(self.B) * np.finfo(float).eps * spectrum[-1]))
+        rank = int(np.sum(spectrum > rank_tolerance(len(self.B)) * spectrum[-1]))
         self.definite = rank == len(self.B)
         if rank <= len(self.B) - self.r:
             raise SingularError(
@@ -110,8 +110,10 @@ class TraceRatio(BoundObjective):
         return lambda N, U: project(N, inverse @ U)
 
     def baseline(self) -> Array:
-        # Where B is singular, (A, A + B) has the same eigenvectors, with mu = lambda/(1 + lambda).
-        B = self.B if self.definite else self.A + self.B
+        # Where B is singular, (A, B + |A|) has the same eigenvectors, in the same order; A is
+        # semidefinite, negative where a ratio is minimised.
+        size = self.A if self.objective.sense == "max" else -self.A
+        B = self.B if self.definite else size + self.B
         _, vectors = generalised_top_eigenvectors(self.A, B, self.r)
         return np.linalg.qr(vectors / np.linalg.norm(vectors, axis=0))[0]
 

@@ -62,7 +62,7 @@ DATA = {
 
 ARGUMENTS = {
     "unknown objective": (("ldaa", X, 2), {}, r"unknown objective 'ldaa': did you mean 'lda'"),
-    "nothing like it": (("xyzzy", X, 2), {}, r"unknown objective 'xyzzy': known are cca, lda"),
+    "nothing like it": (("xyzzy", X, 2), {}, r"unknown objective 'xyzzy': known are autocov"),
     "unknown solver": (("pca", X, 2), {"solver": "trust"}, r"unknown solver 'trust'.*trust-region"),
     "solver of a wrong type": (("pca", X, 2), {"solver": 3}, r"solver must be a name or a Solver"),
     "no closed form": (

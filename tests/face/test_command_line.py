@@ -32,6 +32,14 @@ def test_demo_prints_a_table_and_saves_a_picture(tmp_path):
         assert word in done.stdout
 
 
+def test_methods_lists_the_registry(tmp_path):
+    done = run("methods", folder=tmp_path)
+    assert done.returncode == 0 and done.stderr == ""
+    lines = done.stdout.splitlines()
+    assert lines[0].split() == list(ldr.objectives.listing.COLUMNS)
+    assert [line.split()[0] for line in lines[1:]] == list(ldr.objectives.REGISTRY)
+
+
 def test_version(tmp_path):
     done = run("--version", folder=tmp_path)
     assert (done.returncode, done.stdout) == (0, f"ldr {ldr.__version__}\n")

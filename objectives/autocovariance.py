@@ -1,0 +1,51 @@
+"""Lagged autocovariance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ldr.objectives.families.trace import Trace
+from ldr.objectives.lags import check_lag
+from ldr.objectives.objective import Compact, Data, Objective
+from ldr.objectives.statistics import lagged_moments
+
+
+@dataclass(frozen=True)
+class Autocovariance(Objective):
+    """Find what covaries with its own past: max tr(M'S_lag M) over orthonormal M.
+
+    S_lag = sym(1/(n - lag) sum_t x_t x_{t+lag}') of the centred X, rows in time order. P = M'.
+    Exact by the top eigenvectors of S_lag, which may be indefinite.
+
+    Source: Cunningham and Ghahramani 2015, section 3.1.5.
+
+    Parameters
+    ----------
+    lag : int
+        In rows, at least 1.
+    """
+
+    name = "autocovariance"
+    formula = "max tr(M'S_lag M)"
+    source = "Cunningham & Ghahramani 2015, 3.1.5"
+    sense = "max"
+    needs = ("time order",)
+    baseline = "top eigenvectors of S_lag (exact)"
+    exact = "yes"
+
+    lag: int = 1
+
+    def __post_init__(self) -> None:
+        check_lag(self.lag)
+
+    def bind(self, data: Data, r: int) -> Trace:
+        compact = Compact.of(data.samples)
+        stats = lagged_moments(compact.rows, self.lag)
+        return Trace(
+            self,
+            (compact.mean(stats.mean),),
+            stats.lagged,
+            r,
+            coordinates=(compact.coordinates,),
+            notes=compact.notes,
+        )

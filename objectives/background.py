@@ -1,0 +1,45 @@
+"""Samples beside a background (or noise) with the same columns, in common coordinates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ldr.objectives.objective import Compact, Data
+from ldr.objectives.samples import Samples
+from ldr.solvers.errors import DataError
+from ldr.solvers.manifolds import Array
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Samples and background; where both have fewer rows than columns, in the span of their rows.
+
+    The span holds the rows themselves, not only their differences from the mean, so that second
+    moments about zero are kept too.
+    """
+
+    samples: Samples
+    background: Samples
+    compact: Compact
+
+    @classmethod
+    def of(cls, data: Data) -> Pair:
+        assert data.background is not None
+        samples, background = data.samples, data.background
+        # The rows and their negatives have mean zero, so that centring leaves them alone.
+        if 2 * (samples.n + background.n) >= samples.d:
+            return cls(samples, background, Compact.of_columns(samples))
+        if samples.is_sparse or background.is_sparse:
+            raise DataError("X is sparse with fewer rows than columns; pass dense arrays here")
+        both = np.vstack([samples.dense(), background.dense()])
+        compact = Compact.of(Samples(np.vstack([both, -both])))
+        space = compact.space
+        assert space is not None
+        lowered = [Samples(space.lower(s.dense().T).T) for s in (samples, background)]
+        return cls(lowered[0], lowered[1], compact)
+
+    def mean(self, mean: Array) -> Array:
+        """Mean of the user's columns from the mean of `samples`."""
+        return self.compact.coordinates.lift(mean[:, None])[:, 0]

@@ -1,0 +1,80 @@
+"""Classical canonical correlation analysis."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+
+from ldr.objectives.families.bilinear import Bilinear
+from ldr.objectives.families.whitened import Whitened
+from ldr.objectives.objective import Compact, Data, Objective
+from ldr.objectives.ridge import check_ridge
+from ldr.objectives.statistics import joint_moments
+from ldr.solvers.errors import ObjectiveWarning
+
+
+@dataclass(frozen=True)
+class ClassicalCCA(Objective):
+    """Correlate two views: max tr(Ma'Caa^{-1/2} Cab Cbb^{-1/2} Mb), the sum of the correlations.
+
+    Pa = Ma'Caa^{-1/2}, Pb = Mb'Cbb^{-1/2}. Exact by the leading singular vectors; the singular
+    values are the canonical correlations, unchanged by invertible affine maps of either view. On n
+    samples in general position max(0, da + db - (n - 1)) of them are 1 whatever the data: a warning
+    says so.
+
+    Source: Hotelling 1936; Burges 2010, section 4.4.
+
+    Parameters
+    ----------
+    ridge : float
+        Added to the diagonals of Caa and Cbb, in units of their mean diagonals.
+    """
+
+    name = "classical-cca"
+    formula = "max tr(Ma'Caa^{-1/2} Cab Cbb^{-1/2} Mb)"
+    source = "Hotelling 1936; Burges 2010"
+    sense = "max"
+    views = 2
+    needs = ("second view",)
+    baseline = "leading singular vectors of Caa^{-1/2} Cab Cbb^{-1/2} (exact)"
+    domain = "St x St"
+    exact = "yes"
+
+    ridge: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_ridge(self.ridge)
+
+    def bind(self, data: Data, r: int) -> Bilinear:
+        a, b = (Compact.of(view) for view in data.views)
+        stats = joint_moments(a.rows, b.rows)
+        n = stats.n
+        in_a = Whitened.of(
+            stats.scatter_aa / n, a.coordinates, "the covariance of the first view", self.ridge
+        )
+        in_b = Whitened.of(
+            stats.scatter_bb / n, b.coordinates, "the covariance of the second view", self.ridge
+        )
+        K = np.ascontiguousarray(in_b.rows(in_a.rows(stats.scatter_ab / n).T).T)
+        return Bilinear(
+            self,
+            (a.mean(stats.mean_a), b.mean(stats.mean_b)),
+            K,
+            r,
+            correlations=True,
+            coordinates=(in_a.coordinates, in_b.coordinates),
+            notes=in_a.notes + in_b.notes + self._trivial(sum(K.shape) - (n - 1)),
+        )
+
+    def _trivial(self, ones: int) -> list[str]:
+        """A note of the correlations that are 1 because there are few samples, with a warning."""
+        if ones <= 0 or self.ridge > 0:
+            return []
+        note = (
+            f"{ones} canonical correlation(s) are 1 whatever the data, because there are so few "
+            "rows: give ridge= a positive value, or more rows"
+        )
+        warnings.warn(f"{self.name}: {note}", ObjectiveWarning, stacklevel=4)
+        return [note]

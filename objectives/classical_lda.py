@@ -1,0 +1,69 @@
+"""Classical linear discriminant analysis."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ldr.objectives.families.trace import Trace
+from ldr.objectives.families.whitened import whitened_trace
+from ldr.objectives.objective import Compact, Data, Objective
+from ldr.objectives.ridge import check_ridge
+from ldr.objectives.samples import as_labels
+from ldr.objectives.statistics import class_moments
+
+
+@dataclass(frozen=True)
+class ClassicalLDA(Objective):
+    """Separate the classes: max tr((M'S_W M)^{-1} M'S_B M), the ratio-trace form.
+
+    In the whitened variable max tr(M'S_W^{-1/2} S_B S_W^{-1/2} M), P = M'S_W^{-1/2}. Exact by the
+    top generalised eigenvectors of (S_B, S_W), at most c - 1 of them informative for c classes.
+
+    Source: Fisher 1936; Rao 1948; Burges 2010, section 4.3.
+
+    Parameters
+    ----------
+    ridge : float
+        Added to the diagonal of S_W, in units of its mean diagonal. Without it, and where S_W is
+        singular, M is restricted to the range of S_W.
+    """
+
+    name = "classical-lda"
+    formula = "max tr(M'S_W^{-1/2} S_B S_W^{-1/2} M)"
+    source = "Fisher 1936; Rao 1948; Burges 2010"
+    sense = "max"
+    needs = ("labels",)
+    baseline = "top generalised eigenvectors of (S_B, S_W) (exact)"
+    exact = "yes"
+
+    ridge: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_ridge(self.ridge)
+
+    def bind(self, data: Data, r: int) -> Trace:
+        codes, classes = as_labels(data.y, data.samples.n)
+        compact = Compact.of(data.samples)
+        stats = class_moments(compact.rows, codes, len(classes))
+        return whitened_trace(
+            self,
+            compact.mean(stats.mean),
+            stats.between,
+            stats.within,
+            r,
+            coordinates=compact.coordinates,
+            what="S_W",
+            ridge=self.ridge,
+            total=stats.within + stats.between,
+            notes=compact.notes + few_directions(r, len(classes), "classes"),
+        )
+
+
+def few_directions(r: int, groups: int, what: str) -> list[str]:
+    """A note where r exceeds the number of directions that so many groups can tell."""
+    if r < groups:
+        return []
+    return [
+        f"{groups} {what} have at most {groups - 1} informative directions: the other "
+        f"{r - groups + 1} have eigenvalue 0 and are arbitrary"
+    ]

@@ -1,0 +1,61 @@
+"""Classical maximum autocorrelation factors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ldr.objectives.families.trace import Trace
+from ldr.objectives.families.whitened import whitened_trace
+from ldr.objectives.lags import check_lag
+from ldr.objectives.objective import Compact, Data, Objective
+from ldr.objectives.ridge import check_ridge
+from ldr.objectives.statistics import lagged_moments
+
+
+@dataclass(frozen=True)
+class ClassicalMAF(Objective):
+    """Find what stays correlated in time: max tr((M'CM)^{-1} M'S_lag M), factors uncorrelated.
+
+    S_lag = sym(1/(n - lag) sum_t x_t x_{t+lag}'), C = X'X/n of the centred X, rows in time order.
+    In the whitened variable max tr(M'C^{-1/2} S_lag C^{-1/2} M), P = M'C^{-1/2}; exact by the top
+    generalised eigenvectors of (S_lag, C).
+
+    Source: Switzer and Green 1984; Larsen 2002.
+
+    Parameters
+    ----------
+    lag : int
+        In rows, at least 1.
+    ridge : float
+        Added to the diagonal of C, in units of its mean diagonal.
+    """
+
+    name = "classical-maf"
+    formula = "max tr(M'C^{-1/2} S_lag C^{-1/2} M)"
+    source = "Switzer & Green 1984; Larsen 2002"
+    sense = "max"
+    needs = ("time order",)
+    baseline = "top generalised eigenvectors of (S_lag, C) (exact)"
+    exact = "yes"
+
+    lag: int = 1
+    ridge: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_lag(self.lag)
+        check_ridge(self.ridge)
+
+    def bind(self, data: Data, r: int) -> Trace:
+        compact = Compact.of(data.samples)
+        stats = lagged_moments(compact.rows, self.lag)
+        return whitened_trace(
+            self,
+            compact.mean(stats.mean),
+            stats.lagged,
+            stats.scatter / stats.n,
+            r,
+            coordinates=compact.coordinates,
+            what="the covariance",
+            ridge=self.ridge,
+            notes=compact.notes,
+        )

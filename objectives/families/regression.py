@@ -1,0 +1,192 @@
+"""Penalised least squares over unconstrained coefficients, and the map that goes with them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import scipy
+
+from ldr.objectives.certificate import Certificate
+from ldr.objectives.coordinates import Columns
+from ldr.objectives.kernels import as_response
+from ldr.objectives.objective import BoundObjective, Compact, Data, Objective, Range
+from ldr.objectives.samples import Samples
+from ldr.objectives.statistics import joint_moments
+from ldr.solvers.manifolds import Array, Euclidean
+from ldr.solvers.problem import Point
+
+
+class RegressionPoint(Point):
+    """f = constant + ||T - ZM||^2 + ridge ||M||^2 + lasso ||M||_1.
+
+    At a zero of M, the lasso's gradient is the subgradient of least size.
+    """
+
+    def __init__(self, problem: Regression, M: Array) -> None:
+        self.M = M
+        self._problem = problem
+        self.residual = problem.T - problem.Z @ M
+
+    @cached_property
+    def value(self) -> float:
+        problem, M = self._problem, self.M
+        fit = problem.constant + float(np.vdot(self.residual, self.residual))
+        return fit + problem.ridge * float(np.vdot(M, M)) + problem.lasso * float(np.abs(M).sum())
+
+    @cached_property
+    def gradient(self) -> Array:
+        problem = self._problem
+        smooth = -2.0 * problem.Z.T @ self.residual + 2.0 * problem.ridge * self.M
+        at_zero = np.sign(smooth) * np.maximum(np.abs(smooth) - problem.lasso, 0.0)
+        return np.where(self.M == 0, at_zero, smooth + problem.lasso * np.sign(self.M))
+
+    def hessian_vector(self, V: Array) -> Array:
+        problem = self._problem
+        return 2.0 * (problem.Z.T @ (problem.Z @ V) + problem.ridge * V)
+
+
+@dataclass
+class Regression(BoundObjective):
+    """Linear regression with a ridge or a lasso penalty, on R^{k x q}.
+
+    Parameters
+    ----------
+    Z : ndarray (m, k)
+        Rows with the Gram matrix of the centred inputs.
+    T : ndarray (m, q)
+        Outputs in the same rows; what they leave out of the outputs' sum of squares is `constant`.
+    r : int
+        Rows of the map.
+    """
+
+    Z: Array
+    T: Array
+    r: int
+    constant: float = 0.0
+    ridge: float = 0.0
+    lasso: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.manifold = Euclidean(self.Z.shape[1], self.T.shape[1])
+        self.baseline_exact = self.lasso == 0
+
+    @property
+    def order(self) -> int:
+        return max(self.Z.shape)
+
+    def at(self, M: Array) -> RegressionPoint:
+        return RegressionPoint(self, M)
+
+    @cached_property
+    def _singular(self) -> tuple[Array, Array, Array]:
+        return scipy.linalg.svd(self.Z, full_matrices=False)
+
+    def baseline(self) -> Array:
+        """Least squares of least norm, with the ridge if there is one."""
+        U, s, Vt = self._singular
+        kept = s > max(self.Z.shape) * np.finfo(float).eps * s[0]
+        shrunk = np.where(kept, s, 0.0) / np.where(kept, s**2 + self.ridge, 1.0)
+        return Vt.T @ (shrunk[:, None] * (U.T @ self.T))
+
+    @cached_property
+    def _optimum(self) -> Array:
+        if self.lasso == 0:
+            return self.baseline()
+        from sklearn.linear_model import Lasso
+
+        m = len(self.Z)
+        model = Lasso(alpha=self.lasso / (2 * m), fit_intercept=False, tol=1e-14, max_iter=100_000)
+        columns = [model.fit(self.Z, t).coef_.copy() for t in self.T.T]
+        return np.stack(columns, axis=1)
+
+    def closed_form(self) -> Array:
+        """For the lasso, coordinate descent, whose duality gap is the certificate."""
+        return self._optimum
+
+    def maps(self, M: Array) -> tuple[Array, ...]:
+        """The r leading rows of S V' from the SVD [I; M'] = U S V': the outputs' part is zero.
+
+        In these r coordinates the inputs stand as they do beside their predictions [x, xM].
+        """
+        coefficients = self.lift(M)[0]
+        d = len(coefficients)
+        U, s, _ = np.linalg.svd(coefficients, full_matrices=False)
+        if self.r > U.shape[1]:  # any orthonormal completion: the prediction is blind to it
+            U = scipy.linalg.qr(np.hstack([U, np.eye(d, self.r)]), mode="economic")[0]
+        scale = np.ones(self.r)
+        scale[: min(len(s), self.r)] = np.sqrt(1.0 + s[: self.r] ** 2)
+        return (scale[:, None] * U[:, : self.r].T,)
+
+    def certificate(self, M: Array) -> Certificate:
+        """The gap to the closed form; for the lasso, to the dual value of the residual."""
+        point = self.at(M)
+        if self.lasso == 0:
+            gap = point.value - self.at(self._optimum).value
+        else:
+            slope = 2.0 * float(np.abs(self.Z.T @ point.residual).max())
+            theta = point.residual * min(1.0, self.lasso / slope if slope > 0 else 1.0)
+            left = self.T - theta
+            dual = float(np.vdot(self.T, self.T) - np.vdot(left, left)) + self.constant
+            gap = point.value - dual
+        gap = max(0.0, gap)
+        if gap <= 1e-9 * max(float(np.vdot(self.T, self.T)) + self.constant, 1e-300):
+            return Certificate("global", gap, "the objective is convex and the gap is zero")
+        return Certificate("bound", gap, "the objective is convex: the optimum is this near")
+
+
+def regression(
+    objective: Objective, data: Data, r: int, *, ridge: float = 0.0, lasso: float = 0.0
+) -> Regression:
+    """Inputs X and outputs y, both centred, as a Regression.
+
+    Without a lasso the coefficients lie in the span of the rows, so n < d costs n x n only. With
+    one they do not, and for n < d the rows themselves are used.
+    """
+    samples = data.samples
+    outputs = Samples(as_response(data.y, samples.n), None, "y")
+    compact = Compact.of_columns(samples) if lasso > 0 else Compact.of(samples)
+    if lasso > 0 and samples.n < samples.d:
+        return _of_rows(objective, samples, outputs, r, lasso)
+    stats = joint_moments(compact.rows, outputs)
+    means = (compact.mean(stats.mean_a),)
+    coordinates, notes = compact.coordinates, list(compact.notes)
+    gram, cross = stats.scatter_aa, stats.scatter_ab
+    if lasso == 0:
+        kept = Range.of(gram, coordinates, "the covariance")
+        gram, cross = kept(gram), kept.rows(cross)
+        coordinates, notes = kept.coordinates, notes + kept.notes
+    Z, T = _square_root(gram, cross)
+    constant = max(0.0, float(stats.scatter_bb.trace()) - float(np.vdot(T, T)))
+    return Regression(
+        objective, means, Z, T, r, constant, ridge, lasso, coordinates=(coordinates,), notes=notes
+    )
+
+
+def _square_root(gram: Array, cross: Array) -> tuple[Array, Array]:
+    """Z with Z'Z the Gram matrix and T with Z'T the cross products, k rows for any n."""
+    scale = np.sqrt(np.diag(gram))
+    scale = np.where(scale > 0, scale, 1.0)
+    values, vectors = scipy.linalg.eigh(gram / scale / scale[:, None])
+    kept = values > len(gram) * np.finfo(float).eps * values[-1]
+    roots, vectors = np.sqrt(values[kept]), vectors[:, kept]
+    return (roots * vectors * scale[:, None]).T, (vectors / roots).T @ (cross / scale[:, None])
+
+
+def _of_rows(
+    objective: Objective, samples: Samples, outputs: Samples, r: int, lasso: float
+) -> Regression:
+    X, Y = samples.dense(), outputs.dense()
+    mean = X.mean(axis=0)
+    return Regression(
+        objective,
+        (mean,),
+        X - mean,
+        Y - Y.mean(axis=0),
+        r,
+        0.0,
+        0.0,
+        lasso,
+        coordinates=(Columns(),),
+    )

@@ -1,0 +1,65 @@
+"""Feature maps: functions of a row put before a linear objective.
+
+A feature map is fitted on the training rows and then takes any rows; the objective after it is
+linear in the features, so that `transform` works on new rows.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+
+from ldr.objectives.samples import Samples
+from ldr.solvers.manifolds import Array
+
+
+class Features(ABC):
+    """A map of rows to rows of features."""
+
+    @abstractmethod
+    def __call__(self, samples: Samples) -> Samples:
+        """Features of the rows, n x k."""
+
+
+@dataclass(frozen=True)
+class Composed(Features):
+    """First one map, then another on its features."""
+
+    first: Features
+    second: Features
+
+    def __call__(self, samples: Samples) -> Samples:
+        return self.second(self.first(samples))
+
+
+@dataclass(frozen=True)
+class Quadratic(Features):
+    """Degree-2 expansion: the d columns less their mean, and their d(d + 1)/2 products.
+
+    The mean is that of the training rows: products of centred columns are far less collinear with
+    the columns themselves.
+    """
+
+    mean: Array
+
+    def __call__(self, samples: Samples) -> Samples:
+        Z = samples.dense() - self.mean
+        i, j = np.triu_indices(samples.d)
+        return Samples(np.hstack([Z, Z[:, i] * Z[:, j]]), None, samples.name)
+
+
+@dataclass(frozen=True)
+class HalfSquaredDistances(Features):
+    """-1/2 of the squares: distances become inner products, but for the centring."""
+
+    def __call__(self, samples: Samples) -> Samples:
+        return Samples(-0.5 * samples.dense() ** 2, samples.feature_names, samples.name)
+
+
+def then(first: Features | None, second: Features | None) -> Features | None:
+    """One map after the other; None is the identity."""
+    if first is None or second is None:
+        return second if first is None else first
+    return Composed(first, second)

@@ -1,0 +1,64 @@
+"""Oriented principal component analysis."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ldr.objectives.background import Pair
+from ldr.objectives.families.trace import Trace
+from ldr.objectives.families.whitened import whitened_trace
+from ldr.objectives.objective import Data, Objective
+from ldr.objectives.ridge import check_ridge
+from ldr.objectives.statistics import moments
+
+
+@dataclass(frozen=True)
+class OPCA(Objective):
+    """Signal to noise ratio, also distortion discriminant analysis: max tr((M'RM)^{-1} M'CM).
+
+    X is a pair (signal, noise) of arrays with the same columns; C is the covariance of the signal,
+    R the second moment of the noise about zero. In the whitened variable
+    max tr(M'R^{-1/2} C R^{-1/2} M), P = M'R^{-1/2}; exact by the top generalised eigenvectors of
+    (C, R), which maximise log|M'CM| - log|M'RM| too. The span does not change when signal or noise
+    is rescaled.
+
+    Source: Diamantaras and Kung 1996; Burges 2010, section 4.2.
+
+    Parameters
+    ----------
+    ridge : float
+        Added to the diagonal of R, in units of its mean diagonal. Without it, and where R is
+        singular, M is restricted to the range of R.
+    """
+
+    name = "opca"
+    formula = "max tr(M'R^{-1/2} C R^{-1/2} M), R the second moment of noise"
+    source = "Diamantaras & Kung 1996; Burges 2010"
+    sense = "max"
+    needs = ("background",)
+    baseline = "top generalised eigenvectors of (C, R) (exact)"
+    exact = "yes"
+
+    ridge: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_ridge(self.ridge)
+
+    def bind(self, data: Data, r: int) -> Trace:
+        pair = Pair.of(data)
+        signal, noise = moments(pair.samples), moments(pair.background)
+        R = noise.covariance + np.outer(noise.mean, noise.mean)
+        return whitened_trace(
+            self,
+            pair.mean(signal.mean),
+            signal.covariance,
+            R,
+            r,
+            coordinates=pair.compact.coordinates,
+            what="the second moment of the noise",
+            ridge=self.ridge,
+            total=R + signal.covariance,
+            notes=pair.compact.notes,
+        )

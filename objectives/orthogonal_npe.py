@@ -1,0 +1,58 @@
+"""Neighbourhood preserving embedding as a trace ratio."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ldr.objectives.families.graph import ReconstructionMethod
+from ldr.objectives.families.ratio import trace_ratio
+from ldr.objectives.families.trace_ratio import TraceRatio
+from ldr.objectives.objective import Data
+from ldr.objectives.ridge import check_ridge
+
+
+@dataclass(frozen=True)
+class OrthogonalNPE(ReconstructionMethod):
+    """Reconstruction error of neighbours against the spread, over orthonormal M:
+    min tr(M'X'(I-W)'(I-W)X M) / tr(M'X'X M), W the weights of locally linear embedding.
+
+    P = M'. The heuristic, the bottom generalised eigenvectors made orthonormal, minimises
+    tr((M'BM)^{-1} M'AM) instead and is optimal here for r = 1 only.
+
+    Source: Kokiopoulou, Chen and Saad 2011; Ngo, Bellalij and Saad 2012.
+
+    Parameters
+    ----------
+    graph, ... :
+        See `ReconstructionMethod`: which graph, and its parameters.
+    ridge : float
+        Added to the diagonal of X'X, in units of its mean diagonal.
+    """
+
+    name = "orthogonal-npe"
+    formula = "min tr(M'X'(I-W)'(I-W)X M) / tr(M'X'X M)"
+    source = "Kokiopoulou, Chen & Saad 2011; Ngo, Bellalij & Saad 2012"
+    sense = "min"
+    needs = ("graph",)
+    baseline = "orthonormalised generalised eigenvectors of (X'(I-W)'(I-W)X, X'X)"
+    exact = "r = 1"
+
+    ridge: float = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_ridge(self.ridge)
+
+    def bind(self, data: Data, r: int) -> TraceRatio:
+        found = self.scatters(data)
+        return trace_ratio(
+            self,
+            found.centre,
+            found.A,
+            found.B,
+            r,
+            coordinates=found.compact.coordinates,
+            what="X'X",
+            ridge=self.ridge,
+            notes=found.compact.notes,
+        )

@@ -1,0 +1,40 @@
+"""Partial least squares of two views."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ldr.objectives.families.bilinear import Bilinear
+from ldr.objectives.objective import Compact, Data, Objective
+from ldr.objectives.statistics import joint_moments
+
+
+@dataclass(frozen=True)
+class PLS(Objective):
+    """Covary two views: max tr(Ma'Xa'Xb Mb) over orthonormal Ma and Mb.
+
+    Pa = Ma', Pb = Mb'. Exact by the leading singular vectors of Xa'Xb of the centred views.
+
+    Source: Wold 1975; Bookstein 1994 (singular value decomposition).
+    """
+
+    name = "pls"
+    formula = "max tr(Ma'Xa'Xb Mb)"
+    source = "Wold 1975; Bookstein 1994"
+    sense = "max"
+    views = 2
+    needs = ("second view",)
+    baseline = "leading singular vectors of Xa'Xb (exact)"
+    domain = "St x St"
+    exact = "yes"
+
+    def bind(self, data: Data, r: int) -> Bilinear:
+        a, b = (Compact.of(view) for view in data.views)
+        stats = joint_moments(a.rows, b.rows)
+        return Bilinear(
+            self,
+            (a.mean(stats.mean_a), b.mean(stats.mean_b)),
+            stats.scatter_ab,
+            r,
+            coordinates=(a.coordinates, b.coordinates),
+        )

@@ -1,0 +1,71 @@
+"""Reduced-rank regression."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ldr.objectives.families.reduced_rank import ReducedRank
+from ldr.objectives.objective import Compact, Data, Objective, Range
+from ldr.objectives.statistics import joint_moments
+from ldr.solvers.eigen import top_eigenvectors
+from ldr.solvers.errors import ArgumentError
+from ldr.solvers.manifolds import Array
+
+
+@dataclass(frozen=True)
+class ReducedRankRegression(Objective):
+    """Predict one view from r numbers of the other: min ||Y - X Min S Mout'||_F^2, S >= 0 diagonal.
+
+    X is a pair (inputs, outputs). Pin = S Min', Pout = Mout': the prediction is
+    mean_out + (x - mean_in) Pin' Pout. Exact by the singular vectors of the fitted values of least
+    squares. The heuristic regresses the outputs on a few directions of the inputs that were chosen
+    without the regression.
+
+    Source: Izenman 1975; Cunningham and Ghahramani 2015, section 3.2.
+
+    Parameters
+    ----------
+    heuristic : {"pcr", "pls"}
+        Directions of the baseline: principal components, or partial least squares'.
+    """
+
+    name = "reduced-rank-regression"
+    formula = "min ||Y - X Min S Mout'||^2"
+    source = "Izenman 1975; Cunningham & Ghahramani 2015"
+    sense = "min"
+    views = 2
+    needs = ("second view",)
+    baseline = "principal components regression, or partial least squares"
+    domain = "St x St"
+    exact = "no (the closed form is)"
+
+    heuristic: str = "pcr"
+
+    def __post_init__(self) -> None:
+        if self.heuristic not in ("pcr", "pls"):
+            raise ArgumentError(f"heuristic must be 'pcr' or 'pls', got {self.heuristic!r}")
+
+    def bind(self, data: Data, r: int) -> ReducedRank:
+        a, b = (Compact.of(view) for view in data.views)
+        stats = joint_moments(a.rows, b.rows)
+        kept = Range.of(stats.scatter_aa, a.coordinates, "the covariance of the inputs")
+        gram, cross = kept(stats.scatter_aa), kept.rows(stats.scatter_ab)
+
+        def directions(r: int) -> Array:
+            if self.heuristic == "pcr":
+                return top_eigenvectors(gram, r)[1]
+            return np.linalg.svd(cross, full_matrices=False)[0][:, :r]
+
+        return ReducedRank(
+            self,
+            (a.mean(stats.mean_a), b.mean(stats.mean_b)),
+            gram,
+            cross,
+            float(stats.scatter_bb.trace()),
+            r,
+            directions,
+            coordinates=(kept.coordinates, b.coordinates),
+            notes=kept.notes,
+        )

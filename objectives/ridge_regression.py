@@ -1,0 +1,42 @@
+"""Ridge regression."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ldr.objectives.families.regression import Regression, regression
+from ldr.objectives.objective import Data, Objective
+from ldr.objectives.penalties import check_penalty
+
+
+@dataclass(frozen=True)
+class RidgeRegression(Objective):
+    """Predict the response with small coefficients: min ||Y - XM||_F^2 + penalty ||M||_F^2.
+
+    M (d x q) are the coefficients on the centred data, whatever r. P holds the r leading rows of
+    S V' from the SVD [I; M'] = U S V', of inputs and predictions together; for r = d they are all.
+
+    Source: Hoerl and Kennard 1970; Cunningham and Ghahramani 2015, 3.2.
+
+    Parameters
+    ----------
+    penalty : float
+        In units of the sum of squared residuals, penalty >= 0.
+    """
+
+    name = "ridge-regression"
+    formula = "min ||Y - XM||^2 + penalty ||M||^2"
+    source = "Hoerl & Kennard 1970; Cunningham & Ghahramani 2015, 3.2"
+    sense = "min"
+    needs = ("response",)
+    baseline = "closed form (exact)"
+    domain = "R"
+    exact = "yes"
+
+    penalty: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_penalty(self.penalty)
+
+    def bind(self, data: Data, r: int) -> Regression:
+        return regression(self, data, r, ridge=self.penalty)

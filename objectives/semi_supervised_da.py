@@ -1,0 +1,86 @@
+"""Semi-supervised discriminant analysis."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ldr.objectives.classical_lda import few_directions
+from ldr.objectives.families.graph import LaplacianMethod
+from ldr.objectives.families.trace import Trace
+from ldr.objectives.families.whitened import whitened_trace
+from ldr.objectives.objective import Data
+from ldr.objectives.ridge import check_ridge
+from ldr.objectives.samples import as_labels
+from ldr.objectives.statistics import class_moments
+from ldr.solvers.errors import ArgumentError, DataError
+
+
+@dataclass(frozen=True)
+class SemiSupervisedDA(LaplacianMethod):
+    """Separate the labelled classes, smoothly on all rows: S_B a = lambda (S_T + mu X'LX) a.
+
+    S_B and S_T are of the labelled rows, X'LX of a graph on all. In the whitened variable max
+    tr(M'B^{-1/2} S_B B^{-1/2} M), B = S_T + mu X'LX, P = M'B^{-1/2}; exact by the top generalised
+    eigenvectors.
+
+    Source: Cai, He and Han 2007.
+
+    Parameters
+    ----------
+    mu : float
+        Weight of the graph, mu >= 0.
+    unlabelled : label
+        What y says of rows without a label.
+    graph, neighbours, heat, epsilon :
+        See `LaplacianMethod`.
+    ridge : float
+        Added to the diagonal of B, in units of its mean diagonal.
+    """
+
+    name = "semi-supervised-da"
+    formula = "max tr(M'B^{-1/2} S_B B^{-1/2} M), B = S_T + mu X'LX"
+    source = "Cai, He & Han 2007"
+    sense = "max"
+    needs = ("labels", "graph")
+    baseline = "top generalised eigenvectors of (S_B, S_T + mu X'LX) (exact)"
+    exact = "yes"
+
+    mu: float = 0.1
+    unlabelled: Any = -1
+    ridge: float = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_ridge(self.ridge)
+        if not (isinstance(self.mu, (int, float)) and math.isfinite(self.mu) and self.mu >= 0):
+            raise ArgumentError(f"mu must be a finite number >= 0, got {self.mu!r}")
+        if isinstance(self.graph, str) and "class" in self.graph:
+            raise ArgumentError(
+                f"graph={self.graph!r} needs a label for every row; expected 'neighbours', "
+                "'epsilon' or a matrix"
+            )
+
+    def bind(self, data: Data, r: int) -> Trace:
+        y = np.asarray(data.y)
+        if y.shape != (data.samples.n,):
+            raise DataError(f"y has shape {y.shape}, expected ({data.samples.n},)")
+        labelled = np.array([label != self.unlabelled for label in y], dtype=bool)
+        codes, classes = as_labels(y[labelled], int(labelled.sum()))
+        found = self.scatters(data)
+        stats = class_moments(found.compact.rows.take(labelled), codes, len(classes))
+        return whitened_trace(
+            self,
+            found.centre,
+            stats.between,
+            stats.within + stats.between + self.mu * found.A,
+            r,
+            coordinates=found.compact.coordinates,
+            what="S_T + mu X'LX",
+            ridge=self.ridge,
+            total=found.total,
+            notes=found.compact.notes + few_directions(r, len(classes), "classes"),
+        )

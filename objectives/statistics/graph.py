@@ -1,0 +1,162 @@
+"""Sums over the edges of a graph on the samples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ldr.objectives.samples import Array, Samples
+from ldr.objectives.statistics.sums import (
+    add_product,
+    add_square,
+    dense,
+    full,
+    sampled,
+    sparse_rows,
+    symmetric,
+    zeros,
+)
+from ldr.solvers.errors import DataError
+
+_GATHERED_BLOCKS = 4
+
+
+def graph_scatter(samples: Samples, W: Any, mean: Array) -> tuple[Array, Array]:
+    """Xc'L Xc and Xc'D Xc for a weighted graph on the samples, Xc = X - 1 mean'.
+
+    L = D - W is the graph Laplacian and D the diagonal of W's row sums. L is blind to the mean
+    (Xc'L Xc = X'L X), but the sums are made of centred rows, which keep the digits; D is not
+    blind. Works on a few rows of W at a time with the rows of X they touch, in
+    O(nnz(W) d + n d^2).
+
+    Parameters
+    ----------
+    samples : Samples, shape (n, d)
+    W : scipy.sparse matrix or array, shape (n, n)
+        Symmetric; never made dense.
+    mean : ndarray, shape (d,)
+
+    Returns
+    -------
+    laplacian, degree : ndarray, shape (d, d)
+        For dense data, entry (i, j) of either is accurate relative to
+        sqrt(degree_ii degree_jj). Algebraic for sparse data.
+
+    Raises
+    ------
+    DataError
+        W has another shape, is not symmetric, or has values that are not finite.
+    """
+    W = _checked_graph(W, samples)
+    degrees = np.asarray(W.sum(axis=1)).ravel()
+    if samples.is_sparse:
+        return _sparse_graph_scatter(samples, W, degrees, mean)
+    laplacian, degree = zeros(samples.d, samples.d), zeros(samples.d, samples.d)
+    for where in _graph_slices(W, samples):
+        Z = samples.rows(where) - mean
+        weighted = degrees[where, None] * Z
+        degree = add_product(degree, Z, weighted)
+        weighted -= _neighbour_sums(samples, W[where], mean)
+        laplacian = add_product(laplacian, Z, weighted)
+    return symmetric(laplacian), symmetric(degree)
+
+
+def reconstruction_scatter(samples: Samples, W: Any, mean: Array) -> Array:
+    """Xc'(I - W)'(I - W) Xc for reconstruction weights W, Xc = X - 1 mean'.
+
+    Blind to the mean where the rows of W sum to 1. Works on a few rows of W at a time with the
+    rows of X they touch; W need not be symmetric, and n x n matrices are never formed.
+
+    Parameters
+    ----------
+    samples : Samples, shape (n, d)
+    W : scipy.sparse matrix or array, shape (n, n)
+    mean : ndarray, shape (d,)
+
+    Returns
+    -------
+    ndarray, shape (d, d)
+        A sum of squares of residuals: nothing cancels but in the residuals themselves.
+
+    Raises
+    ------
+    DataError
+        W has another shape or values that are not finite.
+    """
+    W = _checked_weights(W, samples)
+    if samples.is_sparse:
+        X = sparse_rows(samples)
+        residual, left = X - W @ X, 1.0 - np.asarray(W.sum(axis=1)).ravel()
+        sums = np.asarray(residual.T @ left)
+        scatter = dense(residual.T @ residual) - np.outer(sums, mean) - np.outer(mean, sums)
+        return symmetric(scatter + float(left @ left) * np.outer(mean, mean))
+    scatter = zeros(samples.d, samples.d)
+    for where in _graph_slices(W, samples):
+        residual = samples.rows(where) - mean
+        residual -= _neighbour_sums(samples, W[where], mean)
+        scatter = add_square(scatter, residual)
+    return full(scatter)
+
+
+def _checked_weights(W: Any, samples: Samples) -> Any:
+    from scipy.sparse import csr_array
+
+    n = samples.n
+    if tuple(np.shape(W)) != (n, n):
+        raise DataError(
+            f"W has shape {tuple(np.shape(W))}; ({n}, {n}) was expected, a row a sample"
+        )
+    W = csr_array(W).astype(np.float64)
+    if not np.all(np.isfinite(W.data)):
+        raise DataError("W has weights that are NaN or infinite; finite weights were expected")
+    return W
+
+
+def _checked_graph(W: Any, samples: Samples) -> Any:
+    W = _checked_weights(W, samples)
+    skew = abs(W - W.T).max()
+    if skew > 1e-10 * abs(W).max():
+        raise DataError(
+            f"W is not symmetric (its largest |w_ij - w_ji| is {skew:.2g}); "
+            f"a symmetric graph was expected, for instance (W + W.T) / 2"
+        )
+    return W
+
+
+def _graph_slices(W: Any, samples: Samples) -> Iterator[slice]:
+    """Slices of rows of W, each touching no more rows of X than fit in a few blocks."""
+    step = samples.block_rows
+    entries = _GATHERED_BLOCKS * step
+    start = 0
+    while start < samples.n:
+        fits = int(np.searchsorted(W.indptr, W.indptr[start] + entries, side="right")) - 1
+        stop = min(max(fits, start + 1), start + step, samples.n)
+        yield slice(start, stop)
+        start = stop
+
+
+def _neighbour_sums(samples: Samples, W: Any, mean: Array) -> Array:
+    """Rows W of the graph times Xc, gathering only the rows of X that have weights there."""
+    from scipy.sparse import csr_array
+
+    touched, local = np.unique(W.indices, return_inverse=True)
+    compact = csr_array((W.data, local, W.indptr), shape=(W.shape[0], len(touched)))
+    Z = sampled(samples, touched)
+    Z -= mean
+    return np.asarray(compact @ Z)
+
+
+def _sparse_graph_scatter(
+    samples: Samples, W: Any, degrees: Array, mean: Array
+) -> tuple[Array, Array]:
+    from scipy.sparse import diags_array
+
+    X = sparse_rows(samples)
+    weighted = (diags_array(degrees) @ X).tocsr()
+    degree = dense(X.T @ weighted)
+    laplacian = degree - dense(X.T @ (W @ X))
+    sums = np.asarray(X.T @ degrees)
+    degree = degree - np.outer(sums, mean) - np.outer(mean, sums - degrees.sum() * mean)
+    return symmetric(laplacian), symmetric(degree)

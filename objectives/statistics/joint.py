@@ -1,0 +1,114 @@
+"""Means, scatters and cross scatter of two views of the same samples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from ldr.objectives.samples import Array, Samples
+from ldr.objectives.statistics.moments import moments, moments_of
+from ldr.objectives.statistics.sums import dense, pilot, sparse_rows
+from ldr.solvers.errors import DataError
+
+
+@dataclass(frozen=True, eq=False)
+class JointMoments:
+    """Means and scatters of two views of the same n samples.
+
+    Attributes
+    ----------
+    n : int
+    mean_a, mean_b : ndarray, shapes (da,) and (db,)
+    scatter_aa, scatter_ab, scatter_bb : ndarray, shapes (da, da), (da, db), (db, db)
+        scatter_ab is sum_i (a_i - mean_a)(b_i - mean_b)', and so on.
+    """
+
+    n: int
+    mean_a: Array
+    mean_b: Array
+    scatter_aa: Array
+    scatter_ab: Array
+    scatter_bb: Array
+
+
+def joint_moments(a: Samples, b: Samples, *, rows: int | None = None) -> JointMoments:
+    """Means, scatters and cross scatter of two views of the same samples.
+
+    One pass over both views where both are dense. Where either is sparse, three passes: the
+    scatters, then A'(B - 1 mean_b'), which is right because A's own mean drops out.
+
+    Parameters
+    ----------
+    a, b : Samples, shapes (n, da) and (n, db)
+    rows : int, optional
+        Rows in a block.
+
+    Returns
+    -------
+    JointMoments
+        Accuracy as for `moments`: the error of cross entry (i, j) is relative to
+        sqrt(Saa_ii Sbb_jj).
+
+    Raises
+    ------
+    DataError
+        The views have different numbers of rows.
+    """
+    if a.n != b.n:
+        raise DataError(
+            f"{a.name} has {a.n} rows and {b.name} has {b.n}; "
+            f"two views of the same samples were expected"
+        )
+    if a.is_sparse or b.is_sparse:
+        return _joint_moments_apart(a, b)
+    shift = _side_by_side(pilot(a), a.d, pilot(b), b.d)
+    blocks = _joint_blocks(a, b, shift, rows or min(a.block_rows, b.block_rows))
+    both = moments_of(blocks, (a.n, a.d + b.d), shift)
+    return JointMoments(
+        a.n,
+        both.mean[: a.d],
+        both.mean[a.d :],
+        both.scatter[: a.d, : a.d],
+        both.scatter[: a.d, a.d :],
+        both.scatter[a.d :, a.d :],
+    )
+
+
+def _side_by_side(shift_a: Array | None, da: int, shift_b: Array | None, db: int) -> Array:
+    parts = (
+        np.zeros(da) if shift_a is None else shift_a,
+        np.zeros(db) if shift_b is None else shift_b,
+    )
+    return np.concatenate(parts)
+
+
+def _joint_blocks(a: Samples, b: Samples, shift: Array, rows: int) -> Iterator[tuple[slice, Array]]:
+    """Shifted blocks of both views side by side, so that one product gives all scatters."""
+    buffer = np.empty((min(rows, a.n), a.d + b.d))
+    for where in a.slices(rows):
+        block = buffer[: where.stop - where.start]
+        np.subtract(a.rows(where), shift[: a.d], out=block[:, : a.d])
+        np.subtract(b.rows(where), shift[a.d :], out=block[:, a.d :])
+        yield where, block
+
+
+def _joint_moments_apart(a: Samples, b: Samples) -> JointMoments:
+    of_a, of_b = moments(a), moments(b)
+    if a.is_sparse and b.is_sparse:
+        cross = dense(sparse_rows(a).T @ sparse_rows(b))
+        cross -= a.n * np.outer(of_a.mean, of_b.mean)
+    elif a.is_sparse:
+        cross = _sparse_cross(a, b, of_b.mean)
+    else:
+        cross = _sparse_cross(b, a, of_a.mean).T
+    return JointMoments(a.n, of_a.mean, of_b.mean, of_a.scatter, cross, of_b.scatter)
+
+
+def _sparse_cross(a: Samples, b: Samples, mean_b: Array) -> Array:
+    """A'(B - 1 mean_b') for sparse A and dense B."""
+    cross = np.zeros((a.d, b.d))
+    for where, block in b.blocks():
+        cross += a.rows(where).T @ (block - mean_b)
+    return cross

@@ -1,0 +1,144 @@
+"""The span of the centred rows, for fewer samples than features."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+import scipy
+
+from ldr.objectives.samples import Array, Samples
+from ldr.objectives.statistics.moments import mean
+from ldr.objectives.statistics.sums import dense, sparse_mean, sparse_rows, symmetric
+
+# Directions of the rows' span below this share of the largest eigenvalue are not kept.
+_GRAM_CUT = 1e-10
+
+
+@dataclass(frozen=True, eq=False)
+class RowSpace(ABC):
+    """Orthonormal basis Q (d x k) of the span of the centred rows, and their coordinates in it.
+
+    Any directions of interest lie in this span where n < d, so a method can work on `scores`, in
+    k dimensions, and `lift` its answer: no d x d array.
+
+    Attributes
+    ----------
+    mean : ndarray, shape (d,)
+    scores : ndarray, shape (n, k)
+        T = Xc Q, so that Xc = T Q'.
+    """
+
+    mean: Array
+    scores: Array
+
+    @property
+    def k(self) -> int:
+        """Dimension of the basis."""
+        return int(self.scores.shape[1])
+
+    @abstractmethod
+    def lift(self, Z: Array) -> Array:
+        """Q Z: from coordinates, shape (k, r), to features, shape (d, r)."""
+
+    @abstractmethod
+    def lower(self, M: Array) -> Array:
+        """Q'M: from features, shape (d, r), to coordinates, shape (k, r)."""
+
+
+@dataclass(frozen=True, eq=False)
+class DenseRowSpace(RowSpace):
+    """Row space with its basis at hand.
+
+    Attributes
+    ----------
+    basis : ndarray, shape (d, k)
+        Q, orthonormal to rounding.
+    """
+
+    basis: Array
+
+    def lift(self, Z: Array) -> Array:
+        return np.asarray(self.basis @ Z)
+
+    def lower(self, M: Array) -> Array:
+        return np.asarray(self.basis.T @ M)
+
+
+@dataclass(frozen=True, eq=False)
+class SparseRowSpace(RowSpace):
+    """Row space whose basis Q = Xc'W is never formed (it would fill a d x k array).
+
+    Attributes
+    ----------
+    samples : Samples, shape (n, d)
+    weights : ndarray, shape (n, k)
+        W.
+    """
+
+    samples: Samples
+    weights: Array
+
+    def lift(self, Z: Array) -> Array:
+        return self.samples.centred_transpose_times(self.weights @ Z, self.mean)
+
+    def lower(self, M: Array) -> Array:
+        return np.asarray(self.weights.T @ self.samples.centred_times(M, self.mean))
+
+
+def row_space(samples: Samples) -> RowSpace:
+    """Orthonormal basis of the span of the centred rows, for data with n < d.
+
+    Dense data: Householder QR of the centred rows, in O(n^2 d), with one copy of X in float64.
+    Sparse data: the eigenvectors of the n x n Gram matrix of the centred rows, in O(n^3) and the
+    cost of X X'.
+
+    Parameters
+    ----------
+    samples : Samples, shape (n, d)
+
+    Returns
+    -------
+    RowSpace
+        Dense data: k = min(n - 1, d), with Q orthonormal to 1e-15 also where the rows are
+        dependent (Q then has directions with zero scores). Sparse data: k is the number of
+        Gram eigenvalues above 1e-10 of the largest, and Q is orthonormal to 1e-16 over the
+        smallest kept share (1e-6 at worst).
+    """
+    if samples.is_sparse:
+        return _sparse_row_space(samples)
+    return _dense_row_space(samples)
+
+
+def _dense_row_space(samples: Samples) -> DenseRowSpace:
+    """QR of n - 1 combinations of the rows that are blind to the mean.
+
+    The n centred rows span n - 1 dimensions at most. A Householder reflection H that takes 1 to a
+    multiple of e_1 turns Xc into H Xc, whose first row is zero; the others, B, are
+    the same span without the dependence. With B' = Q R, Xc = H [0; R'] Q'.
+    """
+    n, d = samples.shape
+    centre = mean(samples)
+    Z = np.empty((n, d))
+    for where, block in samples.blocks():
+        np.subtract(block, centre, out=Z[where])
+    root = np.sqrt(n)
+    first = Z[0] / root
+    # H = I - v v' / (1 + 1/root) with v = 1/root + e_1; all entries of v but the first agree.
+    Z[1:] -= (first + Z.sum(axis=0) / n) / (1 + 1 / root)
+    basis, R = scipy.linalg.qr(Z[1:].T, mode="economic", overwrite_a=True, check_finite=False)
+    scores = np.empty((n, basis.shape[1]))
+    scores[0] = -R.sum(axis=1) / root
+    scores[1:] = R.T - R.sum(axis=1) / (n * (1 + 1 / root))
+    return DenseRowSpace(centre, scores, basis)
+
+
+def _sparse_row_space(samples: Samples) -> SparseRowSpace:
+    X, centre = sparse_rows(samples), sparse_mean(samples)
+    along = np.asarray(X @ centre)
+    gram = dense(X @ X.T) - along[:, None] - along + centre @ centre
+    values, vectors = scipy.linalg.eigh(symmetric(gram), check_finite=False)
+    kept = values > _GRAM_CUT * max(float(values[-1]), 0.0)
+    lengths, vectors = np.sqrt(values[kept][::-1]), vectors[:, kept][:, ::-1]
+    return SparseRowSpace(centre, vectors * lengths, samples, vectors / lengths)

@@ -1,0 +1,140 @@
+"""Every method of the spectral half of the registry, on small random and on real data."""
+
+import numpy as np
+from scipy.spatial.distance import pdist, squareform
+
+from ldr.objectives import graphs
+from ldr.objectives.samples import as_samples
+from tests import real_data
+
+N, D = 60, 7
+_rng = np.random.default_rng(0)
+LABELS = np.arange(N) % 3
+X = np.cumsum(_rng.standard_normal((N, D)), axis=0) * 0.3
+X = X + 2.0 * _rng.standard_normal((3, D))[LABELS] + _rng.standard_normal((N, D))
+VIEWS = (X, X[:, :4] + _rng.standard_normal((N, 4)))
+NOISE = _rng.standard_normal((45, D)) @ _rng.standard_normal((D, D))
+RESPONSE = X[:, 0] + 0.1 * _rng.standard_normal(N)
+RESPONSES = X[:, :3] @ _rng.standard_normal((3, 5)) + _rng.standard_normal((N, 5))
+PARTIAL = np.where(np.arange(N) % 2, LABELS, -1)
+DISTANCES = squareform(pdist(X))
+
+# key: (name, X, y, parameters); the key's first word is the name.
+RANDOM = {
+    "pca": (X, None, {}),
+    "mds": (X, None, {}),
+    "mds-distances": (DISTANCES, None, {}),
+    "autocovariance": (X, None, {"lag": 2}),
+    "sfa": (X, None, {}),
+    "sfa whitened": (X, None, {"whiten": True}),
+    "sfa quadratic": (X[:, :3], None, {"whiten": True, "degree": 2}),
+    "sfa derivatives": (X, None, {"derivatives": np.gradient(X, axis=0)}),
+    "squared-difference": (X, None, {}),
+    "squared-difference max": (X, None, {"extreme": "max", "lag": 2}),
+    "olpp": (X, None, {}),
+    "olpp classes": (X, LABELS, {"graph": "classes"}),
+    "olpp epsilon": (X, None, {"graph": "epsilon", "epsilon": 6.0, "heat": "median"}),
+    "onpp": (X, None, {}),
+    "onpp classes": (X, LABELS, {"graph": "classes"}),
+    "onpp class-neighbours": (X, LABELS, {"graph": "class-neighbours", "neighbours": 5}),
+    "signal-noise": ((X, NOISE), None, {}),
+    "contrastive-pca": ((X, NOISE), None, {"alpha": 2.0}),
+    "pls": (VIEWS, None, {}),
+    "classical-lda": (X, LABELS, {}),
+    "classical-cca": (VIEWS, None, {}),
+    "lpp": (X, None, {"heat": "median"}),
+    "lpp degree": (X, None, {"centre": "degree"}),
+    "lpp class-neighbours": (X, LABELS, {"graph": "class-neighbours"}),
+    "npe": (X, None, {}),
+    "npe classes": (X, LABELS, {"graph": "classes"}),
+    "classical-maf": (X, None, {}),
+    "sir": (X, RESPONSE, {"slices": 5}),
+    "save": (X, RESPONSE, {"slices": 5}),
+    "opca": ((X, NOISE), None, {}),
+    "semi-supervised-da": (X, PARTIAL, {}),
+    "lda": (X, LABELS, {}),
+    "maf": (X, None, {}),
+    "orthogonal-lpp": (X, None, {}),
+    "orthogonal-npe": (X, None, {}),
+    "orthogonal-sfa": (X, None, {}),
+    "cca": (VIEWS, None, {}),
+    "reduced-rank-regression": ((X, RESPONSES), None, {}),
+    "least-squares": (X, RESPONSES, {}),
+    "ridge-regression": (X, RESPONSES, {"penalty": 3.0}),
+    "lasso": (X, RESPONSES, {"penalty": 20.0}),
+    "principal-components-regression": (X, RESPONSES, {}),
+}
+
+
+def name_of(key):
+    return key.split()[0]
+
+
+def _tumours():
+    X, y = real_data.breast_cancer()
+    return real_data.standardised(X), y
+
+
+def _halves(which):
+    X, y = _tumours()
+    return X[y == which], X[y != which]
+
+
+def _some_labels(X_y):
+    X, y = X_y
+    return X, np.where(np.arange(len(y)) % 5 == 0, y, -1)
+
+
+def _cities():
+    """Distances of wines as a metric that is not Euclidean."""
+    return squareform(pdist(real_data.wine()[0], "cityblock"))
+
+
+# key: (data, r), data giving (X, y, parameters); real data that come with scikit-learn, matplotlib.
+REAL = {
+    "pca": (lambda: (real_data.wine()[0], None, {}), 3),
+    "mds": (lambda: (real_data.wine()[0], None, {}), 3),
+    "mds-distances": (lambda: (_cities(), None, {}), 3),
+    "autocovariance": (lambda: (real_data.stocks(), None, {}), 3),
+    "sfa": (lambda: (real_data.elevation(), None, {}), 3),
+    "sfa whitened": (lambda: (real_data.stocks(), None, {"whiten": True}), 3),
+    "sfa quadratic": (lambda: (real_data.stocks(), None, {"whiten": True, "degree": 2}), 3),
+    "squared-difference": (lambda: (real_data.stocks(), None, {}), 3),
+    "squared-difference max": (lambda: (real_data.elevation(), None, {"extreme": "max"}), 3),
+    "olpp": (lambda: (real_data.digits()[0], None, {}), 5),
+    "olpp classes": (lambda: (*real_data.wine(), {"graph": "classes"}), 2),
+    "onpp": (lambda: (real_data.digits()[0], None, {}), 5),
+    "onpp class-neighbours": (lambda: (*real_data.digits(), {"graph": "class-neighbours"}), 5),
+    "signal-noise": (lambda: (_halves(0), None, {}), 3),
+    "contrastive-pca": (lambda: (_halves(0), None, {"alpha": 2.0}), 3),
+    "pls": (lambda: (real_data.tumour_views(), None, {}), 3),
+    "classical-lda": (lambda: (*real_data.digits(), {}), 5),
+    "classical-cca": (lambda: (real_data.linnerud(), None, {}), 3),
+    "lpp": (lambda: (real_data.wine()[0], None, {"heat": "median"}), 2),
+    "lpp classes": (lambda: (*real_data.digits(), {"graph": "classes"}), 5),
+    "npe": (lambda: (real_data.wine()[0], None, {}), 2),
+    "classical-maf": (lambda: (real_data.stocks(), None, {}), 3),
+    "sir": (lambda: (*real_data.diabetes(), {}), 2),
+    "save": (lambda: (*real_data.diabetes(), {}), 2),
+    "opca": (lambda: (_halves(0), None, {}), 3),
+    "semi-supervised-da": (lambda: (*_some_labels(real_data.digits()), {}), 5),
+    "lda": (lambda: (*real_data.digits(), {}), 5),
+    "maf": (lambda: (real_data.stocks(), None, {}), 3),
+    "orthogonal-lpp": (lambda: (real_data.digits()[0], None, {}), 5),
+    "orthogonal-npe": (lambda: (real_data.digits()[0], None, {}), 5),
+    "orthogonal-sfa": (lambda: (real_data.elevation(), None, {}), 3),
+    "cca": (lambda: (real_data.tumour_views(), None, {}), 3),
+    "reduced-rank-regression": (lambda: (real_data.tumour_views(), None, {}), 3),
+    "reduced-rank-regression pls": (
+        lambda: (real_data.tumour_views(), None, {"heuristic": "pls"}),
+        3,
+    ),
+    "least-squares": (lambda: (*real_data.diabetes(), {}), 2),
+    "ridge-regression": (lambda: (*real_data.diabetes(), {"penalty": 0.1}), 2),
+    "lasso": (lambda: (*real_data.diabetes(), {"penalty": 200.0}), 2),
+    "principal-components-regression": (lambda: (*real_data.diabetes(), {}), 3),
+}
+
+
+def knn(X, neighbours=10, heat=None):
+    return graphs.neighbour_graph(as_samples(X), neighbours, heat)

@@ -1,0 +1,257 @@
+"""Data that defeat a naive method: a stated restriction or a clear error, never NaN."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import ldr
+from ldr.objectives.registry import REGISTRY
+from tests import real_data
+from tests.objectives.methods import RANDOM, name_of
+
+RNG = np.random.default_rng(3)
+METHODS = [key for key in RANDOM if name_of(key) != "mds-distances"]
+N, D = 40, 6
+
+
+def clean(n=N, d=D):
+    return np.cumsum(RNG.standard_normal((n, d)), axis=0) * 0.2 + RNG.standard_normal((n, d))
+
+
+def constant_column(X):
+    X = X.copy()
+    X[:, 1] = 3.7
+    return X
+
+
+def collinear(X):
+    X = X.copy()
+    X[:, 2] = 2.0 * X[:, 0] - X[:, 1]
+    return X
+
+
+def nearly_collinear(X):
+    X = X.copy()
+    X[:, 2] = X[:, 0] + 1e-9 * X[:, 3]
+    return X
+
+
+def tied(X):
+    """Covariance exactly isotropic: all eigenvalues tie."""
+    Q = np.linalg.qr(X - X.mean(axis=0))[0]
+    return Q * np.sqrt(len(X))
+
+
+def duplicated_rows(X):
+    return np.repeat(X[: len(X) // 2], 2, axis=0)
+
+
+def bad_scales(X):
+    return X * 10.0 ** np.linspace(-8, 8, X.shape[1])
+
+
+CHANGES = {
+    f.__name__: f
+    for f in (constant_column, collinear, nearly_collinear, tied, duplicated_rows, bad_scales)
+}
+
+
+def case(key, X):
+    """The method's data made of X: labels, a second view, noise, a response."""
+    name, (_, y, parameters) = name_of(key), RANDOM[key]
+    n = len(X)
+    parameters = dict(parameters)
+    if "neighbours" in parameters or "graph" in REGISTRY[name].needs:
+        parameters["neighbours"] = 4
+    if "epsilon" in parameters:
+        parameters["epsilon"] = float(np.median(np.linalg.norm(X - X.mean(axis=0), axis=1)) * 2)
+    if "derivatives" in parameters:
+        parameters["derivatives"] = np.gradient(X, axis=0)
+    if y is not None:
+        labels = np.arange(n) % 3
+        kind = np.asarray(y).dtype.kind
+        if name == "semi-supervised-da":
+            y = np.where(np.arange(n) % 2 == 0, labels, -1)
+        elif np.ndim(y) == 2:
+            y = np.stack([X[:, 0], X[:, -1]], axis=1) + RNG.standard_normal((n, 2))
+        elif kind in "iu":
+            y = labels
+        else:
+            y = X[:, 0] + RNG.standard_normal(n)
+    if REGISTRY[name].views == 2:
+        return (X, X[:, ::-1][:, :4] + RNG.standard_normal((n, min(4, X.shape[1])))), y, parameters
+    if "background" in REGISTRY[name].needs:
+        return (X, X[: n // 2] * RNG.standard_normal(X.shape[1])), y, parameters
+    return X, y, parameters
+
+
+def solve(key, X, r=2, **more):
+    data, y, parameters = case(key, X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        warnings.simplefilter("ignore", ldr.errors.ObjectiveWarning)
+        warnings.simplefilter("ignore", ldr.errors.ConvergenceWarning)
+        return ldr.solve(name_of(key), data, r, y=y, **parameters, **more)
+
+
+def finite(result):
+    blocks = [*_tuple(result.M), *_tuple(result.P), *_tuple(result.mean)]
+    assert all(np.isfinite(block).all() for block in blocks), result
+    assert np.isfinite([result.value, result.baseline, result.improvement]).all(), result
+    return True
+
+
+def _tuple(value):
+    return value if isinstance(value, tuple) else (value,)
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("key", METHODS)
+def test_singular_data_give_a_restriction_or_an_error(key, change):
+    X = CHANGES[change](clean())
+    if key == "sfa quadratic":
+        X = X[:, :4]
+    try:
+        result = solve(key, X)
+    except ValueError as error:
+        assert len(str(error)) > 40, error
+        return
+    assert finite(result)
+
+
+RESTRICTED = [
+    key
+    for key in METHODS
+    if name_of(key)
+    in [
+        "lda",
+        "maf",
+        "orthogonal-lpp",
+        "orthogonal-npe",
+        "orthogonal-sfa",
+        "classical-lda",
+        "classical-cca",
+        "lpp",
+        "npe",
+        "classical-maf",
+        "sir",
+        "save",
+        "opca",
+        "semi-supervised-da",
+        "cca",
+        "olpp",
+        "onpp",
+        "squared-difference",
+    ]
+]
+
+
+@pytest.mark.parametrize("change", [constant_column, collinear])
+@pytest.mark.parametrize("key", RESTRICTED)
+def test_the_restriction_is_stated_with_its_rank(key, change):
+    if key == "opca" and change is constant_column:
+        pytest.skip("noise whose mean is not zero has a second moment in a constant column")
+    result = solve(key, change(clean()))
+    assert any("rank 5 of 6" in note and "e-14" in note for note in result.notes), result.notes
+
+
+@pytest.mark.parametrize("key", METHODS)
+def test_fewer_rows_than_columns(key):
+    X = clean(20, 50)
+    if key == "sfa quadratic":
+        X = X[:, :8]
+    try:
+        result = solve(key, X)
+    except ValueError as error:
+        assert "ridge" in str(error), error
+        assert name_of(key) in ("lda",)
+        result = solve(key, X, ridge=0.1)
+    assert finite(result)
+
+
+RIDGED = [key for key in METHODS if "ridge" in REGISTRY[name_of(key)].__dataclass_fields__]
+
+
+@pytest.mark.parametrize("key", RIDGED)
+@pytest.mark.parametrize("shape", [(40, 6), (20, 50)])
+def test_a_ridge_is_stated(key, shape):
+    result = solve(key, constant_column(clean(*shape)), ridge=0.1)
+    assert finite(result)
+    assert any("ridge" in note for note in result.notes), result.notes
+
+
+@pytest.mark.parametrize("key", ["lda", "classical-lda", "olpp classes", "npe classes"])
+def test_a_class_of_one_sample_is_an_error(key):
+    y = np.arange(N) % 3
+    y[0] = 7
+    with pytest.raises(ldr.errors.DataError, match=r"class 7 has 1 sample"):
+        ldr.solve(name_of(key), clean(), 2, y=y, **RANDOM[key][2])
+
+
+def test_digits_ranks_are_stated():
+    X, y = real_data.digits()
+    for name in ("lda", "classical-lda", "lpp", "npe", "sir", "save"):
+        result = ldr.solve(name, X, 3, y=y)
+        assert any("rank 61 of 64" in note for note in result.notes), (name, result.notes)
+
+
+def test_the_badly_conditioned_need_no_scaling():
+    """breast_cancer as measured: condition number 6e11; whitened methods do not see units."""
+    X, y = real_data.breast_cancer()
+    for name in ("classical-lda", "sir", "save", "npe"):
+        parameters = {"graph": "classes"} if name == "npe" else {}
+        raw = ldr.solve(name, X, 1, y=y, **parameters)
+        scaled = ldr.solve(name, real_data.standardised(X), 1, y=y, **parameters)
+        assert raw.value == pytest.approx(scaled.value, rel=1e-8)
+        assert not raw.notes
+
+
+def test_few_rows_make_trivial_correlations():
+    X = RNG.standard_normal((12, 8))
+    with pytest.warns(ldr.errors.ObjectiveWarning, match="ridge"):
+        result = ldr.solve("classical-cca", (X, RNG.standard_normal((12, 6))), 3)
+    assert result.value == pytest.approx(3.0, abs=1e-9)
+    assert any("3 canonical correlation(s) are 1" in note for note in result.notes)
+
+
+def test_distances_that_are_not_euclidean_are_reported():
+    X = RNG.standard_normal((30, 3))
+    D = np.abs(X[:, None] - X).sum(axis=2)
+    result = ldr.solve("mds-distances", D, 2)
+    assert any("negative eigenvalues" in note for note in result.notes)
+    with pytest.raises(ldr.errors.ArgumentError, match="positive eigenvalues"):
+        ldr.solve("mds-distances", D, 30)
+    for bad in (D[:, :5], D + np.triu(D), -D, D + np.eye(30)):
+        with pytest.raises(ldr.errors.DataError):
+            ldr.solve("mds-distances", bad, 2)
+
+
+def test_duplicate_rows_are_neighbours():
+    X = duplicated_rows(clean())
+    W = ldr.objectives.graphs.neighbour_graph(ldr.objectives.samples.as_samples(X), 1)
+    assert np.all(W.toarray()[::2, 1::2].diagonal() == 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "message"),
+    [
+        ("lpp", {"graph": "classes"}, "labels"),
+        ("olpp", {"graph": "epsilon"}, "epsilon"),
+        ("olpp", {"graph": "epsilon", "epsilon": 1e-9}, "within epsilon"),
+        ("onpp", {"graph": "epsilon"}, "reconstruction"),
+        ("onpp", {"neighbours": 400}, "neighbours"),
+        ("npe", {"graph": np.eye(3)}, "shape"),
+        ("opca", {}, "pair"),
+        ("classical-cca", {}, "pair"),
+        ("sir", {"y": np.ones(N)}, "slice"),
+        ("sir", {}, "response"),
+        ("squared-difference", {"extreme": "least"}, "extreme"),
+        ("ridge-regression", {"penalty": -1.0, "y": np.ones(N)}, "penalty"),
+        ("sfa", {"degree": 3}, "degree"),
+        ("reduced-rank-regression", {"heuristic": "ols"}, "heuristic"),
+    ],
+)
+def test_mistakes_are_named(name, parameters, message):
+    with pytest.raises(ValueError, match=message):
+        ldr.solve(name, clean(), 2, **parameters)

@@ -1,0 +1,337 @@
+"""The identities between methods, on random and on real data."""
+
+import numpy as np
+import pytest
+import scipy.linalg
+from scipy.sparse import csr_array
+from scipy.spatial.distance import pdist, squareform
+
+import ldr
+from ldr.objectives import graphs
+from ldr.objectives.families.trace_ratio import TraceRatio
+from ldr.objectives.samples import as_samples
+from ldr.solvers.eigen import top_eigenvectors
+from ldr.solving import as_data, as_objective
+from tests import real_data
+from tests.objectives import methods
+
+RNG = np.random.default_rng(0)
+DATA = {
+    "random": (methods.X, methods.LABELS),
+    "wine": real_data.wine(),
+    "tumours": (real_data.standardised(real_data.breast_cancer()[0]), real_data.breast_cancer()[1]),
+}
+
+
+@pytest.fixture(params=DATA)
+def labelled(request):
+    return DATA[request.param]
+
+
+def bound(name, X, r, y=None, **parameters):
+    objective = as_objective(name, parameters)
+    return objective.bind(as_data(objective, X, y), r)
+
+
+def orthonormal(d, r):
+    return np.linalg.qr(RNG.standard_normal((d, r)))[0]
+
+
+def same_span(A, B, tolerance=1e-7):
+    Qa, Qb = (np.linalg.qr(Z)[0] for Z in (A, B))
+    return np.linalg.norm(Qa - Qb @ (Qb.T @ Qa)) < tolerance
+
+
+def total_distance(Y):
+    return 2.0 * float(np.sum(pdist(Y) ** 2))
+
+
+# 1
+def test_reconstruction_and_variance_add_up(labelled):
+    X = labelled[0]
+    Xc = X - X.mean(axis=0)
+    problem = bound("pca", X, 3)
+    for _ in range(3):
+        M = orthonormal(X.shape[1], 3)
+        error = np.sum((Xc - Xc @ M @ M.T) ** 2)
+        assert problem.reported(problem.at(M).value) == pytest.approx(error, rel=1e-10)
+        assert error + np.sum((Xc @ M) ** 2) == pytest.approx(np.sum(Xc**2), rel=1e-12)
+
+
+# 2 and 6
+def test_mds_is_pca(labelled):
+    X = labelled[0]
+    pca, mds = ldr.solve("pca", X, 3), ldr.solve("mds", X, 3)
+    from_distances = ldr.solve("mds-distances", squareform(pdist(X)), 3)
+    Y = mds.transform(X)
+    assert mds.value == pytest.approx(total_distance(Y), rel=1e-10)
+    assert from_distances.value == pytest.approx(mds.value, rel=1e-10)
+    scores = from_distances.transform(squareform(pdist(X)))
+    for other in (pca.transform(X), scores):
+        np.testing.assert_allclose(other @ other.T, Y @ Y.T, atol=1e-8 * np.abs(Y @ Y.T).max())
+
+
+def test_new_points_by_their_distances():
+    X = real_data.wine()[0]
+    D = squareform(pdist(X))
+    result = ldr.solve("mds-distances", D[:150, :150], 13)
+    Y = result.transform(D[:, :150])
+    np.testing.assert_allclose(squareform(pdist(Y)), D, atol=1e-6)
+
+
+# 3
+@pytest.mark.parametrize("heat", [None, "median", 3.0])
+def test_neighbours_distances_are_the_laplacian(labelled, heat):
+    X = labelled[0]
+    W = graphs.neighbour_graph(as_samples(X), 8, heat)
+    problem = bound("olpp", X, 2, graph=W)
+    M = orthonormal(X.shape[1], 2)
+    Y = X @ M
+    dense = W.toarray()
+    pairs = float(np.sum(dense * squareform(pdist(Y)) ** 2))
+    value = problem.at(problem.lower([M])).value
+    assert 2.0 * value == pytest.approx(pairs, rel=1e-9)
+    assert bound("olpp", X, 2, neighbours=8, heat=heat).at(M).value == pytest.approx(value)
+
+
+# 4
+def test_lda_and_sir(labelled):
+    X, y = labelled
+    n, classes = len(X), len(np.unique(y))
+    lda = ldr.solve("classical-lda", X, classes - 1, y=y)
+    sir = ldr.solve("sir", X, classes - 1, y=y)
+    assert same_span(lda.P.T, sir.P.T, 1e-6)
+    _, W = _scatters(X, y)
+    B = np.cov(X.T, bias=True) * n - W
+    mu = scipy.linalg.eigh(B, W, eigvals_only=True)[::-1][: classes - 1]
+    assert lda.value == pytest.approx(mu.sum(), rel=1e-8)
+    assert sir.value == pytest.approx(np.sum(mu / (1 + mu)), rel=1e-8)
+    more = ldr.solve("classical-lda", X, classes + 1, y=y)
+    assert more.value == pytest.approx(lda.value, rel=1e-8)
+    assert any("informative" in note for note in more.notes)
+
+
+def _scatters(X, y):
+    W = sum(np.cov(X[y == k].T, bias=True) * np.sum(y == k) for k in np.unique(y))
+    return np.cov(X.T, bias=True) * len(X) - W, W
+
+
+def test_two_classes_have_fishers_direction():
+    X, y = DATA["tumours"]
+    _, W = _scatters(X, y)
+    fisher = np.linalg.solve(W, X[y == 1].mean(axis=0) - X[y == 0].mean(axis=0))
+    for name in ("classical-lda", "lda", "sir"):
+        assert same_span(ldr.solve(name, X, 1, y=y).P.T, fisher[:, None])
+
+
+# 5
+def test_supervised_lpp_and_npe_are_lda(labelled):
+    X, y = labelled
+    r = len(np.unique(y)) - 1
+    H = (y[:, None] == y) / np.bincount(y)[y]
+    lda = ldr.solve("classical-lda", X, r, y=y)
+    mu = ldr.solve("sir", X, r, y=y).value  # sum of mu/(1 + mu)
+    for name in ("lpp", "npe"):
+        for result in (
+            ldr.solve(name, X, r, y=y, graph="classes"),
+            ldr.solve(name, X, r, graph=csr_array(H)),
+        ):
+            assert same_span(result.P.T, lda.P.T, 1e-6)
+            assert result.value == pytest.approx(r - mu, rel=1e-7)
+
+
+def test_orthogonal_class_graphs_are_the_within_scatter(labelled):
+    X, y = labelled
+    H = csr_array((y[:, None] == y) / np.bincount(y)[y])
+    bottom = np.linalg.eigvalsh(_scatters(X, y)[1])[:2].sum()
+    for name in ("olpp", "onpp"):
+        for parameters in ({"graph": "classes"}, {"graph": H}):
+            found = ldr.solve(name, X, 2, y=y, **parameters)
+            assert found.value == pytest.approx(bottom, rel=1e-9)
+
+
+# 7
+def test_olpp_of_the_complete_graph_finds_the_lowest_variance():
+    X = DATA["wine"][0]
+    n = len(X)
+    W = csr_array(np.full((n, n), 1.0 / n))
+    found = ldr.solve("olpp", X, 3, graph=W)
+    lowest = np.linalg.eigh(np.cov(X.T))[1][:, :3]
+    assert same_span(found.M, lowest)
+    projector = np.eye(n) - W.toarray()
+    np.testing.assert_allclose(projector.T @ projector, projector, atol=1e-12)
+    assert ldr.solve("onpp", X, 3, graph=W).value == pytest.approx(found.value, rel=1e-10)
+
+
+# 8
+def test_lpp_and_npe_are_rayleigh_ritz(labelled):
+    X = labelled[0]
+    Xc = X - X.mean(axis=0)
+    W = graphs.neighbour_graph(as_samples(X), 8, None).toarray()
+    D = np.diag(W.sum(axis=1))
+    values = scipy.linalg.eigh(Xc.T @ (D - W) @ Xc, Xc.T @ D @ Xc, eigvals_only=True)
+    assert ldr.solve("lpp", X, 2, neighbours=8).value == pytest.approx(values[:2].sum(), rel=1e-7)
+    R = np.eye(len(X)) - graphs.lle_weights(as_samples(X), 8).toarray()
+    values = scipy.linalg.eigh(Xc.T @ R.T @ R @ Xc, Xc.T @ Xc, eigvals_only=True)
+    found = ldr.solve("npe", X, 2, neighbours=8)
+    assert found.value == pytest.approx(values[:2].sum(), rel=1e-7)
+
+
+# 9
+RATIOS = ["lda", "maf", "orthogonal-lpp", "orthogonal-npe", "orthogonal-sfa"]
+
+
+@pytest.mark.parametrize("name", RATIOS)
+def test_trace_ratio_is_the_root_of_a_falling_function(name, labelled):
+    X, y = labelled
+    problem = bound(name, X, 2, y)
+    assert isinstance(problem, TraceRatio)
+    result = ldr.solve(name, X, 2, y=y)
+    root = -result.value if problem.objective.sense == "min" else result.value
+
+    def f(rho):
+        return float(np.sum(top_eigenvectors(problem.A - rho * problem.B, 2)[0]))
+
+    size = np.abs(problem.A).max()
+    assert abs(f(root)) < 1e-8 * size * len(X)
+    steps = root + np.linspace(-1, 1, 9) * abs(root)
+    assert np.all(np.diff([f(rho) for rho in steps]) < 0)
+    one = bound(name, X, 1, y)
+    value = scipy.linalg.eigh(one.A, one.B, eigvals_only=True)[-1]
+    single = ldr.solve(name, X, 1, y=y)
+    assert single.value == pytest.approx(one.objective.sign * -value, rel=1e-7)
+    assert single.improvement == pytest.approx(0, abs=1e-9)
+
+
+def test_trace_ratios_are_not_nested_and_eigen_solutions_are():
+    X, y = real_data.digits()
+    one, two = (ldr.solve("classical-lda", X, r, y=y) for r in (3, 5))
+    assert np.linalg.norm(one.P.T - two.P.T @ np.linalg.lstsq(two.P.T, one.P.T)[0]) < 1e-7
+    one, two = (ldr.solve("lda", X, r, y=y) for r in (3, 5))
+    assert np.linalg.norm(one.M - two.M @ (two.M.T @ one.M)) > 1e-3
+
+
+# 10
+VIEWS = {
+    "random": methods.VIEWS,
+    "linnerud": real_data.linnerud(),
+    "tumours": real_data.tumour_views(),
+}
+
+
+@pytest.mark.parametrize("key", VIEWS)
+def test_canonical_correlations(key):
+    Xa, Xb = VIEWS[key]
+    r = min(Xa.shape[1], Xb.shape[1])
+    exact = ldr.solve("classical-cca", (Xa, Xb), r)
+    mixed = (
+        Xa @ RNG.standard_normal((Xa.shape[1],) * 2) + 3.0,
+        Xb @ RNG.standard_normal((Xb.shape[1],) * 2) - 1e3,
+    )
+    affine = ldr.solve("classical-cca", mixed, r)
+    assert affine.value == pytest.approx(exact.value, rel=1e-8)
+    Ya, Yb = exact.transform((Xa, Xb))
+    assert exact.parameters["mean_correlation"] == pytest.approx(exact.value / r)
+    correlations = [np.corrcoef(a, b)[0, 1] for a, b in zip(Ya.T, Yb.T, strict=True)]
+    assert sum(correlations) == pytest.approx(exact.value, rel=1e-8)
+    np.testing.assert_allclose(Ya.T @ Ya / len(Ya), np.eye(r), atol=1e-8)
+    np.testing.assert_allclose(Yb.T @ Yb / len(Yb), np.eye(r), atol=1e-8)
+    first = ldr.solve("classical-cca", (Xa, Xb), 1).value
+    assert ldr.solve("cca", (Xa, Xb), 1).value == pytest.approx(first, rel=1e-8)
+    for k in range(2, r + 1):
+        assert ldr.solve("cca", (Xa, Xb), k).value <= first + 1e-10
+
+
+def test_linnerud():
+    views = real_data.linnerud()
+    values = [ldr.solve("classical-cca", views, r).value for r in (1, 2, 3)]
+    np.testing.assert_allclose(np.diff([0, *values]), [0.795608, 0.200556, 0.072570], atol=5e-7)
+
+
+# 12
+@pytest.mark.parametrize("r", [1, 3])
+def test_opca_does_not_see_scales(r):
+    X, y = DATA["tumours"]
+    signal, noise = X[y == 0], X[y == 1]
+    exact = ldr.solve("opca", (signal, noise), r)
+    for a, b in ((7.0, 1.0), (1.0, 1e-3)):
+        scaled = ldr.solve("opca", (a * signal, b * noise), r)
+        assert same_span(scaled.P.T, exact.P.T, 1e-6)
+        assert scaled.value == pytest.approx(exact.value * a**2 / b**2, rel=1e-8)
+    C = np.cov(signal.T, bias=True)
+    R = noise.T @ noise / len(noise)
+
+    def trace_and_logdet(V):
+        VCV, VRV = V.T @ C @ V, V.T @ R @ V
+        logdet = np.linalg.slogdet(VCV)[1] - np.linalg.slogdet(VRV)[1]
+        return np.trace(np.linalg.solve(VRV, VCV)), logdet
+
+    best = trace_and_logdet(exact.P.T)
+    assert best[0] == pytest.approx(exact.value, rel=1e-8)
+    mixed = trace_and_logdet(exact.P.T @ RNG.standard_normal((r, r)))
+    np.testing.assert_allclose(mixed, best, rtol=1e-8)
+    for _ in range(20):
+        other = trace_and_logdet(exact.P.T + 0.1 * RNG.standard_normal((len(C), r)))
+        assert other[0] <= best[0] and other[1] <= best[1]
+    # the difference of covariances does see them
+    plain, loud = (ldr.solve("signal-noise", (signal, b * noise), r) for b in (1.0, 3.0))
+    assert not same_span(plain.M, loud.M, 1e-2)
+
+
+# 14
+@pytest.fixture(scope="module")
+def gaussian():
+    return np.random.default_rng(14).standard_normal((100_000, 10))
+
+
+def spectrum(name, X, y, slices=10):
+    values = [ldr.solve(name, X, r, y=y, slices=slices, certify=False).value for r in range(1, 7)]
+    return np.diff([0.0, *values])
+
+
+def test_sir_and_save_on_a_linear_response(gaussian):
+    y = gaussian[:, 0] + gaussian[:, 1] + gaussian[:, 2]
+    truth = np.zeros((10, 1))
+    truth[:3] = 1
+    for name in ("sir", "save"):
+        found = ldr.solve(name, gaussian, 1, y=y)
+        assert same_span(found.P.T, truth, 0.02)
+        values = spectrum(name, gaussian, y)
+        assert values[0] > 0.8 and values[1] < 0.005
+
+
+def test_sir_and_save_on_a_symmetric_response(gaussian):
+    y = np.sum(gaussian[:, :3] ** 2, axis=1)
+    assert spectrum("sir", gaussian, y)[0] < 0.005
+    values = spectrum("save", gaussian, y)
+    assert values[2] > 10 * values[3]
+    assert same_span(ldr.solve("save", gaussian, 3, y=y).P.T, np.eye(10)[:, :3], 0.03)
+
+
+# Regression
+def test_regressions_agree(labelled):
+    X = labelled[0]
+    rng = np.random.default_rng(2)
+    Y = X[:, :4] @ rng.standard_normal((4, 3)) + rng.standard_normal((len(X), 3))
+    Xc, Yc = X - X.mean(axis=0), Y - Y.mean(axis=0)
+    B = np.linalg.lstsq(Xc, Yc)[0]
+    result = ldr.solve("least-squares", X, X.shape[1], y=Y)
+    np.testing.assert_allclose(result.M, B, atol=1e-8)
+    assert result.value == pytest.approx(np.sum((Yc - Xc @ B) ** 2), rel=1e-9)
+    # P = S V' with [I; M'] = U S V': distances of [x; M'x]
+    stacked = np.hstack([Xc, Xc @ B])
+    Z = result.transform(X)
+    np.testing.assert_allclose(Z @ Z.T, stacked @ stacked.T, atol=1e-8 * np.abs(Z @ Z.T).max())
+    full = ldr.solve("reduced-rank-regression", (X, Y), 3)
+    assert full.value == pytest.approx(result.value, rel=1e-9)
+    Pin, Pout = full.P
+    np.testing.assert_allclose(Pin.T @ Pout, B, atol=1e-8)
+    np.testing.assert_allclose(Pin @ Pin.T, np.diag(np.diag(Pin @ Pin.T)), atol=1e-9)
+    values = [ldr.solve("reduced-rank-regression", (X, Y), r).value for r in (1, 2)]
+    V = np.linalg.svd(Xc @ B)[2].T
+    for r, value in zip((1, 2), values, strict=True):
+        reference = np.sum((Yc - Xc @ B @ V[:, :r] @ V[:, :r].T) ** 2)
+        assert value == pytest.approx(reference, rel=1e-9)
+    components = ldr.solve("principal-components-regression", X, 2, y=Y)
+    rrr = ldr.solve("reduced-rank-regression", (X, Y), 2)
+    assert rrr.baseline == pytest.approx(components.parameters["residual"], rel=1e-9)

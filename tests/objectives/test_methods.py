@@ -1,0 +1,141 @@
+"""Every spectral method: derivatives, invariance, closed form against generic solver, baseline."""
+
+import numpy as np
+import pytest
+
+import ldr
+from ldr.objectives.registry import REGISTRY
+from ldr.solving import as_data, as_objective
+from tests.objectives.methods import RANDOM, REAL, name_of
+
+DECLARED = {
+    "cca": "stiefel x stiefel",
+    "classical-cca": "stiefel x stiefel",
+    "pls": "stiefel x stiefel",
+    "reduced-rank-regression": "stiefel x stiefel",
+    "least-squares": "euclidean",
+    "ridge-regression": "euclidean",
+    "lasso": "euclidean",
+}
+# f(MQ) differs from f(M): S is diagonal in one basis, a penalty or a fit is of each column.
+NOT_INVARIANT = {"reduced-rank-regression", "least-squares", "ridge-regression", "lasso"}
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("key", RANDOM)
+def test_derivatives_and_manifold(key, seed):
+    name = name_of(key)
+    X, y, parameters = RANDOM[key]
+    found = ldr.check(name, X, 2, y=y, random_state=seed, **parameters)
+    if name == "lasso":  # quadratic until it meets a kink: no third-order error to measure
+        assert found.gradient_slope == pytest.approx(2, abs=0.1) and found.symmetry_error < 1e-10
+    else:
+        assert found.passed, found
+    assert found.implied_manifold == DECLARED.get(name, "grassmann"), found
+    assert (found.invariance_error > 1e-6) == (name in NOT_INVARIANT), found
+
+
+@pytest.mark.parametrize("key", REAL)
+def test_never_worse_than_the_baseline_on_real_data(key):
+    data, r = REAL[key]
+    X, y, parameters = data()
+    result = ldr.solve(name_of(key), X, r, y=y, **parameters)
+    assert result.converged
+    assert result.improvement >= -1e-12
+    if name_of(key) != "cca":
+        assert result.certificate.kind == "global", result
+    Y = result.transform(X[0] if REGISTRY[name_of(key)].needs == ("background",) else X)
+    for block in Y if isinstance(Y, tuple) else (Y,):
+        assert block.shape[1] == r and np.isfinite(block).all()
+
+
+def test_the_lasso_has_the_hessian_of_least_squares():
+    X, y, _ = RANDOM["lasso"]
+    problem = as_objective("lasso", {}).bind(as_data(as_objective("lasso", {}), X, y), 2)
+    rng = np.random.default_rng(0)
+    M, V = (problem.random_point(rng) for _ in range(2))
+    h = 1e-5
+    difference = (problem.at(M + h * V).gradient - problem.at(M - h * V).gradient) / (2 * h)
+    np.testing.assert_allclose(problem.at(M).hessian_vector(V), difference, rtol=1e-6)
+
+
+CLOSED_FORMS = [
+    key
+    for key in RANDOM
+    if name_of(key) not in ("cca", "lda", "maf", "lasso") and "orthogonal" not in key
+]
+
+
+@pytest.mark.parametrize("start", [1, 2, 3])
+@pytest.mark.parametrize("key", CLOSED_FORMS)
+def test_the_generic_solver_reaches_the_closed_form(key, start):
+    X, y, parameters = RANDOM[key]
+    exact = ldr.solve(name_of(key), X, 2, y=y, **parameters)
+    assert exact.solver == "closed-form"
+    found = ldr.solve(
+        name_of(key),
+        X,
+        2,
+        y=y,
+        solver="trust-region",
+        start="random",
+        random_state=start,
+        **parameters,
+    )
+    assert found.value == pytest.approx(exact.value, rel=1e-8)
+
+
+@pytest.mark.parametrize("key", REAL)
+def test_the_generic_solver_reaches_the_same_value_on_real_data(key):
+    data, r = REAL[key]
+    X, y, parameters = data()
+    if name_of(key) in ("cca", "lasso"):
+        pytest.skip("local optima, or not smooth")
+    exact = ldr.solve(name_of(key), X, r, y=y, certify=False, **parameters)
+    found = ldr.solve(
+        name_of(key),
+        X,
+        r,
+        y=y,
+        solver="trust-region",
+        start="random",
+        random_state=4,
+        certify=False,
+        **parameters,
+    )
+    assert found.value == pytest.approx(exact.value, rel=1e-8)
+
+
+@pytest.mark.parametrize("key", [k for k in RANDOM if k != "mds-distances"])
+def test_rotating_the_data_rotates_the_solution(key):
+    """x -> Rx with orthogonal R changes no value (but the lasso's, and fixed derivatives')."""
+    X, y, parameters = RANDOM[key]
+    if name_of(key) == "lasso" or "derivatives" in parameters:
+        pytest.skip("the lasso depends on the axes")
+    rng = np.random.default_rng(5)
+
+    def rotate(A):
+        return A @ np.linalg.qr(rng.standard_normal((A.shape[1],) * 2))[0]
+
+    if REGISTRY[name_of(key)].needs == ("background",):
+        Q = np.linalg.qr(rng.standard_normal((X[0].shape[1],) * 2))[0]
+        rotated = (X[0] @ Q, X[1] @ Q)
+    else:
+        rotated = tuple(map(rotate, X)) if isinstance(X, tuple) else rotate(X)
+    name = name_of(key)
+    a = ldr.solve(name, X, 2, y=y, certify=False, **parameters)
+    b = ldr.solve(name, rotated, 2, y=y, certify=False, **parameters)
+    # products of pairs of columns do not all have the same length: only their span rotates
+    if key != "sfa quadratic" or parameters["whiten"]:
+        assert b.value == pytest.approx(a.value, rel=1e-9)
+
+
+def test_the_registry_lists_every_method():
+    listing = ldr.objectives.list()
+    names = [entry.name for entry in listing]
+    assert set(map(name_of, RANDOM)) <= set(names) == set(REGISTRY)
+    assert set(map(name_of, REAL)) == set(map(name_of, RANDOM))
+    text = str(listing)
+    for entry in listing:
+        assert entry.name in text and entry.formula in text and entry.source in text
+        assert entry.sense in ("min", "max") and entry.manifold in ("Gr", "St", "St x St", "R")

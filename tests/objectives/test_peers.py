@@ -1,0 +1,160 @@
+"""Agreement with independent implementations."""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import pdist, squareform
+from sklearn.cross_decomposition import CCA, PLSSVD
+from sklearn.decomposition import PCA, KernelPCA
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.linear_model import Lasso, Ridge
+from sklearn.manifold import LocallyLinearEmbedding, SpectralEmbedding
+
+import ldr
+from ldr.objectives import graphs
+from ldr.objectives.samples import as_samples
+from tests import real_data
+
+
+def angle(A, B):
+    """Sine of the largest angle between the spans of two matrices of scores."""
+    Qa, Qb = (np.linalg.qr(Z - Z.mean(axis=0))[0] for Z in (A, B))
+    return np.linalg.norm(Qa - Qb @ (Qb.T @ Qa), 2)
+
+
+def up_to_signs(A, B, rtol=1e-6):
+    signs = np.sign(np.sum(A * B, axis=0))
+    np.testing.assert_allclose(A * signs, B, atol=rtol * np.abs(B).max())
+
+
+def test_pca():
+    X, _ = real_data.digits()
+    theirs = PCA(10, svd_solver="full").fit(X)
+    ours = ldr.solve("pca", X, 10)
+    assert angle(ours.transform(X), theirs.transform(X)) < 1e-9
+    rest = np.sum((X - theirs.inverse_transform(theirs.transform(X))) ** 2)
+    assert ours.value == pytest.approx(rest, rel=1e-10)
+
+
+@pytest.mark.parametrize("data", [real_data.wine, real_data.digits], ids=["wine", "digits"])
+def test_lda(data):
+    X, y = data()
+    r = len(np.unique(y)) - 1
+    theirs = LinearDiscriminantAnalysis(solver="svd").fit(X, y)
+    ours = ldr.solve("classical-lda", X, r, y=y)
+    assert angle(ours.transform(X), theirs.transform(X)) < 1e-7
+
+
+@pytest.mark.parametrize("views", [real_data.linnerud, real_data.tumour_views])
+def test_cca(views):
+    Xa, Xb = views()
+    r = 2
+    theirs = CCA(r, tol=1e-12, max_iter=100_000).fit(Xa, Xb)
+    Ya, Yb = theirs.transform(Xa, Xb)
+    correlations = [np.corrcoef(a, b)[0, 1] for a, b in zip(Ya.T, Yb.T, strict=True)]
+    ours = ldr.solve("classical-cca", (Xa, Xb), r)
+    assert ours.value == pytest.approx(sum(correlations), rel=1e-6)
+    assert angle(ours.transform((Xa, Xb))[0], Ya) < 1e-4
+
+
+def test_cca_of_statsmodels():
+    multivariate = pytest.importorskip("statsmodels.multivariate.cancorr")
+    for Xa, Xb in (real_data.linnerud(), real_data.tumour_views()):
+        theirs = multivariate.CanCorr(Xb, Xa).cancorr
+        values = [ldr.solve("classical-cca", (Xa, Xb), r).value for r in range(1, len(theirs) + 1)]
+        np.testing.assert_allclose(np.diff([0.0, *values]), theirs, atol=1e-8)
+
+
+def test_pls():
+    Xa, Xb = real_data.tumour_views()
+    theirs = PLSSVD(3, scale=False).fit(Xa, Xb)
+    ours = ldr.solve("pls", (Xa, Xb), 3)
+    for mine, other in zip(ours.transform((Xa, Xb)), theirs.transform(Xa, Xb), strict=True):
+        up_to_signs(mine, other)
+
+
+def test_classical_mds():
+    manifold = pytest.importorskip("sklearn.manifold")
+    if not hasattr(manifold, "ClassicalMDS"):
+        pytest.skip("this scikit-learn has no classical MDS")
+    X = real_data.wine()[0]
+    D = squareform(pdist(X, "cityblock"))
+    theirs = manifold.ClassicalMDS(n_components=3, metric="precomputed").fit_transform(D)
+    up_to_signs(ldr.solve("mds-distances", D, 3).transform(D), theirs)
+
+
+@pytest.mark.parametrize(
+    ("metric", "parameters"),
+    [("rbf", {"gamma": 0.05}), ("polynomial", {"degree": 2, "gamma": 0.1, "coef0": 1.0})],
+)
+def test_kernel_pca(metric, parameters):
+    X = real_data.wine()[0]
+    theirs = KernelPCA(4, kernel="poly" if metric == "polynomial" else metric, **parameters)
+    train, new = X[::2], X[1::2]
+    theirs.fit(train)
+    ours = ldr.solve(ldr.kernel("pca", metric, **parameters), train, 4)
+    up_to_signs(ours.transform(train), theirs.transform(train))
+    up_to_signs(ours.transform(new), theirs.transform(new))
+
+
+def test_laplacian_eigenmaps_by_the_kernel_route():
+    """LPP of features that span all functions of the rows has no linear constraint left."""
+    X = real_data.wine()[0]
+    W = graphs.neighbour_graph(as_samples(X), 10, "median")
+    theirs = SpectralEmbedding(3, affinity="precomputed", eigen_solver="arpack", random_state=0)
+    lpp = ldr.objectives.LPP(graph=W, centre="degree")
+    ours = ldr.solve(ldr.kernel(lpp, "rbf", gamma=0.5), X, 3)
+    assert angle(ours.transform(X), theirs.fit_transform(W.toarray())) < 1e-6
+
+
+def test_locally_linear_embedding_by_the_kernel_route():
+    X = real_data.wine()[0]
+    theirs = LocallyLinearEmbedding(
+        n_neighbors=10, n_components=3, reg=1e-3, eigen_solver="dense"
+    ).fit(X)
+    W = graphs.lle_weights(as_samples(X), 10, 1e-3)
+    npe = ldr.objectives.NPE(graph=W)
+    ours = ldr.solve(ldr.kernel(npe, "rbf", gamma=0.5), X, 3)
+    assert angle(ours.transform(X), theirs.embedding_) < 1e-6
+    assert ours.value == pytest.approx(theirs.reconstruction_error_, rel=1e-6)
+
+
+@pytest.fixture
+def sliced(monkeypatch):
+    """The package `sliced`, whose imports predate NumPy 2."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        core = pytest.importorskip("numpy.core.numeric")
+        monkeypatch.setattr(core, "ComplexWarning", np.exceptions.ComplexWarning, raising=False)
+        monkeypatch.setattr(np, "int", int, raising=False)
+        return pytest.importorskip("sliced", exc_type=ImportError)
+
+
+@pytest.mark.parametrize("method", ["SIR", "SAVE"])
+def test_sliced(method, sliced):
+    X, y = real_data.wine()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if method == "SIR":
+            theirs = sliced.SlicedInverseRegression(n_directions=2).fit(X, y)
+        else:
+            theirs = sliced.SlicedAverageVarianceEstimation(n_directions=2).fit(X, y)
+    ours = ldr.solve(method.lower(), X, 2, y=y)
+    assert angle(ours.transform(X), X @ theirs.directions_.T) < 1e-6
+
+
+def test_ridge_and_lasso():
+    X, y = real_data.diabetes()
+    ours = ldr.solve("ridge-regression", X, 2, y=y, penalty=0.3)
+    np.testing.assert_allclose(ours.M[:, 0], Ridge(0.3).fit(X, y).coef_, rtol=1e-8)
+    theirs = Lasso(200.0 / (2 * len(X)), tol=1e-12, max_iter=100_000).fit(X, y)
+    ours = ldr.solve("lasso", X, 2, y=y, penalty=200.0)
+    np.testing.assert_allclose(ours.M[:, 0], theirs.coef_, atol=1e-6 * np.abs(theirs.coef_).max())
+    assert np.any(ours.M == 0)
+    wide = np.random.default_rng(0).standard_normal((40, 90))
+    target = wide[:, 0] - 2 * wide[:, 1]
+    theirs = Lasso(5.0 / 80, tol=1e-12, max_iter=100_000).fit(wide, target)
+    ours = ldr.solve("lasso", wide, 2, y=target, penalty=5.0)
+    np.testing.assert_allclose(ours.M[:, 0], theirs.coef_, atol=1e-6)
+    assert ours.certificate.kind == "global"
