@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,14 +17,8 @@ from ldr.solvers.problem import Point, Preconditioner
 from ldr.solvers.self_consistent_field import largest_trace_ratio
 
 
-# Least eigenvalue of K - s_j that the preconditioner divides by, relative to the largest of K.
-_LEAST_GAP = 1e-12
-
-# Relative ridge of the multipliers' equations, which are singular where they are redundant.
-_MULTIPLIER_RIDGE = 1e-12
-
-# The multipliers' equations cost r^6 / 24; above this r they cost more than they save.
-_MOST_MULTIPLIERS = 64
+# Least eigenvalue of K that the preconditioner divides by, relative to the largest.
+_LEAST_CURVATURE = 1e-12
 
 
 class TwoBlockPoint(Point):
@@ -64,7 +59,8 @@ class TwoBlockPoint(Point):
         return self._stacked_gradient.reshape(-1)
 
     @cached_property
-    def _K(self) -> Array:
+    def stacked_matrix(self) -> Array:
+        """K, which the Hessian product multiplies by."""
         problem, s, rho = self._problem, self._s, self._rho
         return np.block(
             [
@@ -73,10 +69,6 @@ class TwoBlockPoint(Point):
             ]
         )
 
-    def stacked(self) -> tuple[Array, Array, Array, int]:
-        """The stacked matrix K, M and gradient as two blocks of rows, and where the second begins."""
-        return self._K, self.M.reshape(-1, self._problem.r), self._stacked_gradient, self._problem.da
-
     def hessian_vector(self, V: Array) -> Array:
         da = self._problem.da
         V = V.reshape(-1, self._problem.r)
@@ -84,65 +76,42 @@ class TwoBlockPoint(Point):
         dbeta = 2.0 * float(np.vdot(self._own[da:], V[da:])) / self._beta
         ds = 0.5 * (dalpha + dbeta)
         drho = -float(np.vdot(self._stacked_gradient, V))
-        HV = self._K @ V
+        HV = self.stacked_matrix @ V
         HV += (ds / self._s) * self._cross
         HV[:da] += ((drho - self._rho * dalpha) / self._alpha) * self._own[:da]
         HV[da:] += ((drho - self._rho * dbeta) / self._beta) * self._own[da:]
         return HV.reshape(-1)
 
 
-class JointInverse:
+def joint_inverse(K: Array, Ma: Array, Mb: Array) -> Callable[[Array], Array]:
     """An approximate inverse of the Riemannian Hessian at M = [Ma; Mb], on the tangent space there.
 
-    Up to terms of rank four the Hessian maps V to the projection of KV - [Va Sa; Vb Sb], where K is
-    the stacked matrix of `TwoBlockPoint` and Sa, Sb the multipliers sym(Ma'Ga), sym(Mb'Gb). With
-    their mean S = R diag(s) R' in the place of both it acts on the columns of VR one by one,
-    K - s_j, and one eigendecomposition of K inverts all of them. The eigenvalues' magnitude, floored,
-    is inverted, which makes the inverse positive definite.
-
-    The tangent space asks for M'V = 0, which holds joint rotations back, too: there K is restricted
-    to the complement of M. What it asks for besides, sym(J'V) = 0 with J = [Ma; -Mb], is kept by a
-    symmetric multiplier Theta: (K - S) V = U - J Theta, with r (r + 1) / 2 linear equations for it.
+    Up to terms of low rank and to the multipliers, which are small beside K at a solution, the
+    Hessian maps V to the projection of KV. The tangent space, without the joint rotations, asks for
+    M'V = 0 and sym(J'V) = 0, J = [Ma; -Mb]. The first restricts K to the complement of M. The
+    second is kept by a symmetric multiplier: KV = U - J Theta with W Theta + Theta W = 2 sym(J'K^{-1}U)
+    and W = J'K^{-1}J, a Lyapunov equation, solved in the eigenvectors of W. The magnitude of K is
+    inverted in the place of K, which makes the inverse positive semidefinite.
     """
+    M, J = np.concatenate([Ma, Mb]), np.concatenate([Ma, -Mb])
+    complement = np.eye(len(M)) - 0.5 * (M @ M.T)
+    eigenvalues, Q = scipy.linalg.eigh(
+        complement @ K @ complement, driver="evd", check_finite=False
+    )
+    magnitude = np.abs(eigenvalues)
+    Q = complement @ (Q / np.sqrt(np.maximum(magnitude, _LEAST_CURVATURE * magnitude.max())))
+    inverse = Q @ Q.T
+    w, R = scipy.linalg.eigh(J.T @ inverse @ J, check_finite=False)
+    JR = J @ R
+    inverse_JR = inverse @ JR
+    denominator = np.maximum(w[:, None] + w, np.finfo(float).eps * w[-1])
 
-    def __init__(self, point: TwoBlockPoint) -> None:
-        K, M, G, da = point.stacked()
-        S = M[:da].T @ G[:da] + M[da:].T @ G[da:]
-        s, R = scipy.linalg.eigh(0.25 * (S + S.T), check_finite=False)
-        KM = 0.5 * (K @ M)
-        restricted = K - KM @ M.T - M @ KM.T + M @ (0.5 * (M.T @ KM)) @ M.T
-        eigenvalues, Q = scipy.linalg.eigh(restricted, driver="evd", check_finite=False)
-        gaps = np.abs(eigenvalues[:, None] - s)
-        self._inverse = 1.0 / np.maximum(gaps, _LEAST_GAP * eigenvalues[-1])
-        self._Q, self._R = Q - M @ (0.5 * (M.T @ Q)), R
-        J = np.concatenate([M[:da], -M[da:]]) @ R
-        self._J = self._Q.T @ J
-        self._pairs = np.triu_indices(len(s))
-        self._factor = scipy.linalg.cho_factor(self._multiplier_matrix(), check_finite=False)
+    def apply(U: Array) -> Array:
+        C = inverse_JR.T @ (U @ R)
+        Theta = (C + C.T) / denominator
+        return inverse @ U - inverse_JR @ Theta @ R.T
 
-    def _multiplier_matrix(self) -> Array:
-        """<E, J'(K - S)^{-1} J F> for the basis e_a e_b' + e_b e_a' of symmetric matrices E, F."""
-        W = np.einsum("ka,kj,kb->jab", self._J, self._inverse, self._J, optimize=True)
-        a, b = (index[:, None] for index in self._pairs)
-        c, d = self._pairs
-        matrix = (
-            (b == d) * W[b, a, c] + (b == c) * W[b, a, d]
-            + (a == d) * W[a, b, c] + (a == c) * W[a, b, d]
-        )  # fmt: skip
-        matrix[np.diag_indices_from(matrix)] *= 1.0 + _MULTIPLIER_RIDGE
-        return matrix
-
-    def __call__(self, U: Array) -> Array:
-        Z = self._inverse * (self._Q.T @ U @ self._R)
-        constraint = self._J.T @ Z
-        a, b = self._pairs
-        theta = scipy.linalg.cho_solve(
-            self._factor, (constraint + constraint.T)[a, b], check_finite=False
-        )
-        Theta = np.zeros_like(constraint)
-        Theta[a, b] = theta
-        Z -= self._inverse * (self._J @ (Theta + Theta.T))
-        return self._Q @ Z @ self._R.T
+    return apply
 
 
 @dataclass
@@ -177,11 +146,10 @@ class TwoBlock(BoundObjective):
     def at(self, M: Array) -> TwoBlockPoint:
         return TwoBlockPoint(self, M)
 
-    def preconditioner(self, M: Array) -> Preconditioner | None:
-        if self.r > _MOST_MULTIPLIERS:
-            return None
-        apply = JointInverse(self.at(M))
-        return lambda N, U: self.manifold.project(N, apply(U.reshape(-1, self.r)).reshape(-1))
+    def preconditioner(self, M: Array) -> Preconditioner:
+        apply = joint_inverse(self.at(M).stacked_matrix, *self.blocks(M))
+        project = self.manifold.project
+        return lambda N, U: project(N, apply(U.reshape(-1, self.r)).reshape(-1))
 
     @cached_property
     def _canonical(self) -> tuple[Array, Array, Array]:
