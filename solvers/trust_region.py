@@ -74,7 +74,7 @@ class TrustRegion(Solver):
     """Minimise the second-order model within a radius, step if the function agrees.
 
     The model m(V) = f + <g, V> + <V, H[V]>/2 is minimised by Steihaug's truncated conjugate
-    gradients, to |residual| <= |g| min(kappa, (|g|/scale)^theta): with theta = 1 the local rate is
+    gradients, to |residual| <= |g| min(kappa, (|g|/scale)^theta), which makes the local rate 1 + theta.
     quadratic. That rate needs a second-order retraction: polar on Stiefel, polar or QR on
     Grassmann. Where f changes by rounding only, the decrease is measured by slopes. Once an inner
     iteration has been long, the problem is asked for a preconditioner, whose metric then shapes the
@@ -109,8 +109,8 @@ class TrustRegion(Solver):
     patience = 10
 
     radius: float | None = None
-    theta: float = 1.0
-    kappa: float = 0.1
+    theta: float = 0.5
+    kappa: float = 0.2
     acceptance: float = 0.1
     long: float = 20
 
