@@ -70,7 +70,8 @@ def test_missing_hessian_is_differenced():
 
 def test_trust_region_converges_quadratically():
     problem = PROBLEMS["brockett"]()
-    run = minimise(problem, random_start(problem), TrustRegion(), Stopping(tolerance=1e-13))
+    solver = TrustRegion(theta=1.0, kappa=0.1)
+    run = minimise(problem, random_start(problem), solver, Stopping(tolerance=1e-13))
     norms = np.array(run.history["gradient_norm"])
     orders = [
         np.log(b) / np.log(a)
