@@ -106,7 +106,10 @@ class JointBound:
         F is the Cholesky factor of the first Qa, so that L starts at the identity. Ends when the
         bound is below `target` or after `seconds`.
         """
-        search = _Search(self, dual, target, time.perf_counter() + seconds)
+        try:
+            search = _Search(self, dual, target, time.perf_counter() + seconds)
+        except np.linalg.LinAlgError:  # Qa is singular to rounding
+            return dual
         scipy.optimize.minimize(
             search.bound,
             np.eye(len(self.Caa)).ravel(),
@@ -123,7 +126,8 @@ class _Search:
 
     def __init__(self, bound: JointBound, dual: Dual, target: float, deadline: float) -> None:
         self._matrices = bound
-        self._target, self._deadline = math.log(target), deadline
+        self._target = math.log(max(target, _UNIT))
+        self._deadline = deadline
         self._F = scipy.linalg.cholesky(dual.Qa, lower=True, check_finite=False)
         self._Ma, self._Mb = dual.Ma, dual.Mb
         self.best, self._least = dual, math.inf
