@@ -185,13 +185,12 @@ class TwoBlock(BoundObjective):
         Ma, Mb = self.blocks(M)
         rho, rounding = self._value_and_rounding(M)
         bounds = JointBound(self.Caa, self.Cab, self.Cbb)
-        duals = [bounds.multipliers(Ma, Mb)]
-        least = bounds.proven(duals[0])
+        dual = bounds.multipliers(Ma, Mb)
+        least = bounds.proven(dual)
         if least - rho > _GLOBAL:
-            duals.append(bounds.canonical(float(self._canonical[2][0]), Ma, Mb))
-            start = min(duals, key=bounds.value)
-            duals.append(bounds.minimised(start, rho + 0.5 * _GLOBAL, _CERTIFICATE_SECONDS))
-            least = min(least, *map(bounds.proven, duals[1:]))
+            canonical = bounds.canonical(float(self._canonical[2][0]), Ma, Mb)
+            minimised = bounds.minimised(dual, rho + 0.5 * _GLOBAL, _CERTIFICATE_SECONDS)
+            least = min(least, bounds.proven(canonical), bounds.proven(minimised))
         gap = max(0.0, least - rho) + rounding
         if gap <= _GLOBAL:
             return Certificate("global", gap, "the dual bound equals the value")
