@@ -97,7 +97,7 @@ def compare(d: int, r: int, arguments: argparse.Namespace) -> dict[str, Any]:
 def certify(count: int, recipe: str) -> list[dict[str, Any]]:
     """One row a random problem."""
     rows = []
-    for seed, (d, r) in enumerate(SHAPES[:count] if count < len(SHAPES) else SHAPES):
+    for seed, (d, r) in enumerate(SHAPES[-count:]):
         bound = bind(d, r, 100 + seed, recipe)
         with threads_for(0):
             run = minimise(bound, bound.baseline(), TrustRegion(), Stopping(1e-10, time_limit=20))
@@ -107,6 +107,48 @@ def certify(count: int, recipe: str) -> list[dict[str, Any]]:
         rows.append(
             {"d": d, "r": r, "kind": certificate.kind, "gap": certificate.gap, "seconds": seconds}
         )
+    return rows
+
+
+def time_table(arguments: argparse.Namespace) -> list[dict[str, Any]]:
+    """Time and print every shape, then the medians of the ratios."""
+    print(f"orthogonal cca, {arguments.recipe} data, from the heuristic, to a gap of {GAP:g}")
+    columns = f"{'ldr s':>8s} {'TR s':>8s} {'CG s':>8s} {'/TR':>7s} {'/CG':>7s} {'/fastest':>8s}"
+    print(f"{'d':>4s} {'r':>3s} {columns}   gaps: ldr, TR, CG")
+    rows = []
+    for d in arguments.d:
+        for r in arguments.ranks:
+            row = compare(d, r, arguments)
+            rows.append(row)
+            mark = {name: ">" if row[f"{name} gap"] > GAP else " " for name in PEERS}
+            gaps = ", ".join(f"{row[f'{name} gap']:.0e}" for name in ("ldr", *PEERS))
+            seconds = " ".join(f"{row[f'{name} seconds']:8.3f}" for name in ("ldr", *PEERS))
+            ratios = " ".join(f"{mark[name]}{row[f'{name} ratio']:6.1f}" for name in PEERS)
+            fastest = f"{row['fastest ratio']:8.1f}"
+            print(f"{d:4d} {r:3d} {seconds} {ratios} {fastest}   {gaps}", flush=True)
+    for name in ("fastest", *PEERS):
+        median = statistics.median(row[f"{name} ratio"] for row in rows)
+        print(f"median ratio to {name}: {median:.1f}")
+    return rows
+
+
+def certificate_table(arguments: argparse.Namespace) -> list[dict[str, Any]]:
+    """Certify the problems and print a line a shape."""
+    rows = certify(arguments.problems, arguments.recipe)
+    print(f"\ncertificates of {len(rows)} problems")
+    print(
+        f"{'d':>4s} {'r':>3s} {'problems':>8s} {'global':>6s} {'largest gap':>12s} {'seconds':>8s}"
+    )
+    for d, r in sorted({(row["d"], row["r"]) for row in rows}):
+        group = [row for row in rows if (row["d"], row["r"]) == (d, r)]
+        certified = sum(row["kind"] == "global" for row in group)
+        largest = max(row["gap"] for row in group)
+        seconds = statistics.median(row["seconds"] for row in group)
+        print(f"{d:4d} {r:3d} {len(group):8d} {certified:6d} {largest:12.1e} {seconds:8.2f}")
+    small = [row for row in rows if row["d"] <= 16]
+    share = sum(row["kind"] == "global" for row in small) / max(1, len(small))
+    largest = max(row["gap"] for row in rows)
+    print(f"d <= 16: {share:.0%} certified global; largest gap {largest:.1e}")
     return rows
 
 
@@ -125,39 +167,8 @@ def main() -> None:
     tiny = bind(6, 2, 0, "paper-text")
     for solver in PEERS.values():  # imports
         minimise(tiny, tiny.baseline(), solver, Stopping(max_iterations=1))
-    times = []
-    if arguments.repeats:
-        print(f"orthogonal cca, {arguments.recipe} data, from the heuristic, to a gap of {GAP:g}")
-        print(f"{'d':>4s} {'r':>3s} {'ldr s':>8s} {'TR s':>8s} {'CG s':>8s} {'/TR':>7s} {'/CG':>7s} "
-              f"{'/fastest':>8s}   gaps: ldr, TR, CG")  # fmt: skip
-    for d in arguments.d if arguments.repeats else ():
-        for r in arguments.ranks:
-            row = compare(d, r, arguments)
-            times.append(row)
-            mark = {name: ">" if row[f"{name} gap"] > GAP else " " for name in PEERS}
-            gaps = ", ".join(f"{row[f'{name} gap']:.0e}" for name in ("ldr", *PEERS))
-            seconds = " ".join(f"{row[f'{name} seconds']:8.3f}" for name in ("ldr", *PEERS))
-            ratios = " ".join(f"{mark[name]}{row[f'{name} ratio']:6.1f}" for name in PEERS)
-            print(f"{d:4d} {r:3d} {seconds} {ratios} {row['fastest ratio']:8.1f}   {gaps}", flush=True)
-    if times:
-        for name in ("fastest", *PEERS):
-            median = statistics.median(row[f"{name} ratio"] for row in times)
-            print(f"median ratio to {name}: {median:.1f}")
-
-    rows = certify(arguments.problems, arguments.recipe)
-    if rows:
-        print(f"\ncertificates of {len(rows)} problems\n{'d':>4s} {'r':>3s} {'problems':>8s} "
-              f"{'global':>6s} {'largest gap':>12s} {'seconds':>8s}")  # fmt: skip
-        for shape in sorted({(row["d"], row["r"]) for row in rows}):
-            group = [row for row in rows if (row["d"], row["r"]) == shape]
-            certified = sum(row["kind"] == "global" for row in group)
-            largest = max(row["gap"] for row in group)
-            seconds = statistics.median(row["seconds"] for row in group)
-            print(f"{shape[0]:4d} {shape[1]:3d} {len(group):8d} {certified:6d} {largest:12.1e} "
-                  f"{seconds:8.2f}")  # fmt: skip
-        small = [row for row in rows if row["d"] <= 16]
-        share = sum(row["kind"] == "global" for row in small) / max(1, len(small))
-        print(f"d <= 16: {share:.0%} certified global; largest gap {max(r['gap'] for r in rows):.1e}")
+    times = time_table(arguments) if arguments.repeats else []
+    rows = certificate_table(arguments) if arguments.problems else []
     if arguments.json:
         arguments.json.write_text(json.dumps({"times": times, "certificates": rows}, indent=1))
 

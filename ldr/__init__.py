@@ -1,17 +1,16 @@
 """Linear dimensionality reduction as a black-box numerical technology.
 
+What is here is listed in `__init__.pyi` and imported when it is first used, so that ``import ldr``
+costs nothing.
+
 >>> import numpy as np, ldr
 >>> X = np.random.default_rng(0).standard_normal((100, 5))
 >>> ldr.solve("pca", X, r=2).certificate.kind
 'global'
 """
 
-from ldr import errors, objectives, solvers
-from ldr.checking import Check, check
-from ldr.objectives.custom import objective
-from ldr.result import Result
-from ldr.solving import solve
+import lazy_loader
 
 __version__ = "0.1.0"
 
-__all__ = ["Check", "Result", "check", "errors", "objective", "objectives", "solve", "solvers"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

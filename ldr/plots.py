@@ -113,7 +113,7 @@ def convergence(result: Result, *, ax: Any = None) -> Figure:
         left, right = axes
         figure = _root(left)
     values = np.asarray(result.history["value"])
-    at = np.linspace(0, result.iterations, len(values))
+    at = np.asarray(result.history["iteration"])
     # A solver that reports its end only has fewer entries than iterations: no line between them.
     complete = len(values) == result.iterations + 1
     style = {"color": _SINGLE, "marker": "o", "markersize": 4, "linestyle": "-" if complete else ""}

@@ -47,7 +47,9 @@ class Starts:
         return cls(tuple(values), best, agreeing, max(values) - min(values))
 
     def __str__(self) -> str:
-        return f"{self.agreeing} of {len(self.values)} agree with the best, spread {self.spread:.1e}"
+        return (
+            f"{self.agreeing} of {len(self.values)} agree with the best, spread {self.spread:.1e}"
+        )
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,7 @@ class Result:
     gradient_norm : float
         Of the Riemannian gradient at M, in the solver's variable.
     history : dict of lists
-        "value", "gradient_norm" and "seconds" at every iteration, the start included.
+        "iteration", "value", "gradient_norm" and "seconds", the start included.
     solver : str
     objective : Objective
     r : int

@@ -14,7 +14,7 @@ import numpy as np
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.objective import BoundObjective, Data, Objective
 from ldr.objectives.registry import named
-from ldr.objectives.samples import as_samples
+from ldr.objectives.samples import Samples, as_samples
 from ldr.result import Result, Starts
 from ldr.solvers.errors import ArgumentError, ConvergenceWarning, DataError
 from ldr.solvers.manifolds import Array
@@ -124,6 +124,9 @@ def solve(
     check_count(starts, "starts", least=1)
     check_count(workers, "workers", least=-1)
     method = solver if isinstance(solver, Solver) else _solver_name(solver)
+    for observer in observers:
+        if not callable(observer):
+            raise ArgumentError(f"observers must be callables, got {observer!r}")
 
     began = time.perf_counter()
     problem = objective.bind(data, int(r))
@@ -145,9 +148,7 @@ def solve(
         if certify:
             run, certificate, notes = certify_run(problem, run, chosen, stopping, observers)
     if not run.status.converged:
-        warnings.warn(
-            f"{objective.name}: {run.status.advice}", ConvergenceWarning, stacklevel=2
-        )
+        warnings.warn(f"{objective.name}: {run.status.advice}", ConvergenceWarning, stacklevel=2)
     result = _result(problem, data, run, baseline, chosen, certificate, int(r), seconds)
     return replace(
         result,
@@ -210,6 +211,7 @@ def as_objective(objective: str | Objective, parameters: dict[str, Any]) -> Obje
 
 def as_data(objective: Objective, X: Any, y: Any) -> Data:
     """The data, checked against what the objective needs."""
+    views: tuple[Samples, ...]
     if objective.views == 1:
         views = (as_samples(X, "X"),)
     else:
@@ -222,10 +224,11 @@ def as_data(objective: Objective, X: Any, y: Any) -> Data:
         if len({view.n for view in views}) > 1:
             rows = " and ".join(str(view.n) for view in views)
             raise DataError(f"the views in X have {rows} rows, expected the same number")
+    data = Data(views, y)
     for need in ("labels", "response"):
-        if need in objective.needs and y is None:
-            raise ArgumentError(f"objective {objective.name!r} needs {need}: pass y=, got None")
-    return Data(views, y)
+        if need in objective.needs:
+            data.require(need, objective.name)
+    return data
 
 
 def check_r(r: Any, data: Data) -> None:
@@ -298,7 +301,12 @@ def _closed_form(problem: BoundObjective, baseline: Array | None) -> Run:
         status=Status.CLOSED_FORM,
         iterations=0,
         evaluations={"value": 1, "gradient": 1, "hessian": 0},
-        history={"value": [point.value], "gradient_norm": [norm], "seconds": [seconds]},
+        history={
+            "iteration": [0],
+            "value": [point.value],
+            "gradient_norm": [norm],
+            "seconds": [seconds],
+        },
         seconds=seconds,
     )
 

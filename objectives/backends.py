@@ -115,7 +115,7 @@ class Jax(Backend):
         try:
             from jax import enable_x64 as context
         except ImportError:  # before jax 0.8
-            from jax.experimental import (  # type: ignore[attr-defined,no-redef]
+            from jax.experimental import (
                 enable_x64 as context,
             )
 

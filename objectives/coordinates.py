@@ -7,12 +7,13 @@ that a solver sees small and well posed, and bring its solution back.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-import scipy.linalg
+import scipy
 
 from ldr.solvers.manifolds import Array, polar_factor
 
@@ -66,6 +67,25 @@ class Subspace(Coordinates):
     def lower(self, M: Array) -> Array:
         M = self.outer.lower(M)
         return self.basis.T @ M if isinstance(self.basis, np.ndarray) else self.basis.lower(M)
+
+
+@dataclass(frozen=True)
+class Scaling(Coordinates):
+    """M = unit * Z, on top of other coordinates; a power of two as unit rounds nothing."""
+
+    unit: float
+    outer: Coordinates = Columns()
+
+    @classmethod
+    def of(cls, size: float, outer: Coordinates) -> Scaling:
+        """In units of the power of two nearest to a size; 1 for a size of zero."""
+        return cls(2.0 ** round(math.log2(size)) if size > 0 else 1.0, outer)
+
+    def lift(self, Z: Array) -> Array:
+        return self.unit * self.outer.lift(Z)
+
+    def lower(self, M: Array) -> Array:
+        return self.outer.lower(M) / self.unit
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,5 @@ class CovarianceOperator:
 
     @cached_property
     def trace(self) -> float:
-        squares = sum(
-            float(np.sum(np.square(block.data))) for _, block in self.samples.blocks()
-        )
+        squares = sum(float(np.sum(np.square(block.data))) for _, block in self.samples.blocks())
         return squares / self.samples.n - float(self.mean @ self.mean)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 import inspect
 import math
 import sys
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import cached_property

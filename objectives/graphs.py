@@ -28,9 +28,7 @@ class Graph:
         if isinstance(self.neighbours, bool) or not (
             isinstance(self.neighbours, int) and self.neighbours >= 1
         ):
-            raise ArgumentError(
-                f"neighbours must be a whole number >= 1, got {self.neighbours!r}"
-            )
+            raise ArgumentError(f"neighbours must be a whole number >= 1, got {self.neighbours!r}")
         numeric = isinstance(self.heat, (int, float)) and math.isfinite(self.heat) and self.heat > 0
         if self.heat is not None and self.heat != "median" and not numeric:
             raise ArgumentError(f"heat must be a number > 0, 'median' or None, got {self.heat!r}")
@@ -44,14 +42,15 @@ def as_graph(graph: Graph, samples: Samples) -> Any:
 
 
 def neighbour_graph(samples: Samples, neighbours: int, heat: float | str | None) -> Any:
-    """k nearest neighbours, symmetrised: i and j are joined if either is a neighbour of the other."""
+    """k nearest neighbours: i and j are joined if either is a neighbour of the other."""
     from sklearn.neighbors import kneighbors_graph
 
     if neighbours >= samples.n:
         raise ArgumentError(
             f"neighbours must be below the number of rows, {samples.n}, got {neighbours}"
         )
-    distances = kneighbors_graph(samples.array, neighbours, mode="distance")
+    rows = samples.array if samples.is_sparse else samples.dense()
+    distances = kneighbors_graph(rows, neighbours, mode="distance")
     edges = distances.maximum(distances.T).tocsr()
     if heat is None:
         edges.data = np.ones_like(edges.data)

@@ -45,6 +45,11 @@ class LDA(Objective):
         stats = class_moments(compact.rows, codes, len(classes))
         kept = Range.of(stats.within + stats.between, compact.coordinates, "the total scatter")
         S_W, notes = add_ridge(kept(stats.within), self.ridge, "S_W")
+        if r > len(classes) - 1:
+            notes.append(
+                f"S_B has rank {len(classes) - 1}, the number of classes less one: the heuristic's "
+                "further directions are arbitrary"
+            )
         return TraceRatio(
             self,
             (compact.mean(stats.mean),),

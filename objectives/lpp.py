@@ -75,6 +75,7 @@ class LPP(Objective):
         if isinstance(self.graph, str) and self.graph == "classes":
             # W = ZZ' with Z the scaled class indicators and D = I: X'LX is S_W, X'DX is nC, and
             # the n x n graph, dense within each class, need not be formed.
+            data.require("labels", self.name)
             codes, classes = as_labels(data.y, data.samples.n)
             stats = class_moments(rows, codes, len(classes))
             return stats.mean, stats.within, stats.within + stats.between

@@ -15,7 +15,7 @@ from ldr.objectives.samples import Samples
 from ldr.objectives.statistics import RowSpace, row_space
 from ldr.solvers.eigen import range_basis
 from ldr.solvers.errors import ArgumentError
-from ldr.solvers.manifolds import Array, Manifold, Orthonormal, Product, polar_factor
+from ldr.solvers.manifolds import Array, Orthonormal, Product, polar_factor
 from ldr.solvers.problem import Problem
 
 
@@ -29,6 +29,11 @@ class Data:
     @property
     def samples(self) -> Samples:
         return self.views[0]
+
+    def require(self, need: str, name: str) -> None:
+        """Refuse data without the labels or response that an objective needs."""
+        if self.y is None:
+            raise ArgumentError(f"objective {name!r} needs {need}: pass y=, got None")
 
 
 class Objective(ABC):
@@ -129,9 +134,7 @@ class BoundObjective(Problem):
     def lift(self, M: Array) -> tuple[Array, ...]:
         """The user's matrices, one a view, orthonormal to the last digit where they must be."""
         factors = self.manifold.factors if isinstance(self.manifold, Product) else (self.manifold,)
-        lifted = [
-            c.lift(block) for c, block in zip(self.coordinates, self.blocks(M), strict=True)
-        ]
+        lifted = [c.lift(block) for c, block in zip(self.coordinates, self.blocks(M), strict=True)]
         return tuple(
             polar_factor(M) if isinstance(factor, Orthonormal) else np.array(M)
             for factor, M in zip(factors, lifted, strict=False)
@@ -169,7 +172,7 @@ class Compact:
 
     @classmethod
     def of(cls, samples: Samples) -> Compact:
-        """Exact for objectives whose optimum lies in the rows' span; never forms d x d for n < d."""
+        """Exact where the optimum lies in the rows' span; never forms d x d for n < d."""
         if samples.n >= samples.d:
             return cls(samples, Columns())
         space = row_space(samples)

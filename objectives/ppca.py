@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-import scipy.linalg
+import scipy
 
 from ldr.objectives.certificate import Certificate
+from ldr.objectives.coordinates import Scaling
 from ldr.objectives.objective import BoundObjective, Compact, Data, Objective, check_dimension
 from ldr.objectives.statistics import moments
 from ldr.solvers.errors import SingularError
@@ -23,8 +24,8 @@ class PPCA(Objective):
     """Fit x = My + noise by maximum likelihood: y ~ N(0, I), noise ~ N(0, s2 I), M any d x r.
 
     min n/2 [d log 2 pi + log|S| + tr(S^{-1}C)] with S = MM' + s2 I, over M and log s2. Closed form
-    M = U_r (L_r - s2 I)^{1/2}, s2 the mean of the d - r discarded eigenvalues of C, up to a rotation
-    M -> MQ. P = (M'M + s2 I)^{-1} M' gives the posterior mean of y.
+    M = U_r (L_r - s2 I)^{1/2}, s2 the mean of the d - r discarded eigenvalues of C, up to a
+    rotation M -> MQ. P = (M'M + s2 I)^{-1} M' gives the posterior mean of y.
 
     Source: Tipping and Bishop 1999; Cunningham and Ghahramani 2015, section 3.1.1.
     """
@@ -39,15 +40,19 @@ class PPCA(Objective):
         samples = data.samples
         compact = Compact.of(samples)
         stats = moments(compact.rows)
+        C = stats.covariance
+        scaling = Scaling.of(math.sqrt(float(C.trace()) / samples.d), compact.coordinates)
         return GaussianFactors(
             self,
             (compact.mean(stats.mean),),
-            stats.covariance,
+            C / scaling.unit / scaling.unit,
             r,
             n=samples.n,
             d=samples.d,
-            coordinates=(compact.coordinates,),
+            unit=scaling.unit,
+            coordinates=(scaling,),
         )
+
 
 class FactorPoint(Point):
     """The negative log-likelihood at (M, log s2), by Woodbury: nothing larger than C is inverted.
@@ -69,7 +74,7 @@ class FactorPoint(Point):
 
     @cached_property
     def _E(self) -> Array:
-        return np.linalg.inv(self._K)
+        return np.asarray(np.linalg.inv(self._K), dtype=np.float64)
 
     @cached_property
     def _unexplained(self) -> float:
@@ -82,7 +87,7 @@ class FactorPoint(Point):
         if not math.isfinite(self._s2):
             return math.inf
         logdet = (problem.d - problem.r) * math.log(self._s2) + np.linalg.slogdet(self._K)[1]
-        constant = problem.d * math.log(2 * math.pi)
+        constant = problem.d * (math.log(2 * math.pi) + 2 * math.log(problem.unit))
         return 0.5 * problem.n * float(constant + logdet + self._unexplained / self._s2)
 
     @cached_property
@@ -136,12 +141,16 @@ class GaussianFactors(BoundObjective):
     r : int
     n, d : int
         Samples, and columns of the user's data.
+    unit : float
+        The solver's columns are the user's divided by it.
     """
 
+    manifold: Product = field(init=False)
     C: Array
     r: int
     n: int = 0
     d: int = 0
+    unit: float = 1.0
 
     def __post_init__(self) -> None:
         k = len(self.C)
@@ -150,13 +159,11 @@ class GaussianFactors(BoundObjective):
         self.baseline_exact = True
         self.trace = float(self.C.trace())
         self._eigenvalues, self._eigenvectors = scipy.linalg.eigh(self.C, check_finite=False)
-        noise = self._noise_variance()
         rank = int(np.sum(self._eigenvalues > k * np.finfo(float).eps * self._eigenvalues[-1]))
         if self.r >= min(rank, self.d):
             raise SingularError(
                 f"the likelihood is unbounded: r = {self.r} factors explain the covariance, of "
-                f"rank {rank}, without noise; expected r < {min(rank, self.d)} (noise variance "
-                f"{noise:.1e})"
+                f"rank {rank}, without noise; expected r < {min(rank, self.d)}"
             )
 
     def _noise_variance(self) -> float:
@@ -194,12 +201,14 @@ class GaussianFactors(BoundObjective):
         return self.manifold.join(blocks)
 
     def maps(self, M: Array) -> tuple[Array, ...]:
-        loadings = self.blocks(M)[0]
-        K = loadings.T @ loadings + self.parameters(M)["noise_variance"] * np.eye(self.r)
-        return (np.linalg.solve(K, self.coordinates[0].lift(loadings).T),)
+        loadings, log_noise = self.manifold.split(M)
+        K = loadings.T @ loadings + math.exp(float(log_noise[0, 0])) * np.eye(self.r)
+        P = np.linalg.solve(K, self.coordinates[0].lift(loadings / self.unit).T / self.unit)
+        return (np.asarray(P, dtype=np.float64),)
 
     def parameters(self, M: Array) -> dict[str, float]:
-        return {"noise_variance": math.exp(float(self.manifold.split(M)[1][0, 0]))}
+        noise = math.exp(float(self.manifold.split(M)[1][0, 0]))
+        return {"noise_variance": noise * self.unit * self.unit}
 
     def certificate(self, M: Array) -> Certificate:
         """The closed form is the global maximum of the likelihood."""

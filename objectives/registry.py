@@ -39,11 +39,11 @@ def named(name: str, **parameters: object) -> Objective:
     cls = REGISTRY.get(name.lower())
     if cls is None:
         raise ArgumentError(f"unknown objective {name!r}: {nearest_names(name, sorted(REGISTRY))}")
-    known = [f for f in getattr(cls, "__dataclass_fields__", {})]
+    known = list(getattr(cls, "__dataclass_fields__", {}))
     for parameter in parameters:
         if parameter not in known:
             listed = ", ".join(known) if known else "none"
             raise ArgumentError(
                 f"objective {name!r} has no parameter {parameter!r}; it has: {listed}"
             )
-    return cls(**parameters)  # type: ignore[arg-type]
+    return cls(**parameters)

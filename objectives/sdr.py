@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import scipy.linalg
+import scipy
 
 from ldr.objectives.kernels import centred_gram, median_distance, response_gram
 from ldr.objectives.objective import BoundObjective, Compact, Data, Objective, check_dimension

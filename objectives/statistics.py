@@ -25,15 +25,14 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import linalg
+import scipy
+
+from ldr.objectives.samples import Array, Samples
+from ldr.solvers.errors import ArgumentError, DataError
 
 # The sums use SciPy's BLAS throughout, which adds into its output in place: with many columns that
 # is several times faster than S += Z.T @ Z. Mixing in NumPy's own BLAS would set two
 # thread pools against each other.
-from scipy.linalg.blas import dgemm, dgemv, dsyrk
-
-from ldr.objectives.samples import Array, Samples
-from ldr.solvers.errors import ArgumentError, DataError
 
 Codes = npt.NDArray[np.intp]
 
@@ -192,17 +191,17 @@ def _shifted_blocks(
 
 def _add_square(total: Array, Z: Array) -> Array:
     """Upper triangle of total + Z'Z, in place (total in Fortran order, Z in C order)."""
-    return dsyrk(1.0, Z.T, beta=1.0, c=total, overwrite_c=1)
+    return scipy.linalg.blas.dsyrk(1.0, Z.T, beta=1.0, c=total, overwrite_c=1)
 
 
 def _add_product(total: Array, Z: Array, Y: Array) -> Array:
     """Return total + Z'Y, computed in place (total in Fortran order, Z and Y in C order)."""
-    return dgemm(1.0, Z.T, Y.T, beta=1.0, c=total, trans_b=1, overwrite_c=1)
+    return scipy.linalg.blas.dgemm(1.0, Z.T, Y.T, beta=1.0, c=total, trans_b=1, overwrite_c=1)
 
 
 def _add_sum(total: Array, Z: Array) -> Array:
     """Return total + 1'Z. The block is summed on its own first, which rounds less."""
-    return total + dgemv(1.0, Z.T, np.ones(len(Z)))
+    return total + scipy.linalg.blas.dgemv(1.0, Z.T, np.ones(len(Z)))
 
 
 def _zeros(rows: int, columns: int) -> Array:
@@ -295,7 +294,7 @@ def _moments_of(
         total = _add_sum(total, Z)
         squares = _add_square(squares, Z)
     rest = total / n
-    squares = dsyrk(-float(n), rest[:, None], beta=1.0, c=squares, overwrite_c=1)
+    squares = scipy.linalg.blas.dsyrk(-float(n), rest[:, None], beta=1.0, c=squares, overwrite_c=1)
     return Moments(n, _plus(shift, rest), _full(squares))
 
 
@@ -427,7 +426,7 @@ def class_moments(
         squares = _add_square(squares, Z)
     rest = sums / counts[:, None]
     weighted = np.sqrt(counts)[:, None] * rest
-    squares = dsyrk(-1.0, weighted.T, beta=1.0, c=squares, overwrite_c=1)
+    squares = scipy.linalg.blas.dsyrk(-1.0, weighted.T, beta=1.0, c=squares, overwrite_c=1)
     if pilots is None:
         return _class_moments(counts, np.zeros(samples.d), rest, _full(squares))
     # Class means measured from one of the pilots keep the digits that their differences need.
@@ -557,7 +556,7 @@ def lagged_moments(samples: Samples, lag: int, *, rows: int | None = None) -> La
         head_sum, tail_sum = _add_sum(head_sum, head), _add_sum(tail_sum, tail)
         products = _add_product(products, head, tail)
     rest = total / n
-    squares = dsyrk(-float(n), rest[:, None], beta=1.0, c=squares, overwrite_c=1)
+    squares = scipy.linalg.blas.dsyrk(-float(n), rest[:, None], beta=1.0, c=squares, overwrite_c=1)
     products -= np.outer(head_sum, rest) + np.outer(rest, tail_sum - (n - lag) * rest)
     return LaggedMoments(n, _plus(shift, rest), _full(squares), _symmetric(products) / (n - lag))
 
@@ -819,7 +818,7 @@ def _dense_row_space(samples: Samples) -> DenseRowSpace:
     first = Z[0] / root
     # H = I - v v' / (1 + 1/root) with v = 1/root + e_1; all entries of v but the first agree.
     Z[1:] -= (first + Z.sum(axis=0) / n) / (1 + 1 / root)
-    basis, R = linalg.qr(Z[1:].T, mode="economic", overwrite_a=True, check_finite=False)
+    basis, R = scipy.linalg.qr(Z[1:].T, mode="economic", overwrite_a=True, check_finite=False)
     scores = np.empty((n, basis.shape[1]))
     scores[0] = -R.sum(axis=1) / root
     scores[1:] = R.T - R.sum(axis=1) / (n * (1 + 1 / root))
@@ -830,7 +829,7 @@ def _sparse_row_space(samples: Samples) -> SparseRowSpace:
     X, centre = _sparse_rows(samples), _sparse_mean(samples)
     along = np.asarray(X @ centre)
     gram = _dense(X @ X.T) - along[:, None] - along + centre @ centre
-    values, vectors = linalg.eigh(_symmetric(gram), check_finite=False)
+    values, vectors = scipy.linalg.eigh(_symmetric(gram), check_finite=False)
     kept = values > _GRAM_CUT * max(float(values[-1]), 0.0)
     lengths, vectors = np.sqrt(values[kept][::-1]), vectors[:, kept][:, ::-1]
     return SparseRowSpace(centre, vectors * lengths, samples, vectors / lengths)

@@ -42,8 +42,7 @@ class ConjugateGradient(Solver):
 
     def initialise(self, problem: RiemannianProblem, M: Array) -> ConjugateState:
         point = problem.at(M)
-        step = initial_step(problem, point) if point.gradient_norm > 0 else 0.0
-        return self._steepest(point, step)
+        return self._steepest(point, initial_step(problem, point))
 
     def _steepest(self, point: RiemannianPoint, first_step: float) -> ConjugateState:
         return ConjugateState(point, -point.gradient, -(point.gradient_norm**2), first_step)
@@ -54,9 +53,7 @@ class ConjugateGradient(Solver):
         found = search(problem, point, state.direction, state.first_step)
         if found is None:
             if state.slope == -(point.gradient_norm**2):  # it was steepest descent already
-                return ConjugateState(
-                    point, state.direction, state.slope, 0.0, halt=Status.STALLED
-                )
+                return ConjugateState(point, state.direction, state.slope, 0.0, halt=Status.STALLED)
             return self._steepest(point, state.first_step)
 
         new, V = found.point, found.velocity
@@ -64,9 +61,7 @@ class ConjugateGradient(Solver):
         Vy = manifold.inner(new.M, V, y)
         if Vy <= 0:
             return self._steepest(new, found.t)
-        beta = manifold.inner(
-            new.M, y - V * (2 * manifold.inner(new.M, y, y) / Vy), new.gradient
-        )
+        beta = manifold.inner(new.M, y - V * (2 * manifold.inner(new.M, y, y) / Vy), new.gradient)
         beta /= Vy
         length = manifold.norm(new.M, V)
         beta = max(beta, -1.0 / (length * min(self.floor, point.gradient_norm)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-import scipy.linalg
+import scipy
 
 from ldr.solvers.errors import SingularError
 from ldr.solvers.manifolds import Array

@@ -39,6 +39,8 @@ class Trial:
 
 def initial_step(problem: RiemannianProblem, point: RiemannianPoint) -> float:
     """A first step for a steepest descent that knows nothing yet: a tenth of the length scale."""
+    if point.gradient_norm == 0:
+        return 0.0
     scale = min(problem.manifold.diameter, max(1.0, float(np.linalg.norm(point.M))))
     return 0.1 * scale / point.gradient_norm
 

@@ -7,7 +7,6 @@ from collections.abc import Callable
 
 from ldr.solvers.manifolds import Array, Manifold
 
-
 Preconditioner = Callable[[Array, Array], Array]
 
 
@@ -32,6 +31,7 @@ class Point(ABC):
     def hessian_vector(self, V: Array) -> Array:
         """Euclidean Hessian times V; solvers use finite differences where it is not given."""
         raise NotImplementedError
+
 
 class Problem(ABC):
     """A function on a manifold."""

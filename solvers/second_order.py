@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.linalg
+import scipy
 
 from ldr.solvers.manifolds import Array
 from ldr.solvers.problem import Problem
@@ -130,7 +130,8 @@ def _below(problem: Problem, run: Run, curvature: Curvature) -> Array | None:
 def _joined(first: Run, second: Run) -> Run:
     """Two runs, one after the other, as one."""
     seconds = [first.seconds + t for t in second.history["seconds"]]
-    later = {**second.history, "seconds": seconds}
+    numbers = [first.iterations + number for number in second.history["iteration"]]
+    later = {**second.history, "seconds": seconds, "iteration": numbers}
     return Run(
         M=second.M,
         value=second.value,

@@ -133,7 +133,7 @@ class Run:
     evaluations : dict
         True counts of value, gradient and Hessian-product evaluations.
     history : dict of lists
-        `value`, `gradient_norm` and `seconds` at each iteration, the start included.
+        `iteration`, `value`, `gradient_norm` and `seconds`, the start included.
     seconds : float
         Time the run took.
     """
@@ -184,7 +184,9 @@ def minimise(
     limit = stopping.max_iterations
     limit = solver.default_max_iterations if limit is None else limit
     counted = RiemannianProblem(problem)
-    history: dict[str, list[float]] = {"value": [], "gradient_norm": [], "seconds": []}
+    history: dict[str, list[float]] = {
+        name: [] for name in ("iteration", "value", "gradient_norm", "seconds")
+    }
     began = time.perf_counter()
     progress = _Progress(solver.patience)
     best: RiemannianPoint | None = None
@@ -209,7 +211,7 @@ def minimise(
             if last.value <= best.value:
                 best = last
             seconds = time.perf_counter() - began
-            _record(history, last, seconds)
+            _record(history, number, last, seconds)
             iteration = Iteration(
                 number, last.M, last.value, last.gradient_norm, threshold, seconds
             )
@@ -234,7 +236,11 @@ def minimise(
             raise
 
     # Where values agree to rounding, "lowest" means nothing: there the flattest point is the best.
-    final = {Status.CONVERGED: last, Status.ROUNDING: progress.flattest}.get(status, best or last)
+    final = best or last
+    if status is Status.CONVERGED:
+        final = last
+    elif status is Status.ROUNDING:
+        final = progress.flattest
     assert final is not None and status is not None
     return Run(
         M=final.M,
@@ -268,7 +274,10 @@ class _Progress:
         return self._idle >= self._patience
 
 
-def _record(history: dict[str, list[float]], point: RiemannianPoint, seconds: float) -> None:
+def _record(
+    history: dict[str, list[float]], number: int, point: RiemannianPoint, seconds: float
+) -> None:
+    history["iteration"].append(number)
     history["value"].append(point.value)
     history["gradient_norm"].append(point.gradient_norm)
     history["seconds"].append(seconds)

@@ -18,7 +18,8 @@ class Status(Enum):
     )
     MAX_ITERATIONS = (
         False,
-        "the iteration limit was reached: raise max_iterations, or try solver='trust-region'.",
+        "the iteration limit was reached: raise max_iterations or the tolerance, or try another "
+        "solver.",
     )
     TIME_LIMIT = (False, "the time limit was reached: raise time_limit.")
     NOT_FINITE = (

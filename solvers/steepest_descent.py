@@ -42,8 +42,7 @@ class SteepestDescent(Solver):
 
     def initialise(self, problem: RiemannianProblem, M: Array) -> DescentState:
         point = problem.at(M)
-        step = initial_step(problem, point) if point.gradient_norm > 0 else 0.0
-        return DescentState(point, step, point.value)
+        return DescentState(point, initial_step(problem, point), point.value)
 
     def step(self, problem: RiemannianProblem, state: State) -> DescentState:
         assert isinstance(state, DescentState)
@@ -53,9 +52,7 @@ class SteepestDescent(Solver):
             return DescentState(point, state.first_step, state.reference, halt=Status.STALLED)
         weight = self.memory * state.weight + 1.0
         reference = (self.memory * state.weight * state.reference + found.value) / weight
-        return DescentState(
-            found.point, barzilai_borwein(problem, point, found), reference, weight
-        )
+        return DescentState(found.point, barzilai_borwein(problem, point, found), reference, weight)
 
 
 def barzilai_borwein(problem: RiemannianProblem, point: RiemannianPoint, found: Trial) -> float:

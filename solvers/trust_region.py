@@ -74,9 +74,8 @@ class TrustRegion(Solver):
     """Minimise the second-order model within a radius, step if the function agrees.
 
     The model m(V) = f + <g, V> + <V, H[V]>/2 is minimised by Steihaug's truncated conjugate
-    gradients, to |residual| <= |g| min(kappa, (|g|/scale)^theta), which makes the local rate 1 + theta.
-    quadratic. That rate needs a second-order retraction: polar on Stiefel, polar or QR on
-    Grassmann. Where f changes by rounding only, the decrease is measured by slopes. Once an inner
+    gradients, to |residual| <= |g| min(kappa, (|g|/scale)^theta): the local rate is 1 + theta. It
+    needs a second-order retraction: polar on Stiefel, polar or QR on Grassmann. Where f changes by rounding only, the decrease is measured by slopes. Once an inner
     iteration has been long, the problem is asked for a preconditioner, whose metric then shapes the
     region too.
 
@@ -220,7 +219,7 @@ class TrustRegion(Solver):
     def _first_radius(
         self, problem: RiemannianProblem, state: TrustState, alpha: float, rz: float
     ) -> float:
-        """Some Cauchy steps of the first model; alpha is infinite where its curvature is negative."""
+        """Some Cauchy steps of the first model; alpha is infinite for negative curvature."""
         largest = math.inf if state.preconditioner else problem.manifold.diameter / 8
         if math.isfinite(alpha):
             return min(largest, _FIRST_RADIUS * alpha * math.sqrt(rz))

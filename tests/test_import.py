@@ -11,6 +11,7 @@ import ldr
 HEAVY = [
     "autograd",
     "jax",
+    "numpy",
     "matplotlib",
     "pandas",
     "pymanopt",
@@ -33,6 +34,16 @@ def run_python(program, folder):
 
 def test_import_loads_nothing_heavy(tmp_path):
     program = f"import sys, ldr; print([m for m in {HEAVY} if m in sys.modules])"
+    assert run_python(program, tmp_path).strip() == "[]"
+
+
+def test_using_every_name_loads_nothing_heavy(tmp_path):
+    # Beyond scipy.linalg, of which versions differ in what else they load.
+    program = (
+        "import sys, scipy.linalg; before = set(sys.modules); import ldr; "
+        "[getattr(ldr, name) for name in ldr.__all__]; "
+        f"print([m for m in {HEAVY} if m in set(sys.modules) - before])"
+    )
     assert run_python(program, tmp_path).strip() == "[]"
 
 

@@ -22,8 +22,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.linalg
-import scipy.optimize
+import scipy
 
 from ldr.solvers.eigen import top_eigenvectors
 from ldr.solvers.manifolds import Array, polar_factor

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import scipy.linalg
+import scipy
 
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.objective import BoundObjective, check_dimension
@@ -94,10 +94,11 @@ class TraceRatio(BoundObjective):
         return TraceRatioPoint(self, M)
 
     def preconditioner(self, M: Array) -> Preconditioner:
-        """The inverse of (2/b)(theta_r - K) on its eigenvectors, K = A - rho B with eigenvalues theta.
+        """The inverse of (2/b)(theta_r - K) on the eigenvectors of K = A - rho B.
 
         At the optimum M spans the top eigenvectors of K, and the Hessian multiplies the component
-        of V along the j-th eigenvector by (2/b)(theta_i - theta_j), i <= r < j.
+        of V along the j-th eigenvector by (2/b)(theta_i - theta_j), i <= r < j, theta the
+        eigenvalues of K.
         """
         point = self.at(M)
         b = float(np.vdot(M, self.B @ M))
@@ -123,7 +124,7 @@ class TraceRatio(BoundObjective):
         return float(-np.sum(top_eigenvectors(-self.B, self.r)[0]))
 
     def certificate(self, M: Array) -> Certificate:
-        """rho* - rho(M) <= sum of top_r(A - rho B) / least tr(M'BM); zero if and only if optimal."""
+        """rho* - rho(M) <= sum of top_r(A - rho B) / least tr(M'BM), zero only at the optimum."""
         rho = -self.at(M).value
         K = self.A - rho * self.B
         excess = max(0.0, float(np.sum(top_eigenvectors(K, self.r)[0])))

@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import scipy.linalg
+import scipy
 
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.families.joint_bound import JointBound
 from ldr.objectives.objective import BoundObjective, check_dimension
 from ldr.solvers.manifolds import Array, Product, Stiefel, polar_factor
 from ldr.solvers.problem import Point, Preconditioner
-
 
 # A gap of correlations below this is none.
 _GLOBAL = 1e-10
@@ -95,9 +94,9 @@ def joint_inverse(K: Array, Ma: Array, Mb: Array) -> Callable[[Array], Array]:
     Up to terms of low rank and to the multipliers, which are small beside K at a solution, the
     Hessian maps V to the projection of KV. The tangent space, without the joint rotations, asks for
     M'V = 0 and sym(J'V) = 0, J = [Ma; -Mb]. The first restricts K to the complement of M. The
-    second is kept by a symmetric multiplier: KV = U - J Theta with W Theta + Theta W = 2 sym(J'K^{-1}U)
-    and W = J'K^{-1}J, a Lyapunov equation, solved in the eigenvectors of W. The magnitude of K is
-    inverted in the place of K, which makes the inverse positive semidefinite.
+    second is kept by a symmetric multiplier: KV = U - J Theta with the Lyapunov equation
+    W Theta + Theta W = 2 sym(J'K^{-1}U), W = J'K^{-1}J, solved in the eigenvectors of W. The
+    magnitude of K is inverted in the place of K, which makes the inverse positive semidefinite.
     """
     M, J = np.concatenate([Ma, Mb]), np.concatenate([Ma, -Mb])
     complement = np.eye(len(M)) - 0.5 * (M @ M.T)

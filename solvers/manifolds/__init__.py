@@ -11,4 +11,13 @@ from ldr.solvers.manifolds.orthonormal import Orthonormal, polar_factor
 from ldr.solvers.manifolds.product import Product
 from ldr.solvers.manifolds.stiefel import Stiefel
 
-__all__ = ["Array", "Euclidean", "Grassmann", "Manifold", "Orthonormal", "Product", "Stiefel", "polar_factor"]
+__all__ = [
+    "Array",
+    "Euclidean",
+    "Grassmann",
+    "Manifold",
+    "Orthonormal",
+    "Product",
+    "Stiefel",
+    "polar_factor",
+]

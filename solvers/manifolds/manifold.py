@@ -53,7 +53,7 @@ class Manifold(ABC):
         """A point drawn uniformly (standard normal entries where there is no uniform law)."""
 
     def nearest(self, Z: Array) -> Array:
-        """The point nearest to the ambient matrix Z; cleans up rounding, orthonormalises a guess."""
+        """The point nearest to the ambient matrix Z: cleans up rounding or a guess."""
         return np.array(Z, dtype=np.float64)
 
     def inner(self, M: Array, U: Array, V: Array) -> float:

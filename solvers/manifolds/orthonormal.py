@@ -88,8 +88,11 @@ class Orthonormal(Manifold):
         return Q, self.project(Q, W - Q @ QW + Q @ (lower - lower.T))
 
     def gradient(self, M: Array, G: Array) -> Array:
-        """Projection of G, twice: near a solution G is nearly normal, and what one projection leaves
-        of it, eps |G|, would be as large as the gradient."""
+        """Projection of G, twice.
+
+        Near a solution G is nearly normal, and what one projection leaves of it, eps |G|, would be
+        as large as the gradient.
+        """
         return self.project(M, self.project(M, G))
 
     def random_point(self, rng: np.random.Generator) -> Array:

@@ -5,8 +5,8 @@ import pytest
 
 import ldr
 from ldr.errors import ArgumentError
-from ldr.objectives.samples import as_samples
 from ldr.objectives import Data, named
+from ldr.objectives.samples import as_samples
 from ldr.solvers import Stopping, TrustRegion, minimise
 from ldr.solvers.second_order import leave_saddles, smallest_curvature
 from tests.solvers.problems import brockett, symmetric
@@ -73,8 +73,10 @@ def test_curvature_of_a_saddle_is_the_hessians_least():
     w, U = np.linalg.eigh(basis)
     U = U[:, w > 0.5]
     G = problem.g(M)
-    H = [U.T @ manifold.hessian(M, G, V.reshape(M.shape), problem.h(M, V.reshape(M.shape))).ravel()
-         for V in U.T]
+    H = [
+        U.T @ manifold.hessian(M, G, V.reshape(M.shape), problem.h(M, V.reshape(M.shape))).ravel()
+        for V in U.T
+    ]
     assert curvature.smallest == pytest.approx(np.linalg.eigvalsh(np.array(H))[0], rel=1e-10)
     assert curvature.descends
 

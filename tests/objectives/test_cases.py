@@ -7,7 +7,6 @@ that LDR_CASES names.
 import os
 from pathlib import Path
 
-import numpy as np
 import pytest
 import scipy.io
 

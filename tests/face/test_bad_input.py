@@ -1,0 +1,226 @@
+"""Bad input is refused at the door, by a message that names the argument, what came and what was
+expected; nothing is changed in place."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+import ldr
+from ldr.errors import ArgumentError, ConvergenceWarning, DataError, SingularError
+from tests import real_data
+
+X, y = real_data.wine()
+TWO = (X[:, :6], X[:, 6:])
+
+
+def having(where, value):
+    bad = X.copy()
+    bad[where] = value
+    return bad
+
+
+# call -> exception and words of its message
+DATA = {
+    "nan": (("pca", having((3, 5), np.nan), 2), {}, r"X has 1 NaN .*row 3, column 5.*finite"),
+    "inf": (("pca", having((0, 0), np.inf), 2), {}, r"X has 1 NaN or infinite.*row 0, column 0"),
+    "one axis": (("pca", X[:, 0], 1), {}, r"X must be 2-D.*1 dimension.*\(178,\)"),
+    "three axes": (("pca", X[None], 1), {}, r"X must be 2-D.*3 dimension"),
+    "no rows": (("pca", X[:0], 1), {}, r"X is empty.*no rows"),
+    "no columns": (("pca", X[:, :0], 1), {}, r"X is empty.*no columns"),
+    "one row": (("pca", X[:1], 1), {}, r"X has 1 row.*at least 2"),
+    "text": (("pca", np.array([["a", "b"], ["c", "d"]]), 1), {}, r"X must hold real numbers"),
+    "complex": (("pca", X + 0j, 1), {}, r"X must hold real numbers.*complex"),
+    "ragged": (("pca", [[1.0, 2.0], [3.0]], 1), {}, r"X could not be read as a 2-D array"),
+    "masked": (("pca", np.ma.masked_array(X), 1), {}, r"X is a masked array"),
+    "labels of another length": (("lda", X, 2), {"y": y[:-1]}, r"y.*177.*178"),
+    "a single class": (("lda", X, 2), {"y": np.zeros(178)}, r"y has a single class|y.*one class"),
+    "a class of one": (("lda", X, 2), {"y": np.r_[9, y[1:]]}, r"y.*class 9.*1 sample"),
+    "continuous labels": (("lda", X, 2), {"y": X[:, 0] * np.pi}, r"y.*continuous"),
+    "missing label": (("lda", X, 2), {"y": np.r_[np.nan, y[1:]]}, r"y has .*missing|y.*NaN"),
+    "one view": (("cca", X, 2), {}, r"X must be a pair of arrays \(Xa, Xb\).*ndarray"),
+    "views of different n": (("cca", (X, X[:-1]), 2), {}, r"views in X have 178 and 177 rows"),
+    "nan in the second view": (("cca", (X, having((1, 1), np.nan)), 2), {}, r"X\[1\] has 1 NaN"),
+    "nan in the response": (("sdr", X, 1), {"y": np.r_[np.nan, X[1:, 0]]}, r"y has NaN"),
+    "response of another length": (("sdr", X, 1), {"y": X[1:, 0]}, r"y has shape \(177,\).*178"),
+    "sparse for sdr": (("sdr", scipy.sparse.csr_array(X), 1), {"y": y}, r"X is sparse"),
+    "graph of another size": (
+        ("lpp", X, 2),
+        {"graph": scipy.sparse.eye_array(5)},
+        r"graph has shape \(5, 5\), expected \(178, 178\)",
+    ),
+    "graph not symmetric": (
+        ("lpp", X, 2),
+        {"graph": scipy.sparse.eye_array(178, k=1)},
+        r"graph is not symmetric",
+    ),
+    "negative graph": (
+        ("lpp", X, 2),
+        {"graph": -scipy.sparse.eye_array(178)},
+        r"graph has weights that are negative",
+    ),
+}
+
+ARGUMENTS = {
+    "unknown objective": (("ldaa", X, 2), {}, r"unknown objective 'ldaa': did you mean 'lda'"),
+    "nothing like it": (("xyzzy", X, 2), {}, r"unknown objective 'xyzzy': known are cca, lda"),
+    "unknown solver": (("pca", X, 2), {"solver": "trust"}, r"unknown solver 'trust'.*trust-region"),
+    "solver of a wrong type": (("pca", X, 2), {"solver": 3}, r"solver must be a name or a Solver"),
+    "no closed form": (
+        ("lda", X, 2),
+        {"y": y, "solver": "closed-form"},
+        r"'lda' has no closed form",
+    ),
+    "specialist on another": (
+        ("cca", TWO, 2),
+        {"solver": "self-consistent-field"},
+        r"solves trace ratios",
+    ),
+    "unknown parameter": (("maf", X, 2), {"leg": 1}, r"'maf' has no parameter 'leg'; it has: lag"),
+    "parameter of none": (("pca", X, 2), {"lag": 1}, r"'pca' has no parameter 'lag'"),
+    "class, not instance": ((ldr.objectives.PCA, X, 2), {}, r"an instance, PCA\(\), not the class"),
+    "plain function": ((len, X, 2), {}, r"decorate a function with @ldr.objective"),
+    "parameter beside an instance": (
+        (ldr.objectives.MAF(), X, 2),
+        {"lag": 2},
+        r"unknown argument 'lag'",
+    ),
+    "r zero": (("pca", X, 0), {}, r"r = 0 is out of range: expected 1 <= r <= d = 13"),
+    "r too large": (("pca", X, 14), {}, r"r = 14 is out of range: expected 1 <= r <= d = 13"),
+    "r above the smaller view": (("cca", TWO, 7), {}, r"r = 7 is out of range: .* d = 6"),
+    "r a fraction": (("pca", X, 2.5), {}, r"r must be a whole number, got 2.5"),
+    "r a bool": (("pca", X, True), {}, r"r must be a whole number, got True"),
+    "r above the rank": (("pca", X[:5], 6), {}, r"r = 6 is too large: expected r <= 4"),
+    "no labels": (("lda", X, 2), {}, r"objective 'lda' needs labels: pass y="),
+    "no response": (("sdr", X, 2), {}, r"objective 'sdr' needs response: pass y="),
+    "no labels for the class graph": (("lpp", X, 2), {"graph": "classes"}, r"needs labels.*y="),
+    "start of a wrong shape": (
+        ("lda", X, 2),
+        {"y": y, "start": np.eye(13), "solver": "lbfgs"},
+        r"start has shape \(13, 13\), expected \(13, 2\)",
+    ),
+    "start with nan": (
+        ("lda", X, 2),
+        {"y": y, "start": np.full((13, 2), np.nan)},
+        r"start has NaN",
+    ),
+    "unknown start": (("lda", X, 2), {"y": y, "start": "best"}, r"start must be .*got 'best'"),
+    "one start for two views": (("cca", TWO, 2), {"start": np.eye(6, 2)}, r"start must be a pair"),
+    "tolerance": (("pca", X, 2), {"tolerance": -1}, r"tolerance must be .*got -1"),
+    "max_iterations": (("pca", X, 2), {"max_iterations": 1.5}, r"max_iterations must be .*got 1.5"),
+    "time_limit": (("pca", X, 2), {"time_limit": 0}, r"time_limit must be .*got 0"),
+    "random_state": (("pca", X, 2), {"random_state": "x"}, r"random_state must be .*got 'x'"),
+    "observers": (("lda", X, 2), {"y": y, "observers": [3]}, r"observers must be callables, got 3"),
+    "lag": (("maf", X, 2), {"lag": 0}, r"lag must be a whole number >= 1, got 0"),
+    "lag beyond the data": (("maf", X, 2), {"lag": 178}, r"lag.*178"),
+    "ridge": (("lda", X, 2), {"y": y, "ridge": -1.0}, r"ridge must be .*got -1.0"),
+    "graph": (("lpp", X, 2), {"graph": "ring"}, r"graph must be .*got 'ring'"),
+    "neighbours": (("lpp", X, 2), {"neighbours": 0}, r"neighbours must be .*got 0"),
+    "as many neighbours as rows": (("lpp", X, 2), {"neighbours": 178}, r"below the number of rows"),
+    "heat": (("lpp", X, 2), {"heat": 0.0}, r"heat must be .*got 0.0"),
+    "epsilon": (("sdr", X, 2), {"y": y, "epsilon": 0.0}, r"epsilon must be .*got 0.0"),
+    "slices": (("sdr", X, 2), {"y": y, "slices": 1}, r"slices must be .*got 1"),
+    "orthonormalise": (("cca", TWO, 2), {"orthonormalise": "svd"}, r"'polar' or 'qr', got 'svd'"),
+}
+
+FEW = np.random.default_rng(0).standard_normal((8, 20))
+SINGULAR = {
+    "unbounded ratio": (
+        ("lda", FEW, 1),
+        {"y": [0, 0, 0, 0, 1, 1, 1, 1]},
+        r"unbounded.*rank 6 in 7 dimensions.*r = 1.*ridge=",
+    ),
+    "unbounded likelihood": (
+        ("ppca", FEW, 7),
+        {},
+        r"likelihood is unbounded: r = 7.*rank 7.*r < 7",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", DATA)
+def test_data(case):
+    arguments, keywords, words = DATA[case]
+    with pytest.raises(DataError, match=words):
+        ldr.solve(*arguments, **keywords)
+
+
+@pytest.mark.parametrize("case", ARGUMENTS)
+def test_arguments(case):
+    arguments, keywords, words = ARGUMENTS[case]
+    with pytest.raises(ArgumentError, match=words):
+        ldr.solve(*arguments, **keywords)
+
+
+@pytest.mark.parametrize("case", SINGULAR)
+def test_singular(case):
+    arguments, keywords, words = SINGULAR[case]
+    with pytest.raises(SingularError, match=words):
+        ldr.solve(*arguments, **keywords)
+
+
+def test_ridge_makes_the_unbounded_ratio_bounded_and_is_said():
+    result = ldr.solve("lda", FEW, 1, y=[0, 0, 0, 0, 1, 1, 1, 1], ridge=0.1)
+    assert np.isfinite(result.value)
+    assert any("ridge" in note for note in result.notes)
+    assert result.M.shape == (20, 1)
+
+
+def test_exceptions_are_what_users_already_catch():
+    assert issubclass(ArgumentError, ValueError)
+    assert issubclass(DataError, ValueError)
+    assert issubclass(SingularError, ValueError)
+    assert issubclass(ConvergenceWarning, RuntimeWarning)
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "labels"),
+    [
+        ("pca", X, None),
+        ("lda", X, y),
+        ("cca", TWO, None),
+        ("maf", X, None),
+        ("sdr", X[::3], y[::3]),
+    ],
+)
+def test_nothing_is_changed_in_place(name, data, labels):
+    views = data if isinstance(data, tuple) else (data,)
+    copies = [view.copy() for view in views]
+    kept = None if labels is None else labels.copy()
+    start = tuple(np.linalg.qr(np.ones((v.shape[1], 2)) + np.eye(v.shape[1], 2))[0] for v in views)
+    before = [M.copy() for M in start]
+    ldr.solve(name, data, 2, y=labels, solver="lbfgs", start=start if len(start) > 1 else start[0])
+    for view, copy in zip(views, copies, strict=True):
+        np.testing.assert_array_equal(view, copy)
+    for M, copy in zip(start, before, strict=True):
+        np.testing.assert_array_equal(M, copy)
+    if kept is not None:
+        np.testing.assert_array_equal(labels, kept)
+
+
+def test_no_convergence_is_a_flag_and_a_warning_with_the_best_point():
+    with pytest.warns(ConvergenceWarning, match="iteration limit.*max_iterations"):
+        result = ldr.solve("lda", X, 2, y=y, solver="steepest-descent", max_iterations=3)
+    assert not result.converged
+    assert "NOT CONVERGED" in repr(result)
+    assert result.value >= result.baseline
+    assert result.value == max(result.history["value"])
+
+
+def test_keyboard_interrupt_returns_the_best_point():
+    def interrupt(iteration):
+        if iteration.number == 3:
+            raise KeyboardInterrupt
+
+    with pytest.warns(ConvergenceWarning, match="interrupted"):
+        result = ldr.solve("lda", X, 2, y=y, solver="lbfgs", observers=[interrupt])
+    assert result.value > result.baseline
+    assert result.M.shape == (13, 2)
+
+
+def test_transform_refuses_other_columns():
+    result = ldr.solve("pca", X, 2)
+    with pytest.raises(ArgumentError, match="X has 12 columns, expected 13"):
+        result.transform(X[:, :12])
+    both = ldr.solve("cca", TWO, 2)
+    with pytest.raises(DataError, match="X must be a pair"):
+        both.transform(X)

@@ -1,0 +1,106 @@
+"""Probabilistic PCA: the closed form is the maximum of the likelihood, whoever computes it."""
+
+import numpy as np
+import pytest
+from scipy.stats import multivariate_normal
+
+import ldr
+from ldr.objectives import PPCA, Data
+from ldr.objectives.samples import as_samples
+from tests import real_data
+
+X = real_data.wine()[0]
+
+
+def bound(X, r):
+    return PPCA().bind(Data((as_samples(X),)), r)
+
+
+def model(result):
+    return result.M @ result.M.T + result.parameters["noise_variance"] * np.eye(len(result.M))
+
+
+def test_value_is_the_negative_log_likelihood():
+    result = ldr.solve("ppca", X, 3)
+    logs = multivariate_normal(np.zeros(13), model(result)).logpdf(X - result.mean)
+    assert result.value == pytest.approx(-np.sum(logs), rel=1e-12)
+
+
+@pytest.mark.parametrize("solver", ["trust-region", "lbfgs", "conjugate-gradient"])
+@pytest.mark.parametrize("seed", range(3))
+def test_generic_solvers_reach_the_closed_form_from_random_starts(solver, seed):
+    closed = ldr.solve("ppca", X, 3)
+    result = ldr.solve("ppca", X, 3, solver=solver, start="random", random_state=seed)
+    assert result.value == pytest.approx(closed.value, rel=1e-12)
+    np.testing.assert_allclose(model(result), model(closed), rtol=1e-6, atol=1e-6)
+    assert result.parameters["noise_variance"] == pytest.approx(
+        closed.parameters["noise_variance"], rel=1e-8
+    )
+
+
+def test_gradient_vanishes_at_the_closed_form_and_other_stationary_points_are_saddles():
+    problem = bound(X, 2)
+    M = problem.closed_form()
+    assert np.linalg.norm(problem.at(M).gradient) < 1e-9 * problem.at(M).value
+    C = np.cov(X.T, bias=True)
+    values, vectors = np.linalg.eigh(C)
+    values, vectors = values[::-1], vectors[:, ::-1]
+    chosen = [0, 2]  # not the top two
+    noise = np.delete(values, chosen).mean()
+    loadings = vectors[:, chosen] * np.sqrt(values[chosen] - noise)
+    saddle = problem.manifold.join([loadings, np.log([[noise]])])
+    assert np.linalg.norm(problem.at(saddle).gradient) < 1e-9 * problem.at(saddle).value
+    from ldr.solvers.second_order import smallest_curvature
+
+    assert smallest_curvature(problem, saddle)[0] < -1
+    assert smallest_curvature(problem, M)[0] > -1e-6
+
+
+def test_with_all_but_one_factor_it_is_the_unconstrained_gaussian():
+    d = X.shape[1]
+    result = ldr.solve("ppca", X, d - 1)
+    np.testing.assert_allclose(model(result), np.cov(X.T, bias=True), atol=1e-12)
+
+
+def test_likelihood_lost_to_the_noise_model():
+    """log L_full - log L_r = n (d - r)/2 (log mean - mean log) of the discarded eigenvalues."""
+    n, d = X.shape
+    discarded = np.linalg.eigvalsh(np.cov(X.T, bias=True))[: d - 4]
+    full, part = (ldr.solve("ppca", X, r).value for r in (d - 1, 4))
+    loss = n * (d - 4) / 2 * (np.log(discarded.mean()) - np.log(discarded).mean())
+    assert part - full == pytest.approx(loss, rel=1e-10)
+
+
+def test_map_is_the_posterior_mean_and_the_pseudoinverse_without_noise():
+    result = ldr.solve("ppca", X, 3)
+    S = model(result)
+    np.testing.assert_allclose(result.P, result.M.T @ np.linalg.inv(S), atol=1e-12)
+    rng = np.random.default_rng(0)
+    exact = rng.standard_normal((300, 3)) @ rng.standard_normal((3, 10))
+    nearly = ldr.solve("ppca", exact + 1e-5 * rng.standard_normal(exact.shape), 3)
+    np.testing.assert_allclose(nearly.P, np.linalg.pinv(nearly.M), atol=1e-6)
+
+
+def test_fewer_rows_than_columns_is_the_same_likelihood():
+    """The d x d formula against the n x n route, whose missing eigenvalues are zero."""
+    wide = np.random.default_rng(1).standard_normal((15, 40))
+    result = ldr.solve("ppca", wide, 3)
+    values = np.linalg.eigvalsh(np.cov(wide.T, bias=True))[::-1]
+    assert result.parameters["noise_variance"] == pytest.approx(values[3:].sum() / 37, rel=1e-12)
+    logs = multivariate_normal(np.zeros(40), model(result)).logpdf(wide - wide.mean(axis=0))
+    assert result.value == pytest.approx(-np.sum(logs), rel=1e-12)
+
+
+@pytest.mark.parametrize("scale", [1e-100, 1e-3, 1e100])
+def test_any_scale(scale):
+    """Scaling the data by c adds n d log c to the negative log-likelihood."""
+    n, d = X.shape
+    one = ldr.solve("ppca", X, 3)
+    for solver, start in (("auto", "baseline"), ("trust-region", "random")):
+        result = ldr.solve("ppca", scale * X, 3, solver=solver, start=start, random_state=0)
+        assert result.value == pytest.approx(one.value + n * d * np.log(scale), rel=1e-12)
+        np.testing.assert_allclose(
+            result.M @ result.M.T / scale**2, one.M @ one.M.T, rtol=1e-5, atol=1e-7
+        )
+        noise = result.parameters["noise_variance"] / scale**2
+        assert noise == pytest.approx(one.parameters["noise_variance"], rel=1e-8)
