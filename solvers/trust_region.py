@@ -75,9 +75,9 @@ class TrustRegion(Solver):
 
     The model m(V) = f + <g, V> + <V, H[V]>/2 is minimised by Steihaug's truncated conjugate
     gradients, to |residual| <= |g| min(kappa, (|g|/scale)^theta): the local rate is 1 + theta. It
-    needs a second-order retraction: polar on Stiefel, polar or QR on Grassmann. Where f changes by rounding only, the decrease is measured by slopes. Once an inner
-    iteration has been long, the problem is asked for a preconditioner, whose metric then shapes the
-    region too.
+    needs a second-order retraction: polar on Stiefel, polar or QR on Grassmann. Where f changes by
+    rounding only, the decrease is measured by slopes. Once an inner iteration has been long, the
+    problem is asked for a preconditioner, whose metric then shapes the region too.
 
     In a curved valley a good step along it ends on its wall. Therefore a step that the function
     disagrees with is corrected by a few conjugate gradient steps without a preconditioner from its
@@ -86,8 +86,8 @@ class TrustRegion(Solver):
     new Hessian product.
 
     Source: P.-A. Absil, C. G. Baker and K. A. Gallivan, Trust-region methods on Riemannian
-    manifolds, Found. Comput. Math. 7 (2007); corrections after A. R. Conn, N. I. M. Gould and
-    P. L. Toint, Trust-region methods (2000), chapters 10.4.2 and 15.3.2.3.
+    manifolds, Found. Comput. Math. 7 (2007); the idea of corrections is in A. R. Conn, N. I. M.
+    Gould and P. L. Toint, Trust-region methods (2000).
 
     Parameters
     ----------

@@ -18,6 +18,7 @@ from ldr.solvers import (
     named_solver,
     solver_names,
 )
+from ldr.solvers.riemannian import RiemannianProblem
 from tests.solvers.problems import PROBLEMS, rayleigh
 
 SOLVERS = [SteepestDescent(), ConjugateGradient(), LBFGS(), TrustRegion()]
@@ -68,6 +69,23 @@ def test_missing_hessian_is_differenced():
     run = minimise(problem, random_start(problem), TrustRegion(), Stopping(tolerance=1e-9))
     assert run.status.converged
     assert run.value == pytest.approx(reference.minimum, rel=1e-13)
+
+
+def test_refused_step_is_shortened_without_new_products(monkeypatch):
+    monkeypatch.setattr("ldr.solvers.trust_region._CORRECTIONS", 0)
+    problem = PROBLEMS["rosenbrock"]()
+    counted = RiemannianProblem(problem)
+    states = TrustRegion(radius=100.0).states(counted, random_start(problem), Stopping())
+    state, refused = next(states), 0
+    for _ in range(30):
+        before, products = state, problem.calls["hessian"]
+        state = next(states)
+        if before.path:
+            refused += 1
+            assert before.radius < 100.0
+            assert problem.calls["hessian"] == products
+    assert refused > 0
+    assert counted.evaluations == problem.calls
 
 
 def test_trust_region_converges_quadratically():
