@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,39 @@ from ldr.solvers.status import Status
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True)
+class Starts:
+    """What the solver reached from several starts.
+
+    Attributes
+    ----------
+    values : tuple of float
+        In the order of the starts, in the objective's own sense and units.
+    best : float
+    agreeing : int
+        How many are the best to 1e-8, relative; the best is one of them.
+    spread : float
+        Between the best and the worst.
+    """
+
+    values: tuple[float, ...]
+    best: float
+    agreeing: int
+    spread: float
+
+    @classmethod
+    def of(cls, values: Sequence[float], sense: str) -> Starts:
+        """The summary of the values reached."""
+        best = min(values) if sense == "min" else max(values)
+        agreeing = sum(abs(v - best) <= 1e-8 * abs(best) for v in values)
+        return cls(tuple(values), best, agreeing, max(values) - min(values))
+
+    def __str__(self) -> str:
+        return (
+            f"{self.agreeing} of {len(self.values)} agree with the best, spread {self.spread:.1e}"
+        )
 
 
 @dataclass(frozen=True)
@@ -64,6 +98,9 @@ class Result:
     feature_names : tuple of str or None
     features : Features or None
         The map of rows that comes first (kernels, expansions); mean and P are of its features.
+    starts : Starts or None
+        What several starts reached, where there were several; iterations, evaluations and history
+        are those of the best.
     """
 
     M: Any
@@ -87,6 +124,7 @@ class Result:
     parameters: dict[str, float] = field(default_factory=dict)
     feature_names: Any = None
     features: Any = None
+    starts: Starts | None = None
 
     @property
     def converged(self) -> bool:
@@ -145,6 +183,8 @@ class Result:
             f"  solver       {self.solver}, {self.iterations} iterations, {self.seconds:.3g} s; "
             f"{'converged' if self.converged else 'NOT CONVERGED'}: {self.message}"
         )
+        if self.starts is not None:
+            lines.append(f"  starts       {self.starts}")
         lines += [f"  {name:<12} {value:.6g}" for name, value in self.parameters.items()]
         lines += [f"  note         {note}" for note in self.notes]
         return "\n".join(lines)

@@ -6,6 +6,7 @@ import math
 import time
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,11 +15,11 @@ from ldr.objectives.certificate import Certificate
 from ldr.objectives.objective import BoundObjective, Data, Objective
 from ldr.objectives.registry import named
 from ldr.objectives.samples import Samples, as_samples
-from ldr.result import Result
+from ldr.result import Result, Starts
 from ldr.solvers.errors import ArgumentError, ConvergenceWarning, DataError
 from ldr.solvers.manifolds import Array
 from ldr.solvers.registry import named_solver
-from ldr.solvers.second_order import smallest_curvature
+from ldr.solvers.second_order import Curvature, leave_saddles
 from ldr.solvers.self_consistent_field import SelfConsistentField, TraceRatioLike
 from ldr.solvers.solver import Observer, Run, Solver, Stopping, minimise
 from ldr.solvers.status import Status
@@ -34,6 +35,8 @@ def solve(
     y: Any = None,
     solver: str | Solver = "auto",
     start: str | Array | Sequence[Array] = "baseline",
+    starts: int = 1,
+    workers: int = 1,
     tolerance: float = 1e-10,
     max_iterations: int | None = None,
     time_limit: float | None = None,
@@ -66,19 +69,25 @@ def solve(
         "pymanopt:conjugate-gradient", "pymanopt:steepest-descent", or a solver with its options.
     start : "baseline", "random" or array (d, r); for two views a pair of arrays
         Where an iterative solver starts; the objective's heuristic by default.
+    starts : int
+        How many starts to solve from, for objectives with local optima: the first is `start`, the
+        others are random. The best result is returned; its `starts` says how many agree with it.
+    workers : int
+        How many of the starts to solve at the same time, in threads; -1 is one for every core.
     tolerance : float
         Stop at |gradient| <= tolerance * |value at the start|, whatever the scale of the data.
     max_iterations : int, optional
         By default the solver's own limit.
     time_limit : float, optional
-        Seconds.
+        Seconds, for all starts together.
     observers : sequence of callables
         Each is called with every `ldr.solvers.Iteration`; returning True ends the run. See
         `ldr.observers`.
     certify : bool
-        Whether to find out what is known about optimality; it can cost as much as the solution.
+        Whether to find out what is known about optimality; it can cost as much as the solution. A
+        saddle is left along a direction of descent and the solver runs on; a note says so.
     random_state : int or Generator, optional
-        Of the random start.
+        Of the random starts.
     **parameters
         Of the objective, where it is given by name: ``ldr.solve("maf", X, 3, lag=2)``.
 
@@ -115,6 +124,8 @@ def solve(
     check_r(r, objective, data)
     rng = as_generator(random_state)
     stopping = _stopping(tolerance, max_iterations, time_limit)
+    check_count(starts, "starts", least=1)
+    check_count(workers, "workers", least=-1)
     method = solver if isinstance(solver, Solver) else _solver_name(solver)
     for observer in observers:
         if not callable(observer):
@@ -122,19 +133,62 @@ def solve(
 
     began = time.perf_counter()
     problem = objective.bind(data, int(r))
+    reached: list[float] = []
+    certificate = None
+    notes: tuple[str, ...] = ()
     with threads_for(problem.order):
         baseline = problem.baseline()
         chosen = _choose(method, problem)
         if chosen is None:
             run = _closed_form(problem, baseline)
         else:
-            first = _start(start, problem, data, baseline, rng)
-            run = minimise(problem, first, chosen, stopping, observers)
+            points = [_start(start, problem, data, baseline, rng)]
+            points += [problem.random_point(rng) for _ in range(starts - 1)]
+            runs = solve_from(problem, points, chosen, stopping, observers, workers)
+            reached = [problem.reported(r.value) for r in runs]
+            run = min(runs, key=lambda r: r.value)
         seconds = time.perf_counter() - began
-        certificate = certify_point(problem, run) if certify else None
+        if certify:
+            run, certificate, notes = certify_run(problem, run, chosen, stopping, observers)
     if not run.status.converged:
         warnings.warn(f"{objective.name}: {run.status.advice}", ConvergenceWarning, stacklevel=2)
-    return _result(problem, data, run, baseline, chosen, certificate, int(r), seconds)
+    result = _result(problem, data, run, baseline, chosen, certificate, int(r), seconds)
+    return replace(
+        result,
+        notes=result.notes + notes,
+        starts=Starts.of(reached, objective.sense) if len(reached) > 1 else None,
+    )
+
+
+def solve_from(
+    problem: BoundObjective,
+    points: Sequence[Array],
+    solver: Solver,
+    stopping: Stopping,
+    observers: Sequence[Observer] = (),
+    workers: int = 1,
+) -> list[Run]:
+    """A run from each point, within one time limit; none after one that was told to stop."""
+    deadline = time.perf_counter() + stopping.time_limit
+    told: list[Status] = []
+
+    def from_point(point: Array) -> Run | None:
+        left = deadline - time.perf_counter()
+        if told or left <= 0:
+            return None
+        run = minimise(problem, point, solver, replace(stopping, time_limit=left), observers)
+        if run.status in (Status.INTERRUPTED, Status.OBSERVER):
+            told.append(run.status)
+        return run
+
+    if workers in (0, 1) or len(points) == 1:
+        runs = [from_point(point) for point in points]
+    else:
+        import joblib  # type: ignore[import-untyped]
+
+        pool = joblib.Parallel(n_jobs=workers, prefer="threads")
+        runs = pool(joblib.delayed(from_point)(point) for point in points)
+    return [run for run in runs if run is not None]
 
 
 def as_objective(objective: str | Objective, parameters: dict[str, Any]) -> Objective:
@@ -205,6 +259,13 @@ def check_r(r: Any, objective: Objective, data: Data) -> None:
         raise ArgumentError(f"r must be a whole number, got {r!r}")
     if not 1 <= r <= d:
         raise ArgumentError(f"r = {r} is out of range: expected 1 <= r <= d = {d}")
+
+
+def check_count(value: Any, name: str, least: int) -> None:
+    """Refuse what is no whole number from `least` on."""
+    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    if not (whole and value >= least):
+        raise ArgumentError(f"{name} must be a whole number >= {least}, got {value!r}")
 
 
 def as_generator(random_state: Any) -> np.random.Generator:
@@ -299,18 +360,39 @@ def _start(
     return problem.lower(matrices)
 
 
-def certify_point(problem: BoundObjective, run: Run) -> Certificate:
-    """What theory says of the point, else what the smallest curvature there says."""
+def certify_run(
+    problem: BoundObjective,
+    run: Run,
+    solver: Solver | None,
+    stopping: Stopping | None = None,
+    observers: Sequence[Observer] = (),
+) -> tuple[Run, Certificate, tuple[str, ...]]:
+    """The run, continued where it ended on a saddle; what is known of its end; and notes.
+
+    What theory says comes first; where that is not "global", the smallest curvature tells a saddle.
+    """
     certificate = problem.certificate(run.M)
-    if certificate is not None:
-        return certificate
-    if not run.status.converged:
-        return Certificate("none", math.inf, "the solver did not converge")
-    curvature, largest = smallest_curvature(problem, run.M)
-    # A function that is constant on its manifold has a Hessian of rounding errors.
-    if curvature < -1e-6 * max(largest, 1e-6 * abs(run.value)):
-        return Certificate("saddle", math.inf, "the Hessian has a direction of descent", curvature)
-    return Certificate("local", math.inf, "the Hessian has no direction of descent", curvature)
+    if certificate is not None and (certificate.kind == "global" or solver is None):
+        return run, certificate, ()
+    if not run.status.converged or solver is None:
+        unknown = Certificate("none", math.inf, "the solver did not converge")
+        return run, certificate or unknown, ()
+    run, curvature, escapes = leave_saddles(problem, run, solver, stopping, observers)
+    if escapes:
+        certificate = problem.certificate(run.M)
+    if certificate is None or (curvature.descends and certificate.kind != "global"):
+        certificate = _local_certificate(curvature, certificate)
+    notes = (f"{escapes} saddle(s) left along a direction of descent",) if escapes else ()
+    return run, certificate, notes
+
+
+def _local_certificate(curvature: Curvature, bound: Certificate | None) -> Certificate:
+    gap = math.inf if bound is None else bound.gap
+    if curvature.descends:
+        message = "the Hessian has a direction of descent"
+        return Certificate("saddle", gap, message, curvature.smallest)
+    message = "the Hessian has no direction of descent"
+    return Certificate("local", gap, message, curvature.smallest)
 
 
 def _improvement(problem: BoundObjective, value: float, baseline: float) -> float:

@@ -1,6 +1,10 @@
-"""Second-order optimality: the smallest curvature at a point."""
+"""Second-order optimality: the smallest curvature at a point, and the way down from a saddle."""
 
 from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import scipy
@@ -8,17 +12,48 @@ import scipy
 from ldr.solvers.manifolds import Array
 from ldr.solvers.problem import Problem
 from ldr.solvers.riemannian import RiemannianProblem
+from ldr.solvers.solver import Observer, Run, Solver, Stopping, minimise
+
+# A curvature below minus this, relative to the largest, is descent and not rounding.
+_NEGATIVE = 1e-6
+
+# A Lanczos vector that is this small before it is normalised is rounding: the space is invariant.
+_INVARIANT = 1e-9
+
+# Saddles to leave in a row.
+_ESCAPES = 5
 
 
-def smallest_curvature(
-    problem: Problem, M: Array, steps: int = 60, seed: int = 0
-) -> tuple[float, float]:
-    """Smallest eigenvalue of the Riemannian Hessian at M, and the largest magnitude of one.
+@dataclass(frozen=True)
+class Curvature:
+    """The spectrum of the Riemannian Hessian at a point, as far as Lanczos found it.
 
-    Lanczos in the tangent space, with full reorthogonalisation; the smallest Ritz value is an
-    upper bound of the smallest eigenvalue, exact once `steps` reaches the manifold's dimension. A
-    negative one proves that M is no local minimum.
+    Attributes
+    ----------
+    smallest : float
+        The curvature along `direction`: an upper bound of the smallest eigenvalue, exact once
+        Lanczos has run to the end.
+    largest : float
+        Largest magnitude of an eigenvalue found.
+    direction : ndarray
+        Unit tangent vector along which the curvature is `smallest`.
+    floor : float
+        What a magnitude must exceed to mean anything, beside `largest`.
     """
+
+    smallest: float
+    largest: float
+    direction: Array
+    floor: float = 0.0
+
+    @property
+    def descends(self) -> bool:
+        """Whether the direction leads down: then the point is no local minimum."""
+        return self.smallest < -_NEGATIVE * max(self.largest, self.floor)
+
+
+def smallest_curvature(problem: Problem, M: Array, steps: int = 60, seed: int = 0) -> Curvature:
+    """Lanczos for the Riemannian Hessian in the tangent space, with full reorthogonalisation."""
     counted = RiemannianProblem(problem)
     manifold, point = counted.manifold, counted.at(M)
     V = manifold.random_tangent(M, np.random.default_rng(seed))
@@ -35,13 +70,75 @@ def smallest_curvature(
                 HV = HV - manifold.inner(M, U, HV) * U
         length = manifold.norm(M, HV)
         scale = max(scale, abs(diagonal[-1]), length)
-        if length <= 1e-12 * scale:
+        if length <= _INVARIANT * scale:
             break
         offdiagonal.append(length)
         V = HV / length
     if not diagonal:
-        return 0.0, 0.0
-    ritz = scipy.linalg.eigh_tridiagonal(
-        diagonal, offdiagonal[: len(diagonal) - 1], eigvals_only=True
+        return Curvature(0.0, 0.0, V)
+    ritz, vectors = scipy.linalg.eigh_tridiagonal(diagonal, offdiagonal[: len(diagonal) - 1])
+    direction = manifold.project(M, np.tensordot(vectors[:, 0], np.array(basis), axes=1))
+    direction = direction / manifold.norm(M, direction)
+    smallest = manifold.inner(M, direction, point.hessian(direction))
+    # A function that is constant on its manifold has a Hessian of rounding errors.
+    floor = 1e-6 * abs(point.value)
+    return Curvature(smallest, float(np.abs(ritz).max()), direction, floor)
+
+
+def leave_saddles(
+    problem: Problem,
+    run: Run,
+    solver: Solver,
+    stopping: Stopping | None = None,
+    observers: Sequence[Observer] = (),
+) -> tuple[Run, Curvature, int]:
+    """While a run ends on a saddle, step down from it and run on.
+
+    Returns
+    -------
+    run : Run
+        All of it, as one.
+    curvature : Curvature
+        Where it ends.
+    escapes : int
+        How many saddles were left.
+    """
+    for escapes in range(_ESCAPES + 1):
+        curvature = smallest_curvature(problem, run.M)
+        start = _below(problem, run, curvature) if curvature.descends else None
+        if start is None or not run.status.converged or escapes == _ESCAPES:
+            break
+        run = _joined(run, minimise(problem, start, solver, stopping, observers))
+    return run, curvature, escapes
+
+
+def _below(problem: Problem, run: Run, curvature: Curvature) -> Array | None:
+    """A point below the saddle: the longest step, halved again and again, that keeps the promise.
+
+    The promise is a quarter of the decrease t^2 |curvature| / 2 of the second-order model.
+    """
+    manifold = problem.manifold
+    step = min(1.0, 0.25 * manifold.diameter)
+    for t in step * 0.5 ** np.arange(20):
+        for sign in (1.0, -1.0):
+            N = manifold.retract(run.M, sign * t * curvature.direction)
+            if problem.at(N).value < run.value + 0.125 * t * t * curvature.smallest:
+                return N
+    return None
+
+
+def _joined(first: Run, second: Run) -> Run:
+    """Two runs, one after the other, as one."""
+    seconds = [first.seconds + t for t in second.history["seconds"]]
+    numbers = [first.iterations + number for number in second.history["iteration"]]
+    later = {**second.history, "seconds": seconds, "iteration": numbers}
+    return Run(
+        M=second.M,
+        value=second.value,
+        gradient_norm=second.gradient_norm,
+        status=second.status,
+        iterations=first.iterations + second.iterations,
+        evaluations=dict(Counter(first.evaluations) + Counter(second.evaluations)),
+        history={name: values + later[name] for name, values in first.history.items()},
+        seconds=first.seconds + second.seconds,
     )
-    return float(ritz[0]), float(np.abs(ritz).max())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,25 +16,56 @@ _EPS = float(np.finfo(float).eps)
 _ROUNDING = 1e4 * _EPS  # a relative change of f below this is judged by slopes
 _INNER_MARGIN = 0.1  # how far below the run's threshold an inner iteration may aim
 _FIRST_RADIUS = 4.0  # in Cauchy steps
+_SHORT = 20  # Hessian products of a correction
+_CORRECTIONS = 3  # after a step that the function disagrees with
+_LEAST_CORRECTION = 0.1  # in predicted decreases: a correction that brings less is the last one
+
+
+@dataclass(frozen=True)
+class Leg:
+    """One leg of the path of the inner iteration: from V along `direction`, and H of both.
+
+    VV, VD and DD are <V, V>, <V, direction> and <direction, direction> in the region's metric.
+    """
+
+    V: Array
+    HV: Array
+    direction: Array
+    HD: Array
+    VV: float
+    VD: float
+    DD: float
+
+    def to_boundary(self, radius: float) -> tuple[Array, Array]:
+        """V and HV where the leg leaves the region."""
+        room = max(0.0, radius * radius - self.VV)
+        root = math.sqrt(self.VD * self.VD + self.DD * room)
+        tau = (root - self.VD) / self.DD if self.DD else 0.0
+        return self.V + tau * self.direction, self.HV + tau * self.HD
 
 
 @dataclass(frozen=True)
 class TrustState(State):
-    """`radius` of the region (None: to be chosen) in the metric of the `preconditioner`."""
+    """`radius` of the region (None: to be chosen) in the metric of the `preconditioner`.
+
+    `path` is the inner iteration's at this point, where a longer step was refused.
+    """
 
     radius: float | None
     preconditioner: Preconditioner | None = None
+    path: tuple[Leg, ...] = ()
 
 
 @dataclass(frozen=True)
 class Model:
-    """What the inner iteration found: the step V, H[V], its length, and what it cost."""
+    """What the inner iteration found: the step V, H[V], its length, the way there and its cost."""
 
     V: Array
     HV: Array
     length: float
     radius: float
     at_boundary: bool
+    path: tuple[Leg, ...]
     products: int
 
 
@@ -43,14 +74,20 @@ class TrustRegion(Solver):
     """Minimise the second-order model within a radius, step if the function agrees.
 
     The model m(V) = f + <g, V> + <V, H[V]>/2 is minimised by Steihaug's truncated conjugate
-    gradients, to |residual| <= |g| min(kappa, (|g|/scale)^theta): with theta = 1 the local rate is
-    quadratic. That rate needs a second-order retraction: polar on Stiefel, polar or QR on
-    Grassmann. Where f changes by rounding only, the decrease is measured by slopes. Once an inner
-    iteration has been long, the problem is asked for a preconditioner, whose metric then shapes the
-    region too.
+    gradients, to |residual| <= |g| min(kappa, (|g|/scale)^theta): the local rate is 1 + theta. It
+    needs a second-order retraction: polar on Stiefel, polar or QR on Grassmann. Where f changes by
+    rounding only, the decrease is measured by slopes. Once an inner iteration has been long, the
+    problem is asked for a preconditioner, whose metric then shapes the region too.
+
+    In a curved valley a good step along it ends on its wall. Therefore a step that the function
+    disagrees with is corrected by a few conjugate gradient steps without a preconditioner from its
+    end, which see the steep directions first and lead back to the floor; the step is judged there.
+    A step refused all the same is shortened along the path of its inner iteration, which needs no
+    new Hessian product.
 
     Source: P.-A. Absil, C. G. Baker and K. A. Gallivan, Trust-region methods on Riemannian
-    manifolds, Found. Comput. Math. 7 (2007).
+    manifolds, Found. Comput. Math. 7 (2007); the idea of corrections is in A. R. Conn, N. I. M.
+    Gould and P. L. Toint, Trust-region methods (2000).
 
     Parameters
     ----------
@@ -71,8 +108,8 @@ class TrustRegion(Solver):
     patience = 10
 
     radius: float | None = None
-    theta: float = 1.0
-    kappa: float = 0.1
+    theta: float = 0.5
+    kappa: float = 0.2
     acceptance: float = 0.1
     long: float = 20
 
@@ -82,25 +119,58 @@ class TrustRegion(Solver):
     def step(self, problem: RiemannianProblem, state: State) -> TrustState:
         assert isinstance(state, TrustState)
         manifold, point = problem.manifold, state.point
-        model = self._truncated_cg(problem, state)
+        target = self._target(problem, point)
+        model = _shortened(state) or self._truncated_cg(problem, state, target)
         V, radius = model.V, model.radius
         predicted = -manifold.inner(point.M, point.gradient + 0.5 * model.HV, V)
-        N, velocity = manifold.curve(point.M, V)
-        new = problem.at(N)
-        ratio = _decrease(problem, point, new, V, velocity) / predicted if predicted > 0 else 0.0
+        new, decrease = _move(problem, point, V)
+        ratio = decrease / predicted if predicted > 0 else 0.0
+        if 0 < predicted and not ratio >= 0.25:  # also where it is NaN
+            new, ratio = self._corrected(problem, new, ratio, predicted, manifold.norm(point.M, V))
 
-        if not ratio >= 0.25:  # also where it is NaN
+        if not ratio >= 0.25:
             radius = 0.25 * min(radius, model.length)
         elif ratio > 0.75 and model.at_boundary:
             radius = min(2 * radius, manifold.diameter) if not state.preconditioner else 2 * radius
-        accepted = new if ratio > self.acceptance else point
-        if model.products > self.long and accepted is new:
+        if not ratio > self.acceptance:
+            return replace(state, radius=radius, path=model.path)
+        if model.products > self.long:
             fresh = problem.problem.preconditioner(new.M)
             if fresh is not None:
-                return TrustState(new, None, fresh)
-        return TrustState(accepted, radius, state.preconditioner)
+                return TrustState(new, radius if state.preconditioner else None, fresh)
+        return TrustState(new, radius, state.preconditioner)
 
-    def _truncated_cg(self, problem: RiemannianProblem, state: TrustState) -> Model:
+    def _corrected(
+        self,
+        problem: RiemannianProblem,
+        new: RiemannianPoint,
+        ratio: float,
+        predicted: float,
+        length: float,
+    ) -> tuple[RiemannianPoint, float]:
+        """The end of the step led back to the floor of the valley, and the ratio there.
+
+        Both as they were where that does not save the step.
+        """
+        trial, gain = new, ratio
+        for _ in range(_CORRECTIONS):
+            if not (math.isfinite(trial.value) and math.isfinite(trial.gradient_norm)):
+                break
+            target = max(self.kappa * trial.gradient_norm, _INNER_MARGIN * problem.threshold)
+            correction = self._truncated_cg(problem, TrustState(trial, length), target, _SHORT)
+            trial, decrease = _move(problem, trial, correction.V)
+            gain += decrease / predicted
+            if gain > 0.75 or not decrease > _LEAST_CORRECTION * predicted:
+                break
+        return (trial, gain) if gain > max(ratio, self.acceptance) else (new, ratio)
+
+    def _truncated_cg(
+        self,
+        problem: RiemannianProblem,
+        state: TrustState,
+        target: float,
+        most: float = math.inf,
+    ) -> Model:
         """Minimise the model within the radius, in the metric of the preconditioner's inverse."""
         inner, point = problem.manifold.inner, state.point
         M, radius = point.M, state.radius
@@ -110,20 +180,19 @@ class TrustRegion(Solver):
         z = _apply(state.preconditioner, M, residual)
         rz = inner(M, residual, z)
         direction = -z
-        # <V, V>, <V, direction> and <direction, direction> in the metric
         VV, VD, DD = 0.0, 0.0, rz
-        target = self._target(problem, point)
-        products = 0
-        for products in range(1, max(problem.manifold.dimension, 1) + 1):
+        path: list[Leg] = []
+        for _ in range(int(min(most, max(problem.manifold.dimension, 1)))):
             HD = point.hessian(direction)
+            path.append(Leg(V, HV, direction, HD, VV, VD, DD))
             curvature = inner(M, direction, HD)
             alpha = rz / curvature if curvature > 0 else math.inf
             if radius is None:
                 radius = self._first_radius(problem, state, alpha, rz)
             VV_next = VV + 2 * alpha * VD + alpha * alpha * DD
             if curvature <= 0 or VV_next >= radius * radius:
-                tau = (-VD + math.sqrt(VD * VD + DD * (radius * radius - VV))) / DD if DD else 0.0
-                return Model(V + tau * direction, HV + tau * HD, radius, radius, True, products)
+                V, HV = path[-1].to_boundary(radius)
+                return Model(V, HV, radius, radius, True, tuple(path), len(path))
             V = V + alpha * direction
             HV = HV + alpha * HD
             residual = residual + alpha * HD
@@ -132,11 +201,13 @@ class TrustRegion(Solver):
                 break
             z = _apply(state.preconditioner, M, residual)
             rz, previous = inner(M, residual, z), rz
+            if not rz > 0:  # rounding has the last word
+                break
             beta = rz / previous
             direction = beta * direction - z
             VD, DD = beta * (VD + alpha * DD), rz + beta * beta * DD
         assert radius is not None
-        return Model(V, HV, math.sqrt(VV), radius, False, products)
+        return Model(V, HV, math.sqrt(max(VV, 0.0)), radius, False, tuple(path), len(path))
 
     def _target(self, problem: RiemannianProblem, point: RiemannianPoint) -> float:
         """The residual at which the model counts as minimised."""
@@ -163,20 +234,29 @@ def _apply(preconditioner: Preconditioner | None, M: Array, U: Array) -> Array:
     return U if preconditioner is None else preconditioner(M, U)
 
 
-def _decrease(
-    problem: RiemannianProblem,
-    point: RiemannianPoint,
-    new: RiemannianPoint,
-    V: Array,
-    velocity: Array,
-) -> float:
-    """f(point) - f(new), by the slopes at both ends where the values agree to rounding.
+def _shortened(state: TrustState) -> Model | None:
+    """The step of a smaller radius on the path that the inner iteration took at a larger one."""
+    radius = state.radius
+    if not state.path or radius is None:
+        return None
+    inside = [leg for leg in state.path if leg.VV <= radius * radius]
+    V, HV = inside[-1].to_boundary(radius)
+    return Model(V, HV, radius, radius, True, tuple(inside), 0)
 
-    The trapezoidal rule is as accurate as the model that the decrease is held against.
+
+def _move(
+    problem: RiemannianProblem, point: RiemannianPoint, V: Array
+) -> tuple[RiemannianPoint, float]:
+    """The point at the end of the step V, and how much lower the function is there.
+
+    Where the values agree to rounding, the decrease comes from the slopes at both ends: the
+    trapezoidal rule is as accurate as the model that the decrease is held against.
     """
+    N, velocity = problem.manifold.curve(point.M, V)
+    new = problem.at(N)
     decrease = point.value - new.value
     if not abs(decrease) <= _ROUNDING * max(abs(point.value), abs(new.value)):
-        return decrease
+        return new, decrease
     inner = problem.manifold.inner
     slopes = inner(point.M, point.gradient, V) + inner(new.M, new.gradient, velocity)
-    return -0.5 * slopes
+    return new, -0.5 * slopes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,10 +11,19 @@ import numpy as np
 import scipy
 
 from ldr.objectives.certificate import Certificate
+from ldr.objectives.families.joint_bound import JointBound
 from ldr.objectives.objective import BoundObjective, check_dimension
 from ldr.solvers.manifolds import Array, Product, Stiefel, polar_factor
-from ldr.solvers.problem import Point
-from ldr.solvers.self_consistent_field import largest_trace_ratio
+from ldr.solvers.problem import Point, Preconditioner
+
+# A gap of correlations below this is none.
+_GLOBAL = 1e-10
+
+# Seconds that minimising the bound may take.
+_CERTIFICATE_SECONDS = 1.0
+
+# Least eigenvalue of K that the preconditioner divides by, relative to the largest.
+_LEAST_CURVATURE = 1e-12
 
 
 class TwoBlockPoint(Point):
@@ -34,8 +44,8 @@ class TwoBlockPoint(Point):
         self._cross = np.concatenate([problem.Cab @ Mb, problem.Cab.T @ Ma])
         self._alpha = float(np.vdot(Ma, self._own[:da]))
         self._beta = float(np.vdot(Mb, self._own[da:]))
-        self._s = math.sqrt(self._alpha * self._beta)
-        self._rho = float(np.vdot(Ma, self._cross[:da])) / self._s
+        self.scale = math.sqrt(self._alpha) * math.sqrt(self._beta)
+        self._rho = float(np.vdot(Ma, self._cross[:da])) / self.scale
 
     @property
     def value(self) -> float:
@@ -44,7 +54,7 @@ class TwoBlockPoint(Point):
     @cached_property
     def _stacked_gradient(self) -> Array:
         da = self._problem.da
-        G = self._cross * (-1.0 / self._s)
+        G = self._cross * (-1.0 / self.scale)
         G[:da] += (self._rho / self._alpha) * self._own[:da]
         G[da:] += (self._rho / self._beta) * self._own[da:]
         return G
@@ -54,8 +64,9 @@ class TwoBlockPoint(Point):
         return self._stacked_gradient.reshape(-1)
 
     @cached_property
-    def _K(self) -> Array:
-        problem, s, rho = self._problem, self._s, self._rho
+    def stacked_matrix(self) -> Array:
+        """K, which the Hessian product multiplies by."""
+        problem, s, rho = self._problem, self.scale, self._rho
         return np.block(
             [
                 [(rho / self._alpha) * problem.Caa, problem.Cab / -s],
@@ -70,11 +81,42 @@ class TwoBlockPoint(Point):
         dbeta = 2.0 * float(np.vdot(self._own[da:], V[da:])) / self._beta
         ds = 0.5 * (dalpha + dbeta)
         drho = -float(np.vdot(self._stacked_gradient, V))
-        HV = self._K @ V
-        HV += (ds / self._s) * self._cross
+        HV = self.stacked_matrix @ V
+        HV += (ds / self.scale) * self._cross
         HV[:da] += ((drho - self._rho * dalpha) / self._alpha) * self._own[:da]
         HV[da:] += ((drho - self._rho * dbeta) / self._beta) * self._own[da:]
         return HV.reshape(-1)
+
+
+def joint_inverse(K: Array, Ma: Array, Mb: Array) -> Callable[[Array], Array]:
+    """An approximate inverse of the Riemannian Hessian at M = [Ma; Mb], on the tangent space there.
+
+    Up to terms of low rank and to the multipliers, which are small beside K at a solution, the
+    Hessian maps V to the projection of KV. The tangent space, without the joint rotations, asks for
+    M'V = 0 and sym(J'V) = 0, J = [Ma; -Mb]. The first restricts K to the complement of M. The
+    second is kept by a symmetric multiplier: KV = U - J Theta with the Lyapunov equation
+    W Theta + Theta W = 2 sym(J'K^{-1}U), W = J'K^{-1}J, solved in the eigenvectors of W. The
+    magnitude of K is inverted in the place of K, which makes the inverse positive semidefinite.
+    """
+    M, J = np.concatenate([Ma, Mb]), np.concatenate([Ma, -Mb])
+    complement = np.eye(len(M)) - 0.5 * (M @ M.T)
+    eigenvalues, Q = scipy.linalg.eigh(
+        complement @ K @ complement, driver="evd", check_finite=False
+    )
+    magnitude = np.abs(eigenvalues)
+    Q = complement @ (Q / np.sqrt(np.maximum(magnitude, _LEAST_CURVATURE * magnitude.max())))
+    inverse = Q @ Q.T
+    w, R = scipy.linalg.eigh(J.T @ inverse @ J, check_finite=False)
+    JR = J @ R
+    inverse_JR = inverse @ JR
+    denominator = np.maximum(w[:, None] + w, np.finfo(float).eps * w[-1])
+
+    def apply(U: Array) -> Array:
+        C = inverse_JR.T @ (U @ R)
+        Theta = (C + C.T) / denominator
+        return inverse @ U - inverse_JR @ Theta @ R.T
+
+    return apply
 
 
 @dataclass
@@ -97,6 +139,10 @@ class TwoBlock(BoundObjective):
 
     def __post_init__(self) -> None:
         check_dimension(self.r, min(self.Cab.shape))
+        # Powers of two, so that nothing is rounded: f does not depend on the units of the views.
+        a, b = (-(math.frexp(float(np.trace(C)))[1] // 2) for C in (self.Caa, self.Cbb))
+        self.Caa, self.Cbb = np.ldexp(self.Caa, 2 * a), np.ldexp(self.Cbb, 2 * b)
+        self.Cab = np.ldexp(self.Cab, a + b)
         self.da = len(self.Caa)
         self.manifold = Product(Stiefel(self.da, self.r), Stiefel(len(self.Cbb), self.r))
         self.baseline_exact = self.r == 1
@@ -108,6 +154,11 @@ class TwoBlock(BoundObjective):
 
     def at(self, M: Array) -> TwoBlockPoint:
         return TwoBlockPoint(self, M)
+
+    def preconditioner(self, M: Array) -> Preconditioner:
+        apply = joint_inverse(self.at(M).stacked_matrix, *self.blocks(M))
+        project = self.manifold.project
+        return lambda N, U: project(N, apply(U.reshape(-1, self.r)).reshape(-1))
 
     @cached_property
     def _canonical(self) -> tuple[Array, Array, Array]:
@@ -125,44 +176,42 @@ class TwoBlock(BoundObjective):
         return self.baseline() if self.baseline_exact else None
 
     def certificate(self, M: Array) -> Certificate:
-        """The least of two bounds on every value: rho_1, and the dual bound made of M.
+        """The least proven bound on every value: see `joint_bound`.
 
-        For Qa, Qb with [[Qa, -Cab], [-Cab', Qb]] >= 0, no value exceeds
-        sqrt(TR(Qa, Caa) TR(Qb, Cbb)), TR the largest trace ratio. Made of the multipliers at a
-        stationary M, the bound is tight; where the block matrix is not semidefinite it is shifted
-        until it is.
+        Made of the multipliers at a stationary M it is tight where their block matrix is positive
+        semidefinite; elsewhere it is minimised, for about a second at most.
         """
-        rho = -self.at(M).value
-        bound = min(float(self._canonical[2][0]), self._dual_bound(M))
-        gap = max(0.0, bound - rho)
-        if gap <= 1e-10:
+        Ma, Mb = self.blocks(M)
+        rho, rounding = self._value_and_rounding(M)
+        bounds = JointBound(self.Caa, self.Cab, self.Cbb)
+        dual = bounds.multipliers(Ma, Mb)
+        least = bounds.proven(dual)
+        if least - rho > _GLOBAL:
+            canonical = bounds.canonical(float(self._canonical[2][0]), Ma, Mb)
+            minimised = bounds.minimised(dual, rho + 0.5 * _GLOBAL, _CERTIFICATE_SECONDS)
+            least = min(least, bounds.proven(canonical), bounds.proven(minimised))
+        gap = max(0.0, least - rho) + rounding
+        if gap <= _GLOBAL:
             return Certificate("global", gap, "the dual bound equals the value")
+        if gap == math.inf:
+            return Certificate("none", gap, "the covariances are too close to singular for a bound")
         return Certificate("bound", gap, "no value exceeds the dual bound")
 
-    def _dual_bound(self, M: Array) -> float:
+    def _value_and_rounding(self, M: Array) -> tuple[float, float]:
+        """The value, and by how much rounding of it and of M'M = I may falsify it."""
+        point = self.at(M)
         Ma, Mb = self.blocks(M)
-        N = float(np.vdot(Ma, self.Cab @ Mb))
-        Qa = _dual_block(Ma, self.Cab @ Mb, self.Caa, N)
-        Qb = _dual_block(Mb, self.Cab.T @ Ma, self.Cbb, N)
-        block = np.block([[Qa, -self.Cab], [-self.Cab.T, Qb]])
-        spectrum = scipy.linalg.eigvalsh(block, check_finite=False)
-        rounding = len(block) * np.finfo(float).eps * float(np.abs(spectrum).max())
-        shift = max(0.0, rounding - float(spectrum[0]))
-        ratios = []
-        for Q, C, start in ((Qa, self.Caa, Ma), (Qb, self.Cbb, Mb)):
-            Q[np.diag_indices_from(Q)] += shift
-            ratios.append(largest_trace_ratio(Q, C, start))
-        return math.sqrt(ratios[0] * ratios[1])
-
-
-def _dual_block(M: Array, cross: Array, C: Array, N: float) -> Array:
-    ratio = N / float(np.vdot(M, C @ M))
-    L = M.T @ (cross - ratio * (C @ M))
-    L = 0.5 * (L + L.T)
-    smallest = float(np.linalg.eigvalsh(L)[0])
-    Q = M @ (L - smallest * np.eye(len(L))) @ M.T + ratio * C
-    Q[np.diag_indices_from(Q)] += smallest
-    return Q
+        cross, own_a, own_b = (
+            float(np.vdot(np.abs(A), np.abs(C) @ np.abs(B))) / size
+            for A, C, B, size in (
+                (Ma, self.Cab, Mb, point.scale),
+                (Ma, self.Caa, Ma, float(np.vdot(Ma, self.Caa @ Ma))),
+                (Mb, self.Cbb, Mb, float(np.vdot(Mb, self.Cbb @ Mb))),
+            )
+        )
+        rounding = (self.order + M.size) * np.finfo(float).eps * (cross + 0.5 * (own_a + own_b))
+        normal = self.manifold.distance_from(M) * self.r * float(np.linalg.norm(point.gradient))
+        return -point.value, rounding + normal
 
 
 def _inverse_factor(C: Array) -> Array:

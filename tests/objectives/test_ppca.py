@@ -52,8 +52,8 @@ def test_gradient_vanishes_at_the_closed_form_and_other_stationary_points_are_sa
     assert np.linalg.norm(problem.at(saddle).gradient) < 1e-9 * problem.at(saddle).value
     from ldr.solvers.second_order import smallest_curvature
 
-    assert smallest_curvature(problem, saddle)[0] < -1
-    assert smallest_curvature(problem, M)[0] > -1e-6
+    assert smallest_curvature(problem, saddle).smallest < -1
+    assert smallest_curvature(problem, M).smallest > -1e-6
 
 
 def test_with_all_but_one_factor_it_is_the_unconstrained_gaussian():

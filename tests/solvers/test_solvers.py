@@ -18,6 +18,7 @@ from ldr.solvers import (
     named_solver,
     solver_names,
 )
+from ldr.solvers.riemannian import RiemannianProblem
 from tests.solvers.problems import PROBLEMS, rayleigh
 
 SOLVERS = [SteepestDescent(), ConjugateGradient(), LBFGS(), TrustRegion()]
@@ -70,9 +71,27 @@ def test_missing_hessian_is_differenced():
     assert run.value == pytest.approx(reference.minimum, rel=1e-13)
 
 
+def test_refused_step_is_shortened_without_new_products(monkeypatch):
+    monkeypatch.setattr("ldr.solvers.trust_region._CORRECTIONS", 0)
+    problem = PROBLEMS["rosenbrock"]()
+    counted = RiemannianProblem(problem)
+    states = TrustRegion(radius=100.0).states(counted, random_start(problem), Stopping())
+    state, refused = next(states), 0
+    for _ in range(30):
+        before, products = state, problem.calls["hessian"]
+        state = next(states)
+        if before.path:
+            refused += 1
+            assert before.radius < 100.0
+            assert problem.calls["hessian"] == products
+    assert refused > 0
+    assert counted.evaluations == problem.calls
+
+
 def test_trust_region_converges_quadratically():
     problem = PROBLEMS["brockett"]()
-    run = minimise(problem, random_start(problem), TrustRegion(), Stopping(tolerance=1e-13))
+    solver = TrustRegion(theta=1.0, kappa=0.1)
+    run = minimise(problem, random_start(problem), solver, Stopping(tolerance=1e-13))
     norms = np.array(run.history["gradient_norm"])
     orders = [np.log(b) / np.log(a) for a, b in itertools.pairwise(norms) if 1e-8 < b and a < 1e-1]
     assert orders and min(orders) > 1.7

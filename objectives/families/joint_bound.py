@@ -1,0 +1,221 @@
+"""Proven upper bounds of the correlation of two projected views, for orthogonal cca.
+
+Suppose that
+
+    Qa = ta Caa + Wa Wa' + mua I   with   |Wa|^2 + r mua <= 0,
+
+Qb likewise, and [[Qa, -Cab], [-Cab', Qb]] >= 0. Then for all orthonormal Ma and Mb
+
+    tr(Ma'CabMb)^2 <= tr(Ma'QaMa) tr(Mb'QbMb) <= ta tr(Ma'CaaMa) tb tr(Mb'CbbMb),
+
+because tr(Ma'Wa Wa'Ma) <= |Wa|^2: no value exceeds sqrt(ta tb). One Cholesky decomposition proves
+it, with a margin for its rounding. The candidates Qa, Qb come from the multipliers at a stationary
+point, which make the bound tight where their block matrix is semidefinite, from the canonical
+correlations, or from minimising the bound.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import scipy
+
+from ldr.solvers.eigen import top_eigenvectors
+from ldr.solvers.manifolds import Array, polar_factor
+
+_UNIT = 0.5 * float(np.finfo(float).eps)  # unit roundoff
+
+
+@dataclass(frozen=True)
+class Dual:
+    """Qa and Qb, and Ma and Mb near which they attain their largest trace ratios."""
+
+    Qa: Array
+    Qb: Array
+    Ma: Array
+    Mb: Array
+
+
+@dataclass(frozen=True)
+class JointBound:
+    """Bounds of tr(Ma'CabMb) / sqrt(tr(Ma'CaaMa) tr(Mb'CbbMb)) over orthonormal Ma and Mb."""
+
+    Caa: Array
+    Cab: Array
+    Cbb: Array
+
+    def multipliers(self, Ma: Array, Mb: Array) -> Dual:
+        """Qa = Ma (La - a I) Ma' + a I + (N/Da) Caa with La = sym(Ma'(CabMb - (N/Da) CaaMa)).
+
+        N = tr(Ma'CabMb), Da = tr(Ma'CaaMa), a the least eigenvalue of La. Ma and Mb are aligned
+        first, so that Ma'CabMb is symmetric positive semidefinite.
+        """
+        Mb = Mb @ polar_factor(Mb.T @ (self.Cab.T @ Ma))
+        N = float(np.vdot(Ma, self.Cab @ Mb))
+        Qa = _multiplier(Ma, self.Cab @ Mb, self.Caa, N)
+        Qb = _multiplier(Mb, self.Cab.T @ Ma, self.Cbb, N)
+        return self._shifted(Dual(Qa, Qb, Ma, Mb))
+
+    def canonical(self, correlation: float, Ma: Array, Mb: Array) -> Dual:
+        """Qa = rho_1 Caa, Qb = rho_1 Cbb: the first canonical correlation as a bound."""
+        return self._shifted(Dual(correlation * self.Caa, correlation * self.Cbb, Ma, Mb))
+
+    def _shifted(self, dual: Dual) -> Dual:
+        """Qa and Qb with as much of the identity added as makes the block matrix semidefinite."""
+        spectrum = scipy.linalg.eigvalsh(self._block(dual.Qa, dual.Qb), check_finite=False)
+        rounding = 4 * len(spectrum) * _UNIT * float(np.abs(spectrum).max())
+        shift = max(0.0, rounding - float(spectrum[0]))
+        Qa, Qb = (Q + shift * np.eye(len(Q)) for Q in (dual.Qa, dual.Qb))
+        return Dual(Qa, Qb, dual.Ma, dual.Mb)
+
+    def _block(self, Qa: Array, Qb: Array) -> Array:
+        return np.block([[Qa, -self.Cab], [-self.Cab.T, Qb]])
+
+    def value(self, dual: Dual) -> float:
+        """sqrt(TR(Qa, Caa) TR(Qb, Cbb)) with the largest trace ratios TR, as computed."""
+        ta, _ = largest_ratio(dual.Qa, self.Caa, dual.Ma)
+        tb, _ = largest_ratio(dual.Qb, self.Cbb, dual.Mb)
+        return math.sqrt(ta) * math.sqrt(tb)
+
+    def proven(self, dual: Dual) -> float:
+        """The bound that one Cholesky decomposition proves; infinite where none does.
+
+        ta and tb are enlarged, by more and more, until the proof holds.
+        """
+        ta, _ = largest_ratio(dual.Qa, self.Caa, dual.Ma)
+        tb, _ = largest_ratio(dual.Qb, self.Cbb, dual.Mb)
+        if not (0 < ta < math.inf and 0 < tb < math.inf):
+            return math.inf
+        r = dual.Ma.shape[1]
+        for enlargement in _enlargements(sum(self.Cab.shape)):
+            big_a, big_b = ta * (1 + enlargement), tb * (1 + enlargement)
+            Qa, size_a = _dominating(dual.Qa, self.Caa, big_a, r)
+            Qb, size_b = _dominating(dual.Qb, self.Cbb, big_b, r)
+            if _proven_semidefinite(self._block(Qa, Qb), size_a + size_b, r):
+                return math.sqrt(big_a) * math.sqrt(big_b) * (1 + 8 * _UNIT)
+        return math.inf
+
+    def minimised(self, dual: Dual, target: float, seconds: float) -> Dual:
+        """The bound minimised over Qa = F L L' F' with Qb = Cab' Qa^{-1} Cab, by L-BFGS over L.
+
+        F is the Cholesky factor of the first Qa, so that L starts at the identity. Ends when the
+        bound is below `target` or after `seconds`.
+        """
+        try:
+            search = _Search(self, dual, target, time.perf_counter() + seconds)
+        except np.linalg.LinAlgError:  # Qa is singular to rounding
+            return dual
+        scipy.optimize.minimize(
+            search.bound,
+            np.eye(len(self.Caa)).ravel(),
+            jac=True,
+            method="L-BFGS-B",
+            callback=search.stop,
+            options={"maxiter": 10_000, "maxfun": 10_000, "ftol": 1e-14, "gtol": 1e-12},
+        )
+        return self._shifted(search.best)
+
+
+class _Search:
+    """The logarithm of the bound and its gradient as functions of L, and the best dual so far."""
+
+    def __init__(self, bound: JointBound, dual: Dual, target: float, deadline: float) -> None:
+        self._matrices = bound
+        self._target = math.log(max(target, _UNIT))
+        self._deadline = deadline
+        self._F = scipy.linalg.cholesky(dual.Qa, lower=True, check_finite=False)
+        self._Ma, self._Mb = dual.Ma, dual.Mb
+        self.best, self._least = dual, math.inf
+
+    def bound(self, x: Array) -> tuple[float, Array]:
+        """d log TR(Q, C) = tr(M'dQ M) / tr(M'QM) at the M that attains TR."""
+        Cab = self._matrices.Cab
+        P = self._F @ x.reshape(self._F.shape)
+        Y = np.linalg.solve(P, Cab)
+        Qa, Qb = P @ P.T, Y.T @ Y
+        ta, self._Ma = largest_ratio(Qa, self._matrices.Caa, self._Ma)
+        tb, self._Mb = largest_ratio(Qb, self._matrices.Cbb, self._Mb)
+        value = 0.5 * (math.log(ta) + math.log(tb))
+        if value < self._least:
+            self._least, self.best = value, Dual(Qa, Qb, self._Ma, self._Mb)
+        PM, YM = P.T @ self._Ma, Y @ self._Mb
+        G = (self._Ma @ PM.T) / np.vdot(PM, PM)
+        G -= np.linalg.solve(P.T, YM @ (YM.T / np.vdot(YM, YM)))
+        return value, (self._F.T @ G).ravel()
+
+    def stop(self, intermediate_result: scipy.optimize.OptimizeResult) -> None:
+        if self._least < self._target or time.perf_counter() > self._deadline:
+            raise StopIteration
+
+
+def largest_ratio(Q: Array, C: Array, M: Array, iterations: int = 100) -> tuple[float, Array]:
+    """max tr(M'QM) / tr(M'CM) over orthonormal M, and its M: Newton's method from a start M."""
+    best, found = -math.inf, M
+    for _ in range(iterations):
+        ratio = float(np.vdot(M, Q @ M)) / float(np.vdot(M, C @ M))
+        if not ratio > best:
+            break
+        # the last digits are the proof's business, not the iteration's
+        done = ratio <= best * (1 + 4 * _UNIT)
+        best, found = ratio, M
+        if done:
+            break
+        _, M = top_eigenvectors(Q - ratio * C, M.shape[1])
+    return best, found
+
+
+def _multiplier(M: Array, cross: Array, C: Array, N: float) -> Array:
+    CM = C @ M
+    ratio = N / float(np.vdot(M, CM))
+    L = M.T @ (cross - ratio * CM)
+    L = 0.5 * (L + L.T)
+    smallest = float(np.linalg.eigvalsh(L)[0])
+    Q = M @ (L - smallest * np.eye(len(L))) @ M.T + ratio * C
+    Q[np.diag_indices_from(Q)] += smallest
+    return 0.5 * (Q + Q.T)
+
+
+def _enlargements(order: int) -> Iterator[float]:
+    size = 4 * order * _UNIT
+    while size < 1.0:
+        yield size
+        size *= 4
+
+
+def _dominating(Q: Array, C: Array, t: float, r: int) -> tuple[Array, float]:
+    """tC + WW' + mu I, with |W|^2 + r mu <= 0, above Q; and the size of its terms.
+
+    WW' is what the top eigenvalues of Q - tC exceed the r-th by; where their sum is negative, the
+    inequality leaves room for a larger mu.
+    """
+    theta, V = top_eigenvectors(Q - t * C, r)
+    W = V * np.sqrt(np.maximum(theta - theta[-1], 0.0))
+    square = float(np.vdot(W, W))
+    mu = -square * (1 + 2 * (W.size + 2) * _UNIT) / r
+    dominating = t * C + W @ W.T
+    dominating[np.diag_indices_from(dominating)] += mu
+    return dominating, t * float(np.trace(C)) + square + len(C) * abs(mu)
+
+
+def _proven_semidefinite(S: Array, size: float, r: int) -> bool:
+    """Whether a Cholesky decomposition proves that the matrix which S was rounded from is >= 0.
+
+    If that of S - cI runs to its end, the least eigenvalue of S - cI is above -g/(1 - g) tr(S - cI)
+    with g = (n + 2) u (S. M. Rump, Verification of positive definiteness, BIT 46 (2006)). The
+    rounding of the entries of S is at most (r + 6) u times terms of which `size` bounds the norm.
+    """
+    n = len(S)
+    trace = float(np.trace(S))
+    g = (n + 2) * _UNIT
+    margin = 2 * (g * max(trace, 0.0) + (r + 6) * _UNIT * size)
+    shifted = S.copy()
+    shifted[np.diag_indices_from(S)] -= margin
+    try:
+        scipy.linalg.cholesky(shifted, lower=True, overwrite_a=True, check_finite=False)
+    except np.linalg.LinAlgError:
+        return False
+    return bool(np.isfinite(trace))

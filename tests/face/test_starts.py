@@ -1,0 +1,99 @@
+"""Several starts, and saddles on the way."""
+
+import numpy as np
+import pytest
+
+import ldr
+from ldr.errors import ArgumentError
+from ldr.objectives import Data, named
+from ldr.objectives.samples import as_samples
+from ldr.solvers import Stopping, TrustRegion, minimise
+from ldr.solvers.second_order import leave_saddles, smallest_curvature
+from tests.solvers.problems import brockett, symmetric
+
+
+@pytest.fixture
+def pair():
+    rng = np.random.default_rng(0)
+    latent = rng.standard_normal((80, 2))
+    return tuple(
+        latent @ rng.standard_normal((2, 4)) + rng.standard_normal((80, 4)) for _ in range(2)
+    )
+
+
+@pytest.mark.parametrize("workers", [1, 2, -1])
+def test_best_of_several_starts_is_returned(pair, workers):
+    one = ldr.solve("cca", pair, 2, certify=False)
+    result = ldr.solve("cca", pair, 2, starts=6, workers=workers, random_state=0, certify=False)
+    assert len(result.starts.values) == 6
+    assert result.value == result.starts.best == max(result.starts.values)
+    assert result.value >= one.value and one.starts is None
+    assert result.starts.values[0] == pytest.approx(one.value, rel=1e-14)
+    assert 1 <= result.starts.agreeing <= 6
+    assert result.starts.spread == max(result.starts.values) - min(result.starts.values)
+    assert f"{result.starts.agreeing} of 6 agree" in repr(result)
+
+
+def test_starts_in_parallel_are_those_in_turn(pair):
+    a, b = (
+        ldr.solve("cca", pair, 2, starts=4, workers=w, random_state=1, certify=False)
+        for w in (1, 3)
+    )
+    np.testing.assert_allclose(a.starts.values, b.starts.values, rtol=1e-12)
+
+
+def test_observer_ends_all_starts(pair):
+    with pytest.warns(ldr.errors.ConvergenceWarning):
+        result = ldr.solve("cca", pair, 2, starts=5, observers=[lambda i: i.number == 1])
+    assert result.starts is None and result.iterations == 1
+
+
+def test_closed_form_needs_no_starts(pair):
+    assert ldr.solve("pca", pair[0], 2, starts=5).starts is None
+
+
+@pytest.mark.parametrize("argument", [{"starts": 0}, {"starts": 1.5}, {"workers": -2}])
+def test_bad_counts_are_refused(pair, argument):
+    with pytest.raises(ArgumentError, match=f"{next(iter(argument))} must be a whole number"):
+        ldr.solve("cca", pair, 2, **argument)
+
+
+def saddle():
+    """tr(M'AMN) at eigenvectors in the wrong order: stationary, and no minimum."""
+    problem = brockett()
+    A, _ = symmetric(12, seed=1)
+    return problem, np.ascontiguousarray(np.linalg.eigh(A)[1][:, [3, 1, 0]])
+
+
+def test_curvature_of_a_saddle_is_the_hessians_least():
+    problem, M = saddle()
+    curvature = smallest_curvature(problem, M, steps=100)
+    manifold = problem.manifold
+    basis = np.array([manifold.project(M, e.reshape(M.shape)).ravel() for e in np.eye(M.size)])
+    w, U = np.linalg.eigh(basis)
+    U = U[:, w > 0.5]
+    G = problem.g(M)
+    H = [
+        U.T @ manifold.hessian(M, G, V.reshape(M.shape), problem.h(M, V.reshape(M.shape))).ravel()
+        for V in U.T
+    ]
+    assert curvature.smallest == pytest.approx(np.linalg.eigvalsh(np.array(H))[0], rel=1e-10)
+    assert curvature.descends
+
+
+def test_saddles_are_left():
+    problem, M = saddle()
+    run = minimise(problem, M, TrustRegion(), Stopping(1e-9))
+    assert run.iterations == 0  # it is stationary
+    end, curvature, escapes = leave_saddles(problem, run, TrustRegion(), Stopping(1e-9))
+    assert escapes >= 1 and not curvature.descends
+    assert end.value == pytest.approx(problem.minimum, rel=1e-12)
+    assert len(end.history["value"]) == len(end.history["seconds"])
+    assert end.history["seconds"] == sorted(end.history["seconds"])
+
+
+def test_curvature_is_right_where_lanczos_ends_early(pair):
+    """The joint rotation has curvature zero; no descent may be invented at an optimum."""
+    problem = named("cca").bind(Data(tuple(as_samples(view) for view in pair)), 3)
+    run = minimise(problem, problem.baseline(), TrustRegion(), Stopping(1e-11))
+    assert not smallest_curvature(problem, run.M, steps=100).descends
