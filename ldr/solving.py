@@ -15,11 +15,12 @@ from ldr.objectives.objective import BoundObjective, Data, Objective
 from ldr.objectives.registry import named
 from ldr.objectives.samples import as_samples
 from ldr.result import Result
+from ldr.solvers.davidson import trace_ratio_solver
 from ldr.solvers.errors import ArgumentError, ConvergenceWarning, DataError
 from ldr.solvers.manifolds import Array
 from ldr.solvers.registry import named_solver
 from ldr.solvers.second_order import smallest_curvature
-from ldr.solvers.self_consistent_field import SelfConsistentField, TraceRatioLike
+from ldr.solvers.self_consistent_field import TraceRatioLike
 from ldr.solvers.solver import Observer, Run, Solver, Stopping, minimise
 from ldr.solvers.status import Status
 from ldr.solvers.threads import threads_for
@@ -57,10 +58,11 @@ def solve(
     y : array (n,), optional
         Labels (lda, lpp on the class graph) or response (sdr).
     solver : str or Solver
-        "auto" takes the closed form where it is exact, the self-consistent field for trace ratios,
-        the trust region otherwise. Or "closed-form", "trust-region", "lbfgs",
-        "conjugate-gradient", "steepest-descent", "self-consistent-field", "pymanopt:trust-region",
-        "pymanopt:conjugate-gradient", "pymanopt:steepest-descent", or a solver with its options.
+        "auto" takes the closed form where it is exact, the self-consistent field or block
+        Davidson for trace ratios, the trust region otherwise. Or "closed-form", "trust-region",
+        "lbfgs", "conjugate-gradient", "steepest-descent", "self-consistent-field", "davidson",
+        "pymanopt:trust-region", "pymanopt:conjugate-gradient", "pymanopt:steepest-descent", or a
+        solver with its options.
     start : "baseline", "random" or array (d, r); for two views a pair of arrays
         Where an iterative solver starts; the objective's heuristic by default.
     tolerance : float
@@ -219,7 +221,9 @@ def _choose(method: str | Solver, problem: BoundObjective) -> Solver | None:
             f"objective {problem.objective.name!r} has no closed form here; "
             "use solver='auto' or 'trust-region'"
         )
-    return SelfConsistentField() if isinstance(problem, TraceRatioLike) else TrustRegion()
+    if isinstance(problem, TraceRatioLike):
+        return trace_ratio_solver(*problem.manifold.shape)
+    return TrustRegion()
 
 
 def _closed_form(problem: BoundObjective, baseline: Array | None) -> Run:

@@ -39,6 +39,11 @@ class TraceRatioPoint(Point):
     def value(self) -> float:
         return -self._rho
 
+    @property
+    def denominator(self) -> float:
+        """tr(M'BM)."""
+        return self._b
+
     @cached_property
     def gradient(self) -> Array:
         return (-2.0 / self._b) * (self._AM - self._rho * self._BM)
