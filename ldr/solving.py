@@ -323,7 +323,7 @@ def _result(
         status=run.status,
         iterations=run.iterations,
         evaluations=run.evaluations,
-        gradient_norm=run.gradient_norm,
+        gradient_norm=run.gradient_norm * problem.unit,
         history={**run.history, "value": [problem.reported(v) for v in run.history["value"]]},
         solver="closed-form" if solver is None else solver.name,
         objective=problem.objective,
