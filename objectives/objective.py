@@ -16,7 +16,7 @@ from ldr.objectives.samples import Samples, check_squares
 from ldr.objectives.statistics import RowSpace, row_space
 from ldr.solvers.eigen import range_basis
 from ldr.solvers.errors import ArgumentError
-from ldr.solvers.manifolds import Array, Manifold, Orthonormal, Product, polar_factor
+from ldr.solvers.manifolds import Array, Orthonormal, Product, polar_factor
 from ldr.solvers.problem import Problem
 
 

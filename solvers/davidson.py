@@ -13,6 +13,7 @@ from ldr.solvers.self_consistent_field import (
     SelfConsistentField,
     TraceRatioLike,
     denominator,
+    shifted,
     small_trace_ratio,
     unless_saddle,
 )
@@ -91,9 +92,7 @@ class Davidson(Solver):
         U, values = small_trace_ratio(
             _sym(S.T @ (ratio.A @ S)), _sym(S.T @ (ratio.B @ S)), -point.value, r
         )
-        new = problem.at(np.linalg.qr(S @ U)[0])
-        if new.gradient_norm <= problem.threshold:
-            new = self._escaped(problem, new)
+        new = unless_saddle(problem, problem.at(np.linalg.qr(S @ U)[0]))
         return DavidsonState(
             new,
             previous=Z @ U[r:],
@@ -112,15 +111,6 @@ class Davidson(Solver):
         fresh = state.reduction > _SLOW and state.factor.age >= _KEPT
         return _factored(problem, state) if fresh else state.factor
 
-    def _escaped(self, problem: RiemannianProblem, point: RiemannianPoint) -> RiemannianPoint:
-        """The point, which one Cholesky factor shows to span a top eigenspace, or a better one."""
-        K, L, mu = _projected(problem, point)
-        spread = float(np.linalg.norm(K, 2 if len(K) < 3 else "fro"))
-        tau = max(_LEAST_SHIFT * spread, point.gradient_norm)
-        if dpotrf(_shifted(K, point.M, L, mu[0] + tau, spread), lower=1, overwrite_a=1)[1] == 0:
-            return point
-        return unless_saddle(problem, point)
-
 
 def _factored(problem: RiemannianProblem, state: DavidsonState) -> Factor:
     """Cholesky factor of H, its shift raised until H is positive definite."""
@@ -133,7 +123,7 @@ def _factored(problem: RiemannianProblem, state: DavidsonState) -> Factor:
     least = _LEAST_SHIFT * float(np.abs(K).max())
     tau = max(_ABOVE * spacing, _RESIDUAL * residual, least)
     while True:
-        H = _shifted(K, point.M, L, mu[0] + tau, max(spacing, least))
+        H = shifted(K, point.M, L, mu[0] + tau, max(spacing, least))
         factor, failed = dpotrf(H, lower=1, overwrite_a=1, clean=0)
         if not failed:
             return Factor(factor)
@@ -146,14 +136,7 @@ def _projected(problem: RiemannianProblem, point: RiemannianPoint) -> tuple[Arra
     assert isinstance(ratio, TraceRatioLike)
     K = ratio.A + point.value * ratio.B
     L = _sym(point.M.T @ (K @ point.M))
-    return K, L, np.linalg.eigvalsh(L)
-
-
-def _shifted(K: Array, M: Array, L: Array, s: float, c: float) -> Array:
-    """sI - K + M (L + (c - s) I) M', in the order that LAPACK factors in place."""
-    H = np.asfortranarray((M @ (L + (c - s) * np.eye(len(L)))) @ M.T - K)
-    H[np.diag_indices_from(H)] += s
-    return H
+    return K, L, np.asarray(np.linalg.eigvalsh(L))
 
 
 def _complement(M: Array, Z: Array) -> Array:
@@ -176,5 +159,3 @@ def trace_ratio_solver(order: int, r: int) -> Solver:
     """The faster solver of a trace ratio with order x order matrices and r columns."""
     large = order >= _LEAST_ORDER and r <= _LARGEST_SHARE * order
     return Davidson() if large else SelfConsistentField()
-
-

@@ -7,6 +7,7 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 import scipy.linalg
+from scipy.linalg.lapack import dpotrf
 
 from ldr.solvers.eigen import symmetric_eigen, top_eigenvectors
 from ldr.solvers.errors import ArgumentError
@@ -21,8 +22,10 @@ _PARTIAL_SHARE = 0.05
 # Corrections in one eigenbasis, each of which must reduce the gradient at least this much.
 _CORRECTIONS = 8
 _REDUCTION = 0.5
-# A start this flat, relative to the value, may be a saddle: it is looked at before anything else.
-_FLAT = 1e-6
+# A point this flat, relative to the value, may be a saddle; eigenvalues this close, relative to the
+# norm of the matrix, count as tied.
+_FLAT = 1e-8
+_TIE = 1e-12
 
 _EPS = float(np.finfo(float).eps)
 
@@ -70,9 +73,10 @@ class SelfConsistentField(Solver):
         d, r = state.point.M.shape
         if r < _PARTIAL_SHARE * d:
             values, Q = top_eigenvectors(K, r)
-            return State(problem.at(Q), halt=_halt(values, K))
+            return State(unless_saddle(problem, problem.at(Q)), halt=_halt(values, K))
         values, Q = symmetric_eigen(K)
-        return State(_corrected(problem, values, Q, r), halt=_halt(values[:r], K))
+        point = unless_saddle(problem, _corrected(problem, values, Q, r))
+        return State(point, halt=_halt(values[:r], K))
 
 
 def _halt(top: Array, K: Array) -> Status | None:
@@ -112,14 +116,40 @@ def denominator(problem: RiemannianProblem, point: RiemannianPoint) -> float:
 
 
 def unless_saddle(problem: RiemannianProblem, point: RiemannianPoint) -> RiemannianPoint:
-    """The point; where it is flat but spans no top eigenspace of A - rho B, one that is better."""
+    """The point, or where it is flat but spans no top eigenspace of A - rho B, one that is better.
+
+    Where A and B share invariant subspaces, iterates can be stationary without being optimal.
+    """
     ratio = problem.problem
     assert isinstance(ratio, TraceRatioLike)
-    if not point.gradient_norm <= _FLAT * abs(point.value):
-        return point
-    _, Q = top_eigenvectors(ratio.A + point.value * ratio.B, point.M.shape[1])
-    candidate = problem.at(Q)
-    return candidate if candidate.value < point.value - _FLAT**2 * abs(point.value) else point
+    while point.gradient_norm <= max(problem.threshold, _FLAT * abs(point.value)):
+        K = ratio.A + point.value * ratio.B
+        if _spans_top(K, point.M, 0.5 * denominator(problem, point) * point.gradient_norm):
+            break
+        candidate = problem.at(top_eigenvectors(K, point.M.shape[1])[1])
+        if not candidate.value < point.value:
+            break
+        point = candidate
+    return point
+
+
+def _spans_top(K: Array, M: Array, residual: float) -> bool:
+    """Whether no eigenvalue of K on the complement of M exceeds M's: one Cholesky factorisation."""
+    norm = float(np.linalg.norm(K))
+    L = M.T @ K @ M
+    above = float(np.linalg.eigvalsh(L)[0]) + max(residual, _TIE * norm)
+    failed: int = dpotrf(shifted(K, M, L, above, norm), lower=1, overwrite_a=1, clean=0)[1]
+    return failed == 0
+
+
+def shifted(K: Array, M: Array, L: Array, s: float, c: float) -> Array:
+    """sI - K + M (L + (c - s) I) M', L = M'KM: c on the span of M, s - K off it.
+
+    In the order that LAPACK factors in place.
+    """
+    H = np.asfortranarray((M @ (L + (c - s) * np.eye(len(L)))) @ M.T - K)
+    H[np.diag_indices_from(H)] += s
+    return H
 
 
 def _orthonormal(Y: Array) -> Array:
@@ -130,7 +160,7 @@ def _orthonormal(Y: Array) -> Array:
 
 
 def small_trace_ratio(A: Array, B: Array, rho: float, r: int) -> tuple[Array, Array]:
-    """The maximiser of tr(U'AU)/tr(U'BU), from rho, and all eigenvalues of A - rho B, descending."""
+    """The maximiser of tr(U'AU)/tr(U'BU), from rho, and the eigenvalues of A - rho B, descending."""
     while True:
         values, U = np.linalg.eigh(A - rho * B)
         U = U[:, -r:]

@@ -15,7 +15,6 @@ from ldr.solvers.eigen import top_eigenvectors
 from ldr.solvers.manifolds import Array, Grassmann
 from ldr.solvers.problem import Point
 
-
 # Values up to this size keep their unit; beyond it, squares of gradients would leave the range.
 _IN_RANGE = 2.0**200
 

@@ -130,9 +130,9 @@ class TraceRatio(BoundObjective):
         return self.baseline() if self.baseline_exact else None
 
     def certificate(self, M: Array) -> Certificate:
-        """rho* - rho(M), from a t at which f(t) = sum of top_r(A - tB) <= 0 is proved, with rounding.
+        """rho* - rho(M), from a t at which f(t) = sum of top_r(A - tB) <= 0 is proved.
 
-        f falls with t and rho* is its root, so no ratio exceeds t.
+        f falls with t and rho* is its root, so no ratio exceeds t. Rounding is in the proof.
         """
         rho = -self.at(M).value
         gap = max(0.0, float(np.nextafter(trace_ratio_bound(self.A, self.B, M) - rho, np.inf)))
