@@ -11,8 +11,8 @@ from ldr.solvers.manifolds import Array
 from ldr.solvers.riemannian import RiemannianPoint, RiemannianProblem
 from ldr.solvers.self_consistent_field import (
     SelfConsistentField,
-    TraceRatioLike,
     denominator,
+    matrices,
     shifted,
     small_trace_ratio,
     unless_saddle,
@@ -78,8 +78,7 @@ class Davidson(Solver):
 
     def step(self, problem: RiemannianProblem, state: State) -> State:
         assert isinstance(state, DavidsonState)
-        ratio, point = problem.problem, state.point
-        assert isinstance(ratio, TraceRatioLike)
+        ratio, point = matrices(problem), state.point
         d, r = point.M.shape
         if 3 * r > d:
             return DavidsonState(SelfConsistentField().step(problem, state).point)
@@ -132,8 +131,7 @@ def _factored(problem: RiemannianProblem, state: DavidsonState) -> Factor:
 
 def _projected(problem: RiemannianProblem, point: RiemannianPoint) -> tuple[Array, Array, Array]:
     """K = A - rho B, L = M'KM and its eigenvalues, ascending."""
-    ratio = problem.problem
-    assert isinstance(ratio, TraceRatioLike)
+    ratio = matrices(problem)
     K = ratio.A + point.value * ratio.B
     L = _sym(point.M.T @ (K @ point.M))
     return K, L, np.asarray(np.linalg.eigvalsh(L))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.linalg
+from scipy.linalg.lapack import dsyevr
 
 from ldr.solvers.errors import SingularError
 from ldr.solvers.manifolds import Array
@@ -17,17 +18,19 @@ def top_eigenvectors(A: Array, r: int) -> tuple[Array, Array]:
     """The r largest eigenvalues of the symmetric A, descending, and their eigenvectors."""
     d = len(A)
     if r < _PARTIAL_SHARE * d:
-        values, vectors = scipy.linalg.eigh(
-            A, subset_by_index=(d - r, d - 1), driver="evr", check_finite=False
-        )
+        # LAPACK itself: the checks of scipy.linalg.eigh cost as much as a small problem.
+        values, vectors, _, _, failed = dsyevr(A, range="I", il=d - r + 1, iu=d)
+        if failed:
+            raise np.linalg.LinAlgError("the eigenvalues did not converge")
+        values, vectors = values[:r][::-1], vectors[:, :r][:, ::-1]
     else:
-        values, vectors = scipy.linalg.eigh(A, driver="evd", check_finite=False)
-    return values[::-1][:r], np.ascontiguousarray(vectors[:, ::-1][:, :r])
+        values, vectors = symmetric_eigen(A)
+    return values[:r], np.ascontiguousarray(vectors[:, :r])
 
 
 def symmetric_eigen(A: Array) -> tuple[Array, Array]:
     """All eigenvalues of the symmetric A, descending, and their eigenvectors."""
-    values, vectors = scipy.linalg.eigh(A, driver="evd", check_finite=False)
+    values, vectors = np.linalg.eigh(A)
     return values[::-1], vectors[:, ::-1]
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Protocol, cast, runtime_checkable
 
 import numpy as np
-import scipy.linalg
+from scipy.linalg.blas import dtrsm
 from scipy.linalg.lapack import dpotrf
 
 from ldr.solvers.eigen import symmetric_eigen, top_eigenvectors
@@ -67,8 +67,7 @@ class SelfConsistentField(Solver):
         return State(unless_saddle(problem, problem.at(M)))
 
     def step(self, problem: RiemannianProblem, state: State) -> State:
-        ratio = problem.problem
-        assert isinstance(ratio, TraceRatioLike)
+        ratio = matrices(problem)
         K = ratio.A + state.point.value * ratio.B
         d, r = state.point.M.shape
         if r < _PARTIAL_SHARE * d:
@@ -107,12 +106,15 @@ def _corrected(problem: RiemannianProblem, values: Array, Q: Array, r: int) -> R
     return point
 
 
+def matrices(problem: RiemannianProblem) -> TraceRatioLike:
+    """The problem's A and B; `initialise` has checked that it has them."""
+    return cast(TraceRatioLike, problem.problem)
+
+
 def denominator(problem: RiemannianProblem, point: RiemannianPoint) -> float:
     """tr(M'BM)."""
-    ratio = problem.problem
-    assert isinstance(ratio, TraceRatioLike)
     known = getattr(point.point, "denominator", None)
-    return float(np.vdot(point.M, ratio.B @ point.M)) if known is None else float(known)
+    return float(np.vdot(point.M, matrices(problem).B @ point.M)) if known is None else known
 
 
 def unless_saddle(problem: RiemannianProblem, point: RiemannianPoint) -> RiemannianPoint:
@@ -120,8 +122,7 @@ def unless_saddle(problem: RiemannianProblem, point: RiemannianPoint) -> Riemann
 
     Where A and B share invariant subspaces, iterates can be stationary without being optimal.
     """
-    ratio = problem.problem
-    assert isinstance(ratio, TraceRatioLike)
+    ratio = matrices(problem)
     while point.gradient_norm <= max(problem.threshold, _FLAT * abs(point.value)):
         K = ratio.A + point.value * ratio.B
         if _spans_top(K, point.M, 0.5 * denominator(problem, point) * point.gradient_norm):
@@ -155,12 +156,11 @@ def shifted(K: Array, M: Array, L: Array, s: float, c: float) -> Array:
 def _orthonormal(Y: Array) -> Array:
     """Y L'^{-1} with Y'Y = LL': orthonormal to rounding where Y nearly is."""
     L = np.linalg.cholesky(Y.T @ Y)
-    N = scipy.linalg.solve_triangular(L, Y.T, lower=True, check_finite=False).T
-    return np.ascontiguousarray(N)
+    return np.asarray(dtrsm(1.0, L.T, Y.T, side=0, lower=0, trans_a=1).T)
 
 
 def small_trace_ratio(A: Array, B: Array, rho: float, r: int) -> tuple[Array, Array]:
-    """The maximiser of tr(U'AU)/tr(U'BU), from rho, and the eigenvalues of A - rho B, descending."""
+    """The maximiser of tr(U'AU)/tr(U'BU), from rho; eigenvalues of A - rho B, descending."""
     while True:
         values, U = np.linalg.eigh(A - rho * B)
         U = U[:, -r:]
