@@ -149,8 +149,8 @@ def _sym(S: Array) -> Array:
 
 
 # Below these the eigendecompositions of the self-consistent field cost less than more steps.
-_LEAST_ORDER = 128
-_LARGEST_SHARE = 1 / 16
+_LEAST_ORDER = 200
+_LARGEST_SHARE = 1 / 20
 
 
 def trace_ratio_solver(order: int, r: int) -> Solver:
