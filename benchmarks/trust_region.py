@@ -128,7 +128,9 @@ def bind(method: str, d: int, r: int, seed: int) -> BoundObjective:
     return named(method).bind(Data(tuple(as_samples(X) for X in views), data.y), r)
 
 
-def timed(problem: Problem, start: np.ndarray, solver: Any, stopping: Stopping) -> tuple[Run, float]:
+def timed(
+    problem: Problem, start: np.ndarray, solver: Any, stopping: Stopping
+) -> tuple[Run, float]:
     began = time.perf_counter()
     run = minimise(problem, start, solver, stopping)
     return run, time.perf_counter() - began
@@ -147,7 +149,9 @@ def main() -> None:
 
     print(f"d = {arguments.d}, {arguments.start} start, |gradient| <= {arguments.tolerance:g} |f|")
     header = f"{'problem':10s} {'r':>3s} {'native s':>9s} {'its':>4s} {'H products':>10s}"
-    print(f"{header} {'pymanopt s':>11s} {'its':>5s} {'value diff':>11s} {'ratio':>7s} {'cached':>7s}")
+    print(
+        f"{header} {'pymanopt s':>11s} {'its':>5s} {'value diff':>11s} {'ratio':>7s} {'cached':>7s}"
+    )
     for method in ("lda", "maf", "cca"):
         for r in arguments.ranks:
             print(compare(method, r, arguments))
@@ -172,7 +176,9 @@ def compare(method: str, r: int, arguments: argparse.Namespace) -> str:
         theirs.append((plain_seconds, plain.iterations, abs(plain.value - native.value)))
         ratios.append(plain_seconds / native_seconds)
         cached.append(shared_seconds / native_seconds)
-    seconds, iterations, products = (statistics.median(column) for column in zip(*ours, strict=True))
+    seconds, iterations, products = (
+        statistics.median(column) for column in zip(*ours, strict=True)
+    )
     their_seconds, their_iterations, difference = (
         statistics.median(column) for column in zip(*theirs, strict=True)
     )

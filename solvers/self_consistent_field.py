@@ -123,7 +123,7 @@ def unless_saddle(problem: RiemannianProblem, point: RiemannianPoint) -> Riemann
     Where A and B share invariant subspaces, iterates can be stationary without being optimal.
     """
     ratio = matrices(problem)
-    while point.gradient_norm <= max(problem.threshold, _FLAT * abs(point.value)):
+    while point.gradient_norm <= (problem.threshold or _FLAT * abs(point.value)):
         K = ratio.A + point.value * ratio.B
         if _spans_top(K, point.M, 0.5 * denominator(problem, point) * point.gradient_norm):
             break

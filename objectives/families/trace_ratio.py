@@ -106,7 +106,7 @@ class TraceRatio(BoundObjective):
         return TraceRatioPoint(self, M)
 
     def preconditioner(self, M: Array) -> Preconditioner:
-        """The inverse of (2/b)(theta_r - K) on its eigenvectors, K = A - rho B with eigenvalues theta.
+        """The inverse of (2/b)(theta_r - K) on the eigenvectors of K = A - rho B, eigenvalues theta.
 
         At the optimum M spans the top eigenvectors of K, and the Hessian multiplies the component
         of V along the j-th eigenvector by (2/b)(theta_i - theta_j), i <= r < j.
