@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from ldr.solvers.manifolds import Array
+from ldr.solvers.problem import Point
 from ldr.solvers.riemannian import RiemannianPoint, RiemannianProblem
 from ldr.solvers.self_consistent_field import (
     SelfConsistentField,
+    TraceRatioPointLike,
     denominator,
     matrices,
     shifted,
@@ -88,10 +91,14 @@ class Davidson(Solver):
         Z = T if state.previous is None else np.hstack([T, state.previous])
         Z = _complement(point.M, Z)
         S = np.hstack([point.M, Z])
-        U, values = small_trace_ratio(
-            _sym(S.T @ (ratio.A @ S)), _sym(S.T @ (ratio.B @ S)), -point.value, r
-        )
-        new = unless_saddle(problem, problem.at(np.linalg.qr(S @ U)[0]))
+        AM, BM = cast(TraceRatioPointLike, point.point).products
+        AS, BS = np.hstack([AM, ratio.A @ Z]), np.hstack([BM, ratio.B @ Z])
+        U, values = small_trace_ratio(_sym(S.T @ AS), _sym(S.T @ BS), -point.value, r)
+        M = S @ U
+        W = U @ np.linalg.inv(np.linalg.cholesky(M.T @ M)).T  # orthonormal to the last digit
+        M = S @ W
+        known = cast(Point, ratio.at(M, (AS @ W, BS @ W)))
+        new = unless_saddle(problem, problem.at(M, known))
         return DavidsonState(
             new,
             previous=Z @ U[r:],
@@ -117,7 +124,7 @@ def _factored(problem: RiemannianProblem, state: DavidsonState) -> Factor:
     K, L, mu = _projected(problem, point)
     below = state.next_value
     spacing = abs(mu[0] - below) if below is not None else mu[-1] - mu[0] + abs(mu[0])
-    b = denominator(problem, point)
+    b = denominator(point)
     residual = 0.5 * b * float(np.sqrt(np.square(point.gradient).sum(axis=0).max()))
     least = _LEAST_SHIFT * float(np.abs(K).max())
     tau = max(_ABOVE * spacing, _RESIDUAL * residual, least)

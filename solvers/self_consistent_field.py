@@ -30,12 +30,25 @@ _TIE = 1e-12
 _EPS = float(np.finfo(float).eps)
 
 
+class TraceRatioPointLike(Protocol):
+    """A point of such a problem, with the products AM and BM and tr(M'BM)."""
+
+    @property
+    def products(self) -> tuple[Array, Array]: ...
+
+    @property
+    def denominator(self) -> float: ...
+
+
 @runtime_checkable
 class TraceRatioLike(Protocol):
     """A problem that minimises -tr(M'AM) / tr(M'BM)."""
 
     A: Array
     B: Array
+
+    def at(self, M: Array, products: tuple[Array, Array] | None = None) -> TraceRatioPointLike:
+        """The function at M; AM and BM may be known already."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +105,7 @@ def _corrected(problem: RiemannianProblem, values: Array, Q: Array, r: int) -> R
     for _ in range(_CORRECTIONS):
         if point.gradient_norm <= problem.threshold:
             break
-        residual = (-0.5 * denominator(problem, point)) * (rest.T @ point.gradient)
+        residual = (-0.5 * denominator(point)) * (rest.T @ point.gradient)
         coefficients = residual / gaps
         if not np.linalg.norm(coefficients) <= 1.0:  # too far for this eigenbasis
             break
@@ -111,10 +124,9 @@ def matrices(problem: RiemannianProblem) -> TraceRatioLike:
     return cast(TraceRatioLike, problem.problem)
 
 
-def denominator(problem: RiemannianProblem, point: RiemannianPoint) -> float:
+def denominator(point: RiemannianPoint) -> float:
     """tr(M'BM)."""
-    known = getattr(point.point, "denominator", None)
-    return float(np.vdot(point.M, matrices(problem).B @ point.M)) if known is None else known
+    return cast(TraceRatioPointLike, point.point).denominator
 
 
 def unless_saddle(problem: RiemannianProblem, point: RiemannianPoint) -> RiemannianPoint:
@@ -125,7 +137,7 @@ def unless_saddle(problem: RiemannianProblem, point: RiemannianPoint) -> Riemann
     ratio = matrices(problem)
     while point.gradient_norm <= (problem.threshold or _FLAT * abs(point.value)):
         K = ratio.A + point.value * ratio.B
-        if _spans_top(K, point.M, 0.5 * denominator(problem, point) * point.gradient_norm):
+        if _spans_top(K, point.M, 0.5 * denominator(point) * point.gradient_norm):
             break
         candidate = problem.at(top_eigenvectors(K, point.M.shape[1])[1])
         if not candidate.value < point.value:

@@ -28,17 +28,23 @@ class TraceRatioPoint(Point):
     a k x k matrix.
     """
 
-    def __init__(self, problem: TraceRatio, M: Array) -> None:
+    def __init__(
+        self, problem: TraceRatio, M: Array, products: tuple[Array, Array] | None = None
+    ) -> None:
         self.M = M
         self._problem = problem
-        self._AM = problem.A @ M
-        self._BM = problem.B @ M
+        self._AM, self._BM = products or (problem.A @ M, problem.B @ M)
         self._b = float(np.vdot(M, self._BM))
         self._rho = float(np.vdot(M, self._AM)) / self._b
 
     @property
     def value(self) -> float:
         return -self._rho
+
+    @property
+    def products(self) -> tuple[Array, Array]:
+        """AM and BM."""
+        return self._AM, self._BM
 
     @property
     def denominator(self) -> float:
@@ -102,8 +108,9 @@ class TraceRatio(BoundObjective):
                 f"{len(self.B) - self.r}. Give ridge= a positive value, or use fewer columns"
             )
 
-    def at(self, M: Array) -> TraceRatioPoint:
-        return TraceRatioPoint(self, M)
+    def at(self, M: Array, products: tuple[Array, Array] | None = None) -> TraceRatioPoint:
+        """The function at M; AM and BM may be known already."""
+        return TraceRatioPoint(self, M, products)
 
     def preconditioner(self, M: Array) -> Preconditioner:
         """The inverse of (2/b)(theta_r - K) on the eigenvectors of K = A - rho B, eigenvalues theta.
