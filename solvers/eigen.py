@@ -19,12 +19,11 @@ def top_eigenvectors(A: Array, r: int) -> tuple[Array, Array]:
     d = len(A)
     if r < _PARTIAL_SHARE * d:
         # LAPACK itself: the checks of scipy.linalg.eigh cost as much as a small problem.
-        values, vectors, _, _, failed = dsyevr(A, range="I", il=d - r + 1, iu=d)
-        if failed:
-            raise np.linalg.LinAlgError("the eigenvalues did not converge")
-        values, vectors = values[:r][::-1], vectors[:, :r][:, ::-1]
-    else:
-        values, vectors = symmetric_eigen(A)
+        values, vectors, found, _, failed = dsyevr(A, range="I", il=d - r + 1, iu=d, lower=1)
+        # Of exactly tied eigenvalues it can miss some, and says so by their number.
+        if not failed and found == r:
+            return values[:r][::-1], np.ascontiguousarray(vectors[:, :r][:, ::-1])
+    values, vectors = symmetric_eigen(A)
     return values[:r], np.ascontiguousarray(vectors[:, :r])
 
 

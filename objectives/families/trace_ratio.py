@@ -113,7 +113,7 @@ class TraceRatio(BoundObjective):
         return TraceRatioPoint(self, M, products)
 
     def preconditioner(self, M: Array) -> Preconditioner:
-        """The inverse of (2/b)(theta_r - K) on the eigenvectors of K = A - rho B, eigenvalues theta.
+        """The inverse of (2/b)(theta_r - K) on the eigenvectors of K = A - rho B, values theta.
 
         At the optimum M spans the top eigenvectors of K, and the Hessian multiplies the component
         of V along the j-th eigenvector by (2/b)(theta_i - theta_j), i <= r < j.
