@@ -16,11 +16,12 @@ from ldr.objectives.objective import BoundObjective, Data, Objective
 from ldr.objectives.registry import named
 from ldr.objectives.samples import Samples, as_samples
 from ldr.result import Result, Starts
+from ldr.solvers.davidson import trace_ratio_solver
 from ldr.solvers.errors import ArgumentError, ConvergenceWarning, DataError
 from ldr.solvers.manifolds import Array
 from ldr.solvers.registry import named_solver
 from ldr.solvers.second_order import Curvature, leave_saddles
-from ldr.solvers.self_consistent_field import SelfConsistentField, TraceRatioLike
+from ldr.solvers.self_consistent_field import TraceRatioLike
 from ldr.solvers.solver import Observer, Run, Solver, Stopping, minimise
 from ldr.solvers.status import Status
 from ldr.solvers.threads import threads_for
@@ -63,10 +64,11 @@ def solve(
     y : array (n,), optional
         Labels (lda, or a graph of the classes) or response (sdr, sir, save, regressions).
     solver : str or Solver
-        "auto" takes the closed form where it is exact, the self-consistent field for trace ratios,
-        the trust region otherwise. Or "closed-form", "trust-region", "lbfgs",
-        "conjugate-gradient", "steepest-descent", "self-consistent-field", "pymanopt:trust-region",
-        "pymanopt:conjugate-gradient", "pymanopt:steepest-descent", or a solver with its options.
+        "auto" takes the closed form where it is exact, the self-consistent field or block
+        Davidson for trace ratios, the trust region otherwise. Or "closed-form", "trust-region",
+        "lbfgs", "conjugate-gradient", "steepest-descent", "self-consistent-field", "davidson",
+        "pymanopt:trust-region", "pymanopt:conjugate-gradient", "pymanopt:steepest-descent", or a
+        solver with its options.
     start : "baseline", "random" or array (d, r); for two views a pair of arrays
         Where an iterative solver starts; the objective's heuristic by default.
     starts : int
@@ -305,7 +307,9 @@ def _choose(method: str | Solver, problem: BoundObjective) -> Solver | None:
             f"objective {problem.objective.name!r} has no closed form here; "
             "use solver='auto' or 'trust-region'"
         )
-    return SelfConsistentField() if isinstance(problem, TraceRatioLike) else TrustRegion()
+    if isinstance(problem, TraceRatioLike):
+        return trace_ratio_solver(*problem.manifold.shape)
+    return TrustRegion()
 
 
 def _closed_form(problem: BoundObjective, baseline: Array | None) -> Run:
@@ -431,7 +435,7 @@ def _result(
         status=run.status,
         iterations=run.iterations,
         evaluations=run.evaluations,
-        gradient_norm=run.gradient_norm,
+        gradient_norm=run.gradient_norm * problem.unit,
         history={**run.history, "value": [problem.reported(v) for v in run.history["value"]]},
         solver="closed-form" if solver is None else solver.name,
         objective=problem.objective,

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+# A proved gap, with every rounding error in it, is called "global" up to this relative size: that
+# of the value for ratios, of the terms it is the difference of for traces.
+PROVED_GLOBAL = 1e-8
+
 
 @dataclass(frozen=True)
 class Certificate:
@@ -16,7 +20,8 @@ class Certificate:
         "local": no M nearby is better. "saddle": a better M is nearby. "none": nothing is known.
     gap : float
         An upper bound of how much better the global optimum may be, in the objective's own units;
-        infinite where there is no bound.
+        infinite where there is no bound. Of traces and trace ratios it is a proved number for the
+        matrices as they are stored: rounding of its own computation is inside it.
     message : str
         Why, in a sentence.
     curvature : float or None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -12,7 +13,7 @@ import numpy as np
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.coordinates import Columns, Coordinates, Subspace
 from ldr.objectives.features import Features
-from ldr.objectives.samples import Samples
+from ldr.objectives.samples import Samples, check_squares
 from ldr.objectives.statistics import RowSpace, row_space
 from ldr.solvers.eigen import range_basis, rank_tolerance
 from ldr.solvers.errors import ArgumentError, SingularError
@@ -116,6 +117,8 @@ class BoundObjective(Problem):
         Whether the heuristic is the global optimum.
     features : tuple of Features or None
         The map put before the objective, one a view; empty where there is none.
+    unit : float
+        Power of two by which the solver's values are smaller than the objective's.
     """
 
     objective: Objective
@@ -125,6 +128,7 @@ class BoundObjective(Problem):
     baseline_exact: bool = field(default=False, kw_only=True)
     relative_improvement: bool = field(default=True, kw_only=True)
     features: tuple[Features | None, ...] = field(default=(), kw_only=True)
+    unit: float = field(default=1.0, kw_only=True)
 
     def baseline(self) -> Array | None:
         """The heuristic's point; None of objectives that have no heuristic."""
@@ -144,7 +148,7 @@ class BoundObjective(Problem):
 
     def reported(self, value: float) -> float:
         """The value in the objective's own sense and units."""
-        return self.objective.sign * value
+        return self.objective.sign * value * self.unit
 
     def blocks(self, M: Array) -> list[Array]:
         """The matrices that a point stands for, one a view."""
@@ -198,6 +202,7 @@ class Compact:
     @classmethod
     def of(cls, samples: Samples) -> Compact:
         """Exact where the optimum lies in the rows' span; never forms d x d for n < d."""
+        check_squares(samples)
         if samples.n >= samples.d:
             return cls(samples, Columns())
         space = row_space(samples)
@@ -259,6 +264,11 @@ class Range:
     def __call__(self, A: Array) -> Array:
         """The symmetric A on the range, Q'AQ."""
         return A if self._Q is None else self._Q.T @ A @ self._Q
+
+
+def power_of_two(A: Array) -> float:
+    """The power of two next above the largest entry; 1 of a matrix of zeros."""
+    return math.ldexp(1.0, math.frexp(float(np.abs(A).max()))[1])
 
 
 def check_dimension(r: int, k: int) -> None:

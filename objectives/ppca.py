@@ -51,7 +51,7 @@ class PPCA(Objective):
             r,
             n=samples.n,
             d=samples.d,
-            unit=scaling.unit,
+            length_unit=scaling.unit,
             coordinates=(scaling,),
         )
 
@@ -89,7 +89,7 @@ class FactorPoint(Point):
         if not math.isfinite(self._s2):
             return math.inf
         logdet = (problem.d - problem.r) * math.log(self._s2) + np.linalg.slogdet(self._K)[1]
-        constant = problem.d * (math.log(2 * math.pi) + 2 * math.log(problem.unit))
+        constant = problem.d * (math.log(2 * math.pi) + 2 * math.log(problem.length_unit))
         return 0.5 * problem.n * float(constant + logdet + self._unexplained / self._s2)
 
     @cached_property
@@ -143,7 +143,7 @@ class GaussianFactors(BoundObjective):
     r : int
     n, d : int
         Samples, and columns of the user's data.
-    unit : float
+    length_unit : float
         The solver's columns are the user's divided by it.
     """
 
@@ -152,7 +152,7 @@ class GaussianFactors(BoundObjective):
     r: int
     n: int = 0
     d: int = 0
-    unit: float = 1.0
+    length_unit: float = 1.0
 
     def __post_init__(self) -> None:
         k = len(self.C)
@@ -205,12 +205,13 @@ class GaussianFactors(BoundObjective):
     def maps(self, M: Array) -> tuple[Array, ...]:
         loadings, log_noise = self.manifold.split(M)
         K = loadings.T @ loadings + math.exp(float(log_noise[0, 0])) * np.eye(self.r)
-        P = np.linalg.solve(K, self.coordinates[0].lift(loadings / self.unit).T / self.unit)
+        lifted = self.coordinates[0].lift(loadings / self.length_unit) / self.length_unit
+        P = np.linalg.solve(K, lifted.T)
         return (np.asarray(P, dtype=np.float64),)
 
     def parameters(self, M: Array) -> dict[str, float]:
         noise = math.exp(float(self.manifold.split(M)[1][0, 0]))
-        return {"noise_variance": noise * self.unit * self.unit}
+        return {"noise_variance": noise * self.length_unit * self.length_unit}
 
     def certificate(self, M: Array) -> Certificate:
         """The closed form is the global maximum of the likelihood."""

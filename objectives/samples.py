@@ -302,6 +302,30 @@ def _check_shape(array: Any, name: str, minimum_rows: int) -> None:
         )
 
 
+# Data outside this range have squares, or products of squares and counts, outside float64's.
+_SMALLEST, _LARGEST = 1e-130, 1e130
+
+
+def check_squares(samples: Samples) -> None:
+    """Refuse data so large or so small that their sums of squares would not be numbers.
+
+    Raises
+    ------
+    DataError
+        The largest entry is above 1e130 or (zero excepted) below 1e-130.
+    """
+    largest = 0.0
+    for _, block in samples.blocks():
+        values = block.data if samples.is_sparse else block
+        if values.size:
+            largest = max(largest, float(values.max()), -float(values.min()))
+    if largest > _LARGEST or 0.0 < largest < _SMALLEST:
+        raise DataError(
+            f"{samples.name} has a largest entry of {largest:.1e}; between {_SMALLEST:.0e} and "
+            f"{_LARGEST:.0e} was expected, so that squares can be summed: change the unit"
+        )
+
+
 def _check_finite(samples: Samples, allow_nan: bool) -> bool:
     """Refuse infinite values, and NaN unless allowed; return whether NaN occur."""
     if samples.array.dtype.kind != "f":

@@ -1,6 +1,7 @@
 """How to optimise: manifolds and algorithms. Knows no data and no method."""
 
 from ldr.solvers.conjugate_gradient import ConjugateGradient
+from ldr.solvers.davidson import Davidson
 from ldr.solvers.lbfgs import LBFGS
 from ldr.solvers.manifolds import Euclidean, Grassmann, Manifold, Product, Stiefel
 from ldr.solvers.problem import Point, Problem
@@ -15,6 +16,7 @@ from ldr.solvers.trust_region import TrustRegion
 __all__ = [
     "LBFGS",
     "ConjugateGradient",
+    "Davidson",
     "Euclidean",
     "Grassmann",
     "Iteration",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from difflib import get_close_matches
 
 from ldr.solvers.conjugate_gradient import ConjugateGradient
+from ldr.solvers.davidson import Davidson
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.lbfgs import LBFGS
 from ldr.solvers.pymanopt import PYMANOPT_SOLVERS, Pymanopt
@@ -15,7 +16,14 @@ from ldr.solvers.trust_region import TrustRegion
 
 NATIVE: dict[str, type[Solver]] = {
     cls.name: cls
-    for cls in (SteepestDescent, ConjugateGradient, LBFGS, TrustRegion, SelfConsistentField)
+    for cls in (
+        SteepestDescent,
+        ConjugateGradient,
+        LBFGS,
+        TrustRegion,
+        SelfConsistentField,
+        Davidson,
+    )
 }
 
 

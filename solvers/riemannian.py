@@ -22,10 +22,10 @@ class RiemannianPoint:
         Where it is.
     """
 
-    def __init__(self, problem: RiemannianProblem, M: Array) -> None:
+    def __init__(self, problem: RiemannianProblem, M: Array, point: Point | None = None) -> None:
         self._problem = problem
         self.M = M
-        self.point: Point = problem.problem.at(M)
+        self.point: Point = problem.problem.at(M) if point is None else point
 
     @cached_property
     def value(self) -> float:
@@ -85,5 +85,6 @@ class RiemannianProblem:
         self.manifold = problem.manifold
         self.evaluations: Counter[str] = Counter(value=0, gradient=0, hessian=0)
 
-    def at(self, M: Array) -> RiemannianPoint:
-        return RiemannianPoint(self, M)
+    def at(self, M: Array, point: Point | None = None) -> RiemannianPoint:
+        """The function at M, whose `point` a solver may have made already."""
+        return RiemannianPoint(self, M, point)

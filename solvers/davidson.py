@@ -1,0 +1,166 @@
+"""Block Davidson for trace ratios of large matrices and few columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+from scipy.linalg.lapack import dpotrf, dpotrs
+
+from ldr.solvers.manifolds import Array
+from ldr.solvers.problem import Point
+from ldr.solvers.riemannian import RiemannianPoint, RiemannianProblem
+from ldr.solvers.self_consistent_field import (
+    SelfConsistentField,
+    TraceRatioPointLike,
+    denominator,
+    matrices,
+    shifted,
+    small_trace_ratio,
+    unless_saddle,
+)
+from ldr.solvers.solver import Solver, State
+
+# The first factor waits until a step gains less than this share of the value, or this many steps.
+_LITTLE_GAIN = 0.05
+_LEAD = 3
+# A factor is kept while each step reduces the gradient to this share, and for some steps at least.
+_SLOW = 0.7
+_KEPT = 3
+# The shift lies above the r-th Ritz value by this share of its distance to the next one, or of the
+# residual where that is larger; it grows until the shifted matrix is positive definite.
+_ABOVE = 0.1
+_RESIDUAL = 0.03
+_GROWTH = 8.0
+_LEAST_SHIFT = 1e-12
+
+
+@dataclass(frozen=True)
+class Factor:
+    """Cholesky factor of the preconditioner, and how many steps it has served."""
+
+    L: Array
+    age: int = 0
+
+
+@dataclass(frozen=True)
+class DavidsonState(State):
+    """`previous` is the last step's direction, `next_value` the Ritz value below M's, if known."""
+
+    previous: Array | None = None
+    next_value: float | None = None
+    factor: Factor | None = None
+    gain: float = np.inf
+    reduction: float = 0.0
+    steps: int = 0
+
+
+@dataclass(frozen=True)
+class Davidson(Solver):
+    """The trace ratio solved on [M, T, previous step]; T the preconditioned residual.
+
+    No step decomposes a k x k matrix into eigenvectors. T = H^{-1} R with R the residual of M in
+    K = A - rho B, and H = sI - K + M (M'KM + (c - s) I) M', s just above the smallest Ritz value of
+    M: on the complement of M that is inverse iteration for the trailing eigenvalues, kept positive
+    definite. H is factored anew only when progress slows. The small trace ratio is solved fully,
+    so the value rises monotonically. Where M is flat but spans no top eigenspace, the step is that
+    of the self-consistent field, which knows no saddles.
+
+    Source: locally optimal blocks as in A. V. Knyazev, SIAM J. Sci. Comput. 23 (2001); the trace
+    ratio in place of the Rayleigh quotient.
+    """
+
+    name = "davidson"
+    default_max_iterations = 1000
+    patience = 5
+
+    def initialise(self, problem: RiemannianProblem, M: Array) -> DavidsonState:
+        state = SelfConsistentField().initialise(problem, M)
+        return DavidsonState(state.point)
+
+    def step(self, problem: RiemannianProblem, state: State) -> State:
+        assert isinstance(state, DavidsonState)
+        ratio, point = matrices(problem), state.point
+        d, r = point.M.shape
+        if 3 * r > d:
+            return DavidsonState(SelfConsistentField().step(problem, state).point)
+
+        factor = self._factor(problem, state)
+        T = point.gradient if factor is None else dpotrs(factor.L, point.gradient, lower=1)[0]
+        Z = T if state.previous is None else np.hstack([T, state.previous])
+        Z = _complement(point.M, Z)
+        S = np.hstack([point.M, Z])
+        AM, BM = cast(TraceRatioPointLike, point.point).products
+        AS, BS = np.hstack([AM, ratio.A @ Z]), np.hstack([BM, ratio.B @ Z])
+        U, values = small_trace_ratio(_sym(S.T @ AS), _sym(S.T @ BS), -point.value, r)
+        M = S @ U
+        W = U @ np.linalg.inv(np.linalg.cholesky(M.T @ M)).T  # orthonormal to the last digit
+        M = S @ W
+        known = cast(Point, ratio.at(M, (AS @ W, BS @ W)))
+        new = unless_saddle(problem, problem.at(M, known))
+        return DavidsonState(
+            new,
+            previous=Z @ U[r:],
+            next_value=float(values[r]),
+            factor=factor and Factor(factor.L, factor.age + 1),
+            gain=(point.value - new.value) / max(abs(new.value), np.finfo(float).tiny),
+            reduction=new.gradient_norm / point.gradient_norm,
+            steps=state.steps + 1,
+        )
+
+    def _factor(self, problem: RiemannianProblem, state: DavidsonState) -> Factor | None:
+        """The kept factor, or a fresh one where there is none or progress has slowed."""
+        if state.factor is None:
+            wait = state.gain > _LITTLE_GAIN and state.steps < _LEAD
+            return None if wait else _factored(problem, state)
+        fresh = state.reduction > _SLOW and state.factor.age >= _KEPT
+        return _factored(problem, state) if fresh else state.factor
+
+
+def _factored(problem: RiemannianProblem, state: DavidsonState) -> Factor:
+    """Cholesky factor of H, its shift raised until H is positive definite."""
+    point = state.point
+    K, L, mu = _projected(problem, point)
+    below = state.next_value
+    spacing = abs(mu[0] - below) if below is not None else mu[-1] - mu[0] + abs(mu[0])
+    b = denominator(point)
+    residual = 0.5 * b * float(np.sqrt(np.square(point.gradient).sum(axis=0).max()))
+    least = _LEAST_SHIFT * float(np.abs(K).max())
+    tau = max(_ABOVE * spacing, _RESIDUAL * residual, least)
+    while True:
+        H = shifted(K, point.M, L, mu[0] + tau, max(spacing, least))
+        factor, failed = dpotrf(H, lower=1, overwrite_a=1, clean=0)
+        if not failed:
+            return Factor(factor)
+        tau *= _GROWTH
+
+
+def _projected(problem: RiemannianProblem, point: RiemannianPoint) -> tuple[Array, Array, Array]:
+    """K = A - rho B, L = M'KM and its eigenvalues, ascending."""
+    ratio = matrices(problem)
+    K = ratio.A + point.value * ratio.B
+    L = _sym(point.M.T @ (K @ point.M))
+    return K, L, np.asarray(np.linalg.eigvalsh(L))
+
+
+def _complement(M: Array, Z: Array) -> Array:
+    """Orthonormal basis of Z's span orthogonal to M."""
+    for _ in range(2):
+        Z = np.linalg.qr(Z - M @ (M.T @ Z))[0]
+    return Z
+
+
+def _sym(S: Array) -> Array:
+    return 0.5 * (S + S.T)
+
+
+# Below these the eigendecompositions of the self-consistent field cost less than more steps.
+_LEAST_ORDER = 200
+_LARGEST_SHARE = 1 / 20
+
+
+def trace_ratio_solver(order: int, r: int) -> Solver:
+    """The faster solver of a trace ratio with order x order matrices and r columns."""
+    large = order >= _LEAST_ORDER and r <= _LARGEST_SHARE * order
+    return Davidson() if large else SelfConsistentField()

@@ -1,0 +1,211 @@
+"""Attempts to break the certificates: known optima, saddles, ties, bad conditioning, any scale.
+
+The optimum of a random problem is known by construction: with Q orthogonal and K = Q Theta Q',
+where the r largest of Theta sum to zero, A = K + rho B has the trace ratio rho at its maximum,
+whatever the positive definite B is.
+"""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import ldr
+from ldr.errors import DataError
+from ldr.objectives import LDA, PCA, certificate
+from ldr.objectives.coordinates import Columns
+from ldr.objectives.families.trace import Trace
+from ldr.objectives.families.trace_ratio import TraceRatio
+from ldr.solvers import Davidson, SelfConsistentField, Stopping, TrustRegion, minimise
+from ldr.solvers.bounds import largest_sum_bound, top_sum_bound, trace_ratio_bound
+
+PROBLEMS = {
+    "k": st.integers(3, 24),
+    "share": st.floats(0, 1),
+    "seed": st.integers(0, 2**32 - 1),
+    "condition": st.floats(0, 12),
+    "tie": st.booleans(),
+    "scale": st.integers(-200, 200),
+    "rho": st.floats(1e-3, 1e3),
+}
+
+
+def rotation(k, rng):
+    return np.linalg.qr(rng.standard_normal((k, k)))[0]
+
+
+def known_ratio(k, r, seed, condition, tie, rho):
+    """A, B, the optimal M and the optimal ratio, right to about 1e-15 times the size of A."""
+    rng = np.random.default_rng(seed)
+    theta = np.sort(rng.standard_normal(k))[::-1]
+    if tie and r < k:
+        theta[r] = theta[r - 1]
+    theta -= theta[:r].mean()
+    Q, W = rotation(k, rng), rotation(k, rng)
+    B = (W * np.logspace(0, -condition, k)) @ W.T
+    A = (Q * theta) @ Q.T + rho * B
+    return 0.5 * (A + A.T), 0.5 * (B + B.T), Q[:, :r], rho
+
+
+def bound_ratio(A, B, r):
+    return TraceRatio(LDA(), (np.zeros(len(A)),), A, B, r, coordinates=(Columns(),))
+
+
+def bound_trace(A, r, scale=1.0, offset=0.0):
+    return Trace(PCA(), (np.zeros(len(A)),), A, r, scale, offset, coordinates=(Columns(),))
+
+
+def dimensions(k, share):
+    return 1 + int(share * (k - 2))
+
+
+@settings(max_examples=150, deadline=None)
+@given(**PROBLEMS)
+def test_known_optimum_is_never_above_value_and_gap(k, share, seed, condition, tie, scale, rho):
+    r = dimensions(k, share)
+    A, B, best, rho = known_ratio(k, r, seed, condition, tie, rho)
+    units = 10.0**scale
+    problem = bound_ratio(A * units, B * units, r)
+    rng = np.random.default_rng(seed)
+    uncertain = 1e-13 * np.linalg.norm(A) / np.vdot(best, B @ best)
+    for M in (best, problem.random_point(rng), rotation(k, rng)[:, :r]):
+        statement = problem.certificate(M)
+        value = -problem.at(M).value
+        assert value + statement.gap >= rho - uncertain
+        if statement.kind == "global":
+            assert value >= rho - uncertain - certificate.PROVED_GLOBAL * abs(value)
+    # tight where rounding allows: b is not tiny against B and A
+    if condition < 4 and not tie:
+        assert problem.certificate(best).gap <= 1e-9 * np.linalg.norm(A) / np.vdot(best, B @ best)
+
+
+@settings(max_examples=100, deadline=None)
+@given(**PROBLEMS)
+def test_saddles_are_never_called_global(k, share, seed, condition, tie, scale, rho):
+    """Any r eigenvectors that A and B share are stationary; only the top ones are optimal."""
+    r = min(dimensions(k, share), k - 2)
+    rng = np.random.default_rng(seed)
+    a, b = rng.exponential(size=k), rng.uniform(0.5, 2.0, k)
+    Q = rotation(k, rng)
+    A, B = (Q * a) @ Q.T, (Q * b) @ Q.T
+    problem = bound_ratio(A * 10.0**scale, B * 10.0**scale, r)
+    solved = minimise(problem, problem.random_point(rng), SelfConsistentField(), Stopping(1e-12))
+    assert problem.certificate(solved.M).kind == "global"
+    for _ in range(5):
+        M = Q[:, rng.choice(k, r, replace=False)]
+        point = problem.at(M)
+        tangent = problem.manifold.gradient(M, point.gradient)
+        assert np.linalg.norm(tangent) <= 1e-12 * abs(point.value) + 1e-13
+        statement = problem.certificate(M)
+        short = point.value - solved.value
+        assert statement.gap >= short * (1 - 1e-9)
+        if statement.kind == "global":
+            assert short <= 1.1 * certificate.PROVED_GLOBAL * abs(point.value)
+
+
+@pytest.mark.parametrize("solver", [SelfConsistentField(), Davidson()], ids=lambda s: s.name)
+def test_a_saddle_as_start_is_left(solver):
+    a, b = np.arange(1.0, 33.0), np.ones(32)
+    a[0], b[0] = 60.0, 3.0
+    problem = bound_ratio(np.diag(a), np.diag(b), 3)
+    saddle = np.eye(32)[:, 4:7]
+    assert problem.certificate(saddle).kind == "bound"
+    run = minimise(problem, saddle, solver)
+    assert run.status.converged
+    assert run.value == pytest.approx(-31.0, rel=1e-14)
+    assert problem.certificate(run.M).kind == "global"
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    k=st.integers(2, 24),
+    share=st.floats(0, 1),
+    seed=st.integers(0, 2**32 - 1),
+    decades=st.floats(0, 15),
+    tie=st.booleans(),
+    scale=st.integers(-200, 200),
+    sign=st.sampled_from([1.0, -1.0]),
+)
+def test_traces_are_bounded_by_the_known_eigenvalues(k, share, seed, decades, tie, scale, sign):
+    rng = np.random.default_rng(seed)
+    r = 1 + int(share * (k - 1))
+    spectrum = np.logspace(0, -decades, k) * rng.choice([-1.0, 1.0], k)
+    spectrum = np.sort(spectrum)[::-1]
+    if tie and r < k:
+        spectrum[r] = spectrum[r - 1]
+    Q = rotation(k, rng)
+    units = 10.0**scale
+    problem = bound_trace((Q * spectrum) @ Q.T * units, r, sign)
+    ordered = spectrum if sign > 0 else spectrum[::-1]
+    best = -sign * float(np.sort(sign * ordered)[::-1][:r] @ np.full(r, sign))
+    uncertain = 1e-13 * np.abs(spectrum).max() * units
+    for M in (problem.closed_form(), problem.random_point(rng)):
+        statement = problem.certificate(M)
+        value = problem.at(M).value * problem.unit
+        assert value - statement.gap <= best * units + uncertain
+    assert problem.certificate(problem.closed_form()).gap <= 1e-11 * r * units
+
+
+@settings(max_examples=100, deadline=None)
+@given(k=st.integers(2, 20), seed=st.integers(0, 2**32 - 1), exact=st.booleans())
+def test_integer_matrices_have_exact_answers(k, seed, exact):
+    """Diagonal integers: eigenvalue sums are exact, so no rounding error may be missed."""
+    rng = np.random.default_rng(seed)
+    r = int(rng.integers(1, k + 1))
+    a = rng.integers(-50, 50, k).astype(float)
+    order = np.argsort(-a)
+    M = np.eye(k)[:, order[:r] if exact else rng.permutation(k)[:r]]
+    top = float(np.sort(a)[::-1][:r].sum())
+    assert largest_sum_bound(np.diag(a), M, np.eye(k)[:, order[:r]]) >= top
+    for delta in (1e-14, 1e-6, 1.0):
+        assert top_sum_bound(np.diag(a), M, delta) >= top
+    b = rng.integers(1, 9, k).astype(float)
+    bound = trace_ratio_bound(np.diag(a), np.diag(b), M)
+    # the ratio at any set of coordinates is a fraction of integers
+    for _ in range(20):
+        chosen = rng.permutation(k)[:r]
+        assert bound * b[chosen].sum() >= a[chosen].sum() * (1 - 4e-16 * np.sign(a[chosen].sum()))
+
+
+@pytest.mark.parametrize("scale", [1e-100, 1e-30, 1.0, 1e30, 1e100])
+@pytest.mark.parametrize("name", ["pca", "lda", "maf", "sfa"])
+def test_scale_of_the_data_changes_nothing(name, scale):
+    rng = np.random.default_rng(1)
+    y = np.repeat(np.arange(4), 50)
+    X = np.cumsum(rng.standard_normal((200, 6)), axis=0) + rng.standard_normal((4, 6))[y]
+    y = y if name == "lda" else None
+    reference = ldr.solve(name, X, 2, y=y)
+    power = 1.0 if name in ("lda", "maf") else scale**2
+    for solver in ("auto", "trust-region"):
+        result = ldr.solve(name, X * scale, 2, y=y, solver=solver)
+        assert result.converged
+        assert result.value == pytest.approx(reference.value * power, rel=1e-9)
+        assert result.baseline == pytest.approx(reference.baseline * power, rel=1e-9)
+        assert result.certificate.kind == "global"
+        assert result.certificate.gap <= 1e-8 * abs(result.value)
+
+
+@pytest.mark.parametrize("scale", [1e-160, 1e160])
+@pytest.mark.parametrize("name", ["pca", "lda", "maf"])
+def test_data_whose_squares_are_no_numbers_are_refused(name, scale):
+    X = np.random.default_rng(0).standard_normal((40, 4)) * scale
+    with pytest.raises(DataError, match="change the unit"):
+        ldr.solve(name, X, 2, y=np.arange(40) % 2 if name == "lda" else None)
+
+
+@pytest.mark.parametrize("r", [1, 3, 9])
+def test_davidson_field_and_trust_region_agree(r):
+    rng = np.random.default_rng(r)
+    X, Y = rng.standard_normal((2, 200, 60))
+    problem = bound_ratio(X.T @ (X * np.linspace(0, 3, 60)), Y.T @ Y, r)
+    problem = bound_ratio(problem.A, problem.B, r)
+    start = problem.random_point(rng)
+    runs = [
+        minimise(problem, start, solver, Stopping(1e-10))
+        for solver in (SelfConsistentField(), Davidson(), TrustRegion())
+    ]
+    for run in runs:
+        assert run.status.converged
+        assert run.value == pytest.approx(runs[0].value, rel=1e-12)
+        assert problem.manifold.distance_from(run.M) < 1e-14
+        assert problem.certificate(run.M).kind == "global"
