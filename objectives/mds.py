@@ -97,7 +97,7 @@ class Scaling(Trace):
     """Trace of B whose map gives the points of the distances."""
 
     def maps(self, M: Array) -> tuple[Array, ...]:
-        values, Q = np.linalg.eigh(M.T @ (self.A @ M))
+        values, Q = np.linalg.eigh(self.compressed(M))
         return ((Q / np.sqrt(np.maximum(values, np.finfo(float).tiny))) @ Q.T @ M.T,)
 
 

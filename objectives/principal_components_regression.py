@@ -56,5 +56,5 @@ class Components(Trace):
 
     def parameters(self, M: Array) -> dict[str, float]:
         products = M.T @ self.cross
-        coefficients, *_ = np.linalg.lstsq(M.T @ (self.A @ M), products, rcond=None)
+        coefficients, *_ = np.linalg.lstsq(self.compressed(M), products, rcond=None)
         return {"residual": self.total - float(np.vdot(products, coefficients))}

@@ -69,10 +69,11 @@ class Trace(BoundObjective):
         check_dimension(self.r, self.A.shape[0])
         self.manifold = Grassmann(self.A.shape[0], self.r)
         self.baseline_exact = True
+        self._size = 1.0  # the solver's A is the objective's divided by it
         if isinstance(self.A, np.ndarray):
-            size = power_of_two(self.A)
-            self.A = (self.A + self.A.T) * (0.5 / size)
-            self.scale *= size
+            self._size = power_of_two(self.A)
+            self.A = (self.A + self.A.T) * (0.5 / self._size)
+            self.scale *= self._size
             size = abs(self.scale)
             if not 1.0 / _IN_RANGE <= size <= _IN_RANGE:
                 self.unit = power_of_two(np.array(size))
@@ -80,6 +81,10 @@ class Trace(BoundObjective):
 
     def at(self, M: Array) -> TracePoint:
         return TracePoint(self, M)
+
+    def compressed(self, M: Array) -> Array:
+        """M'AM, r x r, in the objective's units."""
+        return self._size * (M.T @ (self.A @ M))
 
     @cached_property
     def _eigen(self) -> tuple[Array, Array]:
