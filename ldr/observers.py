@@ -16,7 +16,7 @@ import math
 import weakref
 from typing import TYPE_CHECKING, Any, Self
 
-from ldr.solvers.errors import ArgumentError
+from ldr.solvers.checks import number
 from ldr.solvers.solver import Iteration
 
 if TYPE_CHECKING:
@@ -59,10 +59,7 @@ class TimeLimit:
     """
 
     def __init__(self, seconds: float) -> None:
-        numeric = isinstance(seconds, (int, float)) and not isinstance(seconds, bool)
-        if not (numeric and seconds > 0):
-            raise ArgumentError(f"seconds must be a number > 0, got {seconds!r}")
-        self.seconds = seconds
+        self.seconds = number("seconds", seconds, positive=True, finite=False)
 
     def __call__(self, iteration: Iteration) -> bool:
         return iteration.seconds >= self.seconds

@@ -148,12 +148,15 @@ class Result:
         ndarray (m, r), or a pair of them
         """
         if not isinstance(self.P, tuple):
-            return _project(X, self.features, self.mean, self.P, "X")
+            return _project(X, self.features, self.mean, self.P, "X", self.feature_names)
         if not isinstance(X, (tuple, list)) or len(X) != len(self.P):
             raise DataError(f"X must be a pair of arrays, one a view, got {type(X).__name__}")
         features = self.features or (None,) * len(self.P)
-        parts = zip(X, features, self.mean, self.P, strict=True)
-        return tuple(_project(x, f, m, P, f"X[{i}]") for i, (x, f, m, P) in enumerate(parts))
+        parts = zip(X, features, self.mean, self.P, self.feature_names, strict=True)
+        return tuple(
+            _project(x, f, m, P, f"X[{i}]", columns)
+            for i, (x, f, m, P, columns) in enumerate(parts)
+        )
 
     def plot_projection(self, X: Any, y: Any = None, *, ax: Any = None) -> Figure:
         """Scatter plot of the projected rows, coloured by y; see `ldr.plots.projection`."""
@@ -194,8 +197,20 @@ def _tuple(value: Any) -> tuple[Any, ...]:
     return value if isinstance(value, tuple) else (value,)
 
 
-def _project(X: Any, features: Features | None, mean: Array, P: Array, name: str) -> Array:
+def _project(
+    X: Any,
+    features: Features | None,
+    mean: Array,
+    P: Array,
+    name: str,
+    columns: tuple[str, ...] | None,
+) -> Array:
     samples = as_samples(X, name, minimum_rows=1)
+    if columns and samples.feature_names and samples.feature_names != columns:
+        raise ArgumentError(
+            f"{name} has other columns, or in another order, than the data solved for: got "
+            f"{', '.join(samples.feature_names)}; expected {', '.join(columns)}"
+        )
     if features is not None:
         samples = features(samples)
     if samples.d != P.shape[1]:

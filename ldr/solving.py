@@ -16,6 +16,7 @@ from ldr.objectives.objective import BoundObjective, Data, Objective
 from ldr.objectives.registry import named
 from ldr.objectives.samples import Samples, as_samples
 from ldr.result import Result, Starts
+from ldr.solvers.checks import number, whole
 from ldr.solvers.davidson import trace_ratio_solver
 from ldr.solvers.errors import ArgumentError, ConvergenceWarning, DataError
 from ldr.solvers.manifolds import Array
@@ -126,12 +127,10 @@ def solve(
     check_r(r, objective, data)
     rng = as_generator(random_state)
     stopping = _stopping(tolerance, max_iterations, time_limit)
-    check_count(starts, "starts", least=1)
-    check_count(workers, "workers", least=-1)
+    whole("starts", starts, 1)
+    whole("workers", workers, -1)
     method = solver if isinstance(solver, Solver) else _solver_name(solver)
-    for observer in observers:
-        if not callable(observer):
-            raise ArgumentError(f"observers must be callables, got {observer!r}")
+    check_observers(observers)
 
     began = time.perf_counter()
     problem = objective.bind(data, int(r))
@@ -141,17 +140,21 @@ def solve(
     with threads_for(problem.order):
         baseline = problem.baseline()
         chosen = _choose(method, problem)
+        first = _start(start, problem, data, baseline, rng)
         if chosen is None:
             run = _closed_form(problem, baseline)
         else:
-            points = [_start(start, problem, data, baseline, rng)]
+            points = [first]
             points += [problem.random_point(rng) for _ in range(starts - 1)]
             runs = solve_from(problem, points, chosen, stopping, observers, workers)
             reached = [problem.reported(r.value) for r in runs]
             run = min(runs, key=lambda r: r.value)
         seconds = time.perf_counter() - began
         if certify:
-            run, certificate, notes = certify_run(problem, run, chosen, stopping, observers)
+            try:
+                run, certificate, notes = certify_run(problem, run, chosen, stopping, observers)
+            except KeyboardInterrupt:  # the solution is there: do not lose it
+                certificate = Certificate("none", math.inf, "interrupted from the keyboard")
     if not run.status.converged:
         warnings.warn(f"{objective.name}: {run.status.advice}", ConvergenceWarning, stacklevel=2)
     result = _result(problem, data, run, baseline, chosen, certificate, int(r), seconds)
@@ -263,13 +266,6 @@ def check_r(r: Any, objective: Objective, data: Data) -> None:
         raise ArgumentError(f"r = {r} is out of range: expected 1 <= r <= d = {d}")
 
 
-def check_count(value: Any, name: str, least: int) -> None:
-    """Refuse what is no whole number from `least` on."""
-    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    if not (whole and value >= least):
-        raise ArgumentError(f"{name} must be a whole number >= {least}, got {value!r}")
-
-
 def as_generator(random_state: Any) -> np.random.Generator:
     try:
         return np.random.default_rng(random_state)
@@ -280,19 +276,29 @@ def as_generator(random_state: Any) -> np.random.Generator:
 
 
 def _stopping(tolerance: Any, max_iterations: Any, time_limit: Any) -> Stopping:
-    if not (isinstance(tolerance, (int, float)) and 0 <= tolerance < math.inf):
-        raise ArgumentError(f"tolerance must be a finite number >= 0, got {tolerance!r}")
-    whole = isinstance(max_iterations, (int, np.integer)) and not isinstance(max_iterations, bool)
-    if max_iterations is not None and not (whole and max_iterations >= 0):
-        raise ArgumentError(f"max_iterations must be a whole number >= 0, got {max_iterations!r}")
-    if time_limit is not None and not (isinstance(time_limit, (int, float)) and time_limit > 0):
-        raise ArgumentError(f"time_limit must be a number of seconds > 0, got {time_limit!r}")
-    return Stopping(tolerance, max_iterations, math.inf if time_limit is None else time_limit)
+    if max_iterations is not None:
+        max_iterations = whole("max_iterations", max_iterations, 0)
+    seconds = math.inf
+    if time_limit is not None:
+        seconds = number("time_limit", time_limit, positive=True, finite=False)
+    return Stopping(number("tolerance", tolerance), max_iterations, seconds)
+
+
+def check_observers(observers: Any) -> None:
+    """Refuse what is no sequence of callables."""
+    if not isinstance(observers, (list, tuple)):
+        raise ArgumentError(f"observers must be a list of callables, got {observers!r}")
+    for observer in observers:
+        if not callable(observer):
+            raise ArgumentError(f"observers must be callables, got {observer!r}")
 
 
 def _solver_name(solver: Any) -> str | Solver:
     if not isinstance(solver, str):
-        raise ArgumentError(f"solver must be a name or a Solver, got {type(solver).__name__}")
+        hint = ""
+        if isinstance(solver, type) and issubclass(solver, Solver):
+            hint = f" (an instance, {solver.__name__}(), not the class)"
+        raise ArgumentError(f"solver must be a name or a Solver{hint}, got {solver!r}")
     return solver if solver in ("auto", "closed-form") else named_solver(solver)
 
 
@@ -355,13 +361,27 @@ def _start(
     if not isinstance(given, (tuple, list)) or len(given) != len(data.views):
         raise ArgumentError("start must be a pair of arrays, one a view")
     shapes = [M.shape for M in problem.lift(problem.random_point(np.random.default_rng(0)))]
-    matrices = [np.array(M, dtype=np.float64) for M in given]
-    for M, shape in zip(matrices, shapes, strict=True):
-        if M.shape != shape:
-            raise ArgumentError(f"start has shape {M.shape}, expected {shape}")
-        if not np.isfinite(M).all():
-            raise ArgumentError("start has NaN or infinite entries")
+    matrices = [_start_matrix(M, shape) for M, shape in zip(given, shapes, strict=True)]
     return problem.lower(matrices)
+
+
+def _start_matrix(given: Any, shape: tuple[int, ...]) -> Array:
+    """A start of the user's as a matrix of full rank."""
+    try:
+        M = np.asarray(given)
+    except ValueError:
+        raise ArgumentError(f"start must be an array of shape {shape}") from None
+    if M.dtype.kind not in "biuf":
+        raise ArgumentError(f"start must hold real numbers, but its type is {M.dtype}")
+    if M.shape != shape:
+        raise ArgumentError(f"start has shape {M.shape}, expected {shape}")
+    M = M.astype(np.float64)
+    if not np.isfinite(M).all():
+        raise ArgumentError("start has NaN or infinite entries")
+    rank = int(np.linalg.matrix_rank(M))
+    if rank < shape[1]:
+        raise ArgumentError(f"start has rank {rank}, expected {shape[1]}, its number of columns")
+    return M
 
 
 def certify_run(

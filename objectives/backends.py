@@ -54,6 +54,10 @@ class Backend(ABC):
     def evaluate(self, M: Array, data: Arguments) -> tuple[float, Callable[[], Array]]:
         """The value at M, and the gradient (d x r) as a function to call where it is needed."""
 
+    def gradient(self, M: Array, data: Arguments) -> Array | None:
+        """The gradient without the value, where it costs less; else None."""
+        return None
+
     @abstractmethod
     def hessian(self, M: Array, data: Arguments) -> Callable[[Array], Array]:
         """The map from V to the Hessian product (d x r) at M."""
@@ -208,8 +212,10 @@ class HandWritten(Backend):
         return self.hessian_function is not None
 
     def evaluate(self, M: Array, data: Arguments) -> tuple[float, Callable[[], Array]]:
-        value = float(self.function(M, *data))
-        return value, lambda: np.asarray(self.gradient_function(M, *data), np.float64)
+        return float(self.function(M, *data)), lambda: self.gradient(M, data)
+
+    def gradient(self, M: Array, data: Arguments) -> Array:
+        return np.asarray(self.gradient_function(M, *data), np.float64)
 
     def hessian(self, M: Array, data: Arguments) -> Callable[[Array], Array]:
         function = self.hessian_function

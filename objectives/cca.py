@@ -60,6 +60,11 @@ class CCA(Objective):
         Caa, notes_a = add_ridge(kept_a(stats.scatter_aa / n), self.ridge, "Caa")
         Cbb, notes_b = add_ridge(kept_b(stats.scatter_bb / n), self.ridge, "Cbb")
         Cab = np.ascontiguousarray(kept_b.rows(kept_a.rows(stats.scatter_ab / n).T).T)
+        if self.ridge == 0 and len(Caa) + len(Cbb) > n - 1:
+            notes_b.append(
+                f"{n} rows are too few for {len(Caa)} + {len(Cbb)} columns: canonical correlations "
+                "of 1 are certain whatever the data; give ridge= a positive value"
+            )
         return TwoBlock(
             self,
             (a.mean(stats.mean_a), b.mean(stats.mean_b)),

@@ -316,7 +316,8 @@ class CustomPoint(Point):
 
     @cached_property
     def gradient(self) -> Array:
-        return self._sign * self._evaluated[1]()
+        alone = self._problem.derivatives.gradient(self.M, self._problem.data)
+        return self._sign * (self._evaluated[1]() if alone is None else alone)
 
     @cached_property
     def _hessian(self) -> Callable[[Array], Array]:

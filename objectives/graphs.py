@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ldr.objectives.samples import Samples, as_labels
+from ldr.solvers.checks import whole
 from ldr.solvers.errors import ArgumentError, DataError, SingularError
 from ldr.solvers.manifolds import Array
 
@@ -37,10 +39,7 @@ class Graph:
                 f"graph must be one of {', '.join(map(repr, KINDS))} or a sparse matrix, "
                 f"got {self.kind!r}"
             )
-        if isinstance(self.neighbours, bool) or not (
-            isinstance(self.neighbours, int) and self.neighbours >= 1
-        ):
-            raise ArgumentError(f"neighbours must be a whole number >= 1, got {self.neighbours!r}")
+        whole("neighbours", self.neighbours, 1)
         if self.heat is not None and self.heat != "median" and not _positive(self.heat):
             raise ArgumentError(f"heat must be a number > 0, 'median' or None, got {self.heat!r}")
         if isinstance(self.kind, str) and self.kind == "epsilon" and not _positive(self.epsilon):
@@ -50,7 +49,8 @@ class Graph:
 
 
 def _positive(number: Any) -> bool:
-    return isinstance(number, (int, float)) and math.isfinite(number) and number > 0
+    real = isinstance(number, Real) and not isinstance(number, (bool, np.bool_))
+    return real and math.isfinite(number) and number > 0
 
 
 def as_graph(graph: Graph, samples: Samples, y: Any = None) -> Any:

@@ -54,7 +54,7 @@ def response_gram(y: Any, n: int, width: float | None) -> Array:
     from scipy.spatial.distance import cdist
 
     if is_categorical(y):
-        codes, _ = as_labels(y, n)
+        codes, _ = as_labels(y, n, smallest_class=1)
         return centred_gram((codes[:, None] == codes).astype(np.float64))
     z = as_response(y, n)
     sigma = width or median_distance(z)

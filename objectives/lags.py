@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from ldr.solvers.errors import ArgumentError
+from ldr.solvers.checks import whole
 
 
 def check_lag(lag: int) -> None:
     """Refuse a lag that is not a positive whole number."""
-    if isinstance(lag, bool) or not isinstance(lag, int) or lag < 1:
-        raise ArgumentError(f"lag must be a whole number >= 1, got {lag!r}")
+    whole("lag", lag, 1)

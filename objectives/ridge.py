@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
-from ldr.solvers.errors import ArgumentError
+from ldr.solvers.checks import number
 from ldr.solvers.manifolds import Array
 
 
 def check_ridge(ridge: float) -> None:
     """Refuse a ridge that is negative or not a number."""
-    if not (isinstance(ridge, (int, float)) and math.isfinite(ridge) and ridge >= 0):
-        raise ArgumentError(f"ridge must be a finite number >= 0, got {ridge!r}")
+    number("ridge", ridge)
 
 
 def add_ridge(B: Array, ridge: float, name: str) -> tuple[Array, list[str]]:

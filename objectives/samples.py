@@ -269,10 +269,17 @@ def _column(frame: Any, j: int) -> Array:
 
 
 def _as_csr(matrix: Any) -> Any:
-    """Any scipy.sparse container as csr_array, sharing memory where it is csr already."""
+    """Any scipy.sparse container as csr_array, sharing memory where it is csr already.
+
+    Entries that stand more than once are summed, in a copy: the user's matrix stays as it is.
+    """
     from scipy.sparse import csr_array
 
-    return csr_array(matrix)
+    csr = csr_array(matrix)
+    if not csr.has_canonical_format:
+        csr = csr.copy()
+        csr.sum_duplicates()
+    return csr
 
 
 def _check_dimensions(array: Any, name: str) -> None:

@@ -12,9 +12,10 @@ import scipy
 
 from ldr.objectives.kernels import centred_gram, median_distance, response_gram
 from ldr.objectives.objective import BoundObjective, Compact, Data, Objective, check_dimension
-from ldr.objectives.slices import sliced_directions
+from ldr.objectives.slices import check_slices, sliced_directions
 from ldr.objectives.statistics import mean
-from ldr.solvers.errors import ArgumentError, DataError
+from ldr.solvers.checks import number
+from ldr.solvers.errors import DataError
 from ldr.solvers.manifolds import Array, Grassmann
 from ldr.solvers.problem import Point
 
@@ -59,10 +60,8 @@ class SDR(Objective):
             given = getattr(self, name)
             if name != "epsilon" and given is None:
                 continue
-            if not (isinstance(given, (int, float)) and math.isfinite(given) and given > 0):
-                raise ArgumentError(f"{name} must be a finite number > 0, got {given!r}")
-        if isinstance(self.slices, bool) or not isinstance(self.slices, int) or self.slices < 2:
-            raise ArgumentError(f"slices must be a whole number >= 2, got {self.slices!r}")
+            number(name, given, positive=True)
+        check_slices(self.slices)
 
     def bind(self, data: Data, r: int) -> KernelRegression:
         samples = data.samples

@@ -8,15 +8,16 @@ import numpy as np
 
 from ldr.objectives.kernels import as_response, is_categorical
 from ldr.objectives.samples import as_labels
+from ldr.solvers.checks import whole
 from ldr.solvers.eigen import generalised_top_eigenvectors, range_basis
-from ldr.solvers.errors import ArgumentError, DataError
+from ldr.solvers.errors import DataError
 from ldr.solvers.manifolds import Array
 
 
 def slice_codes(y: Any, n: int, slices: int) -> np.ndarray:
     """Slice of each sample: its label, or the quantile bin of its (first) response."""
     if is_categorical(y):
-        return as_labels(y, n)[0]
+        return as_labels(y, n, smallest_class=1)[0]
     z = as_response(y, n)[:, 0]
     edges = np.unique(np.quantile(z, np.linspace(0, 1, slices + 1)[1:-1]))
     return np.unique(np.searchsorted(edges, z, side="right"), return_inverse=True)[1]
@@ -24,8 +25,7 @@ def slice_codes(y: Any, n: int, slices: int) -> np.ndarray:
 
 def check_slices(slices: int) -> None:
     """Refuse a number of slices that is not a whole number above 1."""
-    if isinstance(slices, bool) or not isinstance(slices, int) or slices < 2:
-        raise ArgumentError(f"slices must be a whole number >= 2, got {slices!r}")
+    whole("slices", slices, 2)
 
 
 def sliced(y: Any, n: int, slices: int) -> np.ndarray:

@@ -21,6 +21,7 @@ from ldr.solvers.riemannian import RiemannianPoint, RiemannianProblem
 _SUFFICIENT_DECREASE = 0.1  # delta
 _CURVATURE = 0.9  # sigma
 _VALUE_NOISE = 1e-10  # epsilon: relative rise of f that counts as rounding
+_VALUE_ROUNDING = 1e-13  # relative difference of values that says nothing
 _EXPANSION = 5.0  # rho
 _SHRINKAGE = 0.66  # gamma
 _MAX_TRIALS = 40
@@ -118,9 +119,17 @@ class _Line:
         )
 
     def accepts(self, trial: Trial) -> bool:
-        """The Wolfe or the approximate Wolfe conditions."""
-        steep_enough = trial.slope >= _CURVATURE * self.zero.slope
-        return steep_enough and self.descends(trial, self.zero.value)
+        """The Wolfe or the approximate Wolfe conditions.
+
+        Where the values agree to rounding Armijo's condition holds or fails by luck; there the
+        slopes decide alone, so that a steep rise does not pass.
+        """
+        zero = self.zero
+        if trial.slope < _CURVATURE * zero.slope:
+            return False
+        if abs(trial.value - zero.value) <= _VALUE_ROUNDING * abs(zero.value):
+            return self.low(trial) and trial.slope <= (2 * _SUFFICIENT_DECREASE - 1) * zero.slope
+        return self.descends(trial, zero.value)
 
     def low(self, trial: Trial) -> bool:
         return trial.value <= self.ceiling

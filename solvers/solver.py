@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+import numpy as np
+
 from ldr.solvers.manifolds import Array
 from ldr.solvers.problem import Problem
 from ldr.solvers.riemannian import RiemannianPoint, RiemannianProblem
@@ -65,8 +67,8 @@ class Stopping:
     Attributes
     ----------
     tolerance : float
-        Stop at |gradient| <= tolerance * |value at the start| (the gradient there, where the value
-        is 0): the scale of the function does not matter.
+        Stop at |gradient| <= tolerance * |value at the start|, whatever the scale of the function;
+        at most 1e-8 max(1, |gradient at the start|), so that a constant in it does not matter.
     max_iterations : int or None
         None is the solver's own limit.
     time_limit : float
@@ -83,11 +85,13 @@ class Stopping:
         Not of the gradient there: on ill-conditioned data that can be 1e4 times the function, and
         a tolerance relative to it would stop far from the optimum.
         """
-        return abs(start.value) or start.gradient_norm
+        terms = float(np.linalg.norm(start.euclidean_gradient))
+        return max(abs(start.value), _CANCELLED * terms) or start.gradient_norm
 
     def threshold(self, start: RiemannianPoint) -> float:
-        """The gradient norm at which to stop."""
-        return self.tolerance * self.scale(start)
+        """The gradient norm at which to stop; a large constant in the value must not raise it."""
+        usual = self.tolerance * self.scale(start)
+        return min(usual, _LEAST_DEMAND * max(1.0, start.gradient_norm))
 
 
 class Solver(ABC):
@@ -147,6 +151,12 @@ class Run:
     history: dict[str, list[float]]
     seconds: float
 
+
+# A value this much smaller than the Euclidean gradient is what cancellation left of its terms.
+_CANCELLED = 1e-6
+
+# Whatever the value: |gradient| <= this * max(1, |gradient at the start|).
+_LEAST_DEMAND = 1e-8
 
 # Where no step can lower the function any more, a gradient this small against its scale is the
 # effect of rounding; a larger one means that something is wrong.
@@ -215,7 +225,7 @@ def minimise(
             iteration = Iteration(
                 number, last.M, last.value, last.gradient_norm, threshold, seconds
             )
-            wishes = [observer(iteration) is True for observer in observers]
+            wishes = [_is_true(observer(iteration)) for observer in observers]
             halt = Status.STALLED if progress.stalled(last) else state.halt
             if last.gradient_norm <= threshold:
                 status = Status.CONVERGED
@@ -252,6 +262,11 @@ def minimise(
         history=history,
         seconds=time.perf_counter() - began,
     )
+
+
+def _is_true(wish: object) -> bool:
+    """True itself, of Python's or of NumPy's: other truthy values are no wish to stop."""
+    return isinstance(wish, (bool, np.bool_)) and bool(wish)
 
 
 class _Progress:
