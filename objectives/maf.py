@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ldr.objectives.families.ratio import trace_ratio
 from ldr.objectives.families.trace_ratio import TraceRatio
 from ldr.objectives.lags import check_lag
-from ldr.objectives.objective import Compact, Data, Objective, Range
-from ldr.objectives.ridge import add_ridge, check_ridge
+from ldr.objectives.objective import Compact, Data, Objective
+from ldr.objectives.ridge import check_ridge
 from ldr.objectives.statistics import lagged_moments
 
 
@@ -46,14 +47,14 @@ class MAF(Objective):
     def bind(self, data: Data, r: int) -> TraceRatio:
         compact = Compact.of(data.samples)
         stats = lagged_moments(compact.rows, self.lag)
-        kept = Range.of(stats.scatter, compact.coordinates, "the covariance")
-        C, notes = add_ridge(kept(stats.scatter / stats.n), self.ridge, "C")
-        return TraceRatio(
+        return trace_ratio(
             self,
-            (compact.mean(stats.mean),),
-            kept(stats.lagged),
-            C,
+            compact.mean(stats.mean),
+            stats.lagged,
+            stats.scatter / stats.n,
             r,
-            coordinates=(kept.coordinates,),
-            notes=kept.notes + notes,
+            coordinates=compact.coordinates,
+            what="the covariance",
+            ridge=self.ridge,
+            notes=compact.notes,
         )

@@ -69,7 +69,7 @@ class DistanceMDS(Objective):
     baseline = "top eigenvectors of B (exact)"
     exact = "yes"
 
-    def bind(self, data: Data, r: int) -> Scaling:
+    def bind(self, data: Data, r: int) -> ClassicalScaling:
         features = HalfSquaredDistances()
         half = features(_checked(data.samples)).dense()
         B = centred_gram(half)
@@ -81,7 +81,7 @@ class DistanceMDS(Objective):
                 f"r = {r} is too large: B = -J D2 J / 2 has {positive} positive eigenvalues, "
                 f"expected r <= {positive}"
             )
-        return Scaling(
+        return ClassicalScaling(
             self,
             (half.mean(axis=0),),
             B,
@@ -93,7 +93,7 @@ class DistanceMDS(Objective):
         )
 
 
-class Scaling(Trace):
+class ClassicalScaling(Trace):
     """Trace of B whose map gives the points of the distances."""
 
     def maps(self, M: Array) -> tuple[Array, ...]:

@@ -180,15 +180,3 @@ def small_trace_ratio(A: Array, B: Array, rho: float, r: int) -> tuple[Array, Ar
         if not new > rho + 4 * _EPS * abs(rho):
             return U, values[::-1]
         rho = new
-
-
-def largest_trace_ratio(A: Array, B: Array, start: Array, iterations: int = 100) -> float:
-    """max tr(M'AM) / tr(M'BM) over orthonormal M of start's shape, B positive definite."""
-    M, rho, previous = start, -float("inf"), -float("inf")
-    for _ in range(iterations):
-        rho = float(np.vdot(M, A @ M)) / float(np.vdot(M, B @ M))
-        if rho <= previous:
-            break
-        previous = rho
-        _, M = top_eigenvectors(A - rho * B, start.shape[1])
-    return max(rho, previous)
