@@ -10,14 +10,13 @@ from typing import Any
 import numpy as np
 import scipy
 
+from ldr.objectives.families.projected import CentredRows, Projected, ProjectedPoint
 from ldr.objectives.kernels import centred_gram, median_distance, response_gram
-from ldr.objectives.objective import BoundObjective, Compact, Data, Objective, check_dimension
+from ldr.objectives.objective import Data, Objective
 from ldr.objectives.slices import check_slices, sliced_directions
-from ldr.objectives.statistics import mean
 from ldr.solvers.checks import number
 from ldr.solvers.errors import DataError
-from ldr.solvers.manifolds import Array, Grassmann
-from ldr.solvers.problem import Point
+from ldr.solvers.manifolds import Array
 
 
 @dataclass(frozen=True)
@@ -64,46 +63,38 @@ class SDR(Objective):
         check_slices(self.slices)
 
     def bind(self, data: Data, r: int) -> KernelRegression:
-        samples = data.samples
-        if samples.is_sparse:
-            raise DataError("X is sparse; sdr needs dense rows, because kernels are of dense XM")
-        compact = Compact.of(samples)
-        notes = []
-        if compact.rows is not samples:
-            notes = ["there are fewer rows than columns: M is restricted to the span of the rows"]
-        m = mean(compact.rows)
-        X = compact.rows.dense() - m
-        width = self.width or median_distance(X) * math.sqrt(r / samples.d)
+        rows = CentredRows.of(data, self)
+        X, n = rows.X, len(rows.X)
+        width = self.width or median_distance(X) * math.sqrt(r / data.samples.d)
         if width == 0:
             raise DataError("X has more than half of its rows equal; give width= a value")
         return KernelRegression(
             self,
-            (compact.mean(m),),
+            (rows.mean,),
             X,
-            response_gram(data.y, samples.n, self.response_width),
             r,
+            response_gram(data.y, n, self.response_width),
             width=width,
-            regularisation=samples.n * self.epsilon,
+            regularisation=n * self.epsilon,
             directions=lambda: sliced_directions(X, data.y, r, self.slices),
-            coordinates=(compact.coordinates,),
-            notes=notes,
+            coordinates=(rows.coordinates,),
+            notes=rows.notes,
         )
 
 
-class KernelPoint(Point):
+class KernelPoint(ProjectedPoint):
     """f = tr(Gz R), R = (G + n eps I)^{-1}, G = PKP the centred Gram matrix of Y = XM.
 
-    Gradient (2/sigma^2) X'(D_H - H)Y with H = (PAP) o K, A = R Gz R, D_H = diag(H1). Its derivative
+    Slope (2/sigma^2) (D_H - H)Y with H = (PAP) o K, A = R Gz R, D_H = diag(H1). Its derivative
     replaces H by dH = (P dA P) o K + (PAP) o dK with dA = -(R dG A + A dG R), dG = P dK P,
     dK = -K o (u_i + u_j - U_ij - U_ji)/sigma^2, U = Y dY', u = diag(U).
     """
 
     def __init__(self, problem: KernelRegression, M: Array) -> None:
-        self.M = M
+        super().__init__(problem, M)
         self._problem = problem
-        self._Y = problem.X @ M
-        squares = np.einsum("ij,ij->i", self._Y, self._Y)
-        distances = squares[:, None] + squares - 2.0 * (self._Y @ self._Y.T)
+        squares = np.einsum("ij,ij->i", self.Y, self.Y)
+        distances = squares[:, None] + squares - 2.0 * (self.Y @ self.Y.T)
         np.fill_diagonal(distances, 0.0)
         self._K = np.exp(np.maximum(distances, 0.0) / (-2.0 * problem.width**2))
 
@@ -135,53 +126,38 @@ class KernelPoint(Point):
         return H.sum(axis=1)[:, None] * Y - H @ Y
 
     @cached_property
-    def gradient(self) -> Array:
-        problem = self._problem
-        return (2.0 / problem.width**2) * (problem.X.T @ self._laplacian_times(self._H, self._Y))
+    def slope(self) -> Array:
+        return (2.0 / self._problem.width**2) * self._laplacian_times(self._H, self.Y)
 
-    def hessian_vector(self, V: Array) -> Array:
-        problem = self._problem
-        dY = problem.X @ V
-        U = self._Y @ dY.T
+    def curvature(self, dY: Array) -> Array:
+        width = self._problem.width
+        U = self.Y @ dY.T
         u = np.diag(U)
-        dK = self._K * (U + U.T - u - u[:, None]) / problem.width**2
+        dK = self._K * (U + U.T - u - u[:, None]) / width**2
         T = self._R @ centred_gram(dK) @ self._A
         dH = centred_gram(-(T + T.T)) * self._K + self._PAP * dK
-        dLY = self._laplacian_times(dH, self._Y) + self._laplacian_times(self._H, dY)
-        return (2.0 / problem.width**2) * (problem.X.T @ dLY)
+        dLY = self._laplacian_times(dH, self.Y) + self._laplacian_times(self._H, dY)
+        return (2.0 / width**2) * dLY
 
 
 @dataclass
-class KernelRegression(BoundObjective):
+class KernelRegression(Projected):
     """Kernel dimension reduction on the Grassmann manifold.
 
     Parameters
     ----------
-    X : ndarray (n, d)
-        Centred data.
     response : ndarray (n, n)
         Centred Gram matrix of the response.
-    r : int
     width, regularisation : float
         sigma of XM's kernel, and n eps.
     directions : callable
-        Gives the heuristic's orthonormal d x r matrix.
+        Gives the heuristic's orthonormal k x r matrix.
     """
 
-    X: Array
     response: Array
-    r: int
     width: float = 1.0
     regularisation: float = 1.0
     directions: Any = None
-
-    def __post_init__(self) -> None:
-        check_dimension(self.r, self.X.shape[1])
-        self.manifold = Grassmann(self.X.shape[1], self.r)
-
-    @property
-    def order(self) -> int:
-        return len(self.X)
 
     def at(self, M: Array) -> KernelPoint:
         return KernelPoint(self, M)

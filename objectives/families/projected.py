@@ -1,0 +1,115 @@
+"""Objectives of the projected data: f(M) = phi(Y) with Y = XM.
+
+With Y kept at a point, gradient and Hessian product of any phi come from its own derivatives in Y:
+grad f = X' phi'(Y) and Hess f [V] = X' phi''(Y)[XV]. A method writes phi, phi' and phi'' only.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ldr.objectives.coordinates import Coordinates
+from ldr.objectives.objective import BoundObjective, Compact, Data, Objective, check_dimension
+from ldr.objectives.statistics import mean
+from ldr.solvers.errors import DataError
+from ldr.solvers.manifolds import Array, Grassmann, Manifold
+from ldr.solvers.problem import Point
+
+
+class ProjectedPoint(Point):
+    """phi at Y = XM. Subclasses cache what phi and its derivatives share.
+
+    Attributes
+    ----------
+    Y : ndarray (n, r)
+        The projected data.
+    """
+
+    def __init__(self, problem: Projected, M: Array) -> None:
+        self.M = M
+        self._X = problem.X
+        self.Y = problem.X @ M
+
+    @property
+    @abstractmethod
+    def slope(self) -> Array:
+        """phi'(Y), of Y's shape."""
+
+    def curvature(self, dY: Array) -> Array:
+        """phi''(Y)[dY], of Y's shape."""
+        raise NotImplementedError
+
+    @property
+    def gradient(self) -> Array:
+        return self._X.T @ self.slope
+
+    def hessian_vector(self, V: Array) -> Array:
+        return self._X.T @ self.curvature(self._X @ V)
+
+
+@dataclass
+class Projected(BoundObjective):
+    """An objective of Y = XM; subclasses add what phi needs and give `at` and `baseline`.
+
+    Parameters
+    ----------
+    X : ndarray (n, k)
+        The data in the solver's coordinates, centred or whitened.
+    r : int
+    """
+
+    manifold: Manifold = field(init=False)
+    X: Array
+    r: int
+
+    def __post_init__(self) -> None:
+        check_dimension(self.r, self.X.shape[1])
+        self.manifold = self.space(self.X.shape[1])
+
+    def space(self, k: int) -> Manifold:
+        """Where M lives: subspaces of the k columns, unless phi tells rotations of Y apart."""
+        return Grassmann(k, self.r)
+
+    @property
+    def order(self) -> int:
+        return len(self.X)
+
+
+@dataclass(frozen=True)
+class CentredRows:
+    """The data as a dense centred matrix; where n < d, in coordinates of the span of its rows.
+
+    Attributes
+    ----------
+    X : ndarray (n, k)
+    mean : ndarray (d,)
+        That was subtracted.
+    coordinates : Coordinates
+    notes : list of str
+    """
+
+    X: Array
+    mean: Array
+    coordinates: Coordinates
+    notes: list[str]
+
+    @classmethod
+    def of(cls, data: Data, objective: Objective) -> CentredRows:
+        """
+        Raises
+        ------
+        DataError
+            X is sparse: centring it, or a kernel of its rows, would fill it.
+        """
+        samples = data.samples
+        if samples.is_sparse:
+            raise DataError(
+                f"X is sparse; {objective.name} needs dense rows: it works on the projected data"
+            )
+        compact = Compact.of(samples)
+        m = mean(compact.rows)
+        X = np.asarray(compact.rows.dense() - m)
+        return cls(X, compact.mean(m), compact.coordinates, compact.notes)
