@@ -99,6 +99,66 @@ def pymanopt(algorithm: str) -> Competitor:
     return run
 
 
+def pymanopt_derived(backend: str) -> Competitor:
+    """pymanopt's trust region with the cost alone, whose derivatives its backend takes."""
+
+    def run(task: Task) -> Trace:
+        seconds, values = [], []
+
+        def timed(M: Any, value: Any) -> None:
+            if isinstance(M, np.ndarray):  # an evaluation, not the tracing of a derivative
+                seconds.append(time.perf_counter() - began)
+                values.append(float(value))
+
+        solve = derived_trust_region(task.bound, backend, timed, task.time_limit)
+        began = time.perf_counter()
+        iterations = solve(task.start)
+        return Trace(seconds, values, iterations)
+
+    return run
+
+
+def derived_trust_region(
+    bound: BoundObjective, backend: str, timed: Callable[[Any, Any], None], limit: float
+) -> Callable[[np.ndarray], int]:
+    """A function that runs pymanopt from a start and returns its iterations."""
+    import jax
+    import pymanopt as package
+    from pymanopt.manifolds import Grassmann, Product, Stiefel
+    from pymanopt.optimizers import TrustRegions
+
+    jax.config.update("jax_enable_x64", True)
+    xp = importlib.import_module({"jax": "jax.numpy", "autograd": "autograd.numpy"}[backend])
+    if isinstance(bound, TraceRatio):
+        A, B = xp.array(bound.A), xp.array(bound.B)
+        manifold = Grassmann(*bound.manifold.shape)
+
+        def cost(M: Any) -> Any:
+            value = -xp.sum(M * (A @ M)) / xp.sum(M * (B @ M))
+            timed(M, value)
+            return value
+
+    else:
+        Caa, Cab, Cbb = (xp.array(C) for C in (bound.Caa, bound.Cab, bound.Cbb))
+        manifold = Product([Stiefel(*factor.shape) for factor in bound.manifold.factors])
+
+        def cost(Ma: Any, Mb: Any) -> Any:  # type: ignore[misc]
+            a, b = xp.sum(Ma * (Caa @ Ma)), xp.sum(Mb * (Cbb @ Mb))
+            value = -xp.sum(Ma * (Cab @ Mb)) / xp.sqrt(a * b)
+            timed(Ma, value)
+            return value
+
+    def solve(start: np.ndarray) -> int:
+        point = start if isinstance(bound, TraceRatio) else bound.manifold.split(start)
+        optimizer = TrustRegions(
+            max_time=limit, max_iterations=10_000, min_gradient_norm=_TOLERANCE, verbosity=0
+        )
+        problem = package.Problem(manifold, getattr(package.function, backend)(manifold)(cost))
+        return int(optimizer.run(problem, initial_point=point).iterations)
+
+    return solve
+
+
 def geoopt(task: Task) -> Trace:
     """geoopt's Riemannian Adam on the Stiefel manifold, gradients by torch."""
     import geoopt as package
@@ -137,6 +197,11 @@ def competitors() -> tuple[dict[str, Competitor], list[str]]:
             ("SD", "steepest-descent"),
         ):
             present[f"pymanopt {short}"] = pymanopt(algorithm)
+        for backend in ("autograd", "jax"):
+            if _installed(backend):
+                present[f"pymanopt TR {backend}"] = pymanopt_derived(backend)
+            else:
+                missing.append(backend)
     else:
         missing.append("pymanopt")
     if _installed("geoopt"):

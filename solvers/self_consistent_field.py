@@ -21,7 +21,7 @@ from ldr.solvers.status import Status
 _PARTIAL_SHARE = 0.05
 # Corrections in one eigenbasis, each of which must reduce the gradient at least this much.
 _CORRECTIONS = 12
-_REDUCTION = 0.8
+_REDUCTION = 0.3
 # A point this flat, relative to the value, may be a saddle; eigenvalues this close, relative to the
 # norm of the matrix, count as tied.
 _FLAT = 1e-8
