@@ -31,7 +31,7 @@ class PCA(Objective):
     def bind(self, data: Data, r: int) -> Trace:
         samples = data.samples
         n = samples.n
-        if samples.is_sparse and min(samples.shape) > CovarianceOperator.worthwhile:
+        if CovarianceOperator.worthwhile(samples, r):
             C = CovarianceOperator(samples, mean(samples))
             return Trace(self, (C.mean,), C, r, n, n * C.trace, coordinates=(Columns(),))
         compact = Compact.of(samples)

@@ -1,0 +1,112 @@
+"""The largest eigenvalues of a symmetric operator, by products with blocks of vectors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from ldr.solvers.manifolds import Array
+
+# A block is wider than what is wanted: its last columns only help the others.
+_OVERSAMPLING = 6
+# The basis is cut back to twice the block once it is this many blocks wide.
+_BLOCKS = 8
+
+
+class SymmetricOperator(Protocol):
+    """A symmetric matrix, perhaps only known by its products."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+    def __matmul__(self, V: Array) -> Array: ...
+
+
+@dataclass(frozen=True)
+class Ritz:
+    """Approximate eigenvectors, and how good they are.
+
+    Attributes
+    ----------
+    values : ndarray (r,)
+        Descending.
+    vectors : ndarray (k, r)
+        Orthonormal columns.
+    residual : float
+        Largest |Av - theta v|: each theta is within it of an eigenvalue of A.
+    products : int
+        Vectors that A was applied to.
+    converged : bool
+    """
+
+    values: Array
+    vectors: Array
+    residual: float
+    products: int
+    converged: bool
+
+
+def block_krylov(
+    A: SymmetricOperator, r: int, *, tolerance: float, most_products: int, seed: int = 0
+) -> Ritz:
+    """The r largest eigenvalues of A and their eigenvectors, from a random block.
+
+    Rayleigh-Ritz on the block Krylov space of A and a random k x b block, b somewhat above r, with
+    full orthogonalisation; a basis that has grown wide is cut back to its best Ritz vectors. All
+    products are with blocks: A is read once for b vectors, and no eigenvalue of multiplicity up to
+    b is missed, which methods of one vector cannot say.
+
+    Source: C. Musco and C. Musco, Randomized block Krylov methods, NIPS 2015; the thick restart of
+    K. Wu and H. Simon, SIAM J. Matrix Anal. Appl. 22 (2000).
+
+    Parameters
+    ----------
+    A : symmetric k x k operator
+    r : int
+    tolerance : float
+        On the residuals, relative to the largest |theta|.
+    most_products : int
+        Vectors to apply A to at most; then the best so far is returned, not converged.
+    seed : int
+        Of the random block.
+    """
+    k = A.shape[0]
+    b = min(k, r + max(_OVERSAMPLING, r // 2))
+    block = np.linalg.qr(np.random.default_rng(seed).standard_normal((k, b)))[0]
+    V, AV = np.empty((k, 0)), np.empty((k, 0))
+    products = 0
+    while True:
+        V, AV = np.hstack([V, block]), np.hstack([AV, A @ block])
+        products += block.shape[1]
+        H = V.T @ AV
+        theta, U = np.linalg.eigh(0.5 * (H + H.T))
+        theta, U = theta[::-1], U[:, ::-1]
+        vectors, images = V @ U[:, :b], AV @ U[:, :b]
+        R = images - vectors * theta[:b]
+        residual = float(np.linalg.norm(R[:, :r], axis=0).max())
+        converged = residual <= tolerance * float(np.abs(theta).max()) or V.shape[1] == k
+        if converged or products >= most_products:
+            return Ritz(theta[:r], vectors[:, :r], residual, products, converged)
+        if V.shape[1] + b > min(_BLOCKS * b, k):
+            kept = U[:, : min(2 * b, V.shape[1])]
+            V, AV = V @ kept, AV @ kept
+        block = _complement(V, R)
+        if not block.shape[1]:
+            return Ritz(theta[:r], vectors[:, :r], residual, products, True)
+
+
+def _complement(V: Array, R: Array) -> Array:
+    """An orthonormal basis of the part of R's span that is orthogonal to V, at most what is left.
+
+    The residuals of the Ritz vectors span the next Krylov block. Columns that are rounding are
+    dropped.
+    """
+    lengths = np.linalg.norm(R, axis=0)
+    Q = R[:, lengths > 0] / lengths[lengths > 0]
+    for _ in range(2):
+        Q = Q - V @ (V.T @ Q)
+        Q, T = np.linalg.qr(Q)
+        Q = Q[:, np.abs(np.diag(T)) > 1e-10]
+    return Q[:, : V.shape[0] - V.shape[1]]
