@@ -45,7 +45,8 @@ class LDA(Objective):
         compact = Compact.of(data.samples)
         stats = class_moments(compact.rows, codes, len(classes))
         kept = Range.of(stats.within + stats.between, compact.coordinates, "the total scatter")
-        S_W, notes = add_ridge(kept(stats.within), self.ridge, "S_W")
+        S_W, ridged = add_ridge(kept(stats.within), self.ridge, "S_W")
+        notes = [*compact.notes, *kept.notes, *ridged]
         if r > len(classes) - 1:
             notes.append(
                 f"S_B has rank {len(classes) - 1}, the number of classes less one: the heuristic's "
@@ -58,5 +59,5 @@ class LDA(Objective):
             S_W,
             r,
             coordinates=(kept.coordinates,),
-            notes=kept.notes + notes,
+            notes=notes,
         )
