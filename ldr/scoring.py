@@ -78,4 +78,5 @@ def _features(result: Result, X: Any) -> Any:
         return result.features(as_samples(X))
     several = isinstance(result.features, tuple)  # else samples and background share one map
     maps = result.features if several else (result.features,) * len(X)
-    return tuple(f(as_samples(view, f"X[{i}]")) for i, (view, f) in enumerate(zip(X, maps)))
+    views = [as_samples(view, f"X[{i}]") for i, view in enumerate(X)]
+    return tuple(v if f is None else f(v) for f, v in zip(maps, views, strict=True))

@@ -11,7 +11,7 @@ from ldr.estimators.reducer import Reducer
 
 globals().update({estimator.__name__: estimator for estimator in ESTIMATORS.values()})
 
-__all__ = [  # noqa: PLE0604
+__all__ = [
     "ESTIMATORS",
     "Projection",
     "Reducer",

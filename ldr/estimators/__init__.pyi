@@ -5,11 +5,12 @@ from ldr.solvers.solver import Solver
 
 from .base import Projection as Projection
 from .base import TwoViews, WithBackground
+from .named import Named
 from .reducer import Reducer as Reducer
 
-ESTIMATORS: dict[str, type[Projection]]
+ESTIMATORS: dict[str, type[Named]]
 
-class PCA(Projection):
+class PCA(Named):
     def __init__(
         self,
         n_components: int = 2,
@@ -23,7 +24,7 @@ class PCA(Projection):
         random_state: Any = None,
     ) -> None: ...
 
-class MDS(Projection):
+class MDS(Named):
     def __init__(
         self,
         n_components: int = 2,
@@ -37,7 +38,7 @@ class MDS(Projection):
         random_state: Any = None,
     ) -> None: ...
 
-class DistanceMDS(Projection):
+class DistanceMDS(Named):
     def __init__(
         self,
         n_components: int = 2,
@@ -51,7 +52,7 @@ class DistanceMDS(Projection):
         random_state: Any = None,
     ) -> None: ...
 
-class Autocovariance(Projection):
+class Autocovariance(Named):
     def __init__(
         self,
         n_components: int = 2,
@@ -66,7 +67,7 @@ class Autocovariance(Projection):
         random_state: Any = None,
     ) -> None: ...
 
-class SFA(Projection):
+class SFA(Named):
     def __init__(
         self,
         n_components: int = 2,
@@ -83,7 +84,7 @@ class SFA(Projection):
         random_state: Any = None,
     ) -> None: ...
 
-class SquaredDifference(Projection):
+class SquaredDifference(Named):
     def __init__(
         self,
         n_components: int = 2,
@@ -99,7 +100,7 @@ class SquaredDifference(Projection):
         random_state: Any = None,
     ) -> None: ...
 
-class OLPP(Projection):
+class OLPP(Named):
     def __init__(
         self,
         n_components: int = 2,
@@ -117,7 +118,7 @@ class OLPP(Projection):
         random_state: Any = None,
     ) -> None: ...
 
-class ONPP(Projection):
+class ONPP(Named):
     def __init__(
         self,
         n_components: int = 2,
@@ -134,7 +135,7 @@ class ONPP(Projection):
         random_state: Any = None,
     ) -> None: ...
 
-class SignalNoise(WithBackground):
+class SignalNoise(Named, WithBackground):
     def __init__(
         self,
         n_components: int = 2,
@@ -149,7 +150,7 @@ class SignalNoise(WithBackground):
         random_state: Any = None,
     ) -> None: ...
 
-class ContrastivePCA(WithBackground):
+class ContrastivePCA(Named, WithBackground):
     def __init__(
         self,
         n_components: int = 2,
@@ -164,7 +165,7 @@ class ContrastivePCA(WithBackground):
         random_state: Any = None,
     ) -> None: ...
 
-class PLS(TwoViews):
+class PLS(Named, TwoViews):
     def __init__(
         self,
         n_components: int = 2,
@@ -178,22 +179,7 @@ class PLS(TwoViews):
         random_state: Any = None,
     ) -> None: ...
 
-class ClassicalLDA(Projection):
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        ridge: float = 0.0,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int = 1,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        certify: bool = True,
-        random_state: Any = None,
-    ) -> None: ...
-
-class ClassicalCCA(TwoViews):
+class ClassicalLDA(Named):
     def __init__(
         self,
         n_components: int = 2,
@@ -208,7 +194,22 @@ class ClassicalCCA(TwoViews):
         random_state: Any = None,
     ) -> None: ...
 
-class LPP(Projection):
+class ClassicalCCA(Named, TwoViews):
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        ridge: float = 0.0,
+        solver: str | Solver = "auto",
+        start: Any = "baseline",
+        starts: int = 1,
+        tolerance: float = 1e-10,
+        max_iterations: int | None = None,
+        certify: bool = True,
+        random_state: Any = None,
+    ) -> None: ...
+
+class LPP(Named):
     def __init__(
         self,
         n_components: int = 2,
@@ -228,7 +229,7 @@ class LPP(Projection):
         random_state: Any = None,
     ) -> None: ...
 
-class NPE(Projection):
+class NPE(Named):
     def __init__(
         self,
         n_components: int = 2,
@@ -246,7 +247,7 @@ class NPE(Projection):
         random_state: Any = None,
     ) -> None: ...
 
-class ClassicalMAF(Projection):
+class ClassicalMAF(Named):
     def __init__(
         self,
         n_components: int = 2,
@@ -262,7 +263,7 @@ class ClassicalMAF(Projection):
         random_state: Any = None,
     ) -> None: ...
 
-class SIR(Projection):
+class SIR(Named):
     def __init__(
         self,
         n_components: int = 2,
@@ -278,7 +279,7 @@ class SIR(Projection):
         random_state: Any = None,
     ) -> None: ...
 
-class SAVE(Projection):
+class SAVE(Named):
     def __init__(
         self,
         n_components: int = 2,
@@ -294,7 +295,7 @@ class SAVE(Projection):
         random_state: Any = None,
     ) -> None: ...
 
-class OPCA(WithBackground):
+class OPCA(Named, WithBackground):
     def __init__(
         self,
         n_components: int = 2,
@@ -309,7 +310,7 @@ class OPCA(WithBackground):
         random_state: Any = None,
     ) -> None: ...
 
-class SemiSupervisedDA(Projection):
+class SemiSupervisedDA(Named):
     def __init__(
         self,
         n_components: int = 2,
@@ -330,7 +331,7 @@ class SemiSupervisedDA(Projection):
         random_state: Any = None,
     ) -> None: ...
 
-class OrthogonalLDA(Projection):
+class OrthogonalLDA(Named):
     def __init__(
         self,
         n_components: int = 2,
@@ -345,7 +346,7 @@ class OrthogonalLDA(Projection):
         random_state: Any = None,
     ) -> None: ...
 
-class MAF(Projection):
+class MAF(Named):
     def __init__(
         self,
         n_components: int = 2,
@@ -361,7 +362,7 @@ class MAF(Projection):
         random_state: Any = None,
     ) -> None: ...
 
-class OrthogonalLPP(Projection):
+class OrthogonalLPP(Named):
     def __init__(
         self,
         n_components: int = 2,
@@ -380,7 +381,7 @@ class OrthogonalLPP(Projection):
         random_state: Any = None,
     ) -> None: ...
 
-class OrthogonalNPE(Projection):
+class OrthogonalNPE(Named):
     def __init__(
         self,
         n_components: int = 2,
@@ -398,7 +399,7 @@ class OrthogonalNPE(Projection):
         random_state: Any = None,
     ) -> None: ...
 
-class OrthogonalSFA(Projection):
+class OrthogonalSFA(Named):
     def __init__(
         self,
         n_components: int = 2,
@@ -413,7 +414,7 @@ class OrthogonalSFA(Projection):
         random_state: Any = None,
     ) -> None: ...
 
-class OrthogonalCCA(TwoViews):
+class OrthogonalCCA(Named, TwoViews):
     def __init__(
         self,
         n_components: int = 2,
@@ -429,7 +430,7 @@ class OrthogonalCCA(TwoViews):
         random_state: Any = None,
     ) -> None: ...
 
-class ReducedRankRegression(TwoViews):
+class ReducedRankRegression(Named, TwoViews):
     def __init__(
         self,
         n_components: int = 2,
@@ -444,7 +445,7 @@ class ReducedRankRegression(TwoViews):
         random_state: Any = None,
     ) -> None: ...
 
-class LeastSquares(Projection):
+class LeastSquares(Named):
     def __init__(
         self,
         n_components: int = 2,
@@ -458,22 +459,7 @@ class LeastSquares(Projection):
         random_state: Any = None,
     ) -> None: ...
 
-class RidgeRegression(Projection):
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        penalty: float = 1.0,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int = 1,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        certify: bool = True,
-        random_state: Any = None,
-    ) -> None: ...
-
-class Lasso(Projection):
+class RidgeRegression(Named):
     def __init__(
         self,
         n_components: int = 2,
@@ -488,7 +474,22 @@ class Lasso(Projection):
         random_state: Any = None,
     ) -> None: ...
 
-class PrincipalComponentsRegression(Projection):
+class Lasso(Named):
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        penalty: float = 1.0,
+        solver: str | Solver = "auto",
+        start: Any = "baseline",
+        starts: int = 1,
+        tolerance: float = 1e-10,
+        max_iterations: int | None = None,
+        certify: bool = True,
+        random_state: Any = None,
+    ) -> None: ...
+
+class PrincipalComponentsRegression(Named):
     def __init__(
         self,
         n_components: int = 2,
@@ -502,7 +503,7 @@ class PrincipalComponentsRegression(Projection):
         random_state: Any = None,
     ) -> None: ...
 
-class PPCA(Projection):
+class PPCA(Named):
     def __init__(
         self,
         n_components: int = 2,
@@ -516,7 +517,7 @@ class PPCA(Projection):
         random_state: Any = None,
     ) -> None: ...
 
-class KernelSDR(Projection):
+class KernelSDR(Named):
     def __init__(
         self,
         n_components: int = 2,

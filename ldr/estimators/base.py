@@ -8,14 +8,15 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from ldr.objectives.objective import Objective
 from ldr.objectives.samples import Samples, as_samples
 from ldr.result import Result
 from ldr.scoring import score
 from ldr.solvers.checks import whole
-from ldr.solvers.errors import ArgumentError, DataError
+from ldr.solvers.errors import ArgumentError, DataError, SingularError
 from ldr.solvers.manifolds import Array
 from ldr.solving import as_data, solve
 
@@ -32,7 +33,12 @@ OPTIONS: dict[str, Any] = {
 
 
 # Methods that cannot be computed without making X dense.
-DENSE_ONLY = frozenset({"sdr"})
+DENSE_ONLY = frozenset({"sdr", "mds-distances"})
+
+
+def _has_score(estimator: Projection) -> bool:
+    """Distances of the n rows say nothing of other rows' distances among themselves."""
+    return "distances" not in estimator._traits().needs
 
 
 class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -125,6 +131,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         check_is_fitted(self)
         return self._lift(X, self.components_, self.mean_)
 
+    @available_if(_has_score)
     def score(self, X: Any, y: Any = None) -> float:
         """The quality of the projection on other data: larger is better; see `ldr.score`.
 
@@ -146,15 +153,19 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         objective = self._objective()
         r = whole("n_components", self.n_components, 1)
         samples, y = self._given(X, y, background, objective, reset=True)
-        most = objective.largest_r(as_data(objective, samples, y))
-        if r > most:
-            raise ArgumentError(
-                f"n_components = {r} is out of range: expected 1 <= n_components <= {most} "
-                f"(n_features = {self.n_features_in_})"
-            )
+        n = samples[0].n if isinstance(samples, tuple) else samples.n
         options = {name: getattr(self, name) for name in OPTIONS}
         options["random_state"] = _generator(options["random_state"])
-        self.result_ = solve(objective, samples, r, y=y, **options)
+        try:
+            most = objective.largest_r(as_data(objective, samples, y))
+            if r > most:
+                raise ArgumentError(
+                    f"n_components = {r} is out of range: expected 1 <= n_components <= {most}"
+                )
+            self.result_ = solve(objective, samples, r, y=y, **options)
+        except (ArgumentError, DataError, SingularError) as error:  # in a pipeline, say of what
+            shape = f"n_samples = {n}, n_features = {self.n_features_in_}"
+            raise type(error)(f"{error} ({shape})") from error
         self.components_ = self.result_.P
         self.mean_ = self.result_.mean
         return self
@@ -172,8 +183,9 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             if background is None:
                 raise DataError(f"{type(self).__name__} needs background=, samples to compare with")
             return (samples, as_samples(background, "background")), None
-        uses = {"labels", "response", "graph"} & set(objective.needs)
-        return samples, y if uses else None
+        if "response" in objective.needs:
+            return samples, _numbers(y)
+        return samples, y if {"labels", "graph"} & set(objective.needs) else None
 
     def _samples(self, X: Any, *, reset: bool, minimum_rows: int = 1) -> Samples:
         """X checked by scikit-learn's rules, with the names of its columns."""
@@ -199,7 +211,8 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return _first_view(self.result_).transform(samples)
 
     def _lift(self, Y: Any, P: Array, mean: Array) -> Array:
-        if self.result_.features is not None:
+        features = self.result_.features
+        if any(features) if isinstance(features, tuple) else features is not None:
             raise ArgumentError("there is no inverse of the feature map before the projection")
         given = as_samples(Y, "X", 1)
         if given.d != len(P):
@@ -228,13 +241,17 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         traits = self._traits()
         tags.target_tags.required = self._requires_y()
         tags.target_tags.two_d_labels = traits.views > 1
-        tags.input_tags.pairwise = "distances" in traits.needs
+        tags.input_tags.pairwise = tags.input_tags.positive_only = "distances" in traits.needs
         tags.input_tags.sparse = traits.name not in DENSE_ONLY
         return tags
 
 
 class TwoViews(Projection):
-    """An estimator of two views: y is the second, as in scikit-learn's cross decomposition."""
+    """An estimator of two views: y is the second, as in scikit-learn's cross decomposition.
+
+    `fit_transform`, as in a step of a Pipeline, gives the first view's projection;
+    ``transform(X, y)`` gives both.
+    """
 
     def fit(self, X: Any, y: Any = None) -> Projection:
         """Find the projections of both views.
@@ -251,20 +268,6 @@ class TwoViews(Projection):
         self
         """
         return self._fit(X, y)
-
-    def fit_transform(self, X: Any, y: Any = None) -> Any:
-        """Find the projections, and project both views.
-
-        Parameters
-        ----------
-        X, y
-            As in `fit`.
-
-        Returns
-        -------
-        pair of ndarray (n, n_components)
-        """
-        return self._fit(X, y).transform(X, y)  # type: ignore[call-arg]
 
     def transform(self, X: Any, y: Any = None) -> Any:
         """Project the first view, or both.
@@ -321,6 +324,7 @@ class WithBackground(Projection):
         """
         return self._fit(X, y, background)
 
+    @available_if(_has_score)
     def score(self, X: Any, y: Any = None, *, background: Any = None) -> float:
         """The objective of other data and another background; see `Projection.score`.
 
@@ -339,9 +343,21 @@ class WithBackground(Projection):
 
 def _second_view(y: Any) -> Samples:
     """The second view; a single column may come as (n,)."""
-    if not hasattr(y, "tocsr") and np.ndim(y) == 1:
-        y = np.asarray(y)[:, None]
-    return as_samples(y, "y", 1)
+    if hasattr(y, "columns"):
+        return as_samples(y, "y", 1)
+    array = check_array(y, accept_sparse=True, ensure_2d=False, dtype="numeric", input_name="y")
+    return as_samples(array[:, None] if array.ndim == 1 else array, "y", 1)
+
+
+def _numbers(y: Any) -> Any:
+    """A response of Python objects as numbers, where they are numbers."""
+    array = np.asarray(y)
+    if array.dtype.kind != "O":
+        return y
+    try:
+        return array.astype(np.float64)
+    except (TypeError, ValueError):
+        return y
 
 
 def _first_view(result: Result) -> Result:

@@ -22,7 +22,7 @@ _PARAMETERS = """n_components : int
 
 _DOCSTRING = """{summary}
 
-{formula}; the usual heuristic: {heuristic}. A scikit-learn transformer of the registry's {name!r}.
+The registry's {name!r} as a scikit-learn transformer: {formula}.
 
 Parameters
 ----------
@@ -63,16 +63,18 @@ class Named(Projection):
         return self._method
 
 
-def estimator_of(method: type[Objective]) -> type[Projection]:
+def estimator_of(method: type[Objective]) -> type[Named]:
     """The estimator class of an objective class."""
     name = NAMES.get(method.name, method.__name__)
-    namespace = {
+    namespace: dict[str, Any] = {
         "__module__": "ldr.estimators",
         "__qualname__": name,
         "__doc__": _docstring(method),
         "__init__": _initialiser(method, name),
         "_method": method,
     }
+    if "distances" in method.needs:
+        namespace["metric"] = "precomputed"  # as scikit-learn's own estimators of distances say
     bases: tuple[type, ...] = (Named,)
     if method.views > 1:
         bases = (Named, TwoViews)
@@ -131,7 +133,6 @@ def _docstring(method: type[Objective]) -> str:
     return _DOCSTRING.format(
         summary=summary,
         formula=method.formula,
-        heuristic=method.baseline,
         name=method.name,
         parameters=_PARAMETERS.format(own=own),
         pair="; a pair of them, one a view" if method.views > 1 else "",
@@ -151,6 +152,6 @@ def _described(method: type[Objective], parameter: str) -> str:
     return f"{parameter} : see `ldr.objectives.{method.__name__}`"
 
 
-ESTIMATORS: dict[str, type[Projection]] = {
+ESTIMATORS: dict[str, type[Named]] = {
     name: estimator_of(method) for name, method in REGISTRY.items()
 }

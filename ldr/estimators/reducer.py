@@ -6,7 +6,7 @@ from typing import Any
 
 from ldr.estimators.base import TwoViews, WithBackground
 from ldr.objectives.objective import Objective
-from ldr.objectives.registry import REGISTRY, named
+from ldr.objectives.registry import REGISTRY
 from ldr.solvers.solver import Solver
 from ldr.solving import as_objective
 
@@ -102,21 +102,6 @@ class Reducer(TwoViews, WithBackground):
         """
         self._fit(X, y, background)
         return self
-
-    def fit_transform(self, X: Any, y: Any = None, *, background: Any = None) -> Any:
-        """Find the projection and project X; a pair of views gives a pair.
-
-        Parameters
-        ----------
-        X, y, background
-            As in `fit`.
-
-        Returns
-        -------
-        ndarray (n, n_components), or a pair of them
-        """
-        self._fit(X, y, background)
-        return self.transform(X, y if self._traits().views > 1 else None)
 
     def inverse_transform(self, X: Any, y: Any = None) -> Any:
         """Back from projected rows: mean_ + X pinv(components_)'.

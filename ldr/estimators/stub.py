@@ -6,8 +6,7 @@ import inspect
 import re
 from pathlib import Path
 
-from ldr.estimators.base import Projection, TwoViews, WithBackground
-from ldr.estimators.named import ESTIMATORS, signature_of
+from ldr.estimators.named import ESTIMATORS, Named, signature_of
 
 PATH = Path(__file__).with_name("__init__.pyi")
 
@@ -28,9 +27,10 @@ from ldr.solvers.solver import Solver
 
 from .base import Projection as Projection
 from .base import TwoViews, WithBackground
+from .named import Named
 from .reducer import Reducer as Reducer
 
-ESTIMATORS: dict[str, type[Projection]]
+ESTIMATORS: dict[str, type[Named]]
 """
 
 
@@ -39,12 +39,11 @@ def text() -> str:
     return _HEADER + "".join(_class(estimator) for estimator in ESTIMATORS.values())
 
 
-def _class(estimator: type[Projection]) -> str:
-    bases = (TwoViews, WithBackground)
-    base = next((b for b in bases if issubclass(estimator, b)), Projection)
-    parameters = list(signature_of(estimator._method).parameters.values())[1:]  # type: ignore[attr-defined]
+def _class(estimator: type[Named]) -> str:
+    bases = ", ".join(base.__name__ for base in estimator.__bases__)
+    parameters = list(signature_of(estimator._method).parameters.values())[1:]
     lines = [
-        f"\nclass {estimator.__name__}({base.__name__}):",
+        f"\nclass {estimator.__name__}({bases}):",
         "    def __init__(",
         "        self,",
     ]
