@@ -196,6 +196,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             accept_sparse=True,
             dtype="numeric",
             ensure_min_samples=minimum_rows,
+            ensure_non_negative="distances" in self._traits().needs,
         )
         names = getattr(self, "feature_names_in_", None)
         samples = as_samples(array, "X", minimum_rows)
