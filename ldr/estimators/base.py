@@ -196,10 +196,11 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             accept_sparse=True,
             dtype="numeric",
             ensure_min_samples=minimum_rows,
+            ensure_all_finite="allow-nan" if self._allows_nan() else True,
             ensure_non_negative="distances" in self._traits().needs,
         )
         names = getattr(self, "feature_names_in_", None)
-        samples = as_samples(array, "X", minimum_rows)
+        samples = as_samples(array, "X", minimum_rows, allow_nan=self._allows_nan())
         return samples if names is None else replace(samples, feature_names=tuple(names))
 
     def _project(self, X: Any, y: Any = None) -> Any:
@@ -233,6 +234,10 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         by_class = isinstance(graph, str) and "class" in graph
         return by_class or traits.views > 1 or bool({"labels", "response"} & set(traits.needs))
 
+    def _allows_nan(self) -> bool:
+        """Whether NaN is a missing value."""
+        return bool(getattr(self._traits(), "missing", False))
+
     @property
     def _n_features_out(self) -> int:
         return self.result_.r
@@ -243,6 +248,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         tags.target_tags.required = self._requires_y()
         tags.target_tags.two_d_labels = traits.views > 1
         tags.input_tags.pairwise = tags.input_tags.positive_only = "distances" in traits.needs
+        tags.input_tags.allow_nan = self._allows_nan()
         tags.input_tags.sparse = traits.name not in DENSE_ONLY
         return tags
 
