@@ -14,8 +14,8 @@ from ldr.solvers.manifolds import Array, polar_factor
 
 # Functions of the principal angles, after Ye and Lim's table 2.
 _DISTANCES: dict[str, Callable[[Array], float]] = {
-    "geodesic": lambda angles: float(np.linalg.norm(angles)),
     "chordal": lambda angles: float(np.linalg.norm(np.sin(angles))),
+    "geodesic": lambda angles: float(np.linalg.norm(angles)),
     "projection": lambda angles: math.sin(float(angles.max())),
     "procrustes": lambda angles: 2.0 * float(np.linalg.norm(np.sin(0.5 * angles))),
     "largest-angle": lambda angles: float(angles.max()),

@@ -33,7 +33,20 @@ OPTIONS: dict[str, Any] = {
 
 
 # Methods that cannot be computed without making X dense.
-DENSE_ONLY = frozenset({"sdr", "mds-distances"})
+DENSE_ONLY = frozenset(
+    {
+        "dynamics",
+        "hsic",
+        "ica",
+        "lmnn",
+        "mds-distances",
+        "mds-stress",
+        "nca",
+        "robust-pca",
+        "sdr",
+        "uica",
+    }
+)
 
 
 def _has_score(estimator: Projection) -> bool:
@@ -89,7 +102,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         X : array, memory map, sparse matrix or DataFrame (n, d)
             Samples in rows; in their order, for methods of time series.
         y : array (n,), optional
-            Labels or a response, where the method needs them; others do not look at it.
+            Labels or a response, where the method takes them; others do not look at it.
 
         Returns
         -------
@@ -171,7 +184,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return self
 
     def _given(self, X: Any, y: Any, background: Any, objective: Any, reset: bool) -> Any:
-        """The data as `ldr.solve` takes them: X, or a pair, and y where the objective uses it."""
+        """The data as `ldr.solve` takes them: X, or a pair, and y."""
         samples: Any = self._samples(X, reset=reset, minimum_rows=2)
         if self._requires_y() and y is None:
             raise DataError(
@@ -183,9 +196,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             if background is None:
                 raise DataError(f"{type(self).__name__} needs background=, samples to compare with")
             return (samples, as_samples(background, "background")), None
-        if "response" in objective.needs:
-            return samples, _numbers(y)
-        return samples, y if {"labels", "graph"} & set(objective.needs) else None
+        return samples, _numbers(y) if "response" in objective.needs else y
 
     def _samples(self, X: Any, *, reset: bool, minimum_rows: int = 1) -> Samples:
         """X checked by scikit-learn's rules, with the names of its columns."""
