@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 from scipy.stats import spearmanr
 
 import ldr
@@ -10,6 +11,7 @@ from ldr.errors import ArgumentError
 from ldr.objectives import named
 from ldr.resampling import Sampled
 from tests import real_data
+from tests.face.test_plots import draws
 from tests.objectives import methods
 
 X, labels = real_data.wine()
@@ -159,3 +161,36 @@ def test_null_columns_are_permuted_one_by_one():
 def test_bad_arguments_of_parallel_analysis(argument):
     with pytest.raises(ArgumentError, match=next(iter(argument))):
         ldr.parallel_analysis(X, **argument)
+
+
+def test_plot_of_a_path():
+    path = ldr.path("lda", X, [1, 2, 3, 5], y=labels, folds=3, random_state=0)
+    figure = path.plot()
+    values, scores = figure.axes
+    lines = {line.get_label(): line for line in values.lines}
+    np.testing.assert_array_equal(lines["optimised"].get_ydata(), path.values)
+    np.testing.assert_array_equal(lines["heuristic"].get_ydata(), path.baselines)
+    np.testing.assert_array_equal(lines["optimised"].get_xdata(), [1, 2, 3, 5])
+    np.testing.assert_allclose(scores.lines[0].get_ydata(), path.scores.mean(axis=1))
+    assert draws(figure)
+    exact = ldr.path("pca", X, [1, 2]).plot()
+    assert [text.get_text() for text in exact.axes[0].get_legend().get_texts()] == ["optimised"]
+    own = Figure()
+    assert ldr.plots.path(ldr.path("pca", X, [1, 2]), ax=own.subplots()) is own
+    with pytest.raises(ArgumentError, match="2 Axes, one a panel, got 1"):
+        ldr.plots.path(path, ax=Figure().subplots())
+
+
+def test_plot_of_what_is_not_proved_global():
+    path = ldr.path("sdr", X[::4], [1, 2], y=labels[::4], random_state=0)
+    labelled = [text.get_text() for text in path.plot().axes[0].get_legend().get_texts()]
+    assert labelled == ["optimised", "not proved global", "heuristic"]
+
+
+def test_plot_of_a_parallel_analysis():
+    found = ldr.parallel_analysis(X, draws=20, random_state=0)
+    (ax,) = found.plot().axes
+    lines = {line.get_label(): line.get_ydata() for line in ax.lines}
+    np.testing.assert_array_equal(lines["data"], found.eigenvalues)
+    np.testing.assert_array_equal(lines["without correlations"], found.threshold)
+    assert draws(ax.figure)

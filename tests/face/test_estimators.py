@@ -1,5 +1,6 @@
 """The estimators: scikit-learn's rules, and the numbers of `ldr.solve`."""
 
+import functools
 import inspect
 import pickle
 
@@ -72,6 +73,14 @@ def to_check(estimator):
     return instance
 
 
+def expected_failures(estimator):
+    """Likelihoods are scored by the result's model; without one they have no score."""
+    if type(estimator).__name__ == "PPCA" and "model" not in ldr.Result.__dataclass_fields__:
+        reason = "the result has no model to score by"
+        return dict.fromkeys(["check_fit_score_takes_y", "check_pipeline_consistency"], reason)
+    return {}
+
+
 _PLAIN = ["lda", "cca", "contrastive-pca", "mds-distances", "lpp", "sdr"]
 
 
@@ -84,7 +93,8 @@ def test_scikit_learns_checks(estimator, check):
 
 @pytest.mark.slow
 @parametrize_with_checks(
-    [to_check(estimator) for name, estimator in ESTIMATORS.items() if name not in _PLAIN]
+    [to_check(estimator) for name, estimator in ESTIMATORS.items() if name not in _PLAIN],
+    expected_failed_checks=expected_failures,
 )
 def test_scikit_learns_checks_of_all(estimator, check):
     check(estimator)
@@ -125,11 +135,12 @@ def test_parameters_are_the_objectives(name):
         estimator(no_such=1)
 
 
-def fitted(key, r=2):
+@functools.cache
+def fitted(key):
     """The estimator of a case of `methods`, fitted; with what it was fitted to."""
     name = methods.name_of(key)
     data, y, parameters = methods.RANDOM[key]
-    estimator = ESTIMATORS[name](r, **parameters)
+    estimator = ESTIMATORS[name](2, **parameters)
     if isinstance(estimator, TwoViews):
         return estimator.fit(*data), data, {}
     if isinstance(estimator, WithBackground):

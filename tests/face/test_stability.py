@@ -8,6 +8,7 @@ from ldr.errors import ArgumentError
 from ldr.objectives import named
 from ldr.resampling import Sampled
 from tests import real_data
+from tests.face.test_plots import draws
 from tests.objectives import methods
 
 X, labels = real_data.wine()
@@ -96,3 +97,14 @@ def test_what_belongs_to_the_rows_is_refused(objective):
 def test_bad_draws():
     with pytest.raises(ArgumentError, match="draws must be a whole number"):
         ldr.bootstrap("pca", X, 2, draws=0)
+
+
+def test_plot_of_a_bootstrap():
+    found = ldr.bootstrap("pls", real_data.linnerud(), 2, draws=9, random_state=0)
+    figure = found.plot()
+    assert len(figure.axes) == 2 and draws(figure)
+    for ax, angles in zip(figure.axes, found.angles, strict=True):
+        medians = np.degrees(np.median(angles, axis=0))
+        np.testing.assert_allclose(ax.lines[0].get_ydata(), medians)
+        wide = np.array([segment[:, 1] for segment in ax.collections[0].get_segments()])
+        np.testing.assert_allclose(wide, np.degrees(np.quantile(angles, (0.05, 0.95), axis=0)).T)
