@@ -191,11 +191,11 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                 f"{type(self).__name__} requires y to be passed, but the target y is None"
             )
         if objective.views > 1:
-            return (samples, _second_view(y)), None
+            return (samples, _other(y, "y")), None
         if "background" in objective.needs:
             if background is None:
                 raise DataError(f"{type(self).__name__} needs background=, samples to compare with")
-            return (samples, as_samples(background, "background")), None
+            return (samples, _other(background, "background")), None
         return samples, _numbers(y) if "response" in objective.needs else y
 
     def _samples(self, X: Any, *, reset: bool, minimum_rows: int = 1) -> Samples:
@@ -220,7 +220,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         if not isinstance(self.components_, tuple):
             return self.result_.transform(samples)
         if y is not None:
-            return self.result_.transform((samples, _second_view(y)))
+            return self.result_.transform((samples, _other(y, "y")))
         return _first_view(self.result_).transform(samples)
 
     def _lift(self, Y: Any, P: Array, mean: Array) -> Array:
@@ -359,12 +359,14 @@ class WithBackground(Projection):
         return self._score(X, y, background)
 
 
-def _second_view(y: Any) -> Samples:
-    """The second view; a single column may come as (n,)."""
-    if hasattr(y, "columns"):
-        return as_samples(y, "y", 1)
-    array = check_array(y, accept_sparse=True, ensure_2d=False, dtype="numeric", input_name="y")
-    return as_samples(array[:, None] if array.ndim == 1 else array, "y", 1)
+def _other(given: Any, name: str) -> Samples:
+    """A second view or a background, by the rules for X; a single column may come as (n,)."""
+    if hasattr(given, "columns"):
+        return as_samples(given, name, 1)
+    array = check_array(
+        given, accept_sparse=True, ensure_2d=False, dtype="numeric", input_name=name
+    )
+    return as_samples(array[:, None] if array.ndim == 1 else array, name, 1)
 
 
 def _numbers(y: Any) -> Any:
