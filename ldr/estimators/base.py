@@ -49,8 +49,8 @@ DENSE_ONLY = frozenset(
 )
 
 
-def _has_score(estimator: Projection) -> bool:
-    """Distances of the n rows say nothing of other rows' distances among themselves."""
+def _of_points(estimator: Projection) -> bool:
+    """Whether X holds points: distances to the n rows have no inverse, and no score elsewhere."""
     return "distances" not in estimator._traits().needs
 
 
@@ -123,6 +123,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """
         return self._project(X)
 
+    @available_if(_of_points)
     def inverse_transform(self, X: Any) -> Array:
         """The rows nearest to the mean whose projection is X: mean_ + X pinv(components_)'.
 
@@ -144,7 +145,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         check_is_fitted(self)
         return self._lift(X, self.components_, self.mean_)
 
-    @available_if(_has_score)
+    @available_if(_of_points)
     def score(self, X: Any, y: Any = None) -> float:
         """The quality of the projection on other data: larger is better; see `ldr.score`.
 
@@ -342,7 +343,7 @@ class WithBackground(Projection):
         """
         return self._fit(X, y, background)
 
-    @available_if(_has_score)
+    @available_if(_of_points)
     def score(self, X: Any, y: Any = None, *, background: Any = None) -> float:
         """The objective of other data and another background; see `Projection.score`.
 
