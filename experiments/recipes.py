@@ -9,7 +9,7 @@ code's is taken, but for the noise of cca, which is standard normal.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,33 +29,40 @@ class DataSet:
     y: np.ndarray | None = None
 
 
-def pca(d: int, r: int, rng: np.random.Generator, recipe: str) -> DataSet:
-    """Normal with random standard deviations, Exp(mean 2); 2000 rows, centred.
+def pca(d: int, r: int, rng: np.random.Generator, recipe: str, n: int = 2000) -> DataSet:
+    """Normal with random standard deviations, Exp(mean 2); n rows, centred.
 
     The text's covariance is uniformly oriented, the code's is axis-aligned.
     """
     scales = rng.exponential(2.0, d)
-    X = rng.standard_normal((2000, d)) * scales
+    X = rng.standard_normal((n, d)) * scales
     if _is_text(recipe):
         X = X @ _rotation(d, rng).T
     return DataSet(X - X.mean(axis=0))
 
 
 def lda(d: int, r: int, rng: np.random.Generator, recipe: str) -> DataSet:
-    """Normal classes with standard deviations Exp(mean 5) and means (5/d) N(0, I).
+    """The classes of `lda_classes`, all in memory: with the text's recipe 1000 d rows."""
+    return _labelled(lda_classes(d, r, rng, recipe))
+
+
+def lda_classes(d: int, r: int, rng: np.random.Generator, recipe: str) -> Iterator[Array]:
+    """The rows of one class after the other; means (5/d) N(0, I).
 
     Text: d classes of 1000 rows, each uniformly oriented. Code: r + 1 classes of 2000 rows,
     axis-aligned.
     """
-    text = _is_text(recipe)
-    classes, size = (d, 1000) if text else (r + 1, 2000)
-    X = np.empty((classes * size, d))
-    for k in range(classes):
-        rows = rng.standard_normal((size, d)) * rng.exponential(5.0, d)
-        if text:
-            rows = rows @ _rotation(d, rng).T
-        X[k * size : (k + 1) * size] = rows + 5.0 / d * rng.standard_normal(d)
-    return DataSet(X, np.repeat(np.arange(classes), size))
+    classes, size = (d, 1000) if _is_text(recipe) else (r + 1, 2000)
+    return _normal_classes(classes, size, 5.0 / d, d, rng, recipe)
+
+
+def planar(rng: np.random.Generator, recipe: str) -> DataSet:
+    """Figure 1's data for lda: three classes in three dimensions, to be reduced to two.
+
+    Text: 1000 rows a class, means (5/2) N(0, I). Code: 2000 rows, means (5/3) N(0, I).
+    """
+    size, spread = (1000, 5.0 / 2.0) if _is_text(recipe) else (2000, 5.0 / 3.0)
+    return _labelled(_normal_classes(3, size, spread, 3, rng, recipe))
 
 
 def cca(d: int, r: int, rng: np.random.Generator, recipe: str) -> DataSet:
@@ -98,6 +105,23 @@ METHODS: dict[str, Callable[[int, int, np.random.Generator, str], DataSet]] = {
     "cca": cca,
     "maf": maf,
 }
+
+
+def _normal_classes(
+    classes: int, size: int, spread: float, d: int, rng: np.random.Generator, recipe: str
+) -> Iterator[Array]:
+    """Normal classes with standard deviations Exp(mean 5) and means spread N(0, I)."""
+    for _ in range(classes):
+        rows = rng.standard_normal((size, d)) * rng.exponential(5.0, d)
+        if _is_text(recipe):
+            rows = rows @ _rotation(d, rng).T
+        yield rows + spread * rng.standard_normal(d)
+
+
+def _labelled(classes: Iterator[Array]) -> DataSet:
+    """The rows of all classes, and the number of each row's class."""
+    blocks = list(classes)
+    return DataSet(np.vstack(blocks), np.repeat(np.arange(len(blocks)), [len(b) for b in blocks]))
 
 
 def _is_text(recipe: str) -> bool:
