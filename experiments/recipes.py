@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 from scipy.interpolate import CubicSpline, PchipInterpolator
+from scipy.linalg.lapack import dormqr
 
 from ldr.solvers.manifolds import Array
 
@@ -37,7 +38,7 @@ def pca(d: int, r: int, rng: np.random.Generator, recipe: str, n: int = 2000) ->
     scales = rng.exponential(2.0, d)
     X = rng.standard_normal((n, d)) * scales
     if _is_text(recipe):
-        X = X @ _rotation(d, rng).T
+        X = _rotated(X, rng)
     return DataSet(X - X.mean(axis=0))
 
 
@@ -114,7 +115,7 @@ def _normal_classes(
     for _ in range(classes):
         rows = rng.standard_normal((size, d)) * rng.exponential(5.0, d)
         if _is_text(recipe):
-            rows = rows @ _rotation(d, rng).T
+            rows = _rotated(rows, rng)
         yield rows + spread * rng.standard_normal(d)
 
 
@@ -130,10 +131,24 @@ def _is_text(recipe: str) -> bool:
     return recipe == "paper-text"
 
 
-def _rotation(d: int, rng: np.random.Generator) -> Array:
-    """Uniformly distributed over the orthogonal matrices."""
-    Q, R = np.linalg.qr(rng.standard_normal((d, d)))
-    return np.asarray(Q * np.sign(np.diag(R)))
+def _rotated(rows: Array, rng: np.random.Generator) -> Array:
+    """The rows times a uniformly distributed orthogonal matrix, which is never formed.
+
+    That matrix is the Q of a normal matrix's QR decomposition with a positive diagonal of R, so a
+    product of reflectors: the j-th takes a normal vector of d - j entries to its first axis, and
+    needs no decomposition to be known (Stewart, SIAM J. Numer. Anal. 17, 1980).
+    """
+    reflectors = np.asfortranarray(np.tril(rng.standard_normal((rows.shape[1],) * 2)))
+    first = np.diag(reflectors).copy()
+    beta = -np.copysign(np.linalg.norm(reflectors, axis=0), first)
+    scales = (beta - first) / beta
+    scales[-1] = 0.0  # of one entry only its sign is left
+    reflectors /= first - beta
+    turned, _, failed = dormqr(
+        "L", "N", reflectors, scales, (rows * np.sign(beta)).T, lwork=64 * len(rows), overwrite_c=1
+    )
+    assert failed == 0
+    return np.asarray(turned.T)
 
 
 def _function(n: int, curve: Callable[..., Any], rng: np.random.Generator) -> Array:
