@@ -44,11 +44,26 @@ class Case:
 
 @dataclass(frozen=True)
 class Prepared:
-    """The problem of a case, the number of rows, and what their sums took in seconds."""
+    """The problem of a case, the number of rows, and what their sums took in seconds.
+
+    `rows` are those of pca: see `value`.
+    """
 
     problem: BoundObjective
     n: int
     seconds: float
+    rows: Array | None = None
+
+    def value(self, M: Array) -> float:
+        """The minimised function at M; of pca from the residuals of the rows themselves.
+
+        The problem has it from the covariance, n (tr C - tr(M'CM)), which cancels where little is
+        left over; a sum of squares does not.
+        """
+        if self.rows is None:
+            return self.problem.at(M).value
+        residuals = self.rows - (self.rows @ M) @ M.T
+        return float(np.vdot(residuals, residuals)) / self.problem.unit
 
 
 def prepare(case: Case) -> Prepared:
@@ -61,7 +76,9 @@ def prepare(case: Case) -> Prepared:
     checked = as_data(objective, data.X, data.y)
     began = time.perf_counter()
     problem = objective.bind(checked, case.r)
-    return Prepared(problem, checked.samples.n, time.perf_counter() - began)
+    seconds = time.perf_counter() - began
+    rows = data.X if case.method == "pca" else None  # these are centred
+    return Prepared(problem, checked.samples.n, seconds, rows)
 
 
 def summed_lda(classes: Iterator[Array], d: int, r: int) -> Prepared:
