@@ -28,7 +28,7 @@ _STEADY = 3600.0  # seconds over which the speed is averaged: jobs differ a thou
 def run_jobs(
     store: Store,
     jobs: Sequence[Any],
-    work: Callable[[Any], list[Row]],
+    work: Callable[[Any], Sequence[Row]],
     cost: Callable[[Any], float],
     workers: int,
     title: str,
@@ -59,7 +59,7 @@ def run_jobs(
     with _progress(console) as progress:
         task = progress.add_task(title, total=sum(map(cost, todo)), jobs=f"0/{len(todo)} jobs")
         waiting = list(reversed(todo))
-        running: dict[Future[list[Row]], Any] = {}
+        running: dict[Future[Sequence[Row]], Any] = {}
         finished = 0
         try:
             while waiting or running:

@@ -6,8 +6,8 @@ divides, of the data of its code (`reference-code`), except where a line says ot
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from rich import box
@@ -64,7 +64,7 @@ class Section:
     title: str
     text: str
     header: tuple[str, ...] = ()
-    rows: list[tuple[str, ...]] = field(default_factory=list)
+    rows: Sequence[tuple[str, ...]] = ()
 
 
 @dataclass(frozen=True)
@@ -233,7 +233,8 @@ def _trends(table: Table) -> Finding:
                 part = sweep(table, CODE, name).where(method=method)
                 if len(np.unique(part[name])) < 2:
                     return Finding(claim, None, "")
-                rank, p = spearmanr(part[name], part[improvement_column(baseline)])
+                gains = part[improvement_column(baseline)]
+                rank, p = spearmanr(part[name], gains) if np.ptp(gains) else (0.0, 1.0)
                 right = bool(sign * rank > 0 and p < SIGNIFICANT)
                 holds &= right
                 label = f"MAF {baseline}" if method == "maf" else method.upper()
