@@ -152,7 +152,7 @@ def figure4(table: Table, recipe: str, folder: Path) -> None:
             median = median_run(part)
             steps, gaps = mean_gaps(part)
             # steepest descent hardly differs between the manifolds: one line lies on the other
-            drawn = {"linestyle": "-", "color": colour}
+            drawn: dict[str, Any] = {"linestyle": "-", "color": colour}
             if manifold == "stiefel":
                 drawn |= {"linestyle": "--", "zorder": 3}
             label = f"{solver}, {manifold}" if letters == "AB" else solver
