@@ -34,7 +34,9 @@ def run_jobs(
     title: str,
     console: Console,
 ) -> list[str]:
-    """Run the jobs that the store does not have yet, the longest first; return what failed.
+    """Run the jobs that the store does not have yet, the shortest first; return what failed.
+
+    So a run that is stopped has most of the points.
 
     Each process has one BLAS thread: seconds are those of one core. A job that fails is reported
     and not stored, so that the next run tries it again.
@@ -49,7 +51,7 @@ def run_jobs(
         About the seconds that a job takes, for the time left.
     """
     todo = [job for job in jobs if store.key_of(asdict(job)) not in store.done]
-    todo.sort(key=cost, reverse=True)
+    todo.sort(key=cost)
     failures: list[str] = []
     if not todo:
         return failures
