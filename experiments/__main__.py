@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import os
+from collections.abc import Callable, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
 
 import numpy as np
 import typer
@@ -11,18 +15,189 @@ from rich.console import Console
 from rich.table import Table
 
 import ldr
+from experiments import convergence, figures, planar, sweeps
+from experiments import store as tables
+from experiments import verdict as judgement
 from experiments.recipes import METHODS, RECIPES
+from experiments.runner import run_jobs
 
 app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
+    no_args_is_help=True,
     help="Reruns of the comparisons of Cunningham and Ghahramani, JMLR 16 (2015).",
 )
 
+RESULTS = Path(__file__).parent / "results"
 
-@app.callback()
-def _experiments() -> None:
-    """Without it, an application of one command would drop the command's name."""
+
+class RecipeName(StrEnum):
+    """Of the data."""
+
+    CODE = "reference-code"
+    TEXT = "paper-text"
+
+
+class BaselineName(StrEnum):
+    """maf's heuristic."""
+
+    PUBLISHED = "as-published"
+    TRUE = "true-eigenvectors"
+
+
+Quick = Annotated[
+    bool, typer.Option("--quick", help="Small dimensions and few data sets: two minutes.")
+]
+Recipe = Annotated[
+    RecipeName | None, typer.Option(help="Only data of this recipe; both by default.")
+]
+Baseline = Annotated[
+    BaselineName | None,
+    typer.Option(help="Only figure 2 with this heuristic of maf; both by default."),
+]
+Seed = Annotated[int, typer.Option(min=0, help="Of all data.")]
+Workers = Annotated[int, typer.Option(min=0, help="Processes of one thread; 0: one for each core.")]
+Out = Annotated[Path | None, typer.Option(help=f"Folder; {RESULTS.name}, or {RESULTS.name}/quick.")]
+
+
+class Session:
+    """The options of a run, and where its tables and figures go."""
+
+    def __init__(
+        self,
+        quick: bool,
+        recipe: RecipeName | None,
+        baseline: BaselineName | None,
+        seed: int,
+        workers: int,
+        out: Path | None,
+    ) -> None:
+        self.extent = sweeps.QUICK if quick else sweeps.FULL
+        # the code's data first: they are what was published
+        self.recipes = [recipe.value] if recipe else [name.value for name in RecipeName]
+        self.baselines = [baseline.value] if baseline else [name.value for name in BaselineName]
+        self.seed = seed
+        self.workers = workers or os.cpu_count() or 1
+        self.out = out or (RESULTS / "quick" if quick else RESULTS)
+        self.console = Console()
+        self.failures: list[str] = []
+
+    def run(
+        self,
+        name: str,
+        columns: Sequence[str],
+        key: Sequence[str],
+        stages: Sequence[tuple[str, Sequence[Any]]],
+        work: Callable[[Any], Sequence[tables.Row]],
+        cost: Callable[[Any], float] = lambda job: 1.0,
+    ) -> None:
+        """Run what a table lacks, stage by stage."""
+        store = tables.Store(self.out / f"{name}.csv", columns, key)
+        for title, jobs in stages:
+            self.failures += run_jobs(store, jobs, work, cost, self.workers, title, self.console)
+
+    def table(self, name: str) -> tables.Table:
+        """What the runs of this seed have found so far."""
+        return tables.Table.read(self.out / f"{name}.csv").where(seed=self.seed)
+
+    def close(self) -> None:
+        """Say where everything is; leave with an error if a run failed."""
+        self.console.print(f"tables and figures: {self.out}", markup=False)
+        if self.failures:
+            self.console.print(f"{len(self.failures)} run(s) failed; run again to repeat them")
+            raise typer.Exit(1)
+
+
+def _run_planar(session: Session) -> None:
+    stages = [
+        (
+            f"figure 1, {recipe}",
+            [
+                planar.PlanarCase(recipe, session.seed, dataset)
+                for dataset in range(session.extent.searched)
+            ],
+        )
+        for recipe in session.recipes
+    ]
+    session.run("figure1", planar.COLUMNS, planar.KEY, stages, planar.planar_rows)
+
+
+def _run_sweeps(session: Session) -> None:
+    stages = [
+        (f"figures 2 and 3, {recipe}", sweeps.sweep_cases(session.extent, recipe, session.seed))
+        for recipe in session.recipes
+    ]
+    session.run("sweeps", sweeps.COLUMNS, sweeps.KEY, stages, sweeps.sweep_rows, sweeps.sweep_cost)
+
+
+def _run_convergence(session: Session) -> None:
+    runs = convergence.traced_runs(session.extent.traced, session.recipes[0], session.seed)
+    stages = [(f"figure 4, {session.recipes[0]}", runs)]
+    session.run("figure4", convergence.COLUMNS, convergence.KEY, stages, convergence.traced_rows)
+
+
+def _draw1(session: Session) -> None:
+    for recipe in session.recipes:
+        figures.figure1(session.table("figure1"), recipe, session.out)
+
+
+def _draw2(session: Session) -> None:
+    for recipe in session.recipes:
+        for baseline in session.baselines:
+            figures.figure2(session.table("sweeps"), recipe, baseline, session.out)
+
+
+def _draw3(session: Session) -> None:
+    for recipe in session.recipes:
+        figures.figure3(session.table("sweeps"), recipe, session.out)
+
+
+def _draw4(session: Session) -> None:
+    figures.figure4(session.table("figure4"), session.recipes[0], session.out)
+
+
+def _judge(session: Session) -> None:
+    report = judgement.judge(*(session.table(name) for name in ("sweeps", "figure1", "figure4")))
+    (session.out / "verdict.md").write_text(report.markdown())
+    report.show(session.console)
+
+
+def _command(name: str, help_text: str, *steps: Callable[[Session], None]) -> None:
+    """A command of the usual options that takes these steps."""
+
+    def command(
+        quick: Quick = False,
+        recipe: Recipe = None,
+        baseline: Baseline = None,
+        seed: Seed = 0,
+        workers: Workers = 0,
+        out: Out = None,
+    ) -> None:
+        session = Session(quick, recipe, baseline, seed, workers, out)
+        for step in steps:
+            step(session)
+        session.close()
+
+    app.command(name, help=help_text)(command)
+
+
+_command("figure1", "LDA projections: a small and a stark difference.", _run_planar, _draw1)
+_command("figure2", "Improvement over the heuristics.", _run_sweeps, _draw2)
+_command("figure3", "Seconds and iterations.", _run_sweeps, _draw3)
+_command("figure4", "Convergence of the solvers on PCA.", _run_convergence, _draw4)
+_command("verdict", "Judge the claims from the tables there are; run nothing.", _judge)
+_command(
+    "all",
+    "All four figures and the verdict. A stopped run continues where it was.",
+    _run_planar,
+    _draw1,
+    _run_convergence,
+    _draw4,
+    _run_sweeps,
+    _draw2,
+    _draw3,
+    _judge,
+)
 
 
 @app.command()

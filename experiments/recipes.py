@@ -9,12 +9,13 @@ code's is taken, but for the noise of cca, which is standard normal.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.interpolate import CubicSpline, PchipInterpolator
+from scipy.linalg.lapack import dormqr
 
 from ldr.solvers.manifolds import Array
 
@@ -29,33 +30,40 @@ class DataSet:
     y: np.ndarray | None = None
 
 
-def pca(d: int, r: int, rng: np.random.Generator, recipe: str) -> DataSet:
-    """Normal with random standard deviations, Exp(mean 2); 2000 rows, centred.
+def pca(d: int, r: int, rng: np.random.Generator, recipe: str, n: int = 2000) -> DataSet:
+    """Normal with random standard deviations, Exp(mean 2); n rows, centred.
 
     The text's covariance is uniformly oriented, the code's is axis-aligned.
     """
     scales = rng.exponential(2.0, d)
-    X = rng.standard_normal((2000, d)) * scales
+    X = rng.standard_normal((n, d)) * scales
     if _is_text(recipe):
-        X = X @ _rotation(d, rng).T
+        X = _rotated(X, rng)
     return DataSet(X - X.mean(axis=0))
 
 
 def lda(d: int, r: int, rng: np.random.Generator, recipe: str) -> DataSet:
-    """Normal classes with standard deviations Exp(mean 5) and means (5/d) N(0, I).
+    """The classes of `lda_classes`, all in memory: with the text's recipe 1000 d rows."""
+    return _labelled(lda_classes(d, r, rng, recipe))
+
+
+def lda_classes(d: int, r: int, rng: np.random.Generator, recipe: str) -> Iterator[Array]:
+    """The rows of one class after the other; means (5/d) N(0, I).
 
     Text: d classes of 1000 rows, each uniformly oriented. Code: r + 1 classes of 2000 rows,
     axis-aligned.
     """
-    text = _is_text(recipe)
-    classes, size = (d, 1000) if text else (r + 1, 2000)
-    X = np.empty((classes * size, d))
-    for k in range(classes):
-        rows = rng.standard_normal((size, d)) * rng.exponential(5.0, d)
-        if text:
-            rows = rows @ _rotation(d, rng).T
-        X[k * size : (k + 1) * size] = rows + 5.0 / d * rng.standard_normal(d)
-    return DataSet(X, np.repeat(np.arange(classes), size))
+    classes, size = (d, 1000) if _is_text(recipe) else (r + 1, 2000)
+    return _normal_classes(classes, size, 5.0 / d, d, rng, recipe)
+
+
+def planar(rng: np.random.Generator, recipe: str) -> DataSet:
+    """Figure 1's data for lda: three classes in three dimensions, to be reduced to two.
+
+    Text: 1000 rows a class, means (5/2) N(0, I). Code: 2000 rows, means (5/3) N(0, I).
+    """
+    size, spread = (1000, 5.0 / 2.0) if _is_text(recipe) else (2000, 5.0 / 3.0)
+    return _labelled(_normal_classes(3, size, spread, 3, rng, recipe))
 
 
 def cca(d: int, r: int, rng: np.random.Generator, recipe: str) -> DataSet:
@@ -100,16 +108,47 @@ METHODS: dict[str, Callable[[int, int, np.random.Generator, str], DataSet]] = {
 }
 
 
+def _normal_classes(
+    classes: int, size: int, spread: float, d: int, rng: np.random.Generator, recipe: str
+) -> Iterator[Array]:
+    """Normal classes with standard deviations Exp(mean 5) and means spread N(0, I)."""
+    for _ in range(classes):
+        rows = rng.standard_normal((size, d)) * rng.exponential(5.0, d)
+        if _is_text(recipe):
+            rows = _rotated(rows, rng)
+        yield rows + spread * rng.standard_normal(d)
+
+
+def _labelled(classes: Iterator[Array]) -> DataSet:
+    """The rows of all classes, and the number of each row's class."""
+    blocks = list(classes)
+    return DataSet(np.vstack(blocks), np.repeat(np.arange(len(blocks)), [len(b) for b in blocks]))
+
+
 def _is_text(recipe: str) -> bool:
     if recipe not in RECIPES:
         raise ValueError(f"recipe must be one of {', '.join(RECIPES)}, got {recipe!r}")
     return recipe == "paper-text"
 
 
-def _rotation(d: int, rng: np.random.Generator) -> Array:
-    """Uniformly distributed over the orthogonal matrices."""
-    Q, R = np.linalg.qr(rng.standard_normal((d, d)))
-    return np.asarray(Q * np.sign(np.diag(R)))
+def _rotated(rows: Array, rng: np.random.Generator) -> Array:
+    """The rows times a uniformly distributed orthogonal matrix, which is never formed.
+
+    That matrix is the Q of a normal matrix's QR decomposition with a positive diagonal of R, so a
+    product of reflectors: the j-th takes a normal vector of d - j entries to its first axis, and
+    needs no decomposition to be known (Stewart, SIAM J. Numer. Anal. 17, 1980).
+    """
+    reflectors = np.asfortranarray(np.tril(rng.standard_normal((rows.shape[1],) * 2)))
+    first = np.diag(reflectors).copy()
+    beta = -np.copysign(np.linalg.norm(reflectors, axis=0), first)
+    scales = (beta - first) / beta
+    scales[-1] = 0.0  # of one entry only its sign is left
+    reflectors /= first - beta
+    turned, _, failed = dormqr(
+        "L", "N", reflectors, scales, (rows * np.sign(beta)).T, lwork=64 * len(rows), overwrite_c=1
+    )
+    assert failed == 0
+    return np.asarray(turned.T)
 
 
 def _function(n: int, curve: Callable[..., Any], rng: np.random.Generator) -> Array:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import ldr
-from experiments.recipes import METHODS, RECIPES, cca, lda, maf, pca
+from experiments.recipes import METHODS, RECIPES, _rotated, cca, lda, maf, pca, planar
 
 TEXT, CODE = RECIPES
 BOTH = pytest.mark.parametrize("recipe", RECIPES)
@@ -127,3 +127,30 @@ def test_lda_of_the_code_gains_and_is_certified():
 def test_pca_gains_nothing(recipe):
     result = ldr.solve("pca", pca(8, 3, generator(), recipe).X, 3)
     assert abs(result.improvement) < 1e-13
+
+
+def test_rotations_are_orthogonal_and_uniform():
+    rng = generator()
+    for d in (1, 2, 5):
+        Q = _rotated(np.eye(d), rng)
+        np.testing.assert_allclose(Q @ Q.T, np.eye(d), atol=1e-14)
+    many = np.array([_rotated(np.eye(3), rng) for _ in range(4000)])
+    # entries of a uniform rotation: mean 0, variance 1/3, fourth moment 1/5; reflections as often
+    np.testing.assert_allclose(many.mean(axis=0), 0, atol=0.04)
+    np.testing.assert_allclose((many**2).mean(axis=0), 1 / 3, atol=0.025)
+    np.testing.assert_allclose((many**4).mean(axis=0), 1 / 5, atol=0.025)
+    assert abs(np.linalg.det(many).mean()) < 0.06
+
+
+@BOTH
+def test_planar_data_are_three_classes_in_three_dimensions(recipe):
+    size, spread = (1000, 5 / 2) if recipe == TEXT else (2000, 5 / 3)
+    data = planar(generator(), recipe)
+    assert data.X.shape == (3 * size, 3)
+    np.testing.assert_array_equal(np.bincount(data.y), [size] * 3)
+    means = []
+    for seed in range(60):
+        data = planar(generator(seed), recipe)
+        means.extend(data.X[data.y == k].mean(axis=0) for k in range(3))
+    # 540 numbers: the standard error is 3 %
+    assert np.std(means) == pytest.approx(spread, rel=0.12)

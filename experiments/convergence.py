@@ -1,0 +1,118 @@
+"""Figure 4: how solvers converge on pca, d = 100 and r = 10, each from the same random starts."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from experiments.recipes import RECIPES, pca
+from experiments.store import Row
+from ldr.objectives import PCA
+from ldr.objectives.families.trace import Trace
+from ldr.objectives.families.trace_ratio import TraceRatio
+from ldr.objectives.objective import BoundObjective
+from ldr.solvers.manifolds import Array, Stiefel
+from ldr.solvers.registry import NATIVE
+from ldr.solvers.solver import minimise
+from ldr.solving import as_data
+
+D, R, N = 100, 10, 100  # the paper does not say how many points it took
+
+# The pairs of the paper; then every solver of this project, on the manifold it would take.
+PAIRS = (
+    ("steepest-descent", "stiefel"),
+    ("trust-region", "stiefel"),
+    ("steepest-descent", "grassmann"),
+    ("trust-region", "grassmann"),
+)
+SOLVERS = tuple(NATIVE)
+_OF_RATIOS = ("self-consistent-field", "davidson")
+
+
+@dataclass(frozen=True)
+class TracedRun:
+    """One run of figure 4."""
+
+    recipe: str
+    seed: int
+    dataset: int
+    solver: str
+    manifold: str
+
+
+@dataclass(frozen=True)
+class Step:
+    """One iteration of a run: its gap is (f - f*) / f*, and `rows` is how many the run has."""
+
+    recipe: str
+    seed: int
+    dataset: int
+    solver: str
+    manifold: str
+    rows: int
+    iteration: int
+    gap: float
+    seconds: float
+
+
+KEY = tuple(field.name for field in fields(TracedRun))
+COLUMNS = tuple(field.name for field in fields(Step))
+
+
+def traced_runs(datasets: int, recipe: str, seed: int) -> list[TracedRun]:
+    """Every run of figure 4."""
+    pairs = [*PAIRS, *((solver, "grassmann") for solver in SOLVERS)]
+    return [
+        TracedRun(recipe, seed, dataset, solver, manifold)
+        for dataset in range(datasets)
+        for solver, manifold in dict.fromkeys(pairs)
+    ]
+
+
+def traced_rows(run: TracedRun) -> Sequence[Row]:
+    """The iterations of one run."""
+    rng = np.random.default_rng([run.seed, RECIPES.index(run.recipe), run.dataset])
+    objective = PCA()
+    data = as_data(objective, pca(D, R, rng, run.recipe, N).X, None)
+    problem = objective.bind(data, R)
+    best = problem.at(problem.closed_form()).value
+    start = problem.random_point(rng)
+    done = minimise(_on(problem, run), start, NATIVE[run.solver]())
+    history = done.history
+    values = _as_pca(problem, np.array(history["value"]), run.solver)
+    return [
+        dict(zip(COLUMNS, (*_fields(run), len(values), int(i), (f - best) / best, s), strict=True))
+        for i, f, s in zip(history["iteration"], values.tolist(), history["seconds"], strict=True)
+    ]
+
+
+def _fields(run: TracedRun) -> tuple[str, int, int, str, str]:
+    return run.recipe, run.seed, run.dataset, run.solver, run.manifold
+
+
+def _on(problem: Trace, run: TracedRun) -> BoundObjective:
+    """The problem on the run's manifold, and as a trace ratio where the solver knows only those.
+
+    On Stiefel f is the same function, constant along M -> MQ; as a ratio pca is tr(M'CM)/tr(M'M).
+    """
+    if run.solver in _OF_RATIOS:
+        return TraceRatio(
+            problem.objective,
+            problem.means,
+            np.asarray(problem.A),
+            np.eye(D),
+            R,
+            coordinates=problem.coordinates,
+        )
+    if run.manifold == "stiefel":
+        problem = copy.copy(problem)
+        problem.manifold = Stiefel(D, R)
+    return problem
+
+
+def _as_pca(problem: Trace, values: Array, solver: str) -> Array:
+    """Minus the ratio tr(M'AM)/r as pca's own function."""
+    return problem.offset + problem.scale * R * values if solver in _OF_RATIOS else values
