@@ -1,4 +1,4 @@
-"""The covariance of sparse data as an operator, when it is too large to be an array."""
+"""Covariances by what is asked of them: arrays, and operators where an array is too large."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
+import scipy
 
 from ldr.objectives.samples import Samples
+from ldr.solvers.eigen import top_eigenvectors
 from ldr.solvers.manifolds import Array
 
 
@@ -40,3 +42,52 @@ class CovarianceOperator:
     def trace(self) -> float:
         squares = sum(float(np.sum(np.square(block.data))) for _, block in self.samples.blocks())
         return squares / self.samples.n - float(self.mean @ self.mean)
+
+
+@dataclass(frozen=True)
+class DenseCovariance:
+    """A d x d covariance."""
+
+    C: Array
+
+    def __matmul__(self, V: Array) -> Array:
+        return self.C @ V
+
+    def top_weighted(self, weights: Array, r: int) -> tuple[Array, Array]:
+        """The top r eigenvalues, descending, and eigenvectors of wCw, w = diag(weights)."""
+        return top_eigenvectors(self.C * weights * weights[:, None], r)
+
+    def spectrum(self) -> Array:
+        """Its eigenvalues, ascending."""
+        return np.asarray(scipy.linalg.eigvalsh(self.C, check_finite=False))
+
+    def unexplained(self, ridge: float) -> Array:
+        """1/((C + ridge I)^{-1})_jj: the variance of each column that the others leave over."""
+        ridged = self.C + ridge * np.eye(len(self.C))
+        return np.asarray(1.0 / np.diag(np.linalg.inv(ridged)))
+
+
+@dataclass(frozen=True)
+class RowCovariance:
+    """C = Z'Z of m < d rows, by products with Z and eigenvectors of the m x m Gram matrix."""
+
+    Z: Array
+
+    def __matmul__(self, V: Array) -> Array:
+        return self.Z.T @ (self.Z @ V)
+
+    def top_weighted(self, weights: Array, r: int) -> tuple[Array, Array]:
+        """The top r eigenvalues, descending, and eigenvectors of wCw, w = diag(weights)."""
+        rows = self.Z * weights
+        values, vectors = top_eigenvectors(rows @ rows.T, r)
+        return values, (rows.T @ vectors) / np.sqrt(values)
+
+    def spectrum(self) -> Array:
+        """Its m largest eigenvalues, ascending."""
+        return np.asarray(scipy.linalg.eigvalsh(self.Z @ self.Z.T, check_finite=False))
+
+    def unexplained(self, ridge: float) -> Array:
+        """1/((C + ridge I)^{-1})_jj: the variance of each column that the others leave over."""
+        gram = self.Z @ self.Z.T + ridge * np.eye(len(self.Z))
+        explained = np.einsum("ij,ij->j", self.Z, np.linalg.solve(gram, self.Z))
+        return ridge / (1.0 - explained)
