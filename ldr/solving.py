@@ -67,8 +67,8 @@ def solve(
         Labels (lda, or a graph of the classes) or response (sdr, sir, save, regressions).
     solver : str or Solver
         "auto" takes the closed form where it is exact, the self-consistent field or block
-        Davidson for trace ratios, variable projection for fa, L-BFGS for likelihoods of data with
-        missing values, the trust region otherwise. Or "closed-form", "trust-region",
+        Davidson for trace ratios, variable projection for fa of complete data, the trust region
+        otherwise. Or "closed-form", "trust-region",
         "lbfgs", "conjugate-gradient", "steepest-descent", "self-consistent-field", "davidson",
         "variable-projection" (fa), "em" (ppca and fa),
         "pymanopt:trust-region", "pymanopt:conjugate-gradient", "pymanopt:steepest-descent", or a

@@ -61,10 +61,9 @@ class DenseCovariance:
         """Its eigenvalues, ascending."""
         return np.asarray(scipy.linalg.eigvalsh(self.C, check_finite=False))
 
-    def unexplained(self, ridge: float) -> Array:
-        """1/((C + ridge I)^{-1})_jj: the variance of each column that the others leave over."""
-        ridged = self.C + ridge * np.eye(len(self.C))
-        return np.asarray(1.0 / np.diag(np.linalg.inv(ridged)))
+    def unexplained(self) -> Array:
+        """1/(C^{-1})_jj: the variance of each column that a regression on the others leaves."""
+        return np.asarray(1.0 / np.diag(np.linalg.inv(self.C)))
 
 
 @dataclass(frozen=True)
@@ -85,9 +84,3 @@ class RowCovariance:
     def spectrum(self) -> Array:
         """Its m largest eigenvalues, ascending."""
         return np.asarray(scipy.linalg.eigvalsh(self.Z @ self.Z.T, check_finite=False))
-
-    def unexplained(self, ridge: float) -> Array:
-        """1/((C + ridge I)^{-1})_jj: the variance of each column that the others leave over."""
-        gram = self.Z @ self.Z.T + ridge * np.eye(len(self.Z))
-        explained = np.einsum("ij,ij->j", self.Z, np.linalg.solve(gram, self.Z))
-        return ridge / (1.0 - explained)

@@ -24,6 +24,10 @@ from ldr.solvers.manifolds import Array, Euclidean
 from ldr.solvers.problem import Point, Problem
 from ldr.solvers.variable_projection import VariableProjection
 
+# Of a noise variance at the start, as a share of the column's variance: far from the lower bound,
+# where the likelihood is flat.
+_LEAST_GUESS = 0.005
+
 # A noise variance within this factor of its lower bound counts as at the bound.
 _AT_THE_BOUND = 2.0
 
@@ -36,7 +40,8 @@ class FactorAnalysis(Objective):
     known up to a rotation M -> MQ. P = M'(MM' + diag psi)^{-1} gives the posterior mean of y. For
     fixed psi, M = psi^{1/2} V_r (L_r - I)_+^{1/2} from the eigenvectors of psi^{-1/2} C psi^{-1/2}:
     by default log psi alone is solved for, and M eliminated ("variable-projection"). The start is
-    half the variances, the second one (of ``starts=2``) the squared multiple correlations. There
+    the squared multiple correlations, the second one (of ``starts=2``) half the variances (the
+    only one where the covariance is singular). There
     are local optima in general, above all where n is small or r too large. The result's `model`
     scores rows, imputes missing entries and gives posterior covariances and BIC.
 
@@ -49,14 +54,15 @@ class FactorAnalysis(Objective):
     ----------
     least_noise : float
         Lower bound of psi, as a share of each column's variance. The likelihood can rise all the
-        way to psi_j = 0, a Heywood case: the result's notes name the columns at the bound.
+        way to psi_j = 0, a Heywood case: the result's notes name the columns at the bound. Below
+        1e-6, rounding can keep the gradient from becoming small there.
     """
 
     name = "fa"
     formula = "min n/2 [d log 2pi + log|S| + tr(S^{-1}C)], S = MM' + diag(psi)"
     source = "Joreskog 1967; Cunningham & Ghahramani 2015, 3.1.2"
     sense = "min"
-    baseline = "loadings for noise variances of half the variances"
+    baseline = "loadings for noise variances by squared multiple correlations"
     domain = "R"
     missing = True
 
@@ -151,16 +157,22 @@ class DiagonalFactors(Factors):
         return self.complete(self.noise.coordinate(psi[:, None]))
 
     def baseline(self) -> Array:
-        """Half of each variance is noise."""
-        return self._at_noise(np.full(self.d, 0.5))
+        return self._at_noise(self._noise_guesses()[0])
 
     def further_starts(self) -> list[Array]:
-        """Noise is what the other columns do not explain of each, 1 - squared multiple correlation.
+        return [self._at_noise(psi) for psi in self._noise_guesses()[1:]]
 
-        1/(C^{-1})_jj, with a little added to a singular C; scaled as Joreskog does, by 1 - r/2d.
+    def _noise_guesses(self) -> list[Array]:
+        """Squared multiple correlations, where C has an inverse; and half of each variance.
+
+        1/(C^{-1})_jj is what the other columns leave over of each; scaled as Joreskog does, by
+        1 - r/2d.
         """
-        unexplained = self.C.unexplained(1e-3)
-        return [self._at_noise((1.0 - 0.5 * self.r / self.d) * unexplained)]
+        half = np.full(self.d, 0.5)
+        if isinstance(self.C, RowCovariance) or self._rank < self.d:
+            return [half]
+        unexplained = (1.0 - 0.5 * self.r / self.d) * self.C.unexplained()
+        return [np.maximum(unexplained, _LEAST_GUESS), half]
 
     def certificate(self, M: Array) -> Certificate | None:
         """Where S = C the likelihood is that of the unconstrained Gaussian: none is greater."""

@@ -83,7 +83,7 @@ class Posterior:
         r = M.shape[1]
         self.B = M / psi[:, None]
         self.K = np.eye(r) + over_columns(observed.patterns, outer(M, self.B))
-        self.V = np.linalg.inv(self.K)
+        self.V = np.asarray(np.linalg.inv(self.K), dtype=np.float64)
         mask = observed.mask
         deviation = mask * (observed.Z - mean)
         self.weighted = deviation @ self.B

@@ -157,7 +157,8 @@ class FactorPoint(Point):
         """
         problem, noise = self._problem, self._problem.noise
         Cxy = self._CB @ self._E
-        M = np.linalg.solve(self._E + self._E @ self._Phi @ self._E, Cxy.T).T
+        Cyy = self._E + self._E @ self._Phi @ self._E
+        M = np.asarray(np.linalg.solve(Cyy, Cxy.T).T, dtype=np.float64)
         left = noise.gather(problem.variances - inner(M, Cxy))
         psi = left / problem.d if noise.tied else left
         return problem.manifold.join([M, noise.coordinate(psi)])

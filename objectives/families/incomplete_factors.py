@@ -29,7 +29,7 @@ from ldr.objectives.families.factors import (
 )
 from ldr.objectives.objective import BoundObjective, Data, Objective
 from ldr.objectives.samples import Samples
-from ldr.solvers.lbfgs import LBFGS
+from ldr.solvers.errors import SingularError
 from ldr.solvers.manifolds import Array, Euclidean, Product
 from ldr.solvers.problem import Point
 
@@ -159,8 +159,22 @@ class IncompleteFactors(BoundObjective):
     def of(
         cls, objective: Objective, samples: Samples, r: int, *, tied: bool, floor: float = 0.0
     ) -> IncompleteFactors:
-        """The problem of samples with missing entries."""
+        """The problem of samples with missing entries.
+
+        Raises
+        ------
+        DataError
+            A row or a column has nothing; X is sparse.
+        SingularError
+            The likelihood is unbounded, or the noise cannot be told from the factors.
+        """
         X = check_observed(samples)
+        most = int(np.max(np.sum(~np.isnan(X), axis=1)))
+        if r >= most:
+            raise SingularError(
+                f"no row has more than {most} entries, which r = {r} factors explain without "
+                f"noise; expected r < {most}"
+            )
         mean = np.nanmean(X, axis=0)
         missing = int(np.isnan(X).sum())
         rows = np.where(np.isnan(X), mean, X)
@@ -196,9 +210,6 @@ class IncompleteFactors(BoundObjective):
 
     def at(self, M: Array) -> IncompletePoint:
         return IncompletePoint(self, M)
-
-    def specialist(self) -> LBFGS:
-        return LBFGS()
 
     def baseline(self) -> Array:
         """The solution for the rows filled in with the columns' means."""
