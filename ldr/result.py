@@ -97,7 +97,8 @@ class Result:
     parameters : dict
         Numbers of a model fitted along with M: ppca's noise_variance, fa's noise_variances (d,).
     model : FactorModel or None
-        Of likelihoods (ppca, fa): `score`, `impute`, `bic`, posterior covariances.
+        Of likelihoods (ppca, fa): `score`, `impute`, `bic`, posterior covariances. With kernels it
+        is a model of the features.
     feature_names : tuple of str or None
     features : Features or None
         The map of rows that comes first (kernels, expansions); mean and P are of its features.
@@ -221,7 +222,8 @@ def _project(
     columns: tuple[str, ...] | None,
     model: FactorModel | None = None,
 ) -> Array:
-    samples = as_samples(X, name, minimum_rows=1, allow_nan=model is not None)
+    gaps = model is not None and features is None
+    samples = as_samples(X, name, minimum_rows=1, allow_nan=gaps)
     if columns and samples.feature_names and samples.feature_names != columns:
         raise ArgumentError(
             f"{name} has other columns, or in another order, than the data solved for: got "
