@@ -86,8 +86,7 @@ class Posterior:
         self.V = np.asarray(np.linalg.inv(self.K), dtype=np.float64)
         mask = observed.mask
         deviation = mask * (observed.Z - mean)
-        self.weighted = deviation @ self.B
-        self.y = times(self.V[observed.which], self.weighted)
+        self.y = times(self.V[observed.which], deviation @ self.B)
         self.residual = deviation - mask * (self.y @ M.T)
 
     @cached_property

@@ -56,10 +56,9 @@ class PPCA(Objective):
             (compact.mean(stats.mean),),
             C,
             np.diag(C),
-            Noise(len(C), tied=True),
-            r,
+            noise=Noise(len(C), tied=True),
+            r=r,
             n=samples.n,
-            d=samples.d,
             scale=np.full(samples.d, scaling.unit),
             coordinates=(scaling,),
         )

@@ -170,8 +170,63 @@ def inner(A: Array, B: Array) -> Array:
 
 
 @dataclass
-class Factors(BoundObjective):
+class FactorLikelihood(BoundObjective):
+    """The likelihood of a factor model; its variable starts with M and t.
+
+    Parameters
+    ----------
+    noise : Noise
+    r : int
+    n : int
+        Samples.
+    scale : ndarray (d,)
+        The solver's columns are the user's divided by it.
+    """
+
+    manifold: Product = field(init=False)
+    noise: Noise = field(kw_only=True)
+    r: int = field(kw_only=True)
+    n: int = field(kw_only=True)
+    scale: Array = field(kw_only=True)
+
+    @property
+    def d(self) -> int:
+        """Columns of the user's data."""
+        return len(self.scale)
+
+    @property
+    def order(self) -> int:
+        return self.noise.k
+
+    def model(self, M: Array) -> FactorModel:
+        """In the user's units. Of the free parameters, M's are known up to a rotation."""
+        psi = self.noise.variances(self.manifold.split(M)[1])
+        variances = (psi[0] if self.noise.tied else psi) * self.scale * self.scale
+        noises = 1 if self.noise.tied else self.d
+        return FactorModel(
+            mean=self.mean_at(M)[0],
+            loadings=self.lift(M)[0],
+            noise=variances,
+            n=self.n,
+            log_likelihood=-self.at(M).value,
+            free_parameters=self.d + self.d * self.r - self.r * (self.r - 1) // 2 + noises,
+        )
+
+    def maps(self, M: Array) -> tuple[Array, ...]:
+        return (self.model(M).P,)
+
+    def parameters(self, M: Array) -> dict[str, Any]:
+        noise = self.model(M).noise
+        if self.noise.tied:
+            return {"noise_variance": float(noise[0])}
+        return {"noise_variances": noise}
+
+
+@dataclass
+class Factors(FactorLikelihood):
     """The likelihood of complete rows over R^{k x r} and t, the logarithm of the noise.
+
+    Of the user's columns, d - k further directions have no variance.
 
     Parameters
     ----------
@@ -179,31 +234,15 @@ class Factors(BoundObjective):
         Covariance in the coordinates of the solver, as an array or by its products C @ V.
     variances : ndarray (k,)
         Its diagonal.
-    noise : Noise
-    r : int
-    n, d : int
-        Samples, and columns of the user's data: d - k further ones have no variance.
-    scale : ndarray (d,)
-        The solver's columns are the user's divided by it.
     """
 
-    manifold: Product = field(init=False)
     C: Any
     variances: Array
-    noise: Noise
-    r: int
-    n: int
-    d: int
-    scale: Array
 
     def __post_init__(self) -> None:
         self.manifold = Product(Euclidean(self.noise.k, self.r), Euclidean(self.noise.size, 1))
         self.further = self.d - self.noise.k
         self.constant = self.d * math.log(2 * math.pi) + 2.0 * float(np.log(self.scale).sum())
-
-    @property
-    def order(self) -> int:
-        return self.noise.k
 
     def at(self, M: Array) -> FactorPoint:
         return FactorPoint(self, M)
@@ -223,40 +262,12 @@ class Factors(BoundObjective):
             blocks = [blocks[0], self.noise.coordinate(psi)]
         return self.manifold.join(blocks)
 
-    def model(self, M: Array) -> FactorModel:
-        psi = self.noise.variances(self.manifold.split(M)[1])
-        noise = (psi[0] if self.noise.tied else psi) * self.scale * self.scale
-        log_likelihood = -self.at(M).value
-        return fitted_model(self.means[0], self.lift(M)[0], noise, self, log_likelihood)
-
     def remarks(self, M: Array) -> list[str]:
         return self.remarks_on(self.model(M))
 
     def remarks_on(self, model: FactorModel) -> list[str]:
         """What the user should know of a model, fitted here or to incomplete rows."""
         return []
-
-    def maps(self, M: Array) -> tuple[Array, ...]:
-        return (self.model(M).P,)
-
-    def parameters(self, M: Array) -> dict[str, Any]:
-        return noise_parameters(self.model(M), self.noise)
-
-
-def fitted_model(
-    mean: Array, loadings: Array, noise: Array, problem: Any, log_likelihood: float
-) -> FactorModel:
-    """The model in the user's units, its parameters counted: M is known up to a rotation."""
-    d, r = loadings.shape
-    free = d + d * r - r * (r - 1) // 2 + (1 if problem.noise.tied else d)
-    return FactorModel(mean, loadings, noise, problem.n, log_likelihood, free)
-
-
-def noise_parameters(model: FactorModel, noise: Noise) -> dict[str, Any]:
-    """What a result's `parameters` hold."""
-    if noise.tied:
-        return {"noise_variance": float(model.noise[0])}
-    return {"noise_variances": model.noise}
 
 
 def check_rank(r: int, rank: int) -> None:

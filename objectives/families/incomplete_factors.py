@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -20,14 +19,8 @@ from ldr.objectives.factor_model import (
     over_columns,
     times,
 )
-from ldr.objectives.families.factors import (
-    Factors,
-    Noise,
-    fitted_model,
-    inner,
-    noise_parameters,
-)
-from ldr.objectives.objective import BoundObjective, Data, Objective
+from ldr.objectives.families.factors import FactorLikelihood, Factors, Noise, inner
+from ldr.objectives.objective import Data, Objective
 from ldr.objectives.samples import Samples
 from ldr.solvers.errors import SingularError
 from ldr.solvers.manifolds import Array, Euclidean, Product
@@ -133,26 +126,18 @@ class IncompletePoint(Point):
 
 
 @dataclass
-class IncompleteFactors(BoundObjective):
+class IncompleteFactors(FactorLikelihood):
     """The likelihood of the observed entries over M in R^{d x r}, t (the noise), and the mean.
 
     Parameters
     ----------
     observed : Observed
         The rows in the coordinates of the solver, less the means of what was observed.
-    noise : Noise
-    r : int
-    scale : ndarray (d,)
-        The solver's columns are the user's divided by it.
     filled : Factors
         The problem of the rows filled in with the columns' means: its solution is the heuristic.
     """
 
-    manifold: Product = field(init=False)
     observed: Observed
-    noise: Noise
-    r: int
-    scale: Array
     filled: Factors
 
     @classmethod
@@ -185,10 +170,11 @@ class IncompleteFactors(BoundObjective):
             objective,
             (mean,),
             Observed.of((X - mean) / scale),
-            Noise(samples.d, tied, floor),
-            r,
-            scale,
             filled,
+            noise=Noise(samples.d, tied, floor),
+            r=r,
+            n=samples.n,
+            scale=scale,
             coordinates=(ColumnScaling(scale),),
             notes=[f"{missing} of {X.size} entries are missing: the likelihood is of the others"],
         )
@@ -199,14 +185,6 @@ class IncompleteFactors(BoundObjective):
             Euclidean(d, self.r), Euclidean(self.noise.size, 1), Euclidean(d, 1)
         )
         self.constant = float(self.observed.counts @ np.log(self.scale))
-
-    @property
-    def n(self) -> int:
-        return len(self.observed.Z)
-
-    @property
-    def order(self) -> int:
-        return self.noise.k
 
     def at(self, M: Array) -> IncompletePoint:
         return IncompletePoint(self, M)
@@ -234,18 +212,6 @@ class IncompleteFactors(BoundObjective):
 
     def mean_at(self, M: Array) -> tuple[Array, ...]:
         return (self.means[0] + self.scale * self.manifold.split(M)[2][:, 0],)
-
-    def model(self, M: Array) -> FactorModel:
-        psi = self.noise.variances(self.manifold.split(M)[1])
-        noise = psi * self.scale * self.scale
-        log_likelihood = -self.at(M).value
-        return fitted_model(self.mean_at(M)[0], self.lift(M)[0], noise, self, log_likelihood)
-
-    def maps(self, M: Array) -> tuple[Array, ...]:
-        return (self.model(M).P,)
-
-    def parameters(self, M: Array) -> dict[str, Any]:
-        return noise_parameters(self.model(M), self.noise)
 
     def remarks(self, M: Array) -> list[str]:
         return self.filled.remarks_on(self.model(M))

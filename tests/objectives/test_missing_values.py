@@ -184,6 +184,16 @@ def test_wide_data_with_gaps():
         assert -result.value == pytest.approx(direct.sum(), rel=1e-10)
 
 
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("rows", [WINE, X], ids=["complete", "gaps"])
+def test_a_start_of_the_users(name, rows):
+    result = ldr.solve(name, rows, 2)
+    again = ldr.solve(name, rows, 2, solver="lbfgs", start=result.M)
+    afresh = ldr.solve(name, rows, 2, solver="lbfgs", start="random", random_state=0)
+    assert again.value == pytest.approx(result.value, rel=1e-9)
+    assert again.history["value"][0] < afresh.history["value"][0]
+
+
 @pytest.mark.parametrize("unit", [1e-100, 1e-3, 1e100])
 @pytest.mark.parametrize("name", NAMES)
 def test_any_scale(name, unit):

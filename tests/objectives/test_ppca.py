@@ -38,15 +38,15 @@ def test_generic_solvers_reach_the_closed_form_from_random_starts(solver, seed):
     )
 
 
-def test_gradient_vanishes_at_the_closed_form_and_other_stationary_points_are_saddles():
+@pytest.mark.parametrize("chosen", [[0, 2], [1, 2], [0, 3]])
+def test_gradient_vanishes_at_the_closed_form_and_other_stationary_points_are_saddles(chosen):
     problem = bound(X, 2)
     M = problem.closed_form()
     assert np.linalg.norm(problem.at(M).gradient) < 1e-9 * problem.at(M).value
     C = np.cov(X.T, bias=True)
     values, vectors = np.linalg.eigh(C)
     values, vectors = values[::-1], vectors[:, ::-1]
-    chosen = [0, 2]  # not the top two
-    noise = np.delete(values, chosen).mean()
+    noise = np.delete(values, chosen).mean()  # not the top two are chosen
     loadings = vectors[:, chosen] * np.sqrt(values[chosen] - noise)
     saddle = problem.manifold.join([loadings, np.log([[noise]])])
     assert np.linalg.norm(problem.at(saddle).gradient) < 1e-9 * problem.at(saddle).value
