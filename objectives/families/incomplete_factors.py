@@ -134,7 +134,7 @@ class IncompleteFactors(FactorLikelihood):
     observed : Observed
         The rows in the coordinates of the solver, less the means of what was observed.
     filled : Factors
-        The problem of the rows filled in with the columns' means: its solution is the heuristic.
+        The problem of the rows filled in with the columns' means: its heuristic starts this one.
     """
 
     observed: Observed
@@ -190,10 +190,13 @@ class IncompleteFactors(FactorLikelihood):
         return IncompletePoint(self, M)
 
     def baseline(self) -> Array:
-        """The solution for the rows filled in with the columns' means."""
+        """The heuristic's model for the rows filled in with the columns' means."""
         M = self.filled.baseline()
         assert M is not None
         return self._of_model(self.filled.model(M))
+
+    def further_starts(self) -> list[Array]:
+        return [self._of_model(self.filled.model(M)) for M in self.filled.further_starts()]
 
     def _of_model(self, model: FactorModel) -> Array:
         psi = model.noise / self.scale / self.scale

@@ -194,6 +194,11 @@ def test_a_start_of_the_users(name, rows):
     assert again.history["value"][0] < afresh.history["value"][0]
 
 
+def test_several_starts_begin_with_the_heuristics_and_agree():
+    starts = ldr.solve("fa", X, 2, starts=3, random_state=0, certify=False).starts
+    assert len(starts.values) == 3 and starts.agreeing == 3
+
+
 @pytest.mark.parametrize("unit", [1e-100, 1e-3, 1e100])
 @pytest.mark.parametrize("name", NAMES)
 def test_any_scale(name, unit):
