@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ldr.objectives.certificate import Certificate
+from ldr.objectives.factor_model import FactorModel
 from ldr.objectives.features import Features
 from ldr.objectives.objective import Objective
 from ldr.objectives.samples import as_samples
@@ -94,7 +95,10 @@ class Result:
     notes : tuple of str
         Restrictions to a subspace, ridges: what was done that was not asked for.
     parameters : dict
-        Scalars of a model fitted along with M, such as ppca's noise_variance.
+        Numbers of a model fitted along with M: ppca's noise_variance, fa's noise_variances (d,).
+    model : FactorModel or None
+        Of likelihoods (ppca, fa): `score`, `impute`, `bic`, posterior covariances. With kernels it
+        is a model of the features.
     feature_names : tuple of str or None
     features : Features or None
         The map of rows that comes first (kernels, expansions); mean and P are of its features.
@@ -121,10 +125,11 @@ class Result:
     r: int
     seconds: float
     notes: tuple[str, ...] = ()
-    parameters: dict[str, float] = field(default_factory=dict)
+    parameters: dict[str, Any] = field(default_factory=dict)
     feature_names: Any = None
     features: Any = None
     starts: Starts | None = None
+    model: FactorModel | None = None
 
     @property
     def converged(self) -> bool:
@@ -139,6 +144,8 @@ class Result:
     def transform(self, X: Any) -> Any:
         """Project rows: Y = (X - mean) P', of their features where there is a feature map.
 
+        Of likelihoods (ppca, fa) that is the posterior mean, also of rows with missing entries.
+
         Parameters
         ----------
         X : array, memory map, sparse matrix or DataFrame (m, d); a pair of them for two views
@@ -148,7 +155,9 @@ class Result:
         ndarray (m, r), or a pair of them
         """
         if not isinstance(self.P, tuple):
-            return _project(X, self.features, self.mean, self.P, "X", self.feature_names)
+            return _project(
+                X, self.features, self.mean, self.P, "X", self.feature_names, self.model
+            )
         if not isinstance(X, (tuple, list)) or len(X) != len(self.P):
             raise DataError(f"X must be a pair of arrays, one a view, got {type(X).__name__}")
         features = self.features or (None,) * len(self.P)
@@ -188,9 +197,16 @@ class Result:
         )
         if self.starts is not None:
             lines.append(f"  starts       {self.starts}")
-        lines += [f"  {name:<12} {value:.6g}" for name, value in self.parameters.items()]
+        lines += [f"  {name:<12} {_numbers(value)}" for name, value in self.parameters.items()]
         lines += [f"  note         {note}" for note in self.notes]
         return "\n".join(lines)
+
+
+def _numbers(value: Any) -> str:
+    """A number, or the range of an array."""
+    if np.ndim(value) == 0:
+        return f"{value:.6g}"
+    return f"{np.min(value):.6g} to {np.max(value):.6g}"
 
 
 def _tuple(value: Any) -> tuple[Any, ...]:
@@ -204,8 +220,10 @@ def _project(
     P: Array,
     name: str,
     columns: tuple[str, ...] | None,
+    model: FactorModel | None = None,
 ) -> Array:
-    samples = as_samples(X, name, minimum_rows=1)
+    gaps = model is not None and features is None
+    samples = as_samples(X, name, minimum_rows=1, allow_nan=gaps)
     if columns and samples.feature_names and samples.feature_names != columns:
         raise ArgumentError(
             f"{name} has other columns, or in another order, than the data solved for: got "
@@ -217,4 +235,6 @@ def _project(
         raise ArgumentError(
             f"{name} has {samples.d} columns, expected {P.shape[1]}, as in the data solved for"
         )
+    if model is not None and samples.has_nan:
+        return model.posterior_mean(samples)
     return np.asarray(samples.centred_times(np.ascontiguousarray(P.T), mean))

@@ -56,7 +56,8 @@ def solve(
         parameters (``ldr.objectives.MAF(lag=2)``), a kernel version (`ldr.kernel`), or one of your
         own (`ldr.objective`).
     X : array, memory map, sparse matrix or DataFrame (n, d)
-        Samples in rows. Sparse data stay sparse. Nothing is changed in place. For objectives of two
+        Samples in rows. Sparse data stay sparse. Nothing is changed in place. NaN is a missing
+        value, for the objectives that take them (ppca and fa). For objectives of two
         views (cca, pls, reduced-rank-regression) a pair of them with the same rows; for opca,
         signal-noise and contrastive-pca a pair (samples, noise or background) with the same
         columns; for mds-distances an n x n matrix of distances.
@@ -66,15 +67,18 @@ def solve(
         Labels (lda, or a graph of the classes) or response (sdr, sir, save, regressions).
     solver : str or Solver
         "auto" takes the closed form where it is exact, the self-consistent field or block
-        Davidson for trace ratios, the trust region otherwise. Or "closed-form", "trust-region",
+        Davidson for trace ratios, variable projection for fa of complete data, the trust region
+        otherwise. Or "closed-form", "trust-region",
         "lbfgs", "conjugate-gradient", "steepest-descent", "self-consistent-field", "davidson",
+        "variable-projection" (fa), "em" (ppca and fa),
         "pymanopt:trust-region", "pymanopt:conjugate-gradient", "pymanopt:steepest-descent", or a
         solver with its options.
     start : "baseline", "random" or array (d, r); for two views a pair of arrays
         Where an iterative solver starts; the objective's heuristic by default.
     starts : int
-        How many starts to solve from, for objectives with local optima: the first is `start`, the
-        others are random. The best result is returned; its `starts` says how many agree with it.
+        How many starts to solve from, for objectives with local optima: the first is `start`, then
+        come other heuristics where there are any (fa), and random ones. The best result is
+        returned; its `starts` says how many agree with it.
     workers : int
         How many of the starts to solve at the same time, in threads; -1 is one for every core.
     tolerance : float
@@ -145,7 +149,8 @@ def solve(
             run = _closed_form(problem, baseline)
         else:
             points = [first]
-            points += [problem.random_point(rng) for _ in range(starts - 1)]
+            points += problem.further_starts()[: starts - 1]
+            points += [problem.random_point(rng) for _ in range(starts - len(points))]
             runs = solve_from(problem, points, chosen, stopping, observers, workers)
             reached = [problem.reported(r.value) for r in runs]
             run = min(runs, key=lambda r: r.value)
@@ -225,7 +230,7 @@ def as_data(objective: Objective, X: Any, y: Any) -> Data:
         sample, background = _with_background(objective, X)
         views = (sample,)
     elif objective.views == 1:
-        views = (as_samples(X, "X"),)
+        views = (as_samples(X, "X", allow_nan=objective.missing),)
     else:
         if not isinstance(X, (tuple, list)) or len(X) != objective.views:
             raise DataError(
@@ -315,7 +320,7 @@ def _choose(method: str | Solver, problem: BoundObjective) -> Solver | None:
         )
     if isinstance(problem, TraceRatioLike):
         return trace_ratio_solver(*problem.manifold.shape)
-    return TrustRegion()
+    return problem.specialist() or TrustRegion()
 
 
 def _closed_form(problem: BoundObjective, baseline: Array | None) -> Run:
@@ -446,7 +451,7 @@ def _result(
     return Result(
         M=_single(problem.lift(run.M)),
         P=_single(problem.maps(run.M)),
-        mean=_single(problem.means),
+        mean=_single(problem.mean_at(run.M)),
         value=problem.reported(run.value),
         baseline=baseline_value,
         baseline_M=baseline_M,
@@ -461,8 +466,9 @@ def _result(
         objective=problem.objective,
         r=r,
         seconds=seconds,
-        notes=tuple(problem.notes),
+        notes=(*problem.notes, *problem.remarks(run.M)),
         parameters=problem.parameters(run.M),
+        model=problem.model(run.M),
         feature_names=_single(tuple(view.feature_names for view in data.views)),
         features=_single(tuple(problem.features) or (None,) * len(data.views)),
     )

@@ -7,6 +7,8 @@ from ldr.objectives.classical_cca import ClassicalCCA
 from ldr.objectives.classical_lda import ClassicalLDA
 from ldr.objectives.classical_maf import ClassicalMAF
 from ldr.objectives.contrastive_pca import ContrastivePCA
+from ldr.objectives.factor_analysis import FactorAnalysis
+from ldr.objectives.factor_model import FactorModel
 from ldr.objectives.kernel import Kernel, kernel
 from ldr.objectives.lasso import Lasso
 from ldr.objectives.lda import LDA
@@ -65,6 +67,8 @@ __all__ = [
     "ContrastivePCA",
     "Data",
     "DistanceMDS",
+    "FactorAnalysis",
+    "FactorModel",
     "Kernel",
     "Lasso",
     "LeastSquares",

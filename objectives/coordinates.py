@@ -96,6 +96,19 @@ class Scaling(Coordinates):
 
 
 @dataclass(frozen=True)
+class ColumnScaling(Coordinates):
+    """M = diag(scale) Z: the solver's columns are the user's divided by scale, shape (d,)."""
+
+    scale: Array
+
+    def lift(self, Z: Array) -> Array:
+        return self.scale[:, None] * Z
+
+    def lower(self, M: Array) -> Array:
+        return M / self.scale[:, None]
+
+
+@dataclass(frozen=True)
 class Whitening(Coordinates):
     """P = Z'W' with W'BW = I, M = B^{1/2} W Z: the variable in which x'Bx is the unit sphere.
 

@@ -1,4 +1,4 @@
-"""The covariance as an operator, where it is too large, or too dear, to be an array."""
+"""Covariances by what is asked of them: arrays, and operators where an array is too large."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import scipy
 
 from ldr.objectives.samples import Samples
 from ldr.objectives.statistics import moments
+from ldr.solvers.eigen import top_eigenvectors
 from ldr.solvers.manifolds import Array
 
 # Below this many rows or columns an array is made.
@@ -68,3 +70,45 @@ class CovarianceOperator:
             return squares / self.samples.n - float(self.mean @ self.mean)
         deviations = (block - self.mean for _, block in self.samples.blocks())
         return sum(float(np.vdot(b, b)) for b in deviations) / self.samples.n
+
+
+@dataclass(frozen=True)
+class DenseCovariance:
+    """A d x d covariance."""
+
+    C: Array
+
+    def __matmul__(self, V: Array) -> Array:
+        return self.C @ V
+
+    def top_weighted(self, weights: Array, r: int) -> tuple[Array, Array]:
+        """The top r eigenvalues, descending, and eigenvectors of wCw, w = diag(weights)."""
+        return top_eigenvectors(self.C * weights * weights[:, None], r)
+
+    def spectrum(self) -> Array:
+        """Its eigenvalues, ascending."""
+        return np.asarray(scipy.linalg.eigvalsh(self.C, check_finite=False))
+
+    def unexplained(self) -> Array:
+        """1/(C^{-1})_jj: the variance of each column that a regression on the others leaves."""
+        return np.asarray(1.0 / np.diag(np.linalg.inv(self.C)))
+
+
+@dataclass(frozen=True)
+class RowCovariance:
+    """C = Z'Z of m < d rows, by products with Z and eigenvectors of the m x m Gram matrix."""
+
+    Z: Array
+
+    def __matmul__(self, V: Array) -> Array:
+        return self.Z.T @ (self.Z @ V)
+
+    def top_weighted(self, weights: Array, r: int) -> tuple[Array, Array]:
+        """The top r eigenvalues, descending, and eigenvectors of wCw, w = diag(weights)."""
+        rows = self.Z * weights
+        values, vectors = top_eigenvectors(rows @ rows.T, r)
+        return values, (rows.T @ vectors) / np.sqrt(values)
+
+    def spectrum(self) -> Array:
+        """Its m largest eigenvalues, ascending."""
+        return np.asarray(scipy.linalg.eigvalsh(self.Z @ self.Z.T, check_finite=False))

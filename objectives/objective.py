@@ -12,6 +12,7 @@ import numpy as np
 
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.coordinates import Columns, Coordinates, Subspace
+from ldr.objectives.factor_model import FactorModel
 from ldr.objectives.features import Features
 from ldr.objectives.samples import Samples, check_squares
 from ldr.objectives.statistics import RowSpace, row_space
@@ -19,6 +20,7 @@ from ldr.solvers.eigen import range_basis, rank_tolerance
 from ldr.solvers.errors import ArgumentError, SingularError
 from ldr.solvers.manifolds import Array, Orthonormal, Product, polar_factor
 from ldr.solvers.problem import Problem
+from ldr.solvers.solver import Solver
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,8 @@ class Objective(ABC):
         The manifold as the formula has it: Gr, St x St, R.
     exact : str
         When the baseline is the global optimum: "yes", "no" or a condition.
+    missing : bool
+        Whether missing values in X (NaN) are accepted.
     """
 
     name: ClassVar[str]
@@ -81,6 +85,7 @@ class Objective(ABC):
     needs: ClassVar[tuple[str, ...]] = ()
     domain: ClassVar[str] = "Gr"
     exact: ClassVar[str] = "no"
+    missing: ClassVar[bool] = False
 
     def largest_r(self, data: Data) -> int:
         """The most dimensions to ask for: the columns of the narrowest view."""
@@ -134,9 +139,17 @@ class BoundObjective(Problem):
         """The heuristic's point; None of objectives that have no heuristic."""
         return None
 
+    def further_starts(self) -> list[Array]:
+        """Other heuristics' points, which several starts try before random ones."""
+        return []
+
     def random_point(self, rng: np.random.Generator) -> Array:
         """A random start of the right scale."""
         return self.manifold.random_point(rng)
+
+    def specialist(self) -> Solver | None:
+        """The solver that "auto" takes, where it is not the general choice."""
+        return None
 
     def closed_form(self) -> Array | None:
         """The global optimum where theory gives it, else None."""
@@ -179,9 +192,21 @@ class BoundObjective(Problem):
         blocks = [c.lower(M) for c, M in zip(self.coordinates, matrices, strict=True)]
         return self.manifold.nearest(self.point(blocks))
 
-    def parameters(self, M: Array) -> dict[str, float]:
-        """Scalars of a model that are fitted along with M."""
+    def mean_at(self, M: Array) -> tuple[Array, ...]:
+        """Mean of each view, subtracted before the map; of some models it is fitted with M."""
+        return self.means
+
+    def parameters(self, M: Array) -> dict[str, Any]:
+        """Numbers of a model, or arrays of them, that are fitted along with M."""
         return {}
+
+    def model(self, M: Array) -> FactorModel | None:
+        """The fitted model, of likelihoods."""
+        return None
+
+    def remarks(self, M: Array) -> list[str]:
+        """What the user should know of this M, beside the notes on the problem."""
+        return []
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from ldr.objectives.classical_cca import ClassicalCCA
 from ldr.objectives.classical_lda import ClassicalLDA
 from ldr.objectives.classical_maf import ClassicalMAF
 from ldr.objectives.contrastive_pca import ContrastivePCA
+from ldr.objectives.factor_analysis import FactorAnalysis
 from ldr.objectives.lasso import Lasso
 from ldr.objectives.lda import LDA
 from ldr.objectives.least_squares import LeastSquares
@@ -74,6 +75,7 @@ REGISTRY: dict[str, type[Objective]] = {
         Lasso,
         PrincipalComponentsRegression,
         PPCA,
+        FactorAnalysis,
         SDR,
     )
 }

@@ -2,6 +2,7 @@
 
 from ldr.solvers.conjugate_gradient import ConjugateGradient
 from ldr.solvers.davidson import Davidson
+from ldr.solvers.expectation_maximisation import ExpectationMaximisation
 from ldr.solvers.lbfgs import LBFGS
 from ldr.solvers.manifolds import Euclidean, Grassmann, Manifold, Product, Stiefel
 from ldr.solvers.problem import Point, Problem
@@ -12,12 +13,14 @@ from ldr.solvers.solver import Iteration, Run, Solver, State, Stopping, minimise
 from ldr.solvers.status import Status
 from ldr.solvers.steepest_descent import SteepestDescent
 from ldr.solvers.trust_region import TrustRegion
+from ldr.solvers.variable_projection import VariableProjection
 
 __all__ = [
     "LBFGS",
     "ConjugateGradient",
     "Davidson",
     "Euclidean",
+    "ExpectationMaximisation",
     "Grassmann",
     "Iteration",
     "Manifold",
@@ -34,6 +37,7 @@ __all__ = [
     "Stiefel",
     "Stopping",
     "TrustRegion",
+    "VariableProjection",
     "minimise",
     "named_solver",
     "solver_names",

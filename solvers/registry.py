@@ -7,12 +7,14 @@ from difflib import get_close_matches
 from ldr.solvers.conjugate_gradient import ConjugateGradient
 from ldr.solvers.davidson import Davidson
 from ldr.solvers.errors import ArgumentError
+from ldr.solvers.expectation_maximisation import ExpectationMaximisation
 from ldr.solvers.lbfgs import LBFGS
 from ldr.solvers.pymanopt import PYMANOPT_SOLVERS, Pymanopt
 from ldr.solvers.self_consistent_field import SelfConsistentField
 from ldr.solvers.solver import Solver
 from ldr.solvers.steepest_descent import SteepestDescent
 from ldr.solvers.trust_region import TrustRegion
+from ldr.solvers.variable_projection import VariableProjection
 
 NATIVE: dict[str, type[Solver]] = {
     cls.name: cls
@@ -23,6 +25,8 @@ NATIVE: dict[str, type[Solver]] = {
         TrustRegion,
         SelfConsistentField,
         Davidson,
+        VariableProjection,
+        ExpectationMaximisation,
     )
 }
 

@@ -30,9 +30,14 @@ BUILT_IN = {
     "sfa": (X, None),
     "lpp": (X, None),
     "ppca": (X, None),
+    "fa": (X, None),
     "sdr": (X, LABELS),
 }
-DECLARED = {"cca": "stiefel x stiefel", "ppca": "euclidean x euclidean"}
+DECLARED = {
+    "cca": "stiefel x stiefel",
+    "ppca": "euclidean x euclidean",
+    "fa": "euclidean x euclidean",
+}
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -49,10 +54,10 @@ def test_built_in_objectives_pass(name, seed):
 
 
 @pytest.mark.parametrize("r", [1, 3, D])
-@pytest.mark.parametrize("name", ["lda", "ppca", "sdr"])
+@pytest.mark.parametrize("name", ["lda", "ppca", "fa", "sdr"])
 def test_other_dimensions_pass(name, r):
     data, y = BUILT_IN[name]
-    r = min(r, D - 1) if name == "ppca" else r
+    r = min(r, D - 1) if name in ("ppca", "fa") else r
     assert ldr.check(name, data, r, y=y).passed
 
 

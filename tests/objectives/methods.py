@@ -18,6 +18,7 @@ RESPONSE = X[:, 0] + 0.1 * _rng.standard_normal(N)
 RESPONSES = X[:, :3] @ _rng.standard_normal((3, 5)) + _rng.standard_normal((N, 5))
 PARTIAL = np.where(np.arange(N) % 2, LABELS, -1)
 DISTANCES = squareform(pdist(X))
+GAPS = np.where(_rng.random(X.shape) < 0.1, np.nan, X)
 
 # key: (name, X, y, parameters); the key's first word is the name.
 RANDOM = {
@@ -63,6 +64,10 @@ RANDOM = {
     "ridge-regression": (X, RESPONSES, {"penalty": 3.0}),
     "lasso": (X, RESPONSES, {"penalty": 20.0}),
     "principal-components-regression": (X, RESPONSES, {}),
+    "ppca": (X, None, {}),
+    "ppca missing": (GAPS, None, {}),
+    "fa": (X, None, {}),
+    "fa missing": (GAPS, None, {}),
 }
 
 
@@ -83,6 +88,11 @@ def _halves(which):
 def _some_labels(X_y):
     X, y = X_y
     return X, np.where(np.arange(len(y)) % 5 == 0, y, -1)
+
+
+def _gaps(X):
+    """One entry in ten missing."""
+    return np.where(np.random.default_rng(0).random(X.shape) < 0.1, np.nan, X)
 
 
 def _cities():
@@ -133,6 +143,10 @@ REAL = {
     "ridge-regression": (lambda: (*real_data.diabetes(), {"penalty": 0.1}), 2),
     "lasso": (lambda: (*real_data.diabetes(), {"penalty": 200.0}), 2),
     "principal-components-regression": (lambda: (*real_data.diabetes(), {}), 3),
+    "ppca": (lambda: (real_data.wine()[0], None, {}), 3),
+    "ppca missing": (lambda: (_gaps(real_data.wine()[0]), None, {}), 3),
+    "fa": (lambda: (real_data.wine()[0], None, {}), 2),
+    "fa missing": (lambda: (_gaps(real_data.wine()[0]), None, {}), 2),
 }
 
 

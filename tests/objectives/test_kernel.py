@@ -10,7 +10,8 @@ from ldr.objectives.registry import named
 from tests import real_data
 from tests.objectives.methods import RANDOM, name_of
 
-KEYS = [key for key in RANDOM if name_of(key) != "mds-distances" and key != "sfa derivatives"]
+LEFT_OUT = {"mds-distances", "sfa derivatives", "ppca missing", "fa missing"}
+KEYS = [key for key in RANDOM if key not in LEFT_OUT]
 
 
 def first(X):

@@ -16,6 +16,10 @@ DECLARED = {
     "least-squares": "euclidean",
     "ridge-regression": "euclidean",
     "lasso": "euclidean",
+    "ppca": "euclidean x euclidean",
+    "fa": "euclidean x euclidean",
+    "ppca missing": "euclidean x euclidean x euclidean",
+    "fa missing": "euclidean x euclidean x euclidean",
 }
 # f(MQ) differs from f(M): S is diagonal in one basis, a penalty or a fit is of each column.
 NOT_INVARIANT = {"reduced-rank-regression", "least-squares", "ridge-regression", "lasso"}
@@ -31,7 +35,7 @@ def test_derivatives_and_manifold(key, seed):
         assert found.gradient_slope == pytest.approx(2, abs=0.1) and found.symmetry_error < 1e-10
     else:
         assert found.passed, found
-    assert found.implied_manifold == DECLARED.get(name, "grassmann"), found
+    assert found.implied_manifold == DECLARED.get(key, DECLARED.get(name, "grassmann")), found
     assert (found.invariance_error > 1e-6) == (name in NOT_INVARIANT), found
 
 
@@ -42,7 +46,9 @@ def test_never_worse_than_the_baseline_on_real_data(key):
     result = ldr.solve(name_of(key), X, r, y=y, **parameters)
     assert result.converged
     assert result.improvement >= -1e-12
-    if name_of(key) != "cca":
+    if key in ("ppca missing", "fa", "fa missing"):
+        assert result.certificate.kind == "local", result
+    elif key != "cca":
         assert result.certificate.kind == "global", result
     Y = result.transform(X[0] if REGISTRY[name_of(key)].needs == ("background",) else X)
     for block in Y if isinstance(Y, tuple) else (Y,):
@@ -62,7 +68,9 @@ def test_the_lasso_has_the_hessian_of_least_squares():
 CLOSED_FORMS = [
     key
     for key in RANDOM
-    if name_of(key) not in ("cca", "lda", "maf", "lasso") and "orthogonal" not in key
+    if name_of(key) not in ("cca", "lda", "maf", "lasso", "fa")
+    and "orthogonal" not in key
+    and "missing" not in key
 ]
 
 
@@ -108,10 +116,10 @@ def test_the_generic_solver_reaches_the_same_value_on_real_data(key):
 
 @pytest.mark.parametrize("key", [k for k in RANDOM if k != "mds-distances"])
 def test_rotating_the_data_rotates_the_solution(key):
-    """x -> Rx with orthogonal R changes no value (but the lasso's, and fixed derivatives')."""
+    """x -> Rx with orthogonal R changes no value (but the lasso's, fa's, fixed derivatives')."""
     X, y, parameters = RANDOM[key]
-    if name_of(key) == "lasso" or "derivatives" in parameters:
-        pytest.skip("the lasso depends on the axes")
+    if name_of(key) in ("lasso", "fa") or "derivatives" in parameters or "missing" in key:
+        pytest.skip("the lasso, the noise of a column and a missing entry depend on the axes")
     rng = np.random.default_rng(5)
 
     def rotate(A):

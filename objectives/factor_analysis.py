@@ -1,0 +1,256 @@
+"""Factor analysis by maximum likelihood."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from ldr.objectives.certificate import Certificate
+from ldr.objectives.coordinates import ColumnScaling
+from ldr.objectives.covariance import DenseCovariance, RowCovariance
+from ldr.objectives.factor_model import FactorModel
+from ldr.objectives.families.factors import Factors, Noise, check_rank, inner
+from ldr.objectives.families.incomplete_factors import IncompleteFactors
+from ldr.objectives.objective import BoundObjective, Data, Objective
+from ldr.objectives.samples import Samples, check_squares
+from ldr.objectives.statistics import mean, moments
+from ldr.solvers.checks import number
+from ldr.solvers.eigen import rank_tolerance
+from ldr.solvers.errors import ArgumentError, SingularError
+from ldr.solvers.manifolds import Array, Euclidean
+from ldr.solvers.problem import Point, Problem
+from ldr.solvers.variable_projection import VariableProjection
+
+# Of a noise variance at the start, as a share of the column's variance: far from the lower bound,
+# where the likelihood is flat.
+_LEAST_GUESS = 0.005
+
+# A noise variance within this factor of its lower bound counts as at the bound.
+_AT_THE_BOUND = 2.0
+
+
+@dataclass(frozen=True)
+class FactorAnalysis(Objective):
+    """Fit x = My + noise by maximum likelihood: y ~ N(0, I), noise ~ N(0, diag psi), M any d x r.
+
+    min n/2 [d log 2 pi + log|S| + tr(S^{-1}C)] with S = MM' + diag(psi), over M and log psi; M is
+    known up to a rotation M -> MQ. P = M'(MM' + diag psi)^{-1} gives the posterior mean of y. For
+    fixed psi, M = psi^{1/2} V_r (L_r - I)_+^{1/2} from the eigenvectors of psi^{-1/2} C psi^{-1/2}:
+    by default log psi alone is solved for, and M eliminated ("variable-projection"). The start is
+    the squared multiple correlations, the second one (of ``starts=2``) half the variances (the
+    only one where the covariance is singular). There
+    are local optima in general, above all where n is small or r too large. The result's `model`
+    scores rows, imputes missing entries and gives posterior covariances and BIC.
+
+    Missing entries of X are NaN. The likelihood is then that of the observed entries, over M,
+    log psi and the mean. ``solver="em"`` is expectation maximisation.
+
+    Source: Joreskog 1967; Rubin and Thayer 1982 (EM); Cunningham and Ghahramani 2015, 3.1.2.
+
+    Parameters
+    ----------
+    least_noise : float
+        Lower bound of psi, as a share of each column's variance. The likelihood can rise all the
+        way to psi_j = 0, a Heywood case: the result's notes name the columns at the bound. Below
+        1e-6, rounding can keep the gradient from becoming small there.
+    """
+
+    name = "fa"
+    formula = "min n/2 [d log 2pi + log|S| + tr(S^{-1}C)], S = MM' + diag(psi)"
+    source = "Joreskog 1967; Cunningham & Ghahramani 2015, 3.1.2"
+    sense = "min"
+    baseline = "loadings for noise variances by squared multiple correlations"
+    domain = "R"
+    missing = True
+
+    least_noise: float = 1e-6
+
+    def __post_init__(self) -> None:
+        number("least_noise", self.least_noise, positive=True)
+        if self.least_noise >= 0.5:
+            raise ArgumentError(f"least_noise must be below 0.5, got {self.least_noise!r}")
+
+    def bind(self, data: Data, r: int) -> BoundObjective:
+        samples = data.samples
+        if samples.has_nan:
+            return IncompleteFactors.of(self, samples, r, tied=False, floor=self.least_noise)
+        check_squares(samples)
+        centre, deviations, correlation = _correlation(samples)
+        return DiagonalFactors(
+            self,
+            (centre,),
+            correlation,
+            np.ones(samples.d),
+            noise=Noise(samples.d, tied=False, floor=self.least_noise),
+            r=r,
+            n=samples.n,
+            scale=deviations,
+            coordinates=(ColumnScaling(deviations),),
+            feature_names=samples.feature_names,
+        )
+
+
+def _correlation(samples: Samples) -> tuple[Array, Array, DenseCovariance | RowCovariance]:
+    """Mean, standard deviations and correlation matrix; of n < d columns only its root."""
+    if samples.n >= samples.d:
+        stats = moments(samples)
+        deviations = np.sqrt(np.diag(stats.covariance))
+        _refuse_constant(deviations, samples)
+        C = stats.covariance / deviations / deviations[:, None]
+        return stats.mean, deviations, DenseCovariance(C)
+    centre = mean(samples)
+    rows = samples.dense() - centre
+    deviations = np.sqrt(np.mean(rows**2, axis=0))
+    _refuse_constant(deviations, samples)
+    return centre, deviations, RowCovariance(rows / deviations / math.sqrt(samples.n))
+
+
+def _refuse_constant(deviations: Array, samples: Samples) -> None:
+    constant = np.flatnonzero(deviations == 0)
+    if len(constant):
+        raise SingularError(
+            f"the likelihood is unbounded: {samples.name} has {len(constant)} constant column(s), "
+            f"the first is column {constant[0]}; drop them"
+        )
+
+
+@dataclass
+class DiagonalFactors(Factors):
+    """The likelihood of factor analysis over R^{d x r} and t, psi = floor + exp(t).
+
+    The solver's columns have unit variance: psi is a share of it, 1 - psi the communality.
+    """
+
+    C: DenseCovariance | RowCovariance
+    feature_names: tuple[str, ...] | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_rank(self.r, self._rank)
+
+    @cached_property
+    def _spectrum(self) -> Array:
+        """Of C, in ascending order, without the zeros of n < d rows."""
+        return self.C.spectrum()
+
+    @property
+    def _rank(self) -> int:
+        return int(np.sum(self._spectrum > rank_tolerance(self.d) * self._spectrum[-1]))
+
+    def profile(self) -> Profile:
+        return Profile(self)
+
+    def restrict(self, M: Array) -> Array:
+        return self.manifold.split(M)[1]
+
+    def complete(self, t: Array) -> Array:
+        return self.manifold.join([ProfilePoint(self, t).loadings, t])
+
+    def specialist(self) -> VariableProjection:
+        return VariableProjection()
+
+    def _at_noise(self, psi: Array) -> Array:
+        return self.complete(self.noise.coordinate(psi[:, None]))
+
+    def baseline(self) -> Array:
+        return self._at_noise(self._noise_guesses()[0])
+
+    def further_starts(self) -> list[Array]:
+        return [self._at_noise(psi) for psi in self._noise_guesses()[1:]]
+
+    def _noise_guesses(self) -> list[Array]:
+        """Squared multiple correlations, where C has an inverse; and half of each variance.
+
+        1/(C^{-1})_jj is what the other columns leave over of each; scaled as Joreskog does, by
+        1 - r/2d.
+        """
+        half = np.full(self.d, 0.5)
+        if isinstance(self.C, RowCovariance) or self._rank < self.d:
+            return [half]
+        unexplained = (1.0 - 0.5 * self.r / self.d) * self.C.unexplained()
+        return [np.maximum(unexplained, _LEAST_GUESS), half]
+
+    def certificate(self, M: Array) -> Certificate | None:
+        """Where S = C the likelihood is that of the unconstrained Gaussian: none is greater."""
+        if self._rank < self.d:
+            return None
+        value = self.at(M).value
+        saturated = 0.5 * self.n * (self.constant + float(np.log(self._spectrum).sum()) + self.d)
+        gap = max(0.0, value - saturated)
+        if gap <= 1e-10 * max(abs(value), self.n):
+            return Certificate("global", gap, "the likelihood is the unconstrained Gaussian's")
+        return None
+
+    def remarks_on(self, model: FactorModel) -> list[str]:
+        """Heywood cases."""
+        share = model.noise / self.scale / self.scale
+        columns = np.flatnonzero(share <= _AT_THE_BOUND * self.noise.floor)
+        if len(columns) == 0:
+            return []
+        names = self.feature_names or tuple(map(str, range(self.d)))
+        note = (
+            f"Heywood case: the noise variance of column(s) {', '.join(names[j] for j in columns)} "
+            f"is at its lower bound, {self.noise.floor:g} of the column's variance"
+        )
+        if len(columns) > self.r:
+            note += "; these are more columns than factors: the value depends on the bound"
+        return [note]
+
+
+class ProfilePoint(Point):
+    """The negative log-likelihood at t with the loadings at their best.
+
+    M = psi^{1/2} V_r (L_r - I)_+^{1/2} from the eigenvectors of psi^{-1/2} C psi^{-1/2}, and the
+    value is n/2 times a constant plus sum_j (log psi_j + C_jj/psi_j) plus
+    sum_i (log L_i + 1 - L_i) over the L_i > 1 of the top r. At this M,
+    S^{-1} - S^{-1}CS^{-1} has the diagonal of psi^{-1}(S - C)psi^{-1}.
+    """
+
+    def __init__(self, problem: DiagonalFactors, t: Array) -> None:
+        self.M = t
+        self._problem = problem
+        self._slope = problem.noise.slope(t)
+        self._psi = problem.noise.variances(t)
+
+    @cached_property
+    def _top(self) -> tuple[Array, Array]:
+        return self._problem.C.top_weighted(1.0 / np.sqrt(self._psi), self._problem.r)
+
+    @cached_property
+    def loadings(self) -> Array:
+        values, vectors = self._top
+        return np.sqrt(self._psi)[:, None] * vectors * np.sqrt(np.maximum(values - 1.0, 0.0))
+
+    @cached_property
+    def value(self) -> float:
+        if not np.isfinite(self._psi).all():
+            return math.inf
+        problem, psi = self._problem, self._psi
+        top = np.maximum(self._top[0], 1.0)
+        parts = np.log(psi) + problem.variances / psi
+        return (
+            0.5 * problem.n * float(problem.constant + parts.sum() + np.sum(np.log(top) + 1 - top))
+        )
+
+    @cached_property
+    def gradient(self) -> Array:
+        problem, psi, M = self._problem, self._psi, self.loadings
+        excess = (inner(M, M) + psi - problem.variances) / psi
+        return 0.5 * problem.n * problem.noise.gather(self._slope / psi * excess)
+
+
+@dataclass
+class Profile(Problem):
+    """The likelihood's least value over the loadings, as a function of t."""
+
+    whole: DiagonalFactors
+    has_hessian = False
+
+    def __post_init__(self) -> None:
+        self.manifold = Euclidean(self.whole.noise.k, 1)
+
+    def at(self, M: Array) -> ProfilePoint:
+        return ProfilePoint(self.whole, M)

@@ -1,0 +1,271 @@
+"""The Gaussian model x = mean + My + noise: what a fitted likelihood says of rows, old and new."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ldr.objectives.samples import Samples, as_samples
+from ldr.solvers.errors import ArgumentError, DataError
+from ldr.solvers.manifolds import Array
+
+
+@dataclass(frozen=True, eq=False)
+class Observed:
+    """Rows of which some entries are missing, sorted by which.
+
+    Attributes
+    ----------
+    Z : ndarray (n, d)
+        The rows, zero where nothing was observed.
+    patterns : ndarray (p, d)
+        The distinct rows of the mask: 1 observed, 0 missing.
+    which : ndarray (n,)
+        The pattern of each row.
+    """
+
+    Z: Array
+    patterns: Array
+    which: Any
+
+    @classmethod
+    def of(cls, X: Array) -> Observed:
+        """Rows with NaN where an entry is missing."""
+        missing = np.isnan(X)
+        if not missing.any():
+            return cls(X, np.ones((1, X.shape[1])), np.zeros(len(X), dtype=np.intp))
+        packed, which = np.unique(np.packbits(~missing, axis=1), axis=0, return_inverse=True)
+        patterns = np.unpackbits(packed, axis=1, count=X.shape[1])
+        return cls(np.where(missing, 0.0, X), patterns.astype(np.float64), which.ravel())
+
+    @cached_property
+    def mask(self) -> Array:
+        """(n, d): 1 observed, 0 missing."""
+        return self.patterns[self.which]
+
+    @cached_property
+    def rows(self) -> Array:
+        """Number of rows of each pattern, (p,)."""
+        return np.bincount(self.which, minlength=len(self.patterns)).astype(np.float64)
+
+    @cached_property
+    def counts(self) -> Array:
+        """Number of observed entries of each column, (d,)."""
+        return self.rows @ self.patterns
+
+
+class Posterior:
+    """Of y given what was observed of each row, y ~ N(0, I), x = mean + My + N(0, diag psi).
+
+    With o the observed columns of a row, K = I + M_o' psi_o^{-1} M_o and V = K^{-1}, y given x_o
+    is N(V M_o' psi_o^{-1} (x_o - mean_o), V). Rows of one pattern share K: nothing larger than
+    r x r is inverted, and complete rows cost O(n d r).
+
+    Attributes
+    ----------
+    B : ndarray (d, r)
+        psi^{-1} M.
+    K, V : ndarray (p, r, r)
+        Of each pattern.
+    y : ndarray (n, r)
+        Posterior means.
+    residual : ndarray (n, d)
+        x - mean - My where observed, else zero.
+    """
+
+    def __init__(self, observed: Observed, mean: Array, M: Array, psi: Array) -> None:
+        self.observed, self.M, self.psi = observed, M, psi
+        r = M.shape[1]
+        self.B = M / psi[:, None]
+        self.K = np.eye(r) + over_columns(observed.patterns, outer(M, self.B))
+        self.V = np.asarray(np.linalg.inv(self.K), dtype=np.float64)
+        mask = observed.mask
+        deviation = mask * (observed.Z - mean)
+        self.y = times(self.V[observed.which], deviation @ self.B)
+        self.residual = deviation - mask * (self.y @ M.T)
+
+    @cached_property
+    def log_likelihoods(self) -> Array:
+        """log p(x_o) of each row, (n,).
+
+        (x - mean)' S^{-1} (x - mean) is |psi^{-1/2} residual|^2 + |y|^2: a sum of squares, where
+        Woodbury's difference would cancel for a small psi.
+        """
+        patterns = self.observed.patterns
+        logs = patterns @ (math.log(2 * math.pi) + np.log(self.psi)) + np.linalg.slogdet(self.K)[1]
+        squares = self.residual**2 @ (1.0 / self.psi) + np.sum(self.y**2, axis=1)
+        return np.asarray(-0.5 * (logs[self.observed.which] + squares))
+
+    @cached_property
+    def spread(self) -> Array:
+        """(d, r, r): the sum of V over the rows that have the column."""
+        return self.summed(self.V)
+
+    def summed(self, V: Array) -> Array:
+        """The sum over the rows that have each column, of an r x r matrix a pattern."""
+        return over_columns((self.observed.rows[:, None] * self.observed.patterns).T, V)
+
+
+def outer(A: Array, B: Array) -> Array:
+    """a_j b_j' of each row."""
+    return A[:, :, None] * B[:, None, :]
+
+
+def over_columns(weights: Array, matrices: Array) -> Array:
+    """sum_j w_ij A_j for each i: weights (m, k), matrices (k, ...)."""
+    product = weights @ matrices.reshape(len(matrices), -1)
+    return product.reshape(len(weights), *matrices.shape[1:])
+
+
+def times(matrices: Array, vectors: Array) -> Array:
+    """A_i v_i for each i."""
+    return np.matmul(matrices, vectors[:, :, None])[:, :, 0]
+
+
+@dataclass(frozen=True, eq=False)
+class FactorModel:
+    """x = mean + My + noise with y ~ N(0, I_r) and independent noise in each column.
+
+    So x ~ N(mean, MM' + diag(noise)). Rows may have missing entries (NaN) everywhere: what is said
+    of them is said given the entries observed. By Sherman, Morrison and Woodbury no matrix larger
+    than r x r is inverted: O(n d r) for complete rows, O(p d r^2) more for p patterns of missing
+    entries. The `model` of a `Result` of ppca and fa.
+
+    Attributes
+    ----------
+    mean : ndarray (d,)
+    loadings : ndarray (d, r)
+        M.
+    noise : ndarray (d,)
+        Noise variance of each column; all equal for ppca.
+    n : int
+        Rows that it was fitted to.
+    log_likelihood : float
+        Of those rows (of their observed entries): the sum of log p(x_i).
+    free_parameters : int
+        Of mean, M up to a rotation, and noise.
+
+    Examples
+    --------
+    >>> import ldr
+    >>> from sklearn.datasets import load_wine
+    >>> X, _ = load_wine(return_X_y=True)
+    >>> model = ldr.solve("fa", X[::2], r=2).model
+    >>> model.score(X[1::2]) < model.score(X[::2])
+    True
+    """
+
+    mean: Array
+    loadings: Array
+    noise: Array
+    n: int
+    log_likelihood: float
+    free_parameters: int
+
+    @property
+    def bic(self) -> float:
+        """free_parameters log n - 2 log_likelihood: the lower the better (Schwarz 1978)."""
+        return self.free_parameters * math.log(self.n) - 2.0 * self.log_likelihood
+
+    @cached_property
+    def posterior_covariance(self) -> Array:
+        """Of y given a complete row, (I + M' noise^{-1} M)^{-1}, shape (r, r)."""
+        M = self.loadings
+        return np.asarray(np.linalg.inv(np.eye(M.shape[1]) + M.T @ (M / self.noise[:, None])))
+
+    @cached_property
+    def P(self) -> Array:
+        """The map to the posterior mean of a complete row, M'(MM' + diag noise)^{-1}, (r, d)."""
+        return self.posterior_covariance @ (self.loadings / self.noise[:, None]).T
+
+    def score_samples(self, X: Any) -> Array:
+        """log p of the observed entries of each row.
+
+        Parameters
+        ----------
+        X : array-like (m, d)
+            Missing entries as NaN.
+
+        Returns
+        -------
+        ndarray (m,)
+
+        Raises
+        ------
+        DataError, ArgumentError
+            X is no table of numbers, or has other than d columns.
+        """
+        return np.concatenate([part.log_likelihoods for part in self._posteriors(X)])
+
+    def score(self, X: Any) -> float:
+        """Mean log-likelihood of a row: what held-out rows compare models by.
+
+        Takes and raises the same as `score_samples`.
+        """
+        return float(self.score_samples(X).mean())
+
+    def posterior_mean(self, X: Any) -> Array:
+        """E[y | observed entries] of each row, shape (m, r); (X - mean) P' of complete rows.
+
+        Takes and raises the same as `score_samples`.
+        """
+        return np.concatenate([part.y for part in self._posteriors(X)])
+
+    def posterior_covariances(self, X: Any) -> Array:
+        """Cov[y | observed entries] of each row, shape (m, r, r).
+
+        `posterior_covariance` for complete rows, larger for others. Takes and raises the same as
+        `score_samples`.
+        """
+        return np.concatenate([part.V[part.observed.which] for part in self._posteriors(X)])
+
+    def impute(self, X: Any) -> Array:
+        """X with its missing entries replaced by their expectation given the observed ones.
+
+        Takes and raises the same as `score_samples`; a copy, shape (m, d).
+        """
+        parts = [
+            np.where(part.observed.mask > 0, part.observed.Z, self.mean + part.y @ self.loadings.T)
+            for part in self._posteriors(X)
+        ]
+        return np.concatenate(parts)
+
+    def _posteriors(self, X: Any) -> Iterator[Posterior]:
+        """Block by block."""
+        samples = as_samples(X, "X", minimum_rows=1, allow_nan=True)
+        if samples.d != len(self.mean):
+            raise ArgumentError(
+                f"X has {samples.d} columns, expected {len(self.mean)}, as in the data solved for"
+            )
+        for _, block in samples.blocks():
+            rows = block.toarray() if samples.is_sparse else block
+            yield Posterior(Observed.of(rows), self.mean, self.loadings, self.noise)
+
+
+def check_observed(samples: Samples) -> Array:
+    """The rows, NaN where missing, each row and each column with something observed.
+
+    Raises
+    ------
+    DataError
+        A row or a column has nothing; the data are sparse.
+    """
+    if samples.is_sparse:
+        raise DataError(
+            f"{samples.name} is sparse and has missing values (NaN); pass {samples.name}.toarray()"
+        )
+    X = samples.dense()
+    missing = np.isnan(X)
+    for what, lines in (("row", missing.all(axis=1)), ("column", missing.all(axis=0))):
+        empty = np.flatnonzero(lines)
+        if len(empty):
+            raise DataError(
+                f"{samples.name} has {len(empty)} {what}(s) with nothing observed (all NaN), the "
+                f"first is {what} {empty[0]}; drop them"
+            )
+    return X

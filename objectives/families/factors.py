@@ -1,0 +1,285 @@
+"""Gaussian factor models: the likelihood of S = MM' + diag(psi) over M and log psi."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ldr.objectives.factor_model import FactorModel
+from ldr.objectives.objective import BoundObjective
+from ldr.solvers.errors import SingularError
+from ldr.solvers.manifolds import Array, Euclidean, Product
+from ldr.solvers.problem import Point
+
+
+@dataclass(frozen=True)
+class Noise:
+    """Noise variances psi_j = floor + exp(t): one t for all columns (tied) or one for each.
+
+    Attributes
+    ----------
+    k : int
+        Columns of the solver.
+    tied : bool
+    floor : float
+        Lower bound of psi. With it, psi = floor is t = -infinity and t needs no constraint.
+    """
+
+    k: int
+    tied: bool
+    floor: float = 0.0
+
+    @property
+    def size(self) -> int:
+        """How many t there are."""
+        return 1 if self.tied else self.k
+
+    def slope(self, t: Array) -> Array:
+        """exp(t) = d psi/dt = d^2 psi/dt^2 of each column, shape (k,)."""
+        with np.errstate(over="ignore"):
+            return np.broadcast_to(np.exp(t[:, 0]), self.k)
+
+    def variances(self, t: Array) -> Array:
+        """psi, shape (k,)."""
+        return self.floor + self.slope(t)
+
+    def gather(self, columns: Array) -> Array:
+        """Numbers of the columns, (k,), added up for each t, (size, 1)."""
+        return np.array([[columns.sum()]]) if self.tied else columns[:, None]
+
+    def coordinate(self, psi: Array) -> Array:
+        """The t, (size, 1), of psi, (size, 1); for psi at the floor or below it a t far down."""
+        least = 1e-9 * self.floor or np.finfo(float).tiny
+        return np.log(np.maximum(psi - self.floor, least))
+
+
+class FactorPoint(Point):
+    """The negative log-likelihood at (M, t), by Woodbury: nothing larger than r x r is inverted.
+
+    K = I + M'B with B = psi^{-1}M, E = K^{-1}, G = S^{-1}M = BE, Phi = B'CB. Then log|S| =
+    log|psi| + log|K| and tr(S^{-1}C) = sum_j C_jj/psi_j - tr(E Phi). The gradient in M is
+    n (G - U), U = S^{-1}CG = psi^{-1}CBE - G Phi E; in psi_j it is n/2 times
+    h_j = (S^{-1} - S^{-1}CS^{-1})_jj, the diagonal of
+    psi^{-1} - GB' - psi^{-1}C psi^{-1} + 2 psi^{-1}CBG' - G Phi G'. One product CB, in O(d^2 r).
+    """
+
+    def __init__(self, problem: Factors, M: Array) -> None:
+        self.M = M
+        self._problem = problem
+        self._loadings, self._t = problem.manifold.split(M)
+        self._slope = problem.noise.slope(self._t)
+        self._psi = problem.noise.variances(self._t)
+
+    @cached_property
+    def _B(self) -> Array:
+        return self._loadings / self._psi[:, None]
+
+    @cached_property
+    def _K(self) -> Array:
+        return np.eye(self._problem.r) + self._loadings.T @ self._B
+
+    @cached_property
+    def _E(self) -> Array:
+        return np.asarray(np.linalg.inv(self._K), dtype=np.float64)
+
+    @cached_property
+    def _CB(self) -> Array:
+        return np.asarray(self._problem.C @ self._B)
+
+    @cached_property
+    def _Phi(self) -> Array:
+        return self._B.T @ self._CB
+
+    @cached_property
+    def _G(self) -> Array:
+        return self._B @ self._E
+
+    @cached_property
+    def value(self) -> float:
+        problem = self._problem
+        if not (np.isfinite(self._psi).all() and self._psi.min() > np.finfo(float).tiny):
+            return math.inf
+        logs = float(np.log(self._psi).sum()) + problem.further * float(self._t[0, 0])
+        logdet = logs + np.linalg.slogdet(self._K)[1]
+        fit = float(np.sum(problem.variances / self._psi)) - float(np.vdot(self._E, self._Phi))
+        return 0.5 * problem.n * float(problem.constant + logdet + fit)
+
+    @cached_property
+    def _U(self) -> Array:
+        return (self._CB @ self._E) / self._psi[:, None] - self._G @ (self._Phi @ self._E)
+
+    @cached_property
+    def _h(self) -> Array:
+        psi, G = self._psi, self._G
+        fit = self._problem.variances / psi - 2.0 * inner(self._CB, G)
+        return (1.0 - fit) / psi - inner(G, self._B) - inner(G @ self._Phi, G)
+
+    @cached_property
+    def gradient(self) -> Array:
+        problem = self._problem
+        in_t = 0.5 * (problem.noise.gather(self._slope * self._h) + problem.further)
+        return problem.n * problem.manifold.join([self._G - self._U, in_t])
+
+    def hessian_vector(self, V: Array) -> Array:
+        """The derivative of the gradient, term by term; dK = dM'B + M'dB, dE = -E dK E."""
+        problem, psi, noise = self._problem, self._psi, self._problem.noise
+        B, E, G, CB, Phi = self._B, self._E, self._G, self._CB, self._Phi
+        dM, dt = problem.manifold.split(V)
+        dslope = self._slope * dt[:, 0]
+        relative = dslope / psi
+        dB = dM / psi[:, None] - B * relative[:, None]
+        dE = -E @ (dM.T @ B + self._loadings.T @ dB) @ E
+        dG = dB @ E + B @ dE
+        dCB = np.asarray(problem.C @ dB)
+        cross = dB.T @ CB
+        dPhi = cross + cross.T
+        dU = (dCB @ E + CB @ dE - relative[:, None] * (CB @ E)) / psi[:, None]
+        dU -= dG @ (Phi @ E) + G @ (dPhi @ E + Phi @ dE)
+        fit = problem.variances / psi - inner(CB, G)
+        dh = (
+            (relative * (2.0 * fit - 1.0) + 2.0 * (inner(dCB, G) + inner(CB, dG))) / psi
+            - inner(dG, B)
+            - inner(G, dB)
+        )
+        dh -= 2.0 * inner(dG @ Phi, G) + inner(G @ dPhi, G)
+        in_t = 0.5 * noise.gather(self._slope * dh + dslope * self._h)
+        return problem.n * problem.manifold.join([dG - dU, in_t])
+
+    def improved(self) -> Array:
+        """One step of EM. E: y = Px has the moments Cxy = CP', Cyy = E + PCP'. M: regress x on y.
+
+        M = Cxy Cyy^{-1}, and psi the diagonal of C - M Cxy', or its mean where tied.
+        """
+        problem, noise = self._problem, self._problem.noise
+        Cxy = self._CB @ self._E
+        Cyy = self._E + self._E @ self._Phi @ self._E
+        M = np.asarray(np.linalg.solve(Cyy, Cxy.T).T, dtype=np.float64)
+        left = noise.gather(problem.variances - inner(M, Cxy))
+        psi = left / problem.d if noise.tied else left
+        return problem.manifold.join([M, noise.coordinate(psi)])
+
+
+def inner(A: Array, B: Array) -> Array:
+    """a_j'b_j of each row."""
+    return np.einsum("jk,jk->j", A, B)
+
+
+@dataclass
+class FactorLikelihood(BoundObjective):
+    """The likelihood of a factor model; its variable starts with M and t.
+
+    Parameters
+    ----------
+    noise : Noise
+    r : int
+    n : int
+        Samples.
+    scale : ndarray (d,)
+        The solver's columns are the user's divided by it.
+    """
+
+    manifold: Product = field(init=False)
+    noise: Noise = field(kw_only=True)
+    r: int = field(kw_only=True)
+    n: int = field(kw_only=True)
+    scale: Array = field(kw_only=True)
+
+    @property
+    def d(self) -> int:
+        """Columns of the user's data."""
+        return len(self.scale)
+
+    @property
+    def order(self) -> int:
+        return self.noise.k
+
+    def model(self, M: Array) -> FactorModel:
+        """In the user's units. Of the free parameters, M's are known up to a rotation."""
+        psi = self.noise.variances(self.manifold.split(M)[1])
+        variances = (psi[0] if self.noise.tied else psi) * self.scale * self.scale
+        noises = 1 if self.noise.tied else self.d
+        return FactorModel(
+            mean=self.mean_at(M)[0],
+            loadings=self.lift(M)[0],
+            noise=variances,
+            n=self.n,
+            log_likelihood=-self.at(M).value,
+            free_parameters=self.d + self.d * self.r - self.r * (self.r - 1) // 2 + noises,
+        )
+
+    def maps(self, M: Array) -> tuple[Array, ...]:
+        return (self.model(M).P,)
+
+    def parameters(self, M: Array) -> dict[str, Any]:
+        noise = self.model(M).noise
+        if self.noise.tied:
+            return {"noise_variance": float(noise[0])}
+        return {"noise_variances": noise}
+
+
+@dataclass
+class Factors(FactorLikelihood):
+    """The likelihood of complete rows over R^{k x r} and t, the logarithm of the noise.
+
+    Of the user's columns, d - k further directions have no variance.
+
+    Parameters
+    ----------
+    C : symmetric k x k
+        Covariance in the coordinates of the solver, as an array or by its products C @ V.
+    variances : ndarray (k,)
+        Its diagonal.
+    """
+
+    C: Any
+    variances: Array
+
+    def __post_init__(self) -> None:
+        self.manifold = Product(Euclidean(self.noise.k, self.r), Euclidean(self.noise.size, 1))
+        self.further = self.d - self.noise.k
+        self.constant = self.d * math.log(2 * math.pi) + 2.0 * float(np.log(self.scale).sum())
+
+    def at(self, M: Array) -> FactorPoint:
+        return FactorPoint(self, M)
+
+    def random_point(self, rng: np.random.Generator) -> Array:
+        """Loadings of the data's scale, so that S starts near C in size."""
+        scale = np.sqrt(self.variances.sum() / self.d / self.r)
+        return self.point([scale * rng.standard_normal((self.noise.k, self.r))])
+
+    def point(self, blocks: Sequence[Array]) -> Array:
+        if len(blocks) == 1:  # loadings of the user's: the noise that goes with them
+            left, all_of_it = (
+                self.noise.gather(v)
+                for v in (self.variances - inner(blocks[0], blocks[0]), self.variances)
+            )
+            psi = np.maximum(left, 0.01 * all_of_it) / (self.d if self.noise.tied else 1)
+            blocks = [blocks[0], self.noise.coordinate(psi)]
+        return self.manifold.join(blocks)
+
+    def remarks(self, M: Array) -> list[str]:
+        return self.remarks_on(self.model(M))
+
+    def remarks_on(self, model: FactorModel) -> list[str]:
+        """What the user should know of a model, fitted here or to incomplete rows."""
+        return []
+
+
+def check_rank(r: int, rank: int) -> None:
+    """Refuse as many factors as explain the covariance without noise.
+
+    Raises
+    ------
+    SingularError
+        r >= rank.
+    """
+    if r >= rank:
+        raise SingularError(
+            f"the likelihood is unbounded: r = {r} factors explain the covariance, of "
+            f"rank {rank}, without noise; expected r < {rank}"
+        )

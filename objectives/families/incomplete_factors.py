@@ -1,0 +1,220 @@
+"""Gaussian factor models of rows with missing entries: the likelihood of what was observed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ldr.objectives.coordinates import ColumnScaling
+from ldr.objectives.factor_model import (
+    FactorModel,
+    Observed,
+    Posterior,
+    check_observed,
+    outer,
+    over_columns,
+    times,
+)
+from ldr.objectives.families.factors import FactorLikelihood, Factors, Noise, inner
+from ldr.objectives.objective import Data, Objective
+from ldr.objectives.samples import Samples
+from ldr.solvers.errors import SingularError
+from ldr.solvers.manifolds import Array, Euclidean, Product
+from ldr.solvers.problem import Point
+
+
+class IncompletePoint(Point):
+    """The negative log-likelihood of the observed entries at (M, t, mean), and its derivatives.
+
+    By Fisher's identity the gradient is the expectation of the complete one: with the posterior
+    means y_i and covariances V_i, the residuals R_i and sums over the rows that have column j,
+    in M_j it is -(sum R_ij y_i - V_i M_j)/psi_j, in mean_j it is -sum R_ij / psi_j, and in psi_j it
+    is (n_j/psi_j - q_j/psi_j^2)/2 with q_j = sum R_ij^2 + M_j'V_iM_j. O(n d r) a product, and
+    O(p d r^2) for p patterns of missing entries.
+    """
+
+    def __init__(self, problem: IncompleteFactors, M: Array) -> None:
+        self.M = M
+        self._problem = problem
+        self._loadings, self._t, self._mean = problem.manifold.split(M)
+        self._slope = problem.noise.slope(self._t)
+        self._psi = problem.noise.variances(self._t)
+
+    @cached_property
+    def _posterior(self) -> Posterior:
+        return Posterior(self._problem.observed, self._mean[:, 0], self._loadings, self._psi)
+
+    @cached_property
+    def value(self) -> float:
+        if not (np.isfinite(self._psi).all() and self._psi.min() > np.finfo(float).tiny):
+            return math.inf
+        return self._problem.constant - float(self._posterior.log_likelihoods.sum())
+
+    @cached_property
+    def _pull(self) -> Array:
+        """sum R_ij y_i - V_i M_j, (d, r)."""
+        posterior = self._posterior
+        return posterior.residual.T @ posterior.y - times(posterior.spread, self._loadings)
+
+    @cached_property
+    def _squares(self) -> Array:
+        """q_j = sum R_ij^2 + M_j'V_iM_j."""
+        posterior, M = self._posterior, self._loadings
+        spread = inner(M, times(posterior.spread, M))
+        return np.asarray(np.sum(posterior.residual**2, axis=0) + spread)
+
+    @cached_property
+    def _h(self) -> Array:
+        return 0.5 * (self._problem.observed.counts - self._squares / self._psi) / self._psi
+
+    @cached_property
+    def gradient(self) -> Array:
+        problem, psi = self._problem, self._psi[:, None]
+        in_t = problem.noise.gather(self._slope * self._h)
+        in_mean = -self._posterior.residual.sum(axis=0)[:, None] / psi
+        return problem.manifold.join([-self._pull / psi, in_t, in_mean])
+
+    def hessian_vector(self, V: Array) -> Array:
+        """The derivative of the gradient, term by term; dV_i = -V_i dK_i V_i."""
+        problem, psi, M = self._problem, self._psi, self._loadings
+        posterior, observed = self._posterior, self._problem.observed
+        y, R = posterior.y, posterior.residual
+        dM, dt, dmean = problem.manifold.split(V)
+        dslope = self._slope * dt[:, 0]
+        relative = dslope / psi
+        dB = dM / psi[:, None] - posterior.B * relative[:, None]
+        dK = over_columns(observed.patterns, outer(dM, posterior.B) + outer(M, dB))
+        dV = -posterior.V @ dK @ posterior.V
+        deviation = R + observed.mask * (y @ M.T)
+        dweighted = deviation @ dB - observed.mask @ (dmean * posterior.B)
+        which = observed.which
+        dy = times(posterior.V[which], dweighted - times(dK[which], y))
+        dR = -observed.mask * (dmean[:, 0] + y @ dM.T + dy @ M.T)
+        dspread = posterior.summed(dV)
+        dpull = dR.T @ y + R.T @ dy - times(dspread, M) - times(posterior.spread, dM)
+        in_M = (self._pull * relative[:, None] - dpull) / psi[:, None]
+        in_mean = (R.sum(axis=0) * relative - dR.sum(axis=0)) / psi
+        dsquares = 2.0 * np.sum(R * dR, axis=0) + inner(M, times(dspread, M))
+        dsquares += 2.0 * inner(M, times(posterior.spread, dM))
+        counts = observed.counts
+        dh = 0.5 * ((2.0 * self._squares / psi - counts) * relative - dsquares / psi) / psi
+        in_t = problem.noise.gather(self._slope * dh + dslope * self._h)
+        return problem.manifold.join([in_M, in_t, in_mean[:, None]])
+
+    def improved(self) -> Array:
+        """One step of EM: regress each column on (y, 1) over the rows that have it.
+
+        The moments of (y, 1) that the regression of a column needs are those of the posterior;
+        psi is what is left of the column, averaged over its entries, or over all where tied.
+        """
+        problem, posterior = self._problem, self._posterior
+        observed, r = problem.observed, problem.r
+        regressors = np.column_stack([posterior.y, np.ones(problem.n)])
+        moments = over_columns(observed.mask.T, outer(regressors, regressors))
+        moments[:, :r, :r] += posterior.spread
+        targets = observed.Z.T @ regressors
+        M, mean = np.split(np.linalg.solve(moments, targets[:, :, None])[:, :, 0], [r], axis=1)
+        residual = observed.mask * (observed.Z - mean[:, 0] - posterior.y @ M.T)
+        left = np.sum(residual**2, axis=0) + inner(M, times(posterior.spread, M))
+        gather = problem.noise.gather
+        psi = gather(left) / gather(observed.counts)
+        return problem.manifold.join([M, problem.noise.coordinate(psi), mean])
+
+
+@dataclass
+class IncompleteFactors(FactorLikelihood):
+    """The likelihood of the observed entries over M in R^{d x r}, t (the noise), and the mean.
+
+    Parameters
+    ----------
+    observed : Observed
+        The rows in the coordinates of the solver, less the means of what was observed.
+    filled : Factors
+        The problem of the rows filled in with the columns' means: its heuristic starts this one.
+    """
+
+    observed: Observed
+    filled: Factors
+
+    @classmethod
+    def of(
+        cls, objective: Objective, samples: Samples, r: int, *, tied: bool, floor: float = 0.0
+    ) -> IncompleteFactors:
+        """The problem of samples with missing entries.
+
+        Raises
+        ------
+        DataError
+            A row or a column has nothing; X is sparse.
+        SingularError
+            The likelihood is unbounded, or the noise cannot be told from the factors.
+        """
+        X = check_observed(samples)
+        most = int(np.max(np.sum(~np.isnan(X), axis=1)))
+        if r >= most:
+            raise SingularError(
+                f"no row has more than {most} entries, which r = {r} factors explain without "
+                f"noise; expected r < {most}"
+            )
+        mean = np.nanmean(X, axis=0)
+        missing = int(np.isnan(X).sum())
+        rows = np.where(np.isnan(X), mean, X)
+        filled = objective.bind(Data((Samples(rows, samples.feature_names, samples.name),)), r)
+        assert isinstance(filled, Factors)
+        scale = filled.scale
+        return cls(
+            objective,
+            (mean,),
+            Observed.of((X - mean) / scale),
+            filled,
+            noise=Noise(samples.d, tied, floor),
+            r=r,
+            n=samples.n,
+            scale=scale,
+            coordinates=(ColumnScaling(scale),),
+            notes=[f"{missing} of {X.size} entries are missing: the likelihood is of the others"],
+        )
+
+    def __post_init__(self) -> None:
+        d = self.noise.k
+        self.manifold = Product(
+            Euclidean(d, self.r), Euclidean(self.noise.size, 1), Euclidean(d, 1)
+        )
+        self.constant = float(self.observed.counts @ np.log(self.scale))
+
+    def at(self, M: Array) -> IncompletePoint:
+        return IncompletePoint(self, M)
+
+    def baseline(self) -> Array:
+        """The heuristic's model for the rows filled in with the columns' means."""
+        M = self.filled.baseline()
+        assert M is not None
+        return self._of_model(self.filled.model(M))
+
+    def further_starts(self) -> list[Array]:
+        return [self._of_model(self.filled.model(M)) for M in self.filled.further_starts()]
+
+    def _of_model(self, model: FactorModel) -> Array:
+        psi = model.noise / self.scale / self.scale
+        t = self.noise.coordinate(psi[:1, None] if self.noise.tied else psi[:, None])
+        mean = (model.mean - self.means[0]) / self.scale
+        return self.manifold.join([model.loadings / self.scale[:, None], t, mean[:, None]])
+
+    def random_point(self, rng: np.random.Generator) -> Array:
+        return self._of_model(self.filled.model(self.filled.random_point(rng)))
+
+    def point(self, blocks: Sequence[Array]) -> Array:
+        if len(blocks) == 1:  # loadings of the user's
+            loadings = self.filled.coordinates[0].lower(self.coordinates[0].lift(blocks[0]))
+            return self._of_model(self.filled.model(self.filled.point([loadings])))
+        return self.manifold.join(blocks)
+
+    def mean_at(self, M: Array) -> tuple[Array, ...]:
+        return (self.means[0] + self.scale * self.manifold.split(M)[2][:, 0],)
+
+    def remarks(self, M: Array) -> list[str]:
+        return self.filled.remarks_on(self.model(M))

@@ -1,0 +1,74 @@
+"""Solve for some of the variables where the others have a closed form given them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+from ldr.solvers.errors import ArgumentError
+from ldr.solvers.lbfgs import LBFGS
+from ldr.solvers.manifolds import Array
+from ldr.solvers.problem import Problem
+from ldr.solvers.riemannian import RiemannianProblem
+from ldr.solvers.solver import Solver, State
+
+
+@runtime_checkable
+class Separable(Protocol):
+    """A problem some of whose variables are best at a closed form of the others."""
+
+    def profile(self) -> Problem:
+        """The problem of the others: the least value over the eliminated variables."""
+
+    def restrict(self, M: Array) -> Array:
+        """The point of the profile at M: the variables that stay."""
+
+    def complete(self, N: Array) -> Array:
+        """The point above N, the eliminated variables at their best."""
+
+
+@dataclass(frozen=True)
+class ProfileState(State):
+    """The completed point, and the inner solver's state on the profile."""
+
+    profile: RiemannianProblem
+    inner: State
+
+
+@dataclass(frozen=True)
+class VariableProjection(Solver):
+    """Limited-memory BFGS on the profile, the least value over the variables with a closed form.
+
+    Where those are at their best, the gradient in them is zero and the gradient in the others is
+    the profile's: stopping rules mean the same as on the whole problem. The start is completed
+    first: only the variables that stay matter of it.
+
+    Source: G. H. Golub and V. Pereyra, The differentiation of pseudo-inverses and nonlinear least
+    squares problems whose variables separate, SIAM J. Numer. Anal. 10 (1973).
+    """
+
+    name = "variable-projection"
+    default_max_iterations = 10_000
+
+    def initialise(self, problem: RiemannianProblem, M: Array) -> State:
+        whole = problem.problem
+        if not isinstance(whole, Separable):
+            raise ArgumentError(
+                "solver 'variable-projection' needs variables with a closed form given the others "
+                "(fa); for other objectives take 'trust-region' or 'lbfgs'"
+            )
+        profile = RiemannianProblem(whole.profile())
+        profile.evaluations = problem.evaluations
+        return self._completed(problem, profile, LBFGS().initialise(profile, whole.restrict(M)))
+
+    def step(self, problem: RiemannianProblem, state: State) -> State:
+        assert isinstance(state, ProfileState)
+        return self._completed(problem, state.profile, LBFGS().step(state.profile, state.inner))
+
+    def _completed(
+        self, problem: RiemannianProblem, profile: RiemannianProblem, inner: State
+    ) -> ProfileState:
+        whole = problem.problem
+        assert isinstance(whole, Separable)
+        point = problem.at(whole.complete(inner.point.M))
+        return ProfileState(point, profile, inner, halt=inner.halt)

@@ -1,0 +1,292 @@
+"""Factor analysis: identities, planted loadings, Heywood cases, and the likelihoods of others."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+import scipy.sparse
+from scipy.linalg import sqrtm, subspace_angles
+from scipy.stats import multivariate_normal
+
+import ldr
+from ldr.errors import ArgumentError, ConvergenceWarning, SingularError
+from ldr.objectives import PPCA, Data, FactorAnalysis
+from ldr.objectives.covariance import DenseCovariance, RowCovariance
+from ldr.objectives.samples import as_samples
+from tests import real_data
+
+X = real_data.wine()[0]
+WIDE = np.random.default_rng(3).standard_normal((25, 2)) @ np.random.default_rng(4).standard_normal(
+    (2, 60)
+) + np.random.default_rng(5).standard_normal((25, 60))
+
+
+def bound(X, r, **parameters):
+    return FactorAnalysis(**parameters).bind(Data((as_samples(X),)), r)
+
+
+def covariance(result):
+    return result.M @ result.M.T + np.diag(result.parameters["noise_variances"])
+
+
+def with_covariance(S, n=200, seed=0):
+    """Rows whose covariance is S to rounding."""
+    Z = np.random.default_rng(seed).standard_normal((n, len(S)))
+    Z -= Z.mean(axis=0)
+    root = np.linalg.cholesky(np.linalg.inv(Z.T @ Z / n))
+    return Z @ root @ np.real(sqrtm(S))
+
+
+def planted(n, d, r, seed=0):
+    rng = np.random.default_rng(seed)
+    M, noise = rng.standard_normal((d, r)), rng.uniform(0.2, 2.0, d)
+    rows = rng.standard_normal((n, r)) @ M.T + np.sqrt(noise) * rng.standard_normal((n, d))
+    return rows + 3.0, M, noise
+
+
+@pytest.mark.parametrize("rows", [X, WIDE], ids=["n > d", "n < d"])
+def test_value_is_the_negative_log_likelihood_and_P_the_posterior_mean(rows):
+    result = ldr.solve("fa", rows, 3)
+    S = covariance(result)
+    logs = multivariate_normal(result.mean, S).logpdf(rows)
+    assert result.value == pytest.approx(-np.sum(logs), rel=1e-12)
+    np.testing.assert_allclose(result.P, result.M.T @ np.linalg.inv(S), atol=1e-12)
+
+
+@pytest.mark.parametrize("solver", ["trust-region", "lbfgs", "conjugate-gradient"])
+@pytest.mark.parametrize("seed", range(2))
+def test_generic_solvers_reach_the_profile_likelihood_from_random_starts(solver, seed):
+    reference = ldr.solve("fa", X, 2)
+    assert reference.solver == "variable-projection" and reference.converged
+    result = ldr.solve("fa", X, 2, solver=solver, start="random", random_state=seed)
+    assert result.value == pytest.approx(reference.value, rel=1e-10)
+    np.testing.assert_allclose(covariance(result), covariance(reference), atol=1e-5)
+
+
+def test_elimination_leaves_no_gradient_in_the_loadings_and_the_profiles_in_the_noise():
+    problem = bound(X, 3)
+    t = np.log(np.random.default_rng(0).uniform(0.1, 0.9, (13, 1)))
+    whole, profile = problem.at(problem.complete(t)), problem.profile().at(t)
+    assert whole.value == pytest.approx(profile.value, rel=1e-13)
+    in_M, in_t = problem.manifold.split(whole.gradient)
+    np.testing.assert_allclose(in_t, profile.gradient, rtol=1e-10)
+    assert np.linalg.norm(in_M) < 1e-10 * np.linalg.norm(in_t)
+
+
+def test_at_an_interior_optimum_the_model_has_the_variances_of_the_data():
+    for r in (1, 2, 3):
+        result = ldr.solve("fa", X, r)
+        assert not any("Heywood" in note for note in result.notes)
+        np.testing.assert_allclose(np.diag(covariance(result)), np.var(X, axis=0), atol=1e-7)
+
+
+def test_with_equal_noise_the_likelihood_is_that_of_ppca():
+    ppca = ldr.solve("ppca", X, 3)
+    problem = bound(X, 3)
+    loadings = problem.coordinates[0].lower(ppca.M)
+    noise = np.full((13, 1), ppca.parameters["noise_variance"]) / problem.scale[:, None] ** 2
+    M = problem.point([loadings, problem.noise.coordinate(noise)])
+    assert problem.at(M).value == pytest.approx(ppca.value, rel=1e-12)
+    assert ldr.solve("fa", X, 3).value < ppca.value - 1
+
+
+def test_data_with_equal_noise_give_the_model_of_ppca():
+    M = np.random.default_rng(1).standard_normal((8, 2))
+    rows = with_covariance(M @ M.T + 0.7 * np.eye(8))
+    fa, ppca = ldr.solve("fa", rows, 2), ldr.solve("ppca", rows, 2)
+    np.testing.assert_allclose(fa.parameters["noise_variances"], 0.7, rtol=1e-5)
+    assert fa.value == pytest.approx(ppca.value, rel=1e-11)
+    assert fa.certificate.kind == "global"
+
+
+def test_the_model_that_the_data_have_exactly_is_certified_and_others_are_local():
+    M, noise = np.random.default_rng(2).standard_normal((9, 2)), np.linspace(0.2, 2.0, 9)
+    result = ldr.solve("fa", with_covariance(M @ M.T + np.diag(noise)), 2)
+    assert result.certificate.kind == "global"
+    np.testing.assert_allclose(result.parameters["noise_variances"], noise, rtol=1e-5)
+    np.testing.assert_allclose(result.M @ result.M.T, M @ M.T, atol=1e-5)
+    assert ldr.solve("fa", X, 2).certificate.kind == "local"
+
+
+def test_planted_loadings_are_recovered():
+    rows, M, noise = planted(20_000, 30, 3)
+    result = ldr.solve("fa", rows, 3)
+    angle = np.degrees(subspace_angles(result.M, M).max())
+    print(f"largest angle between planted and found loadings: {angle:.2f} degrees")
+    assert angle < 1.5
+    np.testing.assert_allclose(result.parameters["noise_variances"], noise, rtol=0.1)
+    pca = ldr.solve("pca", rows, 3)
+    assert angle < 0.5 * np.degrees(subspace_angles(pca.M, M).max())
+
+
+def test_bic_finds_the_planted_number_of_factors():
+    rows, _, _ = planted(800, 12, 3)
+    bics = [ldr.solve("fa", rows, r, certify=False).model.bic for r in range(1, 6)]
+    assert int(np.argmin(bics)) + 1 == 3
+
+
+def test_em_is_monotone_and_reaches_the_profile_likelihood():
+    result = ldr.solve("fa", X, 1, solver="em")
+    values = np.array(result.history["value"])
+    assert len(values) > 20 and values[0] - values[-1] > 1
+    assert np.all(np.diff(values) <= 1e-12 * abs(values[0]))
+    assert result.value == pytest.approx(ldr.solve("fa", X, 1).value, rel=1e-10)
+
+
+def test_the_units_of_the_columns_change_the_model_and_nothing_else():
+    units = 10.0 ** np.random.default_rng(0).uniform(-3, 3, 13)
+    for unit in (units, 1e-100, 1e100):
+        one, other = ldr.solve("fa", X, 2), ldr.solve("fa", X * unit, 2)
+        logs = np.sum(np.log(np.broadcast_to(unit, 13)))
+        assert other.value == pytest.approx(one.value + len(X) * logs, rel=1e-9)
+        noise = other.parameters["noise_variances"] / unit / unit
+        np.testing.assert_allclose(noise, one.parameters["noise_variances"], rtol=1e-5)
+        np.testing.assert_allclose(
+            other.transform(X * unit) @ other.transform(X * unit).T,
+            one.transform(X) @ one.transform(X).T,
+            atol=1e-5,
+        )
+
+
+def test_heywood_cases_are_reported_and_bounded():
+    """Correlations that one factor explains only with a communality of 1.21 in the first column."""
+    loadings = np.array([1.1, 0.6, 0.6, 0.5, 0.5])
+    rows = with_covariance(np.outer(loadings, loadings) + np.diag(1 - loadings**2), n=300)
+    result = ldr.solve("fa", rows, 1)
+    assert result.converged
+    assert any("Heywood case" in note and "column(s) 0 is" in note for note in result.notes)
+    share = result.parameters["noise_variances"][0] / rows[:, 0].var()
+    assert share == pytest.approx(1e-6, rel=1e-3)
+    wider = ldr.solve("fa", rows, 1, least_noise=1e-3)
+    assert wider.value > result.value
+    assert wider.parameters["noise_variances"][0] / rows[:, 0].var() == pytest.approx(1e-3, rel=0.1)
+    with pytest.warns(ConvergenceWarning):  # EM comes near the bound ever more slowly
+        em = ldr.solve("fa", rows, 1, solver="em", max_iterations=1000)
+    assert result.value < em.value < result.value + 1
+    import pandas as pd
+
+    frame = pd.DataFrame(rows, columns=list("abcde"))
+    assert any("column(s) a is" in note for note in ldr.solve("fa", frame, 1).notes)
+    twice = ldr.solve("fa", np.hstack([rows, rows[:, :1]]), 1)
+    assert any("depends on the bound" in note for note in twice.notes)
+
+
+def test_wide_data_give_the_same_operator_and_likelihood_without_a_square_of_columns():
+    Z = np.random.default_rng(0).standard_normal((6, 15))
+    dense, dual = DenseCovariance(Z.T @ Z), RowCovariance(Z)
+    V = np.random.default_rng(1).standard_normal((15, 2))
+    np.testing.assert_allclose(dual @ V, dense @ V, rtol=1e-12)
+    np.testing.assert_allclose(dual.spectrum(), dense.spectrum()[9:], rtol=1e-10)
+    weights = np.linspace(0.5, 2.0, 15)
+    (a, U), (b, W) = dense.top_weighted(weights, 3), dual.top_weighted(weights, 3)
+    np.testing.assert_allclose(a, b, rtol=1e-12)
+    np.testing.assert_allclose(U @ U.T, W @ W.T, atol=1e-12)
+
+    deviations, n = WIDE.std(axis=0), len(WIDE)
+    problem = bound(WIDE, 2)
+    Z = (WIDE - WIDE.mean(axis=0)) / deviations
+    M = problem.random_point(np.random.default_rng(0))
+    loadings, t = problem.manifold.split(M)
+    S = loadings @ loadings.T + np.diag(1e-6 + np.exp(t[:, 0]))
+    logs = multivariate_normal(np.zeros(60), S).logpdf(Z)
+    assert problem.at(M).value == pytest.approx(
+        -np.sum(logs) + n * np.sum(np.log(deviations)), rel=1e-12
+    )
+
+
+def test_very_wide_data_never_make_a_square_of_columns():
+    d = 4000
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((30, 2)) @ rng.standard_normal((2, d)) + rng.standard_normal((30, d))
+    ldr.solve("fa", X, 1)
+    tracemalloc.start()
+    result = ldr.solve("fa", rows, 2)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 0.2 * d * d * 8
+    assert result.M.shape == (d, 2) and np.isfinite(result.model.score(rows))
+
+
+PEERS = {
+    "wine": (lambda: X, (1, 2, 3, 5)),
+    "tumours": (lambda: real_data.standardised(real_data.breast_cancer()[0]), (2, 3)),
+    "digits": (lambda: real_data.standardised(real_data.digits()[0]), (2, 5)),
+}
+
+
+@pytest.mark.parametrize("name", PEERS)
+def test_likelihood_at_least_that_of_scikit_learn(name):
+    from sklearn.decomposition import FactorAnalysis as Theirs
+
+    data, dimensions = PEERS[name]
+    rows = data()
+    for r in dimensions:
+        theirs = Theirs(r, tol=1e-6, svd_method="lapack").fit(rows)
+        model = ldr.solve("fa", rows, r, certify=False).model
+        assert model.score(rows) >= theirs.score(rows) - 1e-6
+        # the formula of score itself, on their model
+        same = ldr.objectives.FactorModel(
+            theirs.mean_, theirs.components_.T, theirs.noise_variance_, len(rows), 0.0, 0
+        )
+        assert same.score(rows) == pytest.approx(theirs.score(rows), rel=1e-10)
+        np.testing.assert_allclose(same.posterior_mean(rows), theirs.transform(rows), atol=1e-8)
+
+
+@pytest.mark.parametrize("r", [1, 2, 3])
+@pytest.mark.filterwarnings("ignore")
+def test_likelihood_at_least_that_of_statsmodels(r):
+    from statsmodels.multivariate.factor import Factor
+
+    found = Factor(X, n_factor=r, method="ml").fit()
+    theirs = ldr.objectives.FactorModel(
+        X.mean(axis=0), found.loadings, found.uniqueness, len(X), 0.0, 0
+    )
+    assert ldr.solve("fa", X, r).model.score(X) >= theirs.score(X) - 1e-6
+    assert theirs.score(X) > ldr.solve("ppca", X, r).model.score(X)
+
+
+def test_further_starts_are_tried_before_random_ones():
+    problem = bound(X, 5)
+    first, second = problem.baseline(), problem.further_starts()[0]
+    np.testing.assert_allclose(problem.noise.variances(problem.restrict(second)), 0.5)
+    assert problem.at(first).value != problem.at(second).value
+    starts = ldr.solve("fa", X, 5, starts=2, certify=False).starts
+    alone = ldr.solve("fa", X, 5, certify=False).value
+    assert starts.values[0] == pytest.approx(alone, rel=1e-14)
+    assert starts.values[1] > alone + 1  # the two end in different optima, the first in the better
+
+
+def test_sparse_rows_give_the_same_model():
+    rows = np.where(np.random.default_rng(0).random(X.shape) < 0.5, X, 0.0)
+    dense, sparse = (ldr.solve("fa", A, 2) for A in (rows, scipy.sparse.csr_array(rows)))
+    assert sparse.value == pytest.approx(dense.value, rel=1e-10)
+    assert sparse.model.score(scipy.sparse.csr_array(rows)) == pytest.approx(
+        dense.model.score(rows), rel=1e-9
+    )
+
+
+def test_refusals():
+    constant = X.copy()
+    constant[:, 4] = 2.0
+    with pytest.raises(SingularError, match=r"1 constant column.*column 4"):
+        ldr.solve("fa", constant, 2)
+    with pytest.raises(SingularError, match=r"r = 13 factors.*expected r < 13"):
+        ldr.solve("fa", X, 13)
+    with pytest.raises(SingularError, match=r"rank 4.*expected r < 4"):
+        ldr.solve("fa", X[:5], 4)
+    for wrong in (0.0, -1, np.nan):
+        with pytest.raises(ArgumentError, match="least_noise must be a finite number > 0"):
+            FactorAnalysis(least_noise=wrong)
+    with pytest.raises(ArgumentError, match=r"least_noise must be below 0\.5"):
+        FactorAnalysis(least_noise=0.7)
+    with pytest.raises(ArgumentError, match="'em' maximises likelihoods"):
+        ldr.solve("pca", X, 2, solver="em")
+    with pytest.raises(ArgumentError, match="'variable-projection' needs variables"):
+        ldr.solve(PPCA(), X, 2, solver="variable-projection")
+
+
+def test_no_convergence_is_said():
+    with pytest.warns(ConvergenceWarning):
+        result = ldr.solve("fa", X, 2, max_iterations=2)
+    assert not result.converged and result.iterations == 2
+    assert result.model.log_likelihood == pytest.approx(-result.value)

@@ -1,0 +1,251 @@
+"""Missing entries: the likelihood of what was observed, by EM and by every solver; imputation."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+import scipy.optimize
+import scipy.sparse
+from scipy.linalg import subspace_angles
+from scipy.stats import multivariate_normal
+
+import ldr
+from ldr.errors import ArgumentError, DataError, SingularError
+from tests import real_data
+
+WINE = real_data.wine()[0]
+NAMES = ["ppca", "fa"]
+
+
+def with_gaps(X, share=0.15, seed=0):
+    gaps = np.random.default_rng(seed).random(X.shape) < share
+    gaps[: X.shape[1], :] = False  # some complete rows
+    return np.where(gaps, np.nan, X)
+
+
+X = with_gaps(WINE)
+
+
+def log_likelihoods(X, mean, S):
+    """Of the observed entries of each row, from the definition."""
+    observed = ~np.isnan(X)
+    logs = np.empty(len(X))
+    for o in np.unique(observed, axis=0):
+        rows = (observed == o).all(axis=1)
+        part, deviations = S[np.ix_(o, o)], (X[rows] - mean)[:, o]
+        squares = np.sum(deviations * np.linalg.solve(part, deviations.T).T, axis=1)
+        logs[rows] = -0.5 * (np.linalg.slogdet(2 * np.pi * part)[1] + squares)
+    return logs
+
+
+def model_covariance(model):
+    return model.loadings @ model.loadings.T + np.diag(model.noise)
+
+
+def small():
+    rng = np.random.default_rng(1)
+    rows = rng.standard_normal((60, 1)) @ rng.uniform(0.5, 1.5, (1, 4))
+    return with_gaps(rows + rng.standard_normal((60, 4)), 0.25)
+
+
+@cache
+def maximum_by_scipy(tied):
+    """The observed-data log-likelihood over mean, M and log psi, by BFGS with differences."""
+    X, r = small(), 1
+    d = X.shape[1]
+    k = 1 if tied else d
+
+    def negative(theta):
+        mean, M, t = np.split(theta, [d, d + d * r])
+        M = M.reshape(d, r)
+        return -log_likelihoods(X, mean, M @ M.T + np.diag(np.broadcast_to(np.exp(t), d))).sum()
+
+    start = np.concatenate([np.nanmean(X, axis=0), np.full(d * r, 0.5), np.zeros(k)])
+    return -scipy.optimize.minimize(negative, start, method="BFGS", options={"gtol": 1e-4}).fun
+
+
+@pytest.mark.parametrize("solver", ["auto", "em"])
+@pytest.mark.parametrize("name", NAMES)
+def test_the_maximum_is_that_of_an_independent_implementation(name, solver):
+    rows = small()
+    best = maximum_by_scipy(name == "ppca")
+    result = ldr.solve(name, rows, 1, solver=solver)
+    assert -result.value == pytest.approx(best, abs=1e-6)
+    model = result.model
+    direct = log_likelihoods(rows, model.mean, model_covariance(model))
+    np.testing.assert_allclose(model.score_samples(rows), direct, rtol=1e-10)
+    assert model.log_likelihood == pytest.approx(direct.sum(), rel=1e-12)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_em_is_monotone_at_every_step_and_every_solver_agrees(name):
+    em = ldr.solve(name, X, 2, solver="em")
+    values = np.array(em.history["value"])
+    assert len(values) > 20 and values[0] - values[-1] > 1
+    assert np.all(np.diff(values) <= 1e-12 * abs(values[0]))
+    for solver, start in (("auto", "baseline"), ("lbfgs", "baseline"), ("trust-region", "random")):
+        other = ldr.solve(name, X, 2, solver=solver, start=start, random_state=0)
+        assert other.converged
+        assert other.value == pytest.approx(em.value, rel=1e-9)
+        np.testing.assert_allclose(other.mean, em.mean, atol=1e-4)
+    assert em.improvement > 0
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_with_nothing_missing_it_is_the_complete_problem(name):
+    from ldr.objectives import Data
+    from ldr.objectives.families.incomplete_factors import IncompleteFactors
+    from ldr.objectives.samples import as_samples
+
+    complete = ldr.solve(name, WINE, 2)
+    problem = IncompleteFactors.of(complete.objective, as_samples(WINE), 2, tied=name == "ppca")
+    whole = complete.objective.bind(Data((as_samples(WINE),)), 2)
+    M = whole.random_point(np.random.default_rng(0))
+    same = problem._of_model(whole.model(M))
+    assert problem.at(same).value == pytest.approx(whole.at(M).value, rel=1e-12)
+    in_M, in_t, in_mean = problem.manifold.split(problem.at(same).gradient)
+    units = problem.scale[:, None] / whole.scale[:, None]
+    np.testing.assert_allclose(in_M / units, whole.manifold.split(whole.at(M).gradient)[0])
+    assert np.linalg.norm(in_mean) < 1e-9 * np.linalg.norm(in_M)
+    assert in_t.shape == whole.manifold.split(M)[1].shape
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_posterior_and_imputation_are_conditional_gaussians(name):
+    result = ldr.solve(name, X, 2)
+    model = result.model
+    S, M = model_covariance(model), model.loadings
+    means, covariances = model.posterior_mean(X), model.posterior_covariances(X)
+    imputed = model.impute(X)
+    observed = ~np.isnan(X)
+    for i in np.flatnonzero(~observed.all(axis=1))[:20]:
+        o, m = observed[i], ~observed[i]
+        gain = S[:, o] @ np.linalg.inv(S[np.ix_(o, o)])
+        deviation = X[i, o] - model.mean[o]
+        np.testing.assert_allclose(imputed[i, m], model.mean[m] + gain[m] @ deviation, atol=1e-10)
+        part = M[o].T @ np.linalg.inv(S[np.ix_(o, o)])
+        np.testing.assert_allclose(means[i], part @ deviation, atol=1e-10)
+        np.testing.assert_allclose(covariances[i], np.eye(2) - part @ M[o], atol=1e-10)
+    np.testing.assert_array_equal(imputed[observed], X[observed])
+    # the posterior mean given some entries is that of the row with the others imputed
+    np.testing.assert_allclose(result.transform(X), (imputed - model.mean) @ result.P.T, atol=1e-10)
+    complete = observed.all(axis=1)
+    np.testing.assert_allclose(
+        covariances[complete],
+        np.broadcast_to(model.posterior_covariance, covariances[complete].shape),
+    )
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_planted_loadings_and_missing_entries_are_recovered(name):
+    rng = np.random.default_rng(0)
+    M = rng.standard_normal((20, 2))
+    rows = rng.standard_normal((3000, 2)) @ M.T + 0.5 * rng.standard_normal((3000, 20)) + 4.0
+    gappy = with_gaps(rows, 0.2)
+    result = ldr.solve(name, gappy, 2)
+    angle = np.degrees(subspace_angles(result.M, M).max())
+    print(f"{name}: largest angle between planted and found loadings {angle:.2f} degrees")
+    assert angle < 1.5
+    np.testing.assert_allclose(result.mean, 4.0, atol=0.2)
+    missing = np.isnan(gappy)
+    error = (result.model.impute(gappy) - rows)[missing].std()
+    assert 0.5 <= error < 0.56 < 0.5 * (np.nanmean(gappy, axis=0) - rows)[missing].std()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_score_and_bic(name):
+    train, test = WINE[::2], WINE[1::2]
+    result = ldr.solve(name, train, 2)
+    model, S = result.model, model_covariance(result.model)
+    direct = multivariate_normal(result.mean, S).logpdf(test)
+    np.testing.assert_allclose(model.score_samples(test), direct, rtol=1e-10)
+    assert model.score(test) == pytest.approx(direct.mean(), rel=1e-12)
+    assert model.score(train) * len(train) == pytest.approx(model.log_likelihood, rel=1e-12)
+    free = 13 + 13 * 2 - 1 + (1 if name == "ppca" else 13)
+    assert model.bic == pytest.approx(free * np.log(len(train)) + 2 * result.value, rel=1e-12)
+    np.testing.assert_allclose(
+        model.posterior_covariance, np.eye(2) - result.P @ result.M, atol=1e-12
+    )
+    # of many rows, block by block
+    many = np.tile(test, (1000, 1))
+    np.testing.assert_allclose(model.score_samples(many), np.tile(direct, 1000), rtol=1e-10)
+
+
+def test_wide_data_with_gaps():
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((25, 2)) @ rng.standard_normal((2, 60))
+    rows = with_gaps(rows + 0.5 * rng.standard_normal(rows.shape))
+    rows[3, ::2] = np.nan
+    for name in NAMES:
+        result = ldr.solve(name, rows, 2)
+        assert result.converged
+        model = result.model
+        direct = log_likelihoods(rows, model.mean, model_covariance(model))
+        assert -result.value == pytest.approx(direct.sum(), rel=1e-10)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("rows", [WINE, X], ids=["complete", "gaps"])
+def test_a_start_of_the_users(name, rows):
+    result = ldr.solve(name, rows, 2)
+    again = ldr.solve(name, rows, 2, solver="lbfgs", start=result.M)
+    afresh = ldr.solve(name, rows, 2, solver="lbfgs", start="random", random_state=0)
+    assert again.value == pytest.approx(result.value, rel=1e-9)
+    assert again.history["value"][0] < afresh.history["value"][0]
+
+
+def test_several_starts_begin_with_the_heuristics_and_agree():
+    starts = ldr.solve("fa", X, 2, starts=3, random_state=0, certify=False).starts
+    assert len(starts.values) == 3 and starts.agreeing == 3
+
+
+@pytest.mark.parametrize("unit", [1e-100, 1e-3, 1e100])
+@pytest.mark.parametrize("name", NAMES)
+def test_any_scale(name, unit):
+    one, other = ldr.solve(name, X, 2), ldr.solve(name, unit * X, 2)
+    observed = int(np.sum(~np.isnan(X)))
+    assert other.value == pytest.approx(one.value + observed * np.log(unit), rel=1e-9)
+    np.testing.assert_allclose(other.model.impute(unit * X) / unit, one.model.impute(X), atol=1e-4)
+
+
+def test_data_frames_and_nothing_changed_in_place():
+    import pandas as pd
+
+    frame = pd.DataFrame(X, columns=[f"c{j}" for j in range(13)])
+    kept = frame.copy()
+    result = ldr.solve("ppca", frame, 2)
+    assert result.feature_names[0] == "c0"
+    assert result.value == pytest.approx(ldr.solve("ppca", X, 2).value, rel=1e-12)
+    assert result.model.score(frame) == pytest.approx(result.model.score(X), rel=1e-12)
+    pd.testing.assert_frame_equal(frame, kept)
+    assert any("entries are missing" in note for note in result.notes)
+
+
+def test_refusals():
+    def having(where, value):
+        bad = X.copy()
+        bad[where] = value
+        return bad
+
+    with pytest.raises(DataError, match=r"1 row\(s\) with nothing observed.*row 7"):
+        ldr.solve("ppca", having(7, np.nan), 2)
+    with pytest.raises(DataError, match=r"1 column\(s\) with nothing observed.*column 5"):
+        ldr.solve("fa", having((slice(None), 5), np.nan), 2)
+    with pytest.raises(DataError, match=r"1 infinite value.*row 2, column 3"):
+        ldr.solve("ppca", having((2, 3), np.inf), 2)
+    with pytest.raises(DataError, match="NaN"):
+        ldr.solve("pca", X, 2)
+    sparse = scipy.sparse.csr_array(having((0, 0), np.nan))
+    with pytest.raises(DataError, match="sparse and has missing"):
+        ldr.solve("ppca", sparse, 2)
+    pairs = np.full((60, 6), np.nan)
+    rng = np.random.default_rng(0)
+    for row in pairs:
+        row[rng.permutation(6)[:2]] = rng.standard_normal(2)
+    with pytest.raises(SingularError, match=r"no row has more than 2 entries.*expected r < 2"):
+        ldr.solve("ppca", pairs, 2)
+    model = ldr.solve("ppca", X, 2).model
+    with pytest.raises(ArgumentError, match="X has 12 columns, expected 13"):
+        model.score(X[:, :12])
+    with pytest.raises(SingularError, match="unbounded: r = 8 factors"):
+        ldr.solve("ppca", X[[0, 1, 2, 3, 20, 21, 22, 23, 24]], 8)
