@@ -134,6 +134,10 @@ class BoundObjective(Problem):
         """The heuristic's point; None of objectives that have no heuristic."""
         return None
 
+    def starts(self) -> dict[str, Array]:
+        """Points worth starting from, by name; the baseline can be one of them."""
+        return {}
+
     def random_point(self, rng: np.random.Generator) -> Array:
         """A random start of the right scale."""
         return self.manifold.random_point(rng)
@@ -179,8 +183,8 @@ class BoundObjective(Problem):
         blocks = [c.lower(M) for c, M in zip(self.coordinates, matrices, strict=True)]
         return self.manifold.nearest(self.point(blocks))
 
-    def parameters(self, M: Array) -> dict[str, float]:
-        """Scalars of a model that are fitted along with M."""
+    def parameters(self, M: Array) -> dict[str, Any]:
+        """Numbers and small matrices of a model that are fitted along with M."""
         return {}
 
 

@@ -10,6 +10,9 @@ from ldr.objectives.classical_cca import ClassicalCCA
 from ldr.objectives.classical_lda import ClassicalLDA
 from ldr.objectives.classical_maf import ClassicalMAF
 from ldr.objectives.contrastive_pca import ContrastivePCA
+from ldr.objectives.dynamics import Dynamics
+from ldr.objectives.hsic import HSIC
+from ldr.objectives.ica import ICA
 from ldr.objectives.lasso import Lasso
 from ldr.objectives.lda import LDA
 from ldr.objectives.least_squares import LeastSquares
@@ -37,6 +40,7 @@ from ldr.objectives.sfa import SFA
 from ldr.objectives.signal_noise import SignalNoise
 from ldr.objectives.sir import SIR
 from ldr.objectives.squared_difference import SquaredDifference
+from ldr.objectives.uica import UndercompleteICA
 from ldr.solvers.errors import ArgumentError
 
 REGISTRY: dict[str, type[Objective]] = {
@@ -75,6 +79,10 @@ REGISTRY: dict[str, type[Objective]] = {
         PrincipalComponentsRegression,
         PPCA,
         SDR,
+        HSIC,
+        Dynamics,
+        UndercompleteICA,
+        ICA,
     )
 }
 
