@@ -28,6 +28,9 @@ from ldr.solvers.status import Status
 from ldr.solvers.threads import threads_for
 from ldr.solvers.trust_region import TrustRegion
 
+# How well the easier problems on the way from a start are solved.
+_ROUGHLY = Stopping(1e-4, 50)
+
 
 def solve(
     objective: str | Objective,
@@ -142,7 +145,8 @@ def solve(
     with threads_for(problem.order):
         baseline = problem.baseline()
         chosen = _choose(method, problem)
-        named_starts = problem.starts()
+        offers = starts > 1 or (isinstance(start, str) and start not in ("baseline", "random"))
+        named_starts = problem.starts() if offers else {}
         first = _start(start, problem, data, baseline, named_starts, rng)
         if chosen is None:
             run = _closed_form(problem, baseline)
@@ -179,11 +183,21 @@ def solve_from(
     deadline = time.perf_counter() + stopping.time_limit
     told: list[Status] = []
 
+    def limited(usual: Stopping) -> Stopping:
+        """With the time that is left, and no iterations after a run that was told to stop."""
+        left = max(deadline - time.perf_counter(), 0.0)
+        limit = 0 if told else usual.max_iterations
+        return replace(usual, max_iterations=limit, time_limit=left)
+
     def from_point(point: Array) -> Run | None:
-        left = deadline - time.perf_counter()
-        if told or left <= 0:
+        if told or deadline <= time.perf_counter():
             return None
-        run = minimise(problem, point, solver, replace(stopping, time_limit=left), observers)
+        for easier in problem.easier:
+            stage = minimise(easier, point, solver, limited(_ROUGHLY))
+            if stage.status is Status.INTERRUPTED:
+                told.append(stage.status)
+            point = stage.M
+        run = minimise(problem, point, solver, limited(stopping), observers)
         if run.status in (Status.INTERRUPTED, Status.OBSERVER):
             told.append(run.status)
         return run

@@ -119,6 +119,8 @@ class BoundObjective(Problem):
         The map put before the objective, one a view; empty where there is none.
     unit : float
         Power of two by which the solver's values are smaller than the objective's.
+    easier : sequence of Problem
+        With fewer local optima: solved roughly, in turn, on the way from every start.
     """
 
     objective: Objective
@@ -129,6 +131,7 @@ class BoundObjective(Problem):
     relative_improvement: bool = field(default=True, kw_only=True)
     features: tuple[Features | None, ...] = field(default=(), kw_only=True)
     unit: float = field(default=1.0, kw_only=True)
+    easier: Sequence[Problem] = field(default=(), kw_only=True)
 
     def baseline(self) -> Array | None:
         """The heuristic's point; None of objectives that have no heuristic."""

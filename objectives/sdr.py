@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -24,6 +24,7 @@ from ldr.objectives.objective import Data, Objective
 from ldr.objectives.responses import Response, check_kind
 from ldr.objectives.slices import check_slices, sliced_directions
 from ldr.solvers.checks import number
+from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
 
 
@@ -60,6 +61,10 @@ class SDR(Objective):
         How many landmark rows approximate K_XM (Nystrom), Kz then being approximated by incomplete
         Cholesky of at most that rank; the approximated objective has exact derivatives. "auto" is
         200 above n = 2000 and the exact form up to it; None is the exact form.
+    annealing : tuple of float
+        Factors of sigma, say (4, 2): from every start the objective with that wider kernel is
+        solved first, in turn. Wider kernels have fewer local optima; a run takes about twice the
+        time.
     """
 
     name = "sdr"
@@ -75,6 +80,7 @@ class SDR(Objective):
     slices: int = 10
     response: str = "auto"
     landmarks: int | str | None = "auto"
+    annealing: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         number("epsilon", self.epsilon, positive=True)
@@ -84,6 +90,10 @@ class SDR(Objective):
         check_slices(self.slices)
         check_kind(self.response)
         check_landmarks(self.landmarks)
+        if not isinstance(self.annealing, (tuple, list)):
+            raise ArgumentError(f"annealing must be a tuple of numbers, got {self.annealing!r}")
+        for factor in self.annealing:
+            number("annealing", factor, positive=True)
 
     def bind(self, data: Data, r: int) -> Projected:
         rows = CentredRows.of(data, self)
@@ -102,25 +112,29 @@ class SDR(Objective):
         }
         notes = [*rows.notes, *response.notes]
         ridge = n * self.epsilon
+        problem: Gram | Landmarks
         if m is None:
-            return KernelRegression(
+            problem = KernelRegression(
                 self, (rows.mean,), X, r, Z=Z, ridge=ridge, notes=notes, **common
             )
-        return Landmarks(
-            self,
-            (rows.mean,),
-            X,
-            r,
-            Z,
-            landmark_rows(n, m),
-            # Woodbury: (G + ridge I)^{-1} = (I - PC (ridge W + C'PC)^{-1} C'P) / ridge
-            constant=float(np.vdot(Z, Z)) / ridge,
-            scale=1.0 / ridge,
-            a=ridge,
-            b=1.0,
-            notes=[*notes, approximation_note(m, Z.shape[1], left_out)],
-            **common,
-        )
+        else:
+            problem = Landmarks(
+                self,
+                (rows.mean,),
+                X,
+                r,
+                Z,
+                landmark_rows(n, m),
+                # Woodbury: (G + ridge I)^{-1} = (I - PC (ridge W + C'PC)^{-1} C'P) / ridge
+                constant=float(np.vdot(Z, Z)) / ridge,
+                scale=1.0 / ridge,
+                a=ridge,
+                b=1.0,
+                notes=[*notes, approximation_note(m, Z.shape[1], left_out)],
+                **common,
+            )
+        wider = [replace(problem, width=factor * problem.width) for factor in self.annealing]
+        return replace(problem, easier=wider)
 
 
 class KernelPoint(GramPoint):
