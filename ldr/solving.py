@@ -78,8 +78,9 @@ def solve(
         "random"; or one of the objective's own starts by name, say "gradient outer product" of sdr.
     starts : int
         How many starts to solve from, for objectives with local optima: the first is `start`, then
-        come the objective's own starts, then random ones. The best result is returned; its
-        `starts` says how many agree with it, what each reached, and which the best came from.
+        come the objective's own starts (not after "random"), then random ones. The best result is
+        returned; its `starts` says how many agree with it, what each reached, and which the best
+        came from.
     workers : int
         How many of the starts to solve at the same time, in threads; -1 is one for every core.
     tolerance : float
@@ -145,8 +146,7 @@ def solve(
     with threads_for(problem.order):
         baseline = problem.baseline()
         chosen = _choose(method, problem)
-        offers = starts > 1 or (isinstance(start, str) and start not in ("baseline", "random"))
-        named_starts = problem.starts() if offers else {}
+        named_starts = problem.starts() if _uses_own_starts(start, starts) else {}
         first = _start(start, problem, data, baseline, named_starts, rng)
         if chosen is None:
             run = _closed_form(problem, baseline)
@@ -357,6 +357,13 @@ def _closed_form(problem: BoundObjective, baseline: Array | None) -> Run:
         },
         seconds=seconds,
     )
+
+
+def _uses_own_starts(start: Any, count: int) -> bool:
+    """Whether the objective's own starts are wanted: they can cost as much as an iteration."""
+    if isinstance(start, str):
+        return start != "random" and (count > 1 or start != "baseline")
+    return count > 1
 
 
 def _points(

@@ -95,7 +95,7 @@ def test_a_start_of_ones_own_comes_first_and_keeps_its_name(even):
     named_one = ldr.solve("sdr", X, 1, y=y, start="pca", starts=2, certify=False)
     assert named_one.starts.names == ("pca", "sir")
     at_random = ldr.solve("sdr", X, 1, y=y, start="random", starts=2, certify=False, random_state=0)
-    assert at_random.starts.names == ("random", "sir")
+    assert at_random.starts.names == ("random", "random 1")
 
 
 def test_objectives_without_starts_of_their_own_take_random_ones(pair):
