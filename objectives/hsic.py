@@ -126,9 +126,6 @@ class DependencePoint(GramPoint):
     def weights(self) -> Array:
         return self._weights
 
-    def change_of_weights(self, dK: Array) -> float:
-        return 0.0
-
 
 @dataclass
 class Dependence(Gram):

@@ -24,9 +24,12 @@ def centred_gram(K: Array) -> Array:
 
 def gaussian(A: Array, B: Array, width: float) -> Array:
     """exp(-||a_i - b_j||^2 / (2 width^2)) of rows of A and of B."""
-    squares = np.einsum("ij,ij->i", A, A)[:, None] + np.einsum("ij,ij->i", B, B)
-    squares -= 2.0 * (A @ B.T)
-    return np.exp(np.maximum(squares, 0.0, out=squares) / (-2.0 * width**2))
+    A, B = A / width, B / width
+    exponent = A @ B.T
+    exponent -= 0.5 * np.einsum("ij,ij->i", A, A)[:, None]
+    exponent -= 0.5 * np.einsum("ij,ij->i", B, B)
+    np.minimum(exponent, 0.0, out=exponent)
+    return np.exp(exponent, out=exponent)
 
 
 def gaussian_gram(Y: Array, width: float) -> Array:

@@ -165,12 +165,11 @@ class KernelPoint(GramPoint):
     def weights(self) -> Array:
         return -self._T @ self._T.T
 
-    def change_of_weights(self, dK: Array) -> Array:
-        dGT = dK @ self._T
+    def change_of_weights(self, dY: Array) -> Array:
+        dGT = self.change_of_gram(dY) @ self._T
         dGT -= dGT.mean(axis=0)
         dT = -scipy.linalg.cho_solve(self._factor, dGT, check_finite=False)
-        change = dT @ self._T.T
-        return -(change + change.T)
+        return -np.hstack([dT, self._T]) @ np.hstack([self._T, dT]).T
 
 
 @dataclass

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import scipy
 
+from ldr.objectives.families.gram import relative_change
 from ldr.objectives.families.projected import Projected, ProjectedPoint
 from ldr.objectives.kernels import gaussian
 from ldr.solvers.checks import whole
@@ -58,10 +59,10 @@ class LandmarkPoint(ProjectedPoint):
     """f = constant - scale tr(B'E^{-1}B), B = C'Z, E = a W + b C'PC, P = I - 11'/n.
 
     With Q = E^{-1}B the derivatives of f in the kernels are G = -2 scale (Z - b PCQ)Q' in C and
-    J = a scale QQ' in W. Since dC_il = -C_il <y_i - u_l, dy_i - du_l>/sigma^2, the slope is
-    -(1/sigma^2)(D Y - H U) with H = G o C, D = diag(H1), and at the landmarks U there is added
-    -(1/sigma^2)(diag(H'1) U - H'Y + 2 (diag(S1) - S) U), S = J o W. The product with the second
-    derivative is the derivative of the slope, term by term.
+    J = a scale QQ' in W; H = G o C and S = J o W. As dC_il = -C_il <y_i - u_l, dy_i - du_l>/sigma^2,
+    the slope is -(1/sigma^2)(D Y - H U) with D = diag(H1), and at the landmarks U there is added
+    -(1/sigma^2)(diag(H'1) U - H'Y + 2 (diag(S1) - S) U). The product with the second derivative
+    is the derivative of the slope, term by term.
 
     E = L(a I + b Phi'Phi)L', Phi = PCL^{-T}, W = LL': so formed its condition is harmless.
     """
@@ -106,19 +107,24 @@ class LandmarkPoint(ProjectedPoint):
         return problem.constant - problem.scale * float(np.vdot(self._B, self._Q))
 
     @cached_property
+    def _PCQ(self) -> Array:
+        return _centred(self._C @ self._Q)
+
+    @cached_property
     def _residual(self) -> Array:
         """Z - b PCQ."""
-        if not self._problem.b:
-            return self._problem.Z
-        return self._problem.Z - self._problem.b * _centred(self._C @ self._Q)
+        problem = self._problem
+        return problem.Z - problem.b * self._PCQ if problem.b else problem.Z
 
     @cached_property
-    def _G(self) -> Array:
-        return -2.0 * self._problem.scale * (self._residual @ self._Q.T)
+    def _H(self) -> Array:
+        H = (-2.0 * self._problem.scale * self._residual) @ self._Q.T
+        H *= self._C
+        return H
 
     @cached_property
-    def _J(self) -> Array:
-        return self._problem.a * self._problem.scale * (self._Q @ self._Q.T)
+    def _S(self) -> Array:
+        return self._problem.a * self._problem.scale * (self._Q @ self._Q.T) * self._W
 
     def _pulled_back(self, H: Array, S: Array, Y: Array, U: Array) -> Array:
         """The slope's form in H and S, Y and U; it is linear in either pair."""
@@ -130,32 +136,34 @@ class LandmarkPoint(ProjectedPoint):
 
     @cached_property
     def slope(self) -> Array:
-        return self._pulled_back(self._G * self._C, self._J * self._W, self.Y, self._U)
+        return self._pulled_back(self._H, self._S, self.Y, self._U)
 
     def curvature(self, dY: Array) -> Array:
-        problem, Q = self._problem, self._Q
+        problem, Q, width = self._problem, self._Q, self._problem.width
         dU = dY[problem.rows]
-        dC = self._change(self._C, self.Y, self._U, dY, dU)
-        dW = self._change(self._W, self._U, self._U, dU, dU)
+        left, right = relative_change(self.Y, self._U, dY, dU, width)
+        E = left @ right.T  # dC = C o E
+        left, right = relative_change(self._U, self._U, dU, dU, width)
+        F = left @ right.T  # dW = W o F
+        dC, dW = self._C * E, self._W * F
         dEQ = problem.a * (dW @ Q)
         if problem.b:
-            CQ, dCQ = _centred(self._C @ Q), _centred(dC @ Q)
-            dEQ += problem.b * (dC.T @ CQ + self._C.T @ dCQ)
+            dCQ = _centred(dC @ Q)
+            dEQ += problem.b * (dC.T @ self._PCQ + self._C.T @ dCQ)
         dQ = self._solve(dC.T @ problem.Z - dEQ)
-        dG = self._residual @ dQ.T
+        terms = [(self._residual, dQ)]
         if problem.b:
-            dG -= problem.b * ((dCQ + _centred(self._C @ dQ)) @ Q.T)
+            terms.append((-problem.b * (dCQ + _centred(self._C @ dQ)), Q))
+        lefts, rights = (np.hstack(factors) for factors in zip(*terms, strict=True))
+        dH = (-2.0 * problem.scale * lefts) @ rights.T
+        dH *= self._C
+        E *= self._H
+        dH += E
         dJ = Q @ dQ.T
-        dH = -2.0 * problem.scale * dG * self._C + self._G * dC
-        dS = problem.a * problem.scale * (dJ + dJ.T) * self._W + self._J * dW
+        dS = problem.a * problem.scale * (dJ + dJ.T) * self._W + self._S * F
         return self._pulled_back(dH, dS, self.Y, self._U) + self._pulled_back(
-            self._G * self._C, self._J * self._W, dY, dU
+            self._H, self._S, dY, dU
         )
-
-    def _change(self, K: Array, Y: Array, U: Array, dY: Array, dU: Array) -> Array:
-        """The derivative of the kernel K of the rows of Y and U."""
-        products = np.einsum("ij,ij->i", Y, dY)[:, None] + np.einsum("ij,ij->i", U, dU)
-        return K * (products - Y @ dU.T - dY @ U.T) / -(self._problem.width**2)
 
 
 def _centred(A: Array) -> Array:

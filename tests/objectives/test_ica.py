@@ -48,10 +48,10 @@ def matches(Y, sources):
 @pytest.mark.parametrize("name", CONTRASTS)
 def test_mean_of_a_gaussian(name):
     contrast = CONTRASTS[name]
+
     def density(y):
-        return float(
-            contrast.value(np.array(y)) * np.exp(-(y**2) / 2) / np.sqrt(2 * np.pi)
-        )
+        return float(contrast.value(np.array(y)) * np.exp(-(y**2) / 2) / np.sqrt(2 * np.pi))
+
     found = scipy.integrate.quad(density, -12, 12, epsabs=1e-13)[0]
     assert contrast.of_gaussian() == pytest.approx(found, abs=1e-11)
     exact = {"kurtosis": 0.75, "exp": -np.sqrt(0.5)}
@@ -225,7 +225,7 @@ def test_a_constant_column_is_left_out_and_said():
 
 
 def test_bad_arguments():
-    with pytest.raises(ArgumentError, match="contrast must be one of 'log cosh'.*got 'cube'"):
+    with pytest.raises(ArgumentError, match=r"contrast must be one of 'log cosh'.*got 'cube'"):
         ICA(contrast="cube")
     with pytest.raises(
         ArgumentError, match="expert must be 'log cosh' or 'student-t', got 'gauss'"

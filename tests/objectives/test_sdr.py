@@ -264,7 +264,7 @@ def test_bad_arguments(objective):
     ):
         with pytest.raises(ArgumentError, match=words):
             objective(**parameters)
-    with pytest.raises(DataError, match="y .*continuous"):
+    with pytest.raises(DataError, match=r"y .*continuous"):
         ldr.solve(objective(response="labels"), X, 1, y=y)
     with pytest.raises(DataError, match="y has dtype"):
         ldr.solve(objective(response="quantity"), X, 1, y=np.array(["a", "b"] * 20))
