@@ -59,10 +59,10 @@ class LandmarkPoint(ProjectedPoint):
     """f = constant - scale tr(B'E^{-1}B), B = C'Z, E = a W + b C'PC, P = I - 11'/n.
 
     With Q = E^{-1}B the derivatives of f in the kernels are G = -2 scale (Z - b PCQ)Q' in C and
-    J = a scale QQ' in W; H = G o C and S = J o W. As dC_il = -C_il <y_i - u_l, dy_i - du_l>/sigma^2,
-    the slope is -(1/sigma^2)(D Y - H U) with D = diag(H1), and at the landmarks U there is added
-    -(1/sigma^2)(diag(H'1) U - H'Y + 2 (diag(S1) - S) U). The product with the second derivative
-    is the derivative of the slope, term by term.
+    J = a scale QQ' in W; H = G o C, S = J o W. Along dY, dC_il = -C_il <y_i - u_l, dy_i - du_l> /
+    sigma^2: the slope is -(1/sigma^2)(D Y - H U) with D = diag(H1), and at the landmarks U there
+    is added -(1/sigma^2)(diag(H'1) U - H'Y + 2 (diag(S1) - S) U). The product with the second
+    derivative is the derivative of the slope, term by term.
 
     E = L(a I + b Phi'Phi)L', Phi = PCL^{-T}, W = LL': so formed its condition is harmless.
     """
