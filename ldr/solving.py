@@ -66,7 +66,8 @@ def solve(
     r : int
         Dimension to reduce to, 1 <= r <= d (or the number of features, of a kernel version).
     y : array (n,), optional
-        Labels (lda, or a graph of the classes) or response (sdr, sir, save, regressions).
+        Labels (lda, or a graph of the classes) or response (sdr, hsic, sir, save,
+        regressions).
     solver : str or Solver
         "auto" takes the closed form where it is exact, the self-consistent field or block
         Davidson for trace ratios, the trust region otherwise. Or "closed-form", "trust-region",

@@ -29,8 +29,8 @@ class Dynamics(Objective):
 
     Cost: time O(n d^2) once, O(d^2 r) an evaluation; memory O(n d).
 
-    Source: Cunningham and Ghahramani 2015, section 3.1.7; skew-symmetric D: Churchland, Cunningham
-    and others 2012 (jPCA).
+    Source: Cunningham and Ghahramani 2015; skew-symmetric D: Churchland, Cunningham and others 2012
+    (jPCA).
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class Dynamics(Objective):
 
     name = "dynamics"
     formula = "min ||Xdot - X M D' M'||_F^2 over M and D"
-    source = "Cunningham & Ghahramani 2015, 3.1.7; Churchland et al. 2012"
+    source = "Cunningham & Ghahramani 2015; Churchland et al. 2012"
     sense = "min"
     needs = ("time order",)
     baseline = "top eigenvectors of X'X (pca)"

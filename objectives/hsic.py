@@ -39,7 +39,7 @@ class HSIC(Objective):
     Kz of rank p <= m O(n m (m + p) + n d r), memory O(n (m + p)).
 
     Source: Gretton, Bousquet, Smola and Schoelkopf 2005; Barshan, Ghodsi, Azimifar and Zolghadri
-    Jahromi 2011 (linear kernel); Wang, Scholkopf and others 2010 (unsupervised).
+    Jahromi 2011 (linear kernel); Wang, Sha and Jordan 2010 (unsupervised).
 
     Parameters
     ----------

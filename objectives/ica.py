@@ -10,12 +10,7 @@ import numpy as np
 from ldr.objectives.contrasts import CONTRASTS, Contrast
 from ldr.objectives.families.projected import Projected, ProjectedPoint, WhitenedRows
 from ldr.objectives.objective import Data, Objective
-from ldr.objectives.sources import (
-    best_columns,
-    candidates,
-    deflated_directions,
-    fourth_order_directions,
-)
+from ldr.objectives.sources import heuristics
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array, Manifold, Stiefel
 
@@ -32,7 +27,7 @@ class ICA(Objective):
 
     Cost of an evaluation: time O(n d r), memory O(n d).
 
-    Source: Hyvarinen 1999, Eq. 8; Cunningham and Ghahramani 2015, section 3.1.9.
+    Source: Hyvarinen 1999 (FastICA's contrast for several units).
 
     Parameters
     ----------
@@ -51,7 +46,7 @@ class ICA(Objective):
     contrast: str = "log cosh"
 
     def __post_init__(self) -> None:
-        if self.contrast not in CONTRASTS:
+        if not isinstance(self.contrast, str) or self.contrast not in CONTRASTS:
             known = ", ".join(map(repr, CONTRASTS))
             raise ArgumentError(f"contrast must be one of {known}, got {self.contrast!r}")
 
@@ -63,13 +58,6 @@ class ICA(Objective):
         def cost(Y: Array) -> Array:
             return -((contrast.value(Y).mean(axis=0) - gaussian) ** 2)
 
-        def fobi(count: int) -> Array:
-            return best_columns(X, fourth_order_directions(X), count, cost)
-
-        def deflation() -> Array:
-            first = fobi(candidates(r, X.shape[1]))
-            return best_columns(X, deflated_directions(X, contrast, first), r, cost)
-
         return Pursuit(
             self,
             (rows.mean,),
@@ -77,7 +65,7 @@ class ICA(Objective):
             r,
             contrast=contrast,
             gaussian=gaussian,
-            heuristics={"fobi": lambda: fobi(r), "deflation": deflation},
+            heuristics=heuristics(X, r, contrast, cost),
             coordinates=(rows.coordinates,),
             notes=rows.notes,
         )

@@ -57,11 +57,21 @@ def _orthogonal(w: Array, found: Array) -> Array:
     return w
 
 
-def best_columns(X: Array, M: Array, r: int, cost: Callable[[Array], Array]) -> Array:
-    """The r columns m of M with the lowest cost of X m, the lowest first."""
-    return np.ascontiguousarray(M[:, np.argsort(cost(X @ M), kind="stable")[:r]])
+def heuristics(
+    X: Array, r: int, contrast: Contrast, cost: Callable[[Array], Array]
+) -> dict[str, Callable[[], Array]]:
+    """FOBI and FastICA's deflation from it: of each the r directions m with the least cost of X m.
 
+    More directions than r are deflated, for the first found need not be the best.
+    """
 
-def candidates(r: int, k: int) -> int:
-    """How many of k directions to look at in search of the best r."""
-    return min(k, max(2 * r, r + 10))
+    def best(M: Array, count: int) -> Array:
+        return np.ascontiguousarray(M[:, np.argsort(cost(X @ M), kind="stable")[:count]])
+
+    def fobi(count: int = r) -> Array:
+        return best(fourth_order_directions(X), count)
+
+    def deflation() -> Array:
+        return best(deflated_directions(X, contrast, fobi(max(2 * r, r + 10))), r)
+
+    return {"fobi": fobi, "deflation": deflation}

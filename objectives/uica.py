@@ -10,12 +10,7 @@ import numpy as np
 from ldr.objectives.contrasts import Contrast, hyperbolic_secant, student
 from ldr.objectives.families.projected import Projected, ProjectedPoint, WhitenedRows
 from ldr.objectives.objective import Data, Objective
-from ldr.objectives.sources import (
-    best_columns,
-    candidates,
-    deflated_directions,
-    fourth_order_directions,
-)
+from ldr.objectives.sources import heuristics
 from ldr.solvers.checks import number
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array, Euclidean, Manifold, Stiefel
@@ -34,8 +29,8 @@ class UndercompleteICA(Objective):
 
     Cost of an evaluation: time O(n d r), memory O(n d).
 
-    Source: Porrill and Stone 1998; Welling, Zemel and Hinton 2004; Cunningham and Ghahramani 2015,
-    section 3.1.9.
+    Source: Porrill and Stone 1998; Welling, Zemel and Hinton 2004; Cunningham and Ghahramani
+    2015.
 
     Parameters
     ----------
@@ -69,20 +64,13 @@ class UndercompleteICA(Objective):
         def cost(Y: Array) -> Array:
             return expert.value(Y).mean(axis=0)
 
-        def fobi(count: int) -> Array:
-            return best_columns(X, fourth_order_directions(X), count, cost)
-
-        def deflation() -> Array:
-            first = fobi(candidates(r, X.shape[1]))
-            return best_columns(X, deflated_directions(X, expert, first), r, cost)
-
         return ProductOfExperts(
             self,
             (rows.mean,),
             X,
             r,
             expert=expert,
-            heuristics={"fobi": lambda: fobi(r), "deflation": deflation},
+            heuristics=heuristics(X, r, expert, cost),
             coordinates=(rows.coordinates,),
             notes=rows.notes,
         )

@@ -72,6 +72,16 @@ def test_the_lasso_has_the_hessian_of_least_squares():
     np.testing.assert_allclose(problem.at(M).hessian_vector(V), difference, rtol=1e-6)
 
 
+@pytest.mark.parametrize("key", [key for key in RANDOM if name_of(key) in ITERATIVE])
+def test_all_dimensions_can_be_kept(key):
+    """Where M is a subspace there is one point only; sources still can be turned."""
+    X, y, parameters = RANDOM[key]
+    result = ldr.solve(name_of(key), X, X.shape[1], y=y, **parameters)
+    assert result.converged
+    if name_of(key) not in NOT_INVARIANT:
+        assert result.improvement == pytest.approx(0, abs=1e-9)
+
+
 CLOSED_FORMS = [
     key
     for key in RANDOM
