@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +29,12 @@ class Starts:
     ----------
     values : tuple of float
         In the order of the starts, in the objective's own sense and units.
+    names : tuple of str
+        Of the starts: "baseline", "given", the objective's own ("gradient outer product"),
+        "random 1", ...
     best : float
+    best_from : str
+        The name of the start that the best was reached from; of those that agree, the first.
     agreeing : int
         How many are the best to 1e-8, relative; the best is one of them.
     spread : float
@@ -37,20 +42,25 @@ class Starts:
     """
 
     values: tuple[float, ...]
+    names: tuple[str, ...]
     best: float
+    best_from: str
     agreeing: int
     spread: float
 
     @classmethod
-    def of(cls, values: Sequence[float], sense: str) -> Starts:
-        """The summary of the values reached."""
+    def of(cls, reached: Mapping[str, float], sense: str) -> Starts:
+        """The summary of the values reached, by the starts' names."""
+        values, names = tuple(reached.values()), tuple(reached)
         best = min(values) if sense == "min" else max(values)
-        agreeing = sum(abs(v - best) <= 1e-8 * abs(best) for v in values)
-        return cls(tuple(values), best, agreeing, max(values) - min(values))
+        agree = [abs(v - best) <= 1e-8 * abs(best) for v in values]
+        first = names[agree.index(True)]
+        return cls(values, names, best, first, sum(agree), max(values) - min(values))
 
     def __str__(self) -> str:
         return (
-            f"{self.agreeing} of {len(self.values)} agree with the best, spread {self.spread:.1e}"
+            f"{self.agreeing} of {len(self.values)} agree with the best, "
+            f"first from {self.best_from!r}; spread {self.spread:.1e}"
         )
 
 
@@ -95,7 +105,8 @@ class Result:
     notes : tuple of str
         Restrictions to a subspace, ridges: what was done that was not asked for.
     parameters : dict
-        Numbers of a model fitted along with M: ppca's noise_variance, fa's noise_variances (d,).
+        What is fitted along with M: numbers, such as ppca's noise_variance, or arrays, such as fa's
+        noise_variances (d,) and the D of dynamics.
     model : FactorModel or None
         Of likelihoods (ppca, fa): `score`, `impute`, `bic`, posterior covariances. With kernels it
         is a model of the features.
@@ -197,16 +208,16 @@ class Result:
         )
         if self.starts is not None:
             lines.append(f"  starts       {self.starts}")
-        lines += [f"  {name:<12} {_numbers(value)}" for name, value in self.parameters.items()]
+        lines += [f"  {name:<12} {_shown(value)}" for name, value in self.parameters.items()]
         lines += [f"  note         {note}" for note in self.notes]
         return "\n".join(lines)
 
 
-def _numbers(value: Any) -> str:
-    """A number, or the range of an array."""
+def _shown(value: Any) -> str:
+    """A number, or a matrix with its rows below one another."""
     if np.ndim(value) == 0:
         return f"{value:.6g}"
-    return f"{np.min(value):.6g} to {np.max(value):.6g}"
+    return np.array2string(np.asarray(value), precision=4, threshold=40, prefix=" " * 15)
 
 
 def _tuple(value: Any) -> tuple[Any, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -27,6 +27,9 @@ from ldr.solvers.solver import Observer, Run, Solver, Stopping, minimise
 from ldr.solvers.status import Status
 from ldr.solvers.threads import threads_for
 from ldr.solvers.trust_region import TrustRegion
+
+# How well the easier problems on the way from a start are solved.
+_ROUGHLY = Stopping(1e-4, 50)
 
 
 def solve(
@@ -64,7 +67,8 @@ def solve(
     r : int
         Dimension to reduce to, 1 <= r <= d (or the number of features, of a kernel version).
     y : array (n,), optional
-        Labels (lda, or a graph of the classes) or response (sdr, sir, save, regressions).
+        Labels (lda, or a graph of the classes) or response (sdr, hsic, sir, save,
+        regressions).
     solver : str or Solver
         "auto" takes the closed form where it is exact, the self-consistent field or block
         Davidson for trace ratios, variable projection for fa of complete data, the trust region
@@ -73,12 +77,14 @@ def solve(
         "variable-projection" (fa), "em" (ppca and fa),
         "pymanopt:trust-region", "pymanopt:conjugate-gradient", "pymanopt:steepest-descent", or a
         solver with its options.
-    start : "baseline", "random" or array (d, r); for two views a pair of arrays
-        Where an iterative solver starts; the objective's heuristic by default.
+    start : str or array (d, r); for two views a pair of arrays
+        Where an iterative solver starts: "baseline", the objective's heuristic, by default;
+        "random"; or one of the objective's own starts by name, say "gradient outer product" of sdr.
     starts : int
         How many starts to solve from, for objectives with local optima: the first is `start`, then
-        come other heuristics where there are any (fa), and random ones. The best result is
-        returned; its `starts` says how many agree with it.
+        come the objective's own starts (not after "random"), then random ones. The best result is
+        returned; its `starts` says how many agree with it, what each reached, and which the best
+        came from.
     workers : int
         How many of the starts to solve at the same time, in threads; -1 is one for every core.
     tolerance : float
@@ -138,22 +144,21 @@ def solve(
 
     began = time.perf_counter()
     problem = objective.bind(data, int(r))
-    reached: list[float] = []
+    reached: dict[str, float] = {}
     certificate = None
     notes: tuple[str, ...] = ()
     with threads_for(problem.order):
         baseline = problem.baseline()
         chosen = _choose(method, problem)
-        first = _start(start, problem, data, baseline, rng)
+        named_starts = problem.starts() if _uses_own_starts(start, starts) else {}
+        first = _start(start, problem, data, baseline, named_starts, rng)
         if chosen is None:
             run = _closed_form(problem, baseline)
         else:
-            points = [first]
-            points += problem.further_starts()[: starts - 1]
-            points += [problem.random_point(rng) for _ in range(starts - len(points))]
+            points = _points(problem, start, first, named_starts, starts, rng)
             runs = solve_from(problem, points, chosen, stopping, observers, workers)
-            reached = [problem.reported(r.value) for r in runs]
-            run = min(runs, key=lambda r: r.value)
+            reached = {name: problem.reported(run.value) for name, run in runs.items()}
+            run = min(runs.values(), key=lambda r: r.value)
         seconds = time.perf_counter() - began
         if certify:
             try:
@@ -172,33 +177,43 @@ def solve(
 
 def solve_from(
     problem: BoundObjective,
-    points: Sequence[Array],
+    points: Mapping[str, Array],
     solver: Solver,
     stopping: Stopping,
     observers: Sequence[Observer] = (),
     workers: int = 1,
-) -> list[Run]:
-    """A run from each point, within one time limit; none after one that was told to stop."""
+) -> dict[str, Run]:
+    """A run from each named point, within one time limit; none after one that was told to stop."""
     deadline = time.perf_counter() + stopping.time_limit
     told: list[Status] = []
 
+    def limited(usual: Stopping) -> Stopping:
+        """With the time that is left, and no iterations after a run that was told to stop."""
+        left = max(deadline - time.perf_counter(), 0.0)
+        limit = 0 if told else usual.max_iterations
+        return replace(usual, max_iterations=limit, time_limit=left)
+
     def from_point(point: Array) -> Run | None:
-        left = deadline - time.perf_counter()
-        if told or left <= 0:
+        if told or deadline <= time.perf_counter():
             return None
-        run = minimise(problem, point, solver, replace(stopping, time_limit=left), observers)
+        for easier in problem.easier:
+            stage = minimise(easier, point, solver, limited(_ROUGHLY))
+            if stage.status is Status.INTERRUPTED:
+                told.append(stage.status)
+            point = stage.M
+        run = minimise(problem, point, solver, limited(stopping), observers)
         if run.status in (Status.INTERRUPTED, Status.OBSERVER):
             told.append(run.status)
         return run
 
     if workers in (0, 1) or len(points) == 1:
-        runs = [from_point(point) for point in points]
+        runs = [from_point(point) for point in points.values()]
     else:
         import joblib  # type: ignore[import-untyped]
 
         pool = joblib.Parallel(n_jobs=workers, prefer="threads")
-        runs = pool(joblib.delayed(from_point)(point) for point in points)
-    return [run for run in runs if run is not None]
+        runs = pool(joblib.delayed(from_point)(point) for point in points.values())
+    return {name: run for name, run in zip(points, runs, strict=True) if run is not None}
 
 
 def as_objective(objective: str | Objective, parameters: dict[str, Any]) -> Objective:
@@ -348,11 +363,44 @@ def _closed_form(problem: BoundObjective, baseline: Array | None) -> Run:
     )
 
 
+def _uses_own_starts(start: Any, count: int) -> bool:
+    """Whether the objective's own starts are wanted: they can cost as much as an iteration."""
+    if isinstance(start, str):
+        return start != "random" and (count > 1 or start != "baseline")
+    return count > 1
+
+
+def _points(
+    problem: BoundObjective,
+    start: Any,
+    first: Array,
+    named_starts: Mapping[str, Array],
+    count: int,
+    rng: np.random.Generator,
+) -> dict[str, Array]:
+    """`count` points to solve from: the first, then the objective's own, then random ones.
+
+    One of the objective's own that is the first itself gives it its name and comes once.
+    """
+    name = start if isinstance(start, str) else "given"
+    others = {}
+    for own, point in named_starts.items():
+        if np.array_equal(point, first):
+            name = own
+        else:
+            others[own] = point
+    points = dict(list({name: first, **others}.items())[:count])
+    for k in range(1, count - len(points) + 1):
+        points[f"random {k}"] = problem.random_point(rng)
+    return points
+
+
 def _start(
     start: Any,
     problem: BoundObjective,
     data: Data,
     baseline: Array | None,
+    named_starts: Mapping[str, Array],
     rng: np.random.Generator,
 ) -> Array:
     if isinstance(start, str):
@@ -361,7 +409,10 @@ def _start(
         if start == "baseline":
             assert baseline is not None
             return baseline
-        raise ArgumentError(f"start must be 'baseline', 'random' or an array, got {start!r}")
+        if start in named_starts:
+            return named_starts[start]
+        known = ", ".join(map(repr, ("baseline", "random", *named_starts)))
+        raise ArgumentError(f"start must be one of {known}, or an array, got {start!r}")
     given = start if len(data.views) > 1 else (start,)
     if not isinstance(given, (tuple, list)) or len(given) != len(data.views):
         raise ArgumentError("start must be a pair of arrays, one a view")

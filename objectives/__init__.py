@@ -7,8 +7,11 @@ from ldr.objectives.classical_cca import ClassicalCCA
 from ldr.objectives.classical_lda import ClassicalLDA
 from ldr.objectives.classical_maf import ClassicalMAF
 from ldr.objectives.contrastive_pca import ContrastivePCA
+from ldr.objectives.dynamics import Dynamics
 from ldr.objectives.factor_analysis import FactorAnalysis
 from ldr.objectives.factor_model import FactorModel
+from ldr.objectives.hsic import HSIC
+from ldr.objectives.ica import ICA
 from ldr.objectives.kernel import Kernel, kernel
 from ldr.objectives.lasso import Lasso
 from ldr.objectives.lda import LDA
@@ -39,9 +42,12 @@ from ldr.objectives.sfa import SFA
 from ldr.objectives.signal_noise import SignalNoise
 from ldr.objectives.sir import SIR
 from ldr.objectives.squared_difference import SquaredDifference
+from ldr.objectives.uica import UndercompleteICA
 
 __all__ = [
     "CCA",
+    "HSIC",
+    "ICA",
     "LDA",
     "LPP",
     "MAF",
@@ -67,6 +73,7 @@ __all__ = [
     "ContrastivePCA",
     "Data",
     "DistanceMDS",
+    "Dynamics",
     "FactorAnalysis",
     "FactorModel",
     "Kernel",
@@ -82,6 +89,7 @@ __all__ = [
     "SemiSupervisedDA",
     "SignalNoise",
     "SquaredDifference",
+    "UndercompleteICA",
     "kernel",
     "list",
     "named",

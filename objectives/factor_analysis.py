@@ -156,12 +156,12 @@ class DiagonalFactors(Factors):
         return self.complete(self.noise.coordinate(psi[:, None]))
 
     def baseline(self) -> Array:
-        return self._at_noise(self._noise_guesses()[0])
+        return next(iter(self.starts().values()))
 
-    def further_starts(self) -> list[Array]:
-        return [self._at_noise(psi) for psi in self._noise_guesses()[1:]]
+    def starts(self) -> dict[str, Array]:
+        return {name: self._at_noise(psi) for name, psi in self._noise_guesses().items()}
 
-    def _noise_guesses(self) -> list[Array]:
+    def _noise_guesses(self) -> dict[str, Array]:
         """Squared multiple correlations, where C has an inverse; and half of each variance.
 
         1/(C^{-1})_jj is what the other columns leave over of each; scaled as Joreskog does, by
@@ -169,9 +169,12 @@ class DiagonalFactors(Factors):
         """
         half = np.full(self.d, 0.5)
         if isinstance(self.C, RowCovariance) or self._rank < self.d:
-            return [half]
+            return {"half the variances": half}
         unexplained = (1.0 - 0.5 * self.r / self.d) * self.C.unexplained()
-        return [np.maximum(unexplained, _LEAST_GUESS), half]
+        return {
+            "squared multiple correlations": np.maximum(unexplained, _LEAST_GUESS),
+            "half the variances": half,
+        }
 
     def certificate(self, M: Array) -> Certificate | None:
         """Where S = C the likelihood is that of the unconstrained Gaussian: none is greater."""

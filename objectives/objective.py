@@ -124,6 +124,8 @@ class BoundObjective(Problem):
         The map put before the objective, one a view; empty where there is none.
     unit : float
         Power of two by which the solver's values are smaller than the objective's.
+    easier : sequence of Problem
+        With fewer local optima: solved roughly, in turn, on the way from every start.
     """
 
     objective: Objective
@@ -134,14 +136,15 @@ class BoundObjective(Problem):
     relative_improvement: bool = field(default=True, kw_only=True)
     features: tuple[Features | None, ...] = field(default=(), kw_only=True)
     unit: float = field(default=1.0, kw_only=True)
+    easier: Sequence[Problem] = field(default=(), kw_only=True)
 
     def baseline(self) -> Array | None:
         """The heuristic's point; None of objectives that have no heuristic."""
         return None
 
-    def further_starts(self) -> list[Array]:
-        """Other heuristics' points, which several starts try before random ones."""
-        return []
+    def starts(self) -> dict[str, Array]:
+        """Points worth starting from, by name; the baseline can be one of them."""
+        return {}
 
     def random_point(self, rng: np.random.Generator) -> Array:
         """A random start of the right scale."""
@@ -197,7 +200,7 @@ class BoundObjective(Problem):
         return self.means
 
     def parameters(self, M: Array) -> dict[str, Any]:
-        """Numbers of a model, or arrays of them, that are fitted along with M."""
+        """Numbers and small matrices of a model that are fitted along with M."""
         return {}
 
     def model(self, M: Array) -> FactorModel | None:

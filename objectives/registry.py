@@ -10,7 +10,10 @@ from ldr.objectives.classical_cca import ClassicalCCA
 from ldr.objectives.classical_lda import ClassicalLDA
 from ldr.objectives.classical_maf import ClassicalMAF
 from ldr.objectives.contrastive_pca import ContrastivePCA
+from ldr.objectives.dynamics import Dynamics
 from ldr.objectives.factor_analysis import FactorAnalysis
+from ldr.objectives.hsic import HSIC
+from ldr.objectives.ica import ICA
 from ldr.objectives.lasso import Lasso
 from ldr.objectives.lda import LDA
 from ldr.objectives.least_squares import LeastSquares
@@ -38,6 +41,7 @@ from ldr.objectives.sfa import SFA
 from ldr.objectives.signal_noise import SignalNoise
 from ldr.objectives.sir import SIR
 from ldr.objectives.squared_difference import SquaredDifference
+from ldr.objectives.uica import UndercompleteICA
 from ldr.solvers.errors import ArgumentError
 
 REGISTRY: dict[str, type[Objective]] = {
@@ -77,6 +81,10 @@ REGISTRY: dict[str, type[Objective]] = {
         PPCA,
         FactorAnalysis,
         SDR,
+        HSIC,
+        Dynamics,
+        UndercompleteICA,
+        ICA,
     )
 }
 

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import scipy
 
-from ldr.objectives.families.projected import CentredRows, Projected, ProjectedPoint
-from ldr.objectives.kernels import centred_gram, median_distance, response_gram
+from ldr.objectives.directions import gradient_directions, principal_directions
+from ldr.objectives.families.gram import Gram, GramPoint, kernel_width
+from ldr.objectives.families.landmarks import (
+    Landmarks,
+    approximation_note,
+    check_landmarks,
+    landmark_rows,
+    landmarks_for,
+)
+from ldr.objectives.families.projected import CentredRows, Projected
+from ldr.objectives.kernels import centred_gram
 from ldr.objectives.objective import Data, Objective
+from ldr.objectives.responses import Response, check_kind
 from ldr.objectives.slices import check_slices, sliced_directions
 from ldr.solvers.checks import number
-from ldr.solvers.errors import DataError
+from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
 
 
@@ -25,10 +34,15 @@ class SDR(Objective):
 
     K are centred Gram matrices of Gaussian kernels, exp(-||y_i - y_j||^2 / (2 sigma^2)), of the
     projected data XM and of the response z = y (for labels, 1 where two are equal). z is
-    independent of X given XM where this is least. P = M'. Time O(n^3), memory O(n^2). There are
-    local optima in general; the heuristic start is sliced inverse regression.
+    independent of X given XM where this is least. P = M'. There are local optima in general:
+    sliced inverse regression (the heuristic), the gradient outer product of a kernel regression
+    and principal components are starts, see ``starts=`` of `ldr.solve`.
 
-    Source: Fukumizu, Bach and Jordan 2009; Cunningham and Ghahramani 2015, section 3.1.8.
+    Cost of an evaluation: exact, time O(n^3 + n^2 p) and memory O(n^2), p the numerical rank of
+    Kz; from m landmarks O(n m (m + p) + n d r), memory O(n (m + p)).
+
+    Source: Fukumizu, Bach and Jordan 2009; Cunningham and Ghahramani 2015, section 3.1.8; low
+    rank: Williams and Seeger 2001 (Nystrom), Fine and Scheinberg 2001 (incomplete Cholesky).
 
     Parameters
     ----------
@@ -40,6 +54,17 @@ class SDR(Objective):
         sigma of the response's kernel; by default the median distance of the responses.
     slices : int
         Of the heuristic, for a continuous response.
+    response : {"auto", "labels", "quantity"}
+        What y is. "auto" reads strings, booleans and at most 20 distinct whole numbers as labels;
+        where it guessed so from numbers, a note says it.
+    landmarks : int, "auto" or None
+        How many landmark rows approximate K_XM (Nystrom), Kz then being approximated by incomplete
+        Cholesky of at most that rank; the approximated objective has exact derivatives. "auto" is
+        200 above n = 2000 and the exact form up to it; None is the exact form.
+    annealing : tuple of float
+        Factors of sigma, say (4, 2): from every start the objective with that wider kernel is
+        solved first, in turn. Wider kernels have fewer local optima; a run takes about twice the
+        time.
     """
 
     name = "sdr"
@@ -53,114 +78,114 @@ class SDR(Objective):
     width: float | None = None
     response_width: float | None = None
     slices: int = 10
+    response: str = "auto"
+    landmarks: int | str | None = "auto"
+    annealing: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
-        for name in ("epsilon", "width", "response_width"):
-            given = getattr(self, name)
-            if name != "epsilon" and given is None:
-                continue
-            number(name, given, positive=True)
+        number("epsilon", self.epsilon, positive=True)
+        for name in ("width", "response_width"):
+            if getattr(self, name) is not None:
+                number(name, getattr(self, name), positive=True)
         check_slices(self.slices)
+        check_kind(self.response)
+        check_landmarks(self.landmarks)
+        if not isinstance(self.annealing, (tuple, list)):
+            raise ArgumentError(f"annealing must be a tuple of numbers, got {self.annealing!r}")
+        for factor in self.annealing:
+            number("annealing", factor, positive=True)
 
-    def bind(self, data: Data, r: int) -> KernelRegression:
+    def bind(self, data: Data, r: int) -> Projected:
         rows = CentredRows.of(data, self)
         X, n = rows.X, len(rows.X)
-        width = self.width or median_distance(X) * math.sqrt(r / data.samples.d)
-        if width == 0:
-            raise DataError("X has more than half of its rows equal; give width= a value")
-        return KernelRegression(
-            self,
-            (rows.mean,),
-            X,
-            r,
-            response_gram(data.y, n, self.response_width),
-            width=width,
-            regularisation=n * self.epsilon,
-            directions=lambda: sliced_directions(X, data.y, r, self.slices),
-            coordinates=(rows.coordinates,),
-            notes=rows.notes,
-        )
+        response = Response.of(data.y, n, self.response)
+        m = landmarks_for(n, self.landmarks)
+        Z, left_out = response.factor(self.response_width, m)
+        common: dict[str, Any] = {
+            "width": self.width or kernel_width(X, r, data.samples.d),
+            "heuristics": {
+                "sir": lambda: sliced_directions(X, response, r, self.slices),
+                "gradient outer product": lambda: gradient_directions(X, Z, r, self.epsilon),
+                "pca": lambda: principal_directions(X, r),
+            },
+            "coordinates": (rows.coordinates,),
+        }
+        notes = [*rows.notes, *response.notes]
+        ridge = n * self.epsilon
+        problem: Gram | Landmarks
+        if m is None:
+            problem = KernelRegression(
+                self, (rows.mean,), X, r, Z=Z, ridge=ridge, notes=notes, **common
+            )
+        else:
+            problem = Landmarks(
+                self,
+                (rows.mean,),
+                X,
+                r,
+                Z,
+                landmark_rows(n, m),
+                # Woodbury: (G + ridge I)^{-1} = (I - PC (ridge W + C'PC)^{-1} C'P) / ridge
+                constant=float(np.vdot(Z, Z)) / ridge,
+                scale=1.0 / ridge,
+                a=ridge,
+                b=1.0,
+                notes=[*notes, approximation_note(m, Z.shape[1], left_out)],
+                **common,
+            )
+        wider = [replace(problem, width=factor * problem.width) for factor in self.annealing]
+        return replace(problem, easier=wider)
 
 
-class KernelPoint(ProjectedPoint):
-    """f = tr(Gz R), R = (G + n eps I)^{-1}, G = PKP the centred Gram matrix of Y = XM.
+class KernelPoint(GramPoint):
+    """F(K) = tr(Z'RZ), R = (G + n eps I)^{-1}, G = PKP. With T = RZ, F' = -P TT'P = -TT'.
 
-    Slope (2/sigma^2) (D_H - H)Y with H = (PAP) o K, A = R Gz R, D_H = diag(H1). Its derivative
-    replaces H by dH = (P dA P) o K + (PAP) o dK with dA = -(R dG A + A dG R), dG = P dK P,
-    dK = -K o (u_i + u_j - U_ij - U_ji)/sigma^2, U = Y dY', u = diag(U).
+    T is centred like Z, for R maps 1 to a multiple of 1. dT = -R dG T.
     """
 
     def __init__(self, problem: KernelRegression, M: Array) -> None:
         super().__init__(problem, M)
-        self._problem = problem
-        squares = np.einsum("ij,ij->i", self.Y, self.Y)
-        distances = squares[:, None] + squares - 2.0 * (self.Y @ self.Y.T)
-        np.fill_diagonal(distances, 0.0)
-        self._K = np.exp(np.maximum(distances, 0.0) / (-2.0 * problem.width**2))
+        self._Z, self._ridge = problem.Z, problem.ridge
 
     @cached_property
-    def _R(self) -> Array:
-        G = centred_gram(self._K)
-        G[np.diag_indices_from(G)] += self._problem.regularisation
-        factor = scipy.linalg.cho_factor(G, lower=True, overwrite_a=True, check_finite=False)
-        return scipy.linalg.cho_solve(factor, np.eye(len(G)), check_finite=False)
+    def _factor(self) -> tuple[Array, bool]:
+        G = centred_gram(self.K)
+        G[np.diag_indices_from(G)] += self._ridge
+        return scipy.linalg.cho_factor(G, lower=True, overwrite_a=True, check_finite=False)
+
+    @cached_property
+    def _T(self) -> Array:
+        return scipy.linalg.cho_solve(self._factor, self._Z, check_finite=False)
 
     @cached_property
     def value(self) -> float:
-        return float(np.vdot(self._problem.response, self._R))
+        return float(np.vdot(self._Z, self._T))
 
     @cached_property
-    def _A(self) -> Array:
-        return self._R @ self._problem.response @ self._R
+    def weights(self) -> Array:
+        return -self._T @ self._T.T
 
-    @cached_property
-    def _PAP(self) -> Array:
-        return centred_gram(self._A)
-
-    @cached_property
-    def _H(self) -> Array:
-        return self._PAP * self._K
-
-    def _laplacian_times(self, H: Array, Y: Array) -> Array:
-        """(D_H - H) Y."""
-        return H.sum(axis=1)[:, None] * Y - H @ Y
-
-    @cached_property
-    def slope(self) -> Array:
-        return (2.0 / self._problem.width**2) * self._laplacian_times(self._H, self.Y)
-
-    def curvature(self, dY: Array) -> Array:
-        width = self._problem.width
-        U = self.Y @ dY.T
-        u = np.diag(U)
-        dK = self._K * (U + U.T - u - u[:, None]) / width**2
-        T = self._R @ centred_gram(dK) @ self._A
-        dH = centred_gram(-(T + T.T)) * self._K + self._PAP * dK
-        dLY = self._laplacian_times(dH, self.Y) + self._laplacian_times(self._H, dY)
-        return (2.0 / width**2) * dLY
+    def change_of_weights(self, dY: Array) -> Array:
+        dGT = self.change_of_gram(dY) @ self._T
+        dGT -= dGT.mean(axis=0)
+        dT = -scipy.linalg.cho_solve(self._factor, dGT, check_finite=False)
+        return -np.hstack([dT, self._T]) @ np.hstack([self._T, dT]).T
 
 
 @dataclass
-class KernelRegression(Projected):
-    """Kernel dimension reduction on the Grassmann manifold.
+class KernelRegression(Gram):
+    """Kernel dimension reduction on the Grassmann manifold, exact.
 
     Parameters
     ----------
-    response : ndarray (n, n)
-        Centred Gram matrix of the response.
-    width, regularisation : float
-        sigma of XM's kernel, and n eps.
-    directions : callable
-        Gives the heuristic's orthonormal k x r matrix.
+    Z : ndarray (n, p)
+        Centred factor of the response's Gram matrix.
+    ridge : float
+        n eps.
     """
 
-    response: Array
-    width: float = 1.0
-    regularisation: float = 1.0
-    directions: Any = None
+    Z: Array = field(kw_only=True)
+    ridge: float = field(kw_only=True)
 
     def at(self, M: Array) -> KernelPoint:
         return KernelPoint(self, M)
-
-    def baseline(self) -> Array:
-        return self.directions()

@@ -6,19 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from ldr.objectives.kernels import as_response, is_categorical
-from ldr.objectives.samples import as_labels
+from ldr.objectives.responses import Response
 from ldr.solvers.checks import whole
 from ldr.solvers.eigen import generalised_top_eigenvectors, range_basis
 from ldr.solvers.errors import DataError
 from ldr.solvers.manifolds import Array
 
 
-def slice_codes(y: Any, n: int, slices: int) -> np.ndarray:
+def slice_codes(response: Response, slices: int) -> np.ndarray:
     """Slice of each sample: its label, or the quantile bin of its (first) response."""
-    if is_categorical(y):
-        return as_labels(y, n, smallest_class=1)[0]
-    z = as_response(y, n)[:, 0]
+    if response.codes is not None:
+        return response.codes
+    z = response.values[:, 0]
     edges = np.unique(np.quantile(z, np.linspace(0, 1, slices + 1)[1:-1]))
     return np.unique(np.searchsorted(edges, z, side="right"), return_inverse=True)[1]
 
@@ -30,20 +29,20 @@ def check_slices(slices: int) -> None:
 
 def sliced(y: Any, n: int, slices: int) -> np.ndarray:
     """Slice of each sample, of which there must be two at least."""
-    codes = slice_codes(y, n, slices)
+    codes = slice_codes(Response.of(y, n), slices)
     if codes.max() == 0:
         raise DataError("y is constant, or nearly: it has a single slice, expected two at least")
     return codes
 
 
-def sliced_directions(X: Array, y: Any, r: int, slices: int) -> Array:
+def sliced_directions(X: Array, response: Response, r: int, slices: int) -> Array:
     """Orthonormal span of the top_r directions C^{-1/2} eta of Cov(E[x | slice]); X is centred.
 
     Beyond slices - 1 directions, where the covariance of slice means has no rank left, the leading
     principal components of the rest fill up.
     """
     n, d = X.shape
-    codes = slice_codes(y, n, slices)
+    codes = slice_codes(response, slices)
     counts = np.bincount(codes)
     sums = np.zeros((len(counts), d))
     np.add.at(sums, codes, X)

@@ -195,8 +195,10 @@ class IncompleteFactors(FactorLikelihood):
         assert M is not None
         return self._of_model(self.filled.model(M))
 
-    def further_starts(self) -> list[Array]:
-        return [self._of_model(self.filled.model(M)) for M in self.filled.further_starts()]
+    def starts(self) -> dict[str, Array]:
+        return {
+            name: self._of_model(self.filled.model(M)) for name, M in self.filled.starts().items()
+        }
 
     def _of_model(self, model: FactorModel) -> Array:
         psi = model.noise / self.scale / self.scale

@@ -7,11 +7,13 @@ grad f = X' phi'(Y) and Hess f [V] = X' phi''(Y)[XV]. A method writes phi, phi' 
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from ldr.objectives.coordinates import Coordinates
+from ldr.objectives.families.whitened import Whitened
 from ldr.objectives.objective import BoundObjective, Compact, Data, Objective, check_dimension
 from ldr.objectives.statistics import mean
 from ldr.solvers.errors import DataError
@@ -52,18 +54,21 @@ class ProjectedPoint(Point):
 
 @dataclass
 class Projected(BoundObjective):
-    """An objective of Y = XM; subclasses add what phi needs and give `at` and `baseline`.
+    """An objective of Y = XM; subclasses add what phi needs and give `at`.
 
     Parameters
     ----------
     X : ndarray (n, k)
         The data in the solver's coordinates, centred or whitened.
     r : int
+    heuristics : mapping of str to callables
+        Each gives a point to start from; the first is the baseline.
     """
 
     manifold: Manifold = field(init=False)
     X: Array
     r: int
+    heuristics: Mapping[str, Callable[[], Array]] = field(default_factory=dict, kw_only=True)
 
     def __post_init__(self) -> None:
         check_dimension(self.r, self.X.shape[1])
@@ -72,6 +77,14 @@ class Projected(BoundObjective):
     def space(self, k: int) -> Manifold:
         """Where M lives: subspaces of the k columns, unless phi tells rotations of Y apart."""
         return Grassmann(k, self.r)
+
+    def baseline(self) -> Array | None:
+        for heuristic in self.heuristics.values():
+            return heuristic()
+        return None
+
+    def starts(self) -> dict[str, Array]:
+        return {name: heuristic() for name, heuristic in self.heuristics.items()}
 
     @property
     def order(self) -> int:
@@ -113,3 +126,31 @@ class CentredRows:
         m = mean(compact.rows)
         X = np.asarray(compact.rows.dense() - m)
         return cls(X, compact.mean(m), compact.coordinates, compact.notes)
+
+
+@dataclass(frozen=True)
+class WhitenedRows:
+    """The data as a dense matrix with X'X = n I, restricted to the range of the covariance.
+
+    Attributes
+    ----------
+    X : ndarray (n, k)
+    mean : ndarray (d,)
+        That was subtracted.
+    coordinates : Coordinates
+        P = M'C^{-1/2}.
+    notes : list of str
+    """
+
+    X: Array
+    mean: Array
+    coordinates: Coordinates
+    notes: list[str]
+
+    @classmethod
+    def of(cls, data: Data, objective: Objective) -> WhitenedRows:
+        rows = CentredRows.of(data, objective)
+        C = rows.X.T @ rows.X / len(rows.X)
+        whitened = Whitened.of(C, rows.coordinates, "the covariance")
+        X = np.ascontiguousarray(whitened.rows(rows.X.T).T)
+        return cls(X, rows.mean, whitened.coordinates, rows.notes + whitened.notes)

@@ -58,6 +58,57 @@ def test_bad_counts_are_refused(pair, argument):
         ldr.solve("cca", pair, 2, **argument)
 
 
+# Objectives that offer starts of their own
+
+
+@pytest.fixture
+def even():
+    """y depends on x_1 through an even function: sliced inverse regression is blind to it."""
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((120, 5))
+    return X, X[:, 0] ** 2 + 0.1 * rng.standard_normal(120)
+
+
+def test_an_objectives_own_starts_come_before_random_ones(even):
+    X, y = even
+    names = ("sir", "gradient outer product", "pca", "random 1", "random 2")
+    for count in (2, 3, 5):
+        found = ldr.solve("sdr", X, 1, y=y, starts=count, random_state=0, certify=False).starts
+        assert found.names == names[:count]
+        assert len(found.values) == count
+        assert found.values[found.names.index(found.best_from)] == pytest.approx(found.best)
+    assert f"first from {found.best_from!r}" in str(found)
+
+
+def test_what_a_named_start_reached_is_what_it_reaches_alone(even):
+    X, y = even
+    found = ldr.solve("sdr", X, 1, y=y, starts=3, certify=False)
+    for name, value in zip(found.starts.names, found.starts.values, strict=True):
+        alone = ldr.solve("sdr", X, 1, y=y, start=name, certify=False)
+        assert alone.value == pytest.approx(value, rel=1e-12) and alone.starts is None
+
+
+def test_a_start_of_ones_own_comes_first_and_keeps_its_name(even):
+    X, y = even
+    given = ldr.solve("sdr", X, 1, y=y, start=np.eye(5, 1), starts=3, certify=False)
+    assert given.starts.names == ("given", "sir", "gradient outer product")
+    named_one = ldr.solve("sdr", X, 1, y=y, start="pca", starts=2, certify=False)
+    assert named_one.starts.names == ("pca", "sir")
+    at_random = ldr.solve("sdr", X, 1, y=y, start="random", starts=2, certify=False, random_state=0)
+    assert at_random.starts.names == ("random", "random 1")
+
+
+def test_objectives_without_starts_of_their_own_take_random_ones(pair):
+    result = ldr.solve("cca", pair, 2, starts=3, random_state=0, certify=False)
+    assert result.starts.names == ("baseline", "random 1", "random 2")
+
+
+def test_unknown_starts_are_refused_with_those_there_are(even):
+    X, y = even
+    with pytest.raises(ArgumentError, match="'random', 'sir', 'gradient outer product', 'pca', or"):
+        ldr.solve("sdr", X, 1, y=y, start="best")
+
+
 def saddle():
     """tr(M'AMN) at eigenvectors in the wrong order: stationary, and no minimum."""
     problem = brockett()

@@ -68,6 +68,21 @@ RANDOM = {
     "ppca missing": (GAPS, None, {}),
     "fa": (X, None, {}),
     "fa missing": (GAPS, None, {}),
+    "sdr": (X, RESPONSE, {}),
+    "sdr labels": (X, LABELS, {}),
+    "sdr landmarks": (X, RESPONSE, {"landmarks": 20}),
+    "hsic": (X, RESPONSE, {}),
+    "hsic landmarks": (X, RESPONSES, {"landmarks": 20}),
+    "hsic unsupervised": (X, None, {}),
+    "hsic unsupervised landmarks": (X, None, {"landmarks": 20}),
+    "dynamics": (X, None, {}),
+    "dynamics skew": (X, None, {"skew": True}),
+    "dynamics derivatives": (X, None, {"derivatives": np.gradient(X, axis=0)}),
+    "uica": (X, None, {}),
+    "uica student": (X, None, {"expert": "student-t", "degrees": 4.0}),
+    "ica": (X, None, {}),
+    "ica kurtosis": (X, None, {"contrast": "kurtosis"}),
+    "ica exp": (X, None, {"contrast": "exp"}),
 }
 
 
@@ -147,6 +162,14 @@ REAL = {
     "ppca missing": (lambda: (_gaps(real_data.wine()[0]), None, {}), 3),
     "fa": (lambda: (real_data.wine()[0], None, {}), 2),
     "fa missing": (lambda: (_gaps(real_data.wine()[0]), None, {}), 2),
+    "sdr": (lambda: (*real_data.wine(), {}), 2),
+    "sdr landmarks": (lambda: (*real_data.diabetes(), {"landmarks": 60}), 2),
+    "hsic": (lambda: (*real_data.wine(), {}), 2),
+    "hsic unsupervised": (lambda: (real_data.wine()[0], None, {"landmarks": 60}), 2),
+    "dynamics": (lambda: (real_data.stocks(), None, {}), 2),
+    "dynamics skew": (lambda: (real_data.elevation(), None, {"skew": True}), 2),
+    "uica": (lambda: (real_data.stocks(), None, {}), 2),
+    "ica": (lambda: (real_data.stocks(), None, {}), 2),
 }
 
 

@@ -245,9 +245,9 @@ def test_likelihood_at_least_that_of_statsmodels(r):
     assert theirs.score(X) > ldr.solve("ppca", X, r).model.score(X)
 
 
-def test_further_starts_are_tried_before_random_ones():
+def test_own_starts_are_tried_before_random_ones():
     problem = bound(X, 5)
-    first, second = problem.baseline(), problem.further_starts()[0]
+    first, second = problem.starts().values()
     np.testing.assert_allclose(problem.noise.variances(problem.restrict(second)), 0.5)
     assert problem.at(first).value != problem.at(second).value
     starts = ldr.solve("fa", X, 5, starts=2, certify=False).starts

@@ -1,0 +1,50 @@
+"""Directions that are cheap to find, to start from or to compare with. X is centred throughout."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy
+
+from ldr.objectives.kernels import gaussian_gram, median_distance
+from ldr.solvers.eigen import top_eigenvectors
+from ldr.solvers.manifolds import Array
+
+_ROWS = 1000  # of the gradient outer product, whose time is cubic in them
+_RESPONSES = 20  # principal components of the response's features that it looks at
+
+
+def principal_directions(X: Array, r: int) -> Array:
+    """Orthonormal k x r: the leading principal components."""
+    return top_eigenvectors(X.T @ X, r)[1]
+
+
+def gradient_directions(X: Array, Z: Array, r: int, epsilon: float) -> Array:
+    """Orthonormal k x r: the directions along which the kernel regression of Z on X changes most.
+
+    The top_r eigenvectors of sum_i grad g(x_i) grad g(x_i)', summed over the outputs of
+    g(x) = k(x)'(K_X + n eps I)^{-1} Z. Of at most 1000 evenly spaced rows.
+
+    Source: Fukumizu and Leng 2014 (gradient-based kernel dimension reduction).
+
+    Parameters
+    ----------
+    X : ndarray (n, k)
+    Z : ndarray (n, p)
+        Features of the response: a factor of its Gram matrix.
+    r : int
+    epsilon : float
+        Regularisation of the regression.
+    """
+    n = min(len(X), _ROWS)
+    rows = np.linspace(0, len(X) - 1, n).astype(int)
+    X, Z = X[rows], Z[rows]
+    U, s, _ = np.linalg.svd(Z, full_matrices=False)
+    K = gaussian_gram(X, median_distance(X))
+    weights = scipy.linalg.solve(
+        K + n * epsilon * np.eye(n), (U * s)[:, :_RESPONSES], assume_a="pos", check_finite=False
+    )
+    outer = np.zeros((X.shape[1], X.shape[1]))
+    for w in weights.T:  # grad g(x_i) = sum_j k(x_i, x_j) w_j (x_j - x_i), but for a factor
+        gradients = K @ (w[:, None] * X) - (K @ w)[:, None] * X
+        outer += gradients.T @ gradients
+    return top_eigenvectors(outer, r)[1]

@@ -1,0 +1,121 @@
+"""Objectives of the Gaussian Gram matrix of the projected data, phi(Y) = F(K): exact, O(n^2)."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from ldr.objectives.families.projected import Projected, ProjectedPoint
+from ldr.objectives.kernels import gaussian_gram, median_distance
+from ldr.solvers.errors import DataError
+from ldr.solvers.manifolds import Array
+
+
+class GramPoint(ProjectedPoint):
+    """F(K) at K_ij = exp(-||y_i - y_j||^2 / (2 sigma^2)); subclasses give F and its derivatives.
+
+    Slope (2/sigma^2) (D_H - H)Y with H = -F'(K) o K, D_H = diag(H1). Along dY, dK = K o E with
+    E_ij = -<y_i - y_j, dy_i - dy_j>/sigma^2, and in the slope's derivative dH = H o E - dF' o K.
+
+    Attributes
+    ----------
+    K : ndarray (n, n)
+    width : float
+        sigma.
+    """
+
+    def __init__(self, problem: Gram, M: Array) -> None:
+        super().__init__(problem, M)
+        self.width = problem.width
+        self.K = gaussian_gram(self.Y, problem.width)
+
+    @property
+    @abstractmethod
+    def weights(self) -> Array:
+        """F'(K), symmetric."""
+
+    def change_of_weights(self, dY: Array) -> Array | None:
+        """The derivative of F'(K) along dY; None where F is linear."""
+        return None
+
+    def change_of_gram(self, dY: Array) -> Array:
+        """dK."""
+        left, right = relative_change(self.Y, self.Y, dY, dY, self.width)
+        dK = left @ right.T
+        dK *= self.K
+        return dK
+
+    @cached_property
+    def _H(self) -> Array:
+        H = self.weights * self.K
+        return np.negative(H, out=H)
+
+    @cached_property
+    def _Y1(self) -> Array:
+        """[Y, 1]."""
+        return np.column_stack([self.Y, np.ones(len(self.Y))])
+
+    @cached_property
+    def _HY1(self) -> Array:
+        return self._H @ self._Y1
+
+    @cached_property
+    def slope(self) -> Array:
+        return (2.0 / self.width**2) * self._laplacian_times(self._HY1, self.Y, self._HY1)
+
+    def curvature(self, dY: Array) -> Array:
+        left, right = relative_change(self.Y, self.Y, dY, dY, self.width)
+        dHY1 = hadamard_times(self._H, left, right, self._Y1)
+        change = self.change_of_weights(dY)
+        if change is not None:
+            change *= self.K
+            dHY1 -= change @ self._Y1
+        product = self._laplacian_times(dHY1, self.Y, dHY1)
+        product += self._laplacian_times(self._HY1, dY, self._H @ dY)
+        return (2.0 / self.width**2) * product
+
+    def _laplacian_times(self, HY1: Array, Z: Array, HZ: Array) -> Array:
+        """(D_H - H)Z from H[Y, 1], which ends in H1, and HZ, perhaps with H1 at its end too."""
+        return HY1[:, -1:] * Z - HZ[:, : Z.shape[1]]
+
+
+def relative_change(Y: Array, U: Array, dY: Array, dU: Array, width: float) -> tuple[Array, Array]:
+    """Factors A, B with AB' = E: of the Gaussian kernel of rows of Y and of U, dK = K o E.
+
+    E_ij = -<y_i - u_j, dy_i - du_j>/sigma^2 is of rank 2r + 2.
+    """
+    y, u = np.einsum("ij,ij->i", Y, dY), np.einsum("ij,ij->i", U, dU)
+    left = np.column_stack([Y, dY, -y, -np.ones(len(Y))]) / width**2
+    return left, np.column_stack([dU, U, np.ones(len(U)), u])
+
+
+def hadamard_times(H: Array, left: Array, right: Array, Z: Array) -> Array:
+    """(H o AB')Z = sum_k diag(a_k) H diag(b_k) Z, without forming AB'."""
+    n, k = right.shape
+    columns = (right[:, :, None] * Z[:, None, :]).reshape(n, k * Z.shape[1])
+    return np.einsum("ik,ikj->ij", left, (H @ columns).reshape(len(H), k, Z.shape[1]))
+
+
+@dataclass
+class Gram(Projected):
+    """An objective of the Gram matrix of Y = XM.
+
+    Parameters
+    ----------
+    width : float
+        sigma of the kernel of Y's rows.
+    """
+
+    width: float = field(kw_only=True)
+
+
+def kernel_width(X: Array, r: int, d: int) -> float:
+    """A sigma for r of d dimensions: the median distance of X's rows, times sqrt(r/d)."""
+    width = median_distance(X) * math.sqrt(r / d)
+    if width == 0:
+        raise DataError("X has more than half of its rows equal; give width= a value")
+    return width

@@ -1,0 +1,202 @@
+"""Objectives of the Gaussian Gram matrix of the projected data, approximated from landmark rows.
+
+K is replaced by C W^{-1} C' (Nystrom): C the kernel of all n rows of Y with m of them, the
+landmarks, W that of the landmarks. The same rows are landmarks at every M, so that what results is
+a smooth function of M, with an exact gradient and Hessian product. Time O(n m^2), memory O(n m).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy
+
+from ldr.objectives.families.gram import relative_change
+from ldr.objectives.families.projected import Projected, ProjectedPoint
+from ldr.objectives.kernels import gaussian
+from ldr.solvers.checks import whole
+from ldr.solvers.manifolds import Array
+
+# Added to W's diagonal of ones: landmarks that all but coincide must not make it singular.
+_JITTER = 1e-6
+
+
+# Up to this many rows the exact form is taken unless landmarks are asked for; beyond it, this many.
+_EXACT_ROWS = 2000
+_DEFAULT = 200
+
+
+def check_landmarks(landmarks: Any) -> None:
+    """Refuse what is neither "auto", None nor a whole number above 1."""
+    if landmarks is not None and landmarks != "auto":
+        whole("landmarks", landmarks, 2)
+
+
+def landmarks_for(n: int, landmarks: Any) -> int | None:
+    """How many landmarks to take for n rows; None for the exact form."""
+    if landmarks == "auto":
+        return None if n <= _EXACT_ROWS else _DEFAULT
+    return None if landmarks is None else min(int(landmarks), n)
+
+
+def landmark_rows(n: int, m: int) -> np.ndarray:
+    """m of n rows at random, the same ones at every call, in order."""
+    return np.sort(np.random.default_rng(0).choice(n, m, replace=False))
+
+
+def approximation_note(m: int, rank: int, left_out: float) -> str:
+    """What is approximated, and how well where that is known."""
+    note = f"K_XM is approximated from {m} landmark rows"
+    if left_out > 0:
+        note += f", K_z by rank {rank} (all but {left_out:.1e} of its trace)"
+    return note
+
+
+class LandmarkPoint(ProjectedPoint):
+    """f = constant - scale tr(B'E^{-1}B), B = C'Z, E = a W + b C'PC, P = I - 11'/n.
+
+    With Q = E^{-1}B the derivatives of f in the kernels are G = -2 scale (Z - b PCQ)Q' in C and
+    J = a scale QQ' in W; H = G o C, S = J o W. Along dY, dC_il = -C_il <y_i - u_l, dy_i - du_l> /
+    sigma^2: the slope is -(1/sigma^2)(D Y - H U) with D = diag(H1), and at the landmarks U there
+    is added -(1/sigma^2)(diag(H'1) U - H'Y + 2 (diag(S1) - S) U). The product with the second
+    derivative is the derivative of the slope, term by term.
+
+    E = L(a I + b Phi'Phi)L', Phi = PCL^{-T}, W = LL': so formed its condition is harmless.
+    """
+
+    def __init__(self, problem: Landmarks, M: Array) -> None:
+        super().__init__(problem, M)
+        self._problem = problem
+        self._U = self.Y[problem.rows]
+        self._C = gaussian(self.Y, self._U, problem.width)
+        self._W = gaussian(self._U, self._U, problem.width)
+        np.fill_diagonal(self._W, 1.0)
+        self._L = np.linalg.cholesky(self._W + _JITTER * np.eye(len(self._W)))
+
+    @cached_property
+    def _core(self) -> Array:
+        """The lower Cholesky factor of a I + b Phi'Phi."""
+        problem, m = self._problem, len(self._W)
+        core = problem.a * np.eye(m)
+        if problem.b:
+            PC = self._C - self._C.mean(axis=0)
+            Phi_t = scipy.linalg.solve_triangular(self._L, PC.T, lower=True, check_finite=False)
+            core += problem.b * (Phi_t @ Phi_t.T)
+        return np.asarray(np.linalg.cholesky(core), dtype=np.float64)
+
+    def _solve(self, R: Array) -> Array:
+        """E^{-1}R."""
+        R = scipy.linalg.solve_triangular(self._L, R, lower=True, check_finite=False)
+        R = scipy.linalg.cho_solve((self._core, True), R, check_finite=False)
+        return scipy.linalg.solve_triangular(self._L, R, lower=True, trans=1, check_finite=False)
+
+    @cached_property
+    def _B(self) -> Array:
+        return self._C.T @ self._problem.Z
+
+    @cached_property
+    def _Q(self) -> Array:
+        return self._solve(self._B)
+
+    @cached_property
+    def value(self) -> float:
+        problem = self._problem
+        return problem.constant - problem.scale * float(np.vdot(self._B, self._Q))
+
+    @cached_property
+    def _PCQ(self) -> Array:
+        return _centred(self._C @ self._Q)
+
+    @cached_property
+    def _residual(self) -> Array:
+        """Z - b PCQ."""
+        problem = self._problem
+        return problem.Z - problem.b * self._PCQ if problem.b else problem.Z
+
+    @cached_property
+    def _H(self) -> Array:
+        H = (-2.0 * self._problem.scale * self._residual) @ self._Q.T
+        H *= self._C
+        return H
+
+    @cached_property
+    def _S(self) -> Array:
+        return self._problem.a * self._problem.scale * (self._Q @ self._Q.T) * self._W
+
+    def _pulled_back(self, H: Array, S: Array, Y: Array, U: Array) -> Array:
+        """The slope's form in H and S, Y and U; it is linear in either pair."""
+        slope = H.sum(axis=1)[:, None] * Y - H @ U
+        at_landmarks = H.sum(axis=0)[:, None] * U - H.T @ Y
+        at_landmarks += 2.0 * (S.sum(axis=1)[:, None] * U - S @ U)
+        slope[self._problem.rows] += at_landmarks
+        return slope / -(self._problem.width**2)
+
+    @cached_property
+    def slope(self) -> Array:
+        return self._pulled_back(self._H, self._S, self.Y, self._U)
+
+    def curvature(self, dY: Array) -> Array:
+        problem, Q, width = self._problem, self._Q, self._problem.width
+        dU = dY[problem.rows]
+        left, right = relative_change(self.Y, self._U, dY, dU, width)
+        E = left @ right.T  # dC = C o E
+        left, right = relative_change(self._U, self._U, dU, dU, width)
+        F = left @ right.T  # dW = W o F
+        dC, dW = self._C * E, self._W * F
+        dEQ = problem.a * (dW @ Q)
+        if problem.b:
+            dCQ = _centred(dC @ Q)
+            dEQ += problem.b * (dC.T @ self._PCQ + self._C.T @ dCQ)
+        dQ = self._solve(dC.T @ problem.Z - dEQ)
+        terms = [(self._residual, dQ)]
+        if problem.b:
+            terms.append((-problem.b * (dCQ + _centred(self._C @ dQ)), Q))
+        lefts, rights = (np.hstack(factors) for factors in zip(*terms, strict=True))
+        dH = (-2.0 * problem.scale * lefts) @ rights.T
+        dH *= self._C
+        E *= self._H
+        dH += E
+        dJ = Q @ dQ.T
+        dS = problem.a * problem.scale * (dJ + dJ.T) * self._W + self._S * F
+        return self._pulled_back(dH, dS, self.Y, self._U) + self._pulled_back(
+            self._H, self._S, dY, dU
+        )
+
+
+def _centred(A: Array) -> Array:
+    """PA."""
+    return A - A.mean(axis=0)
+
+
+@dataclass
+class Landmarks(Projected):
+    """An objective of the Gram matrix of Y = XM from landmark rows; see `LandmarkPoint`.
+
+    Parameters
+    ----------
+    Z : ndarray (n, p)
+        Centred factor of the other Gram matrix, Kz = ZZ'.
+    rows : ndarray of int (m,)
+        The landmarks.
+    width : float
+        sigma of the kernel of Y's rows.
+    constant, scale, a, b : float
+    """
+
+    Z: Array
+    rows: np.ndarray
+    width: float = field(kw_only=True)
+    constant: float = field(default=0.0, kw_only=True)
+    scale: float = field(kw_only=True)
+    a: float = field(default=1.0, kw_only=True)
+    b: float = field(default=0.0, kw_only=True)
+
+    def at(self, M: Array) -> LandmarkPoint:
+        return LandmarkPoint(self, M)
+
+    @property
+    def order(self) -> int:
+        return len(self.rows)

@@ -1,0 +1,77 @@
+"""Directions of independent sources that are cheap to find. X is white: X'X = n I."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ldr.objectives.contrasts import Contrast
+from ldr.solvers.eigen import symmetric_eigen
+from ldr.solvers.manifolds import Array
+
+_STEPS = 100  # of the fixed point of one direction
+_SETTLED = 1e-6
+
+
+def fourth_order_directions(X: Array) -> Array:
+    """FOBI: all k eigenvectors of E[|x|^2 x x'], the sources' where their kurtoses differ.
+
+    Source: Cardoso 1989.
+    """
+    squares = np.einsum("ij,ij->i", X, X)
+    return symmetric_eigen((X * squares[:, None]).T @ X / len(X))[1]
+
+
+def deflated_directions(X: Array, contrast: Contrast, first: Array) -> Array:
+    """Stationary directions of E G(w'x), one after another, each orthogonal to those before.
+
+    The fixed point w <- E[x g(w'x)] - E[g'(w'x)] w, from each column of `first` in turn.
+
+    Source: Hyvarinen 1999 (FastICA).
+    """
+    found = np.empty((X.shape[1], 0))
+    for start in first.T:
+        w = _orthogonal(start, found)
+        for _ in range(_STEPS):
+            y = X @ w
+            step = X.T @ contrast.first(y) / len(X) - contrast.second(y).mean() * w
+            new = _orthogonal(step, found)
+            settled = 1.0 - abs(new @ w) < _SETTLED
+            w = new
+            if settled:
+                break
+        found = np.column_stack([found, w])
+    return found
+
+
+def _orthogonal(w: Array, found: Array) -> Array:
+    """The unit vector of what is left of w off the orthonormal columns found."""
+    for _ in range(2):  # twice is enough
+        w = w - found @ (found.T @ w)
+        length = float(np.linalg.norm(w))
+        if length < 1e-12:  # nothing is left: any direction off the others will do
+            w = np.linalg.svd(found, full_matrices=True)[0][:, found.shape[1]]
+            length = 1.0
+        w = w / length
+    return w
+
+
+def heuristics(
+    X: Array, r: int, contrast: Contrast, cost: Callable[[Array], Array]
+) -> dict[str, Callable[[], Array]]:
+    """FOBI and FastICA's deflation from it: of each the r directions m with the least cost of X m.
+
+    More directions than r are deflated, for the first found need not be the best.
+    """
+
+    def best(M: Array, count: int) -> Array:
+        return np.ascontiguousarray(M[:, np.argsort(cost(X @ M), kind="stable")[:count]])
+
+    def fobi(count: int = r) -> Array:
+        return best(fourth_order_directions(X), count)
+
+    def deflation() -> Array:
+        return best(deflated_directions(X, contrast, fobi(max(2 * r, r + 10))), r)
+
+    return {"fobi": fobi, "deflation": deflation}

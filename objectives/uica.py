@@ -1,0 +1,136 @@
+"""Undercomplete independent component analysis, a product of experts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from ldr.objectives.contrasts import Contrast, hyperbolic_secant, student
+from ldr.objectives.families.projected import Projected, ProjectedPoint, WhitenedRows
+from ldr.objectives.objective import Data, Objective
+from ldr.objectives.sources import heuristics
+from ldr.solvers.checks import number
+from ldr.solvers.errors import ArgumentError
+from ldr.solvers.manifolds import Array, Euclidean, Manifold, Stiefel
+
+EXPERTS = ("log cosh", "student-t")
+
+
+@dataclass(frozen=True)
+class UndercompleteICA(Objective):
+    """Fit fewer sources than dimensions: min -(1/2 log|M'M| + 1/n sum_ik log p(m_k'x_i)), x white.
+
+    M is any k x r matrix: the sources need not be orthogonal, and their scales are fitted. x =
+    C^{-1/2}(x - mean), P = M'C^{-1/2}. Both experts have heavy tails: the sources found are those
+    with heavier tails than a Gaussian; for lighter tails see `ICA`. The order and the signs of the
+    columns mean nothing. The heuristic is FOBI; FastICA's deflation is another start.
+
+    Cost of an evaluation: time O(n d r), memory O(n d).
+
+    Source: Porrill and Stone 1998; Welling, Zemel and Hinton 2004; Cunningham and Ghahramani
+    2015.
+
+    Parameters
+    ----------
+    expert : {"log cosh", "student-t"}
+        p(y) = 1/(pi cosh y), or Student's t.
+    degrees : float
+        Degrees of freedom of Student's t.
+    """
+
+    name = "uica"
+    formula = "min -(1/2 log|M'M| + 1/n sum_ik log p(m_k'x_i)), x white"
+    source = "Porrill & Stone 1998; Welling, Zemel & Hinton 2004"
+    sense = "min"
+    baseline = "FOBI (fourth-order blind identification)"
+    domain = "R"
+
+    expert: str = "log cosh"
+    degrees: float = 3.0
+
+    def __post_init__(self) -> None:
+        if self.expert not in EXPERTS:
+            known = " or ".join(map(repr, EXPERTS))
+            raise ArgumentError(f"expert must be {known}, got {self.expert!r}")
+        number("degrees", self.degrees, positive=True)
+
+    def bind(self, data: Data, r: int) -> ProductOfExperts:
+        rows = WhitenedRows.of(data, self)
+        X = rows.X
+        expert = hyperbolic_secant() if self.expert == "log cosh" else student(self.degrees)
+
+        def cost(Y: Array) -> Array:
+            return expert.value(Y).mean(axis=0)
+
+        return ProductOfExperts(
+            self,
+            (rows.mean,),
+            X,
+            r,
+            expert=expert,
+            heuristics=heuristics(X, r, expert, cost),
+            coordinates=(rows.coordinates,),
+            notes=rows.notes,
+        )
+
+
+class ExpertsPoint(ProjectedPoint):
+    """phi = -1/2 log|S| + E sum_k G(y_k), S = Y'Y/n = M'M (X is white), G = -log p.
+
+    phi' = (-Y S^{-1} + g(Y))/n and phi''[dY] = (-dY S^{-1} + Y S^{-1} dS S^{-1} + g'(Y) o dY)/n
+    with dS = (dY'Y + Y'dY)/n.
+    """
+
+    def __init__(self, problem: ProductOfExperts, M: Array) -> None:
+        super().__init__(problem, M)
+        self._expert = problem.expert
+        self._S = self.Y.T @ self.Y / len(self.Y)
+
+    @cached_property
+    def value(self) -> float:
+        logdet = np.linalg.slogdet(self._S)[1]
+        return float(np.sum(self._expert.value(self.Y).mean(axis=0)) - 0.5 * logdet)
+
+    @cached_property
+    def _whitened(self) -> Array:
+        """Y S^{-1}."""
+        return np.asarray(np.linalg.solve(self._S, self.Y.T).T, dtype=np.float64)
+
+    @cached_property
+    def _second(self) -> Array:
+        return self._expert.second(self.Y)
+
+    @cached_property
+    def slope(self) -> Array:
+        return (self._expert.first(self.Y) - self._whitened) / len(self.Y)
+
+    def curvature(self, dY: Array) -> Array:
+        n = len(self.Y)
+        dS = (dY.T @ self.Y + self.Y.T @ dY) / n
+        of_whitened = np.linalg.solve(self._S, (dY - self._whitened @ dS).T).T
+        return (self._second * dY - of_whitened) / n
+
+
+@dataclass
+class ProductOfExperts(Projected):
+    """Undercomplete ica on the Euclidean space of k x r matrices.
+
+    Parameters
+    ----------
+    expert : Contrast
+        -log p.
+    """
+
+    expert: Contrast = field(kw_only=True)
+
+    def space(self, k: int) -> Manifold:
+        return Euclidean(k, self.r)
+
+    def random_point(self, rng: np.random.Generator) -> Array:
+        """Orthonormal columns: sources of variance 1."""
+        return Stiefel(self.X.shape[1], self.r).random_point(rng)
+
+    def at(self, M: Array) -> ExpertsPoint:
+        return ExpertsPoint(self, M)

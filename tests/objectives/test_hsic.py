@@ -1,0 +1,106 @@
+"""The Hilbert-Schmidt independence criterion, with a response and without."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+import ldr
+from ldr.errors import DataError
+from ldr.objectives import HSIC, Data
+from ldr.objectives.kernels import median_distance
+from ldr.objectives.samples import as_samples
+from tests import real_data
+
+
+def gram(Y, width):
+    return np.exp(-((Y[:, None] - Y) ** 2).sum(axis=2) / (2 * width**2))
+
+
+def test_value_is_the_formula():
+    X, y = real_data.wine()[0][::3], real_data.wine()[1][::3]
+    n = len(X)
+    P = np.eye(n) - 1 / n
+    labels = (y[:, None] == y).astype(float)
+    alcohol = X[:, :1]
+    for response, Kz in (
+        (y, labels),
+        (alcohol, gram(alcohol, median_distance(alcohol))),
+        (None, gram(X, median_distance(X))),
+    ):
+        result = ldr.solve("hsic", X, 2, y=response, width=1.5)
+        K = gram(X @ result.M, 1.5)
+        formula = np.trace(P @ K @ P @ Kz) / (n - 1) ** 2
+        assert result.value == pytest.approx(formula, rel=1e-10)
+        assert result.value >= result.baseline
+
+
+@pytest.mark.parametrize("landmarks", [None, 60])
+def test_finds_what_is_not_linear(landmarks):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 6))
+    y = X[:, 0] ** 2 + 0.1 * rng.standard_normal(300)
+    result = ldr.solve("hsic", X, 1, y=y, starts=4, random_state=0, landmarks=landmarks)
+    print(f"|cos| {abs(result.M[0, 0]):.5f}, sir {abs(ldr.solve('sir', X, 1, y=y).M[0, 0]):.3f}")
+    assert abs(result.M[0, 0]) > 0.99
+    assert abs(ldr.solve("sir", X, 1, y=y).M[0, 0]) < 0.9
+
+
+def test_groups_that_variance_hides():
+    """Three tight groups in two columns beside wide noise in a third."""
+    rng = np.random.default_rng(1)
+    groups = np.arange(150) % 3
+    centres = 4 * np.array([[1, 0], [-0.5, 0.87], [-0.5, -0.87]])
+    X = np.hstack([centres[groups] + 0.2 * rng.standard_normal((150, 2)), np.zeros((150, 1))])
+    X[:, 2] = 4 * rng.standard_normal(150)
+    supervised = ldr.solve("hsic", X, 2, y=groups, response="labels")
+    assert np.linalg.norm(supervised.M[2]) < 0.1
+    assert np.linalg.norm(ldr.solve("pca", X, 2).M[2]) > 0.9
+
+
+@pytest.mark.parametrize("landmarks", [None, 30])
+def test_without_a_response_it_is_the_data_themselves(landmarks):
+    X = real_data.wine()[0][::2]
+    without, with_X = (
+        ldr.solve("hsic", X, 2, y=y, landmarks=landmarks, certify=False) for y in (None, X)
+    )
+    assert without.value == pytest.approx(with_X.value, rel=1e-10)
+
+
+def test_the_heuristic_is_exact_for_a_wide_kernel():
+    """1 - |y_i - y_j|^2/(2 sigma^2) is all that is left: tr(M'X'Kz X M)/sigma^2."""
+    X, y = real_data.wine()
+    wide = ldr.solve("hsic", X, 2, y=y, width=1e3)
+    assert np.linalg.norm(wide.M - wide.baseline_M @ (wide.baseline_M.T @ wide.M)) < 1e-4
+    Kz = (y[:, None] == y) - np.mean(y[:, None] == y, axis=0)
+    Kz = Kz - Kz.mean(axis=1, keepdims=True)
+    top = np.linalg.eigvalsh(X.T @ Kz @ X)[-2:].sum()
+    assert wide.value == pytest.approx(top / 1e6 / (len(X) - 1) ** 2, rel=1e-3)
+
+
+def test_many_rows_take_landmarks():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((2400, 5))
+    y = X[:, 0] ** 2 + 0.1 * rng.standard_normal(2400)
+    result = ldr.solve("hsic", X, 1, y=y, certify=False, starts=2)
+    assert abs(result.M[0, 0]) > 0.99
+    assert any("200 landmark rows, K_z by rank" in note for note in result.notes)
+
+
+def test_sparse_rows_are_refused():
+    with pytest.raises(DataError, match="X is sparse; hsic needs dense rows"):
+        ldr.solve("hsic", scipy.sparse.csr_array(np.eye(9)), 2)
+
+
+def test_fewer_rows_than_columns_lose_nothing():
+    """The problem in the span of the rows is the problem."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((15, 40))
+    problem = HSIC(width=3.0).bind(Data((as_samples(X),), X[:, 0]), 2)
+    point = problem.random_point(rng)
+    (M,) = problem.lift(point)
+    K = gram(X @ M, 3.0)
+    Kz = gram(X[:, :1], median_distance(X[:, :1]))
+    P = np.eye(15) - 1 / 15
+    assert problem.reported(problem.at(point).value) == pytest.approx(
+        np.trace(P @ K @ P @ Kz) / 14**2, rel=1e-10
+    )

@@ -1,0 +1,235 @@
+"""Independent component analysis, orthogonal and undercomplete: planted sources are found."""
+
+import warnings
+
+import numpy as np
+import pytest
+import scipy.integrate
+from sklearn.decomposition import FastICA
+
+import ldr
+from ldr.errors import ArgumentError
+from ldr.objectives import ICA, Data, UndercompleteICA
+from ldr.objectives.contrasts import CONTRASTS, hyperbolic_secant, student
+from ldr.objectives.samples import as_samples
+from ldr.objectives.sources import deflated_directions, fourth_order_directions
+
+EXPERTS = {"log cosh": hyperbolic_secant(), "t, 3": student(3.0), "t, 0.7": student(0.7)}
+
+
+def mixed(seed, kinds, n=3000, d=8, noise=0.0):
+    """Sources mixed by a random matrix with Gaussian columns that fill up to d."""
+    rng = np.random.default_rng(seed)
+    draw = {
+        "laplace": lambda: rng.laplace(size=n),
+        "uniform": lambda: rng.uniform(-1, 1, n),
+        "sine": lambda: np.sin(np.arange(n) * 0.37 + rng.uniform(0, 6)),
+        "sparse": lambda: rng.standard_normal(n) * (rng.random(n) < 0.2),
+    }
+    sources = np.stack([draw[kind]() for kind in kinds], axis=1)
+    sources = (sources - sources.mean(axis=0)) / sources.std(axis=0)
+    everything = np.hstack([sources, rng.standard_normal((n, d - len(kinds)))])
+    Q, R = (np.linalg.qr(rng.standard_normal((d, d)))[0] for _ in range(2))
+    X = everything @ (Q * np.linspace(0.5, 2, d)) @ R
+    return X + noise * X.std() * rng.standard_normal(X.shape), sources
+
+
+def matches(Y, sources):
+    """|correlation| of each source with the column of Y that is most like it; columns once."""
+    r = Y.shape[1]
+    correlation = np.abs(np.corrcoef(Y.T, sources.T)[:r, r:])
+    assert len(set(correlation.argmax(axis=0))) == sources.shape[1]
+    return correlation.max(axis=0)
+
+
+# Functions of one variable
+
+
+@pytest.mark.parametrize("name", CONTRASTS)
+def test_mean_of_a_gaussian(name):
+    contrast = CONTRASTS[name]
+
+    def density(y):
+        return float(contrast.value(np.array(y)) * np.exp(-(y**2) / 2) / np.sqrt(2 * np.pi))
+
+    found = scipy.integrate.quad(density, -12, 12, epsabs=1e-13)[0]
+    assert contrast.of_gaussian() == pytest.approx(found, abs=1e-11)
+    exact = {"kurtosis": 0.75, "exp": -np.sqrt(0.5)}
+    if name in exact:
+        assert contrast.of_gaussian() == pytest.approx(exact[name], rel=1e-14)
+
+
+@pytest.mark.parametrize("name", CONTRASTS | EXPERTS)
+def test_derivatives_of_contrasts(name):
+    contrast = (CONTRASTS | EXPERTS)[name]
+    y, h = np.linspace(-4, 4, 41), 1e-5
+    for f, df in ((contrast.value, contrast.first), (contrast.first, contrast.second)):
+        np.testing.assert_allclose(df(y), (f(y + h) - f(y - h)) / (2 * h), atol=1e-8, rtol=1e-8)
+    assert np.isfinite(contrast.value(np.array([1e4, -1e4]))).all()
+
+
+@pytest.mark.parametrize("name", EXPERTS)
+def test_experts_are_densities(name):
+    expert = EXPERTS[name]
+    mass = scipy.integrate.quad(
+        lambda y: float(np.exp(-expert.value(np.array(y)))), -np.inf, np.inf
+    )
+    assert mass[0] == pytest.approx(1, abs=1e-6)
+
+
+# Orthogonal
+
+
+@pytest.mark.parametrize("contrast", CONTRASTS)
+@pytest.mark.parametrize("seed", range(2))
+def test_sources_with_heavy_and_with_light_tails_are_found(seed, contrast):
+    kinds = ("laplace", "uniform", "sine", "sparse")
+    X, sources = mixed(seed, kinds)
+    result = ldr.solve("ica", X, 4, contrast=contrast, starts=4, random_state=0)
+    Y = result.transform(X)
+    found = matches(Y, sources)
+    print(f"{contrast}, seed {seed}: {np.round(found, 4)}, {result.starts}")
+    assert found.min() > 0.98
+    np.testing.assert_allclose(Y.T @ Y / len(Y), np.eye(4), atol=1e-10)
+
+
+@pytest.mark.parametrize("noise", [0.05, 0.15])
+def test_sources_are_found_under_noise(noise):
+    X, sources = mixed(3, ("laplace", "sine", "sparse"), noise=noise)
+    result = ldr.solve("ica", X, 3, starts=4, random_state=0)
+    print(f"noise {noise}: {np.round(matches(result.transform(X), sources), 4)}")
+    assert matches(result.transform(X), sources).min() > 0.9
+
+
+def test_one_source_is_fasticas():
+    """For r = 1 both look for a stationary point of E G(w'x) on the sphere: to the last digits."""
+    X, _ = mixed(0, ("laplace", "uniform", "sine", "sparse"), n=2000, d=5)
+    ours = ldr.solve("ica", X, 1, starts=4, random_state=0)
+    axes = np.linalg.eigh(np.cov(X.T, bias=True))[1][:, ::-1]
+    axes = axes * np.sign(axes[0])  # as FastICA signs its principal components
+    near = np.random.default_rng(0).standard_normal((5, 5))
+    near[0] = axes.T @ ours.M[:, 0] + 0.1 * near[0]
+    theirs = FastICA(
+        5, algorithm="deflation", whiten="unit-variance", tol=1e-14, max_iter=2000, w_init=near
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        Y = theirs.fit_transform(X)
+    assert abs(np.corrcoef(ours.transform(X)[:, 0], Y[:, 0])[0, 1]) > 1 - 1e-10
+
+
+def test_all_sources_are_fasticas():
+    """Of a square mixture: FastICA maximises a sum of sizes, here it is squares; same sources."""
+    X, sources = mixed(1, ("laplace", "uniform", "sine", "sparse"), n=5000, d=4)
+    ours = ldr.solve("ica", X, 4, starts=4, random_state=0)
+    theirs = FastICA(4, whiten="unit-variance", random_state=0, tol=1e-10, max_iter=2000)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        Y = theirs.fit_transform(X)
+    agreement = matches(ours.transform(X), Y)
+    print(f"with FastICA {np.round(agreement, 5)}")
+    assert agreement.min() > 0.999
+    ours_found, theirs_found = (matches(Z, sources).min() for Z in (ours.transform(X), Y))
+    assert ours_found > theirs_found - 0.002
+
+
+def test_fobi_separates_different_kurtoses():
+    X, sources = mixed(0, ("laplace", "uniform", "sparse"), n=20_000, d=3)
+    result = ldr.solve("ica", X, 3)
+    Y = (X - X.mean(axis=0)) @ np.linalg.solve(root(X), result.baseline_M)
+    assert matches(Y, sources).min() > 0.95
+
+
+def root(X):
+    values, vectors = np.linalg.eigh(np.cov(X.T, bias=True))
+    return (vectors * np.sqrt(values)) @ vectors.T
+
+
+def test_deflated_directions_are_stationary_and_orthonormal():
+    X, _ = mixed(2, ("laplace", "uniform", "sine"), d=4)
+    white = np.linalg.solve(root(X), (X - X.mean(axis=0)).T).T
+    contrast = CONTRASTS["log cosh"]
+    W = deflated_directions(white, contrast, fourth_order_directions(white))
+    np.testing.assert_allclose(W.T @ W, np.eye(4), atol=1e-12)
+    gradient = white.T @ contrast.first(white @ W[:, 0]) / len(white)
+    assert np.linalg.norm(gradient - W[:, 0] * (W[:, 0] @ gradient)) < 1e-3
+
+
+# Undercomplete
+
+
+@pytest.mark.parametrize("expert", ["log cosh", "student-t"])
+@pytest.mark.parametrize("seed", range(2))
+def test_fewer_sources_than_dimensions_are_found(seed, expert):
+    X, sources = mixed(seed, ("laplace", "sparse", "sparse"), d=10, noise=0.02)
+    result = ldr.solve("uica", X, 3, expert=expert)
+    Y = result.transform(X)
+    basis = np.linalg.qr(Y - Y.mean(axis=0))[0]
+    rest = sources - basis @ (basis.T @ sources)
+    angle = np.degrees(np.arcsin(np.linalg.norm(rest, 2) / np.linalg.norm(sources, 2)))
+    print(f"{expert}, seed {seed}: {np.round(matches(Y, sources), 4)}, angle {angle:.1f} degrees")
+    assert matches(Y, sources).min() > 0.95
+
+
+def test_more_sources_than_asked_for():
+    """The objective's own starts reach an optimum that random ones reach now and then."""
+    X, _ = mixed(5, ("laplace", "sparse", "laplace", "sparse", "laplace", "sparse"), n=1500)
+    own = ldr.solve("uica", X, 2, starts=2, certify=False)
+    random = ldr.solve("uica", X, 2, start="random", starts=8, random_state=0, certify=False)
+    assert own.starts.names == ("fobi", "deflation")
+    print(f"own {own.starts}; random {random.starts}")
+    assert own.value <= random.value + 1e-8
+    assert sum(v <= own.value + 1e-8 for v in random.starts.values) < 8
+
+
+def test_value_is_the_formula():
+    X, _ = mixed(0, ("laplace", "sparse"), n=200, d=5)
+    problem = UndercompleteICA().bind(Data((as_samples(X),)), 2)
+    point = 1.7 * problem.random_point(np.random.default_rng(0)) + 0.1
+    (M,) = problem.lift(point)
+    Y = np.linalg.solve(root(X), (X - X.mean(axis=0)).T).T @ M
+    np.testing.assert_allclose((X - X.mean(axis=0)) @ problem.maps(point)[0].T, Y, atol=1e-9)
+    log_p = -np.log(np.pi * np.cosh(Y))
+    formula = -(0.5 * np.linalg.slogdet(M.T @ M)[1] + log_p.sum() / len(X))
+    assert problem.at(point).value == pytest.approx(formula, rel=1e-10)
+    W = problem.point([problem.coordinates[0].lower(M)])
+    np.testing.assert_allclose(W, point, atol=1e-10)
+
+
+def test_scales_are_fitted():
+    """At the optimum E[y g(y)] = 1 for every source: the derivative in its scale is zero."""
+    X, _ = mixed(0, ("laplace", "sparse"), d=5)
+    for expert, contrast in (("log cosh", hyperbolic_secant()), ("student-t", student(3.0))):
+        Y = (r := ldr.solve("uica", X, 2, expert=expert)).transform(X)
+        np.testing.assert_allclose(np.mean(Y * contrast.first(Y), axis=0), 1.0, atol=1e-7)
+        assert r.converged
+
+
+@pytest.mark.parametrize("name", ["ica", "uica"])
+def test_affine_maps_of_the_data_change_nothing(name):
+    X, _ = mixed(4, ("laplace", "sparse", "uniform"), n=1000, d=4)
+    B = np.random.default_rng(0).standard_normal((4, 4))
+    a, b = (ldr.solve(name, Z, 2, certify=False) for Z in (X, X @ B + 7.0))
+    assert b.value == pytest.approx(a.value, rel=1e-7)
+
+
+def test_a_constant_column_is_left_out_and_said():
+    X, sources = mixed(0, ("laplace", "sparse"), d=4)
+    X = np.hstack([X, np.full((len(X), 1), 3.0)])
+    for name in ("ica", "uica"):
+        result = ldr.solve(name, X, 2)
+        assert any("rank 4 of 5" in note for note in result.notes)
+        assert matches(result.transform(X), sources).min() > 0.95
+        with pytest.raises(ArgumentError, match="r <= 4"):
+            ldr.solve(name, X, 5)
+
+
+def test_bad_arguments():
+    with pytest.raises(ArgumentError, match=r"contrast must be one of 'log cosh'.*got 'cube'"):
+        ICA(contrast="cube")
+    with pytest.raises(
+        ArgumentError, match="expert must be 'log cosh' or 'student-t', got 'gauss'"
+    ):
+        UndercompleteICA(expert="gauss")
+    with pytest.raises(ArgumentError, match="degrees must be"):
+        UndercompleteICA(expert="student-t", degrees=0)
