@@ -36,6 +36,7 @@ from ldr.objectives.semi_supervised_da import SemiSupervisedDA
 from ldr.objectives.sfa import SFA
 from ldr.objectives.signal_noise import SignalNoise
 from ldr.objectives.sir import SIR
+from ldr.objectives.sparse_pca import SparsePCA
 from ldr.objectives.squared_difference import SquaredDifference
 from ldr.solvers.errors import ArgumentError
 
@@ -75,6 +76,7 @@ REGISTRY: dict[str, type[Objective]] = {
         PrincipalComponentsRegression,
         PPCA,
         SDR,
+        SparsePCA,
     )
 }
 

@@ -29,6 +29,10 @@ class Penalty(ABC):
         """Derivative of each entry of the prox with respect to that of Z."""
 
     @abstractmethod
+    def slack(self, Z: Array, t: float) -> float:
+        """How far the prox's zeros are from changing: 0 where one is about to, at most 1."""
+
+    @abstractmethod
     def slope(self, M: Array) -> Array:
         """Derivative of h where M is not zero; zero where M is, the kinks of h."""
 
@@ -61,6 +65,11 @@ class L1(Penalty):
 
     def prox_derivative(self, Z: Array, t: float) -> Array:
         return (np.abs(Z) > t * self.weight).astype(np.float64)
+
+    def slack(self, Z: Array, t: float) -> float:
+        threshold = np.broadcast_to(t * np.asarray(self.weight), Z.shape)
+        zero = (np.abs(Z) <= threshold) & (threshold > 0)
+        return float(1.0 - np.max(np.abs(Z[zero]) / threshold[zero], initial=0.0))
 
     def slope(self, M: Array) -> Array:
         return self.weight * np.sign(M)

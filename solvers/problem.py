@@ -35,7 +35,7 @@ class Point(ABC):
 
 
 class Problem(ABC):
-    """A function on a manifold: the smooth one that `at` gives, plus the penalty if there is one."""
+    """A function on a manifold: the smooth one that `at` gives, plus the penalty, if any."""
 
     manifold: Manifold
     has_hessian: bool = True

@@ -30,6 +30,8 @@ _GROWTH = 10.0
 _SETTLED = 5
 _NEWTON_ITERATIONS = 100
 _POWER_STEPS = 5
+# A step this small relative to M is the effect of rounding.
+_ROUNDING = 1e-12
 
 
 class ProximalPoint(RiemannianPoint):
@@ -135,6 +137,10 @@ class ProximalGradient(Solver):
         require_separable(problem)
         t = _inverse_curvature(problem, M)
         point = ProximalPoint(problem, M, t, t)
+        step = point.proximal
+        if 0 < np.linalg.norm(step.V) <= _ROUNDING * np.linalg.norm(M):
+            # A stationary start but for rounding of its zeros: make them exact.
+            point = ProximalPoint(problem, _retracted(problem.manifold, M, step), t, t)
         return ProximalState(point, point.value)
 
     def step(self, problem: RiemannianProblem, state: State) -> ProximalState:
@@ -207,6 +213,17 @@ def _retracted(manifold: Manifold, M: Array, step: Step) -> Array:
     if sparse is None or np.linalg.norm(sparse - polar) > np.linalg.norm(step.V):
         return polar
     return sparse
+
+
+def slack_at(problem: Problem, M: Array) -> float:
+    """How far the zeros of a stationary M are from changing: 0 where one is about to, at most 1.
+
+    Above 0 (strict complementarity) M is a local minimum if it is one among the matrices with the
+    same zeros; at 0 that does not follow.
+    """
+    counted = RiemannianProblem(problem)
+    t = _inverse_curvature(counted, M)
+    return ProximalPoint(counted, M, t, t).proximal.slack
 
 
 def _inverse_curvature(problem: RiemannianProblem, M: Array) -> float:

@@ -30,11 +30,14 @@ class Step:
         M + V, whose zeros are exact.
     multipliers : tuple of ndarray
         The symmetric r x r multiplier of M'V + V'M = 0, of each factor that has this constraint.
+    slack : float
+        How far the zeros of M + V are from changing: 0 where one is about to, at most 1.
     """
 
     V: Array
     target: Array
     multipliers: tuple[Array, ...]
+    slack: float = 1.0
 
 
 def proximal_step(
@@ -64,7 +67,7 @@ def proximal_step(
         if better is None:
             break
         dual = better
-    return Step(dual.target - M, dual.target, tuple(dual.multipliers))
+    return Step(dual.target - M, dual.target, tuple(dual.multipliers), dual.slack)
 
 
 class _Constraints:
@@ -130,6 +133,10 @@ class _Dual:
         """|M'V + V'M|/2."""
         return float(np.sqrt(sum(np.vdot(E, E) for E in self.residual)))
 
+    @property
+    def slack(self) -> float:
+        return self.penalty.slack(self._shifted, self.t)
+
     def newton_direction(self) -> list[Array]:
         """The semismooth Newton step for sym(M'V(L)) = 0, regularised as the error falls."""
         parts = self.constraints.parts
@@ -160,7 +167,7 @@ def _ascend(dual: _Dual, direction: list[Array]) -> _Dual | None:
         trial = dual.moved(direction, a)
         if trial.error <= 0.5 * dual.error:
             return trial
-        if trial.value >= dual.value + _ARMIJO * a * slope and trial.error < 10 * dual.error:
-            if trial.value > dual.value:
-                return trial
+        enough = max(dual.value + _ARMIJO * a * slope, np.nextafter(dual.value, np.inf))
+        if trial.value >= enough and trial.error < 10 * dual.error:
+            return trial
     return None

@@ -8,8 +8,10 @@ from ldr.solvers.conjugate_gradient import ConjugateGradient
 from ldr.solvers.davidson import Davidson
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.lbfgs import LBFGS
+from ldr.solvers.proximal_gradient import ProximalGradient
 from ldr.solvers.pymanopt import PYMANOPT_SOLVERS, Pymanopt
 from ldr.solvers.self_consistent_field import SelfConsistentField
+from ldr.solvers.smoothing import Smoothing
 from ldr.solvers.solver import Solver
 from ldr.solvers.steepest_descent import SteepestDescent
 from ldr.solvers.trust_region import TrustRegion
@@ -23,6 +25,8 @@ NATIVE: dict[str, type[Solver]] = {
         TrustRegion,
         SelfConsistentField,
         Davidson,
+        ProximalGradient,
+        Smoothing,
     )
 }
 

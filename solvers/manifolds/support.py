@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -91,8 +91,9 @@ class SparseStiefel(Orthonormal):
 
     @property
     def dimension(self) -> int:
-        """Free entries less the r(r+1)/2 constraints: a lower bound where some hold by zeros."""
-        return max(int(self.support.sum()) - self.r * (self.r + 1) // 2, 0)
+        """Free entries less one constraint a column and one a pair of columns that share rows."""
+        shared = self.support.T @ self.support > 0
+        return max(int(self.support.sum()) - int(np.triu(shared).sum()), 0)
 
     @property
     def diameter(self) -> float:
@@ -139,7 +140,7 @@ class SparseEuclidean(Euclidean):
         1 where an entry is free, 0 where it is zero.
     """
 
-    support: Array | None = None
+    support: Array = field(kw_only=True)
 
     @property
     def dimension(self) -> int:
@@ -161,7 +162,7 @@ def on_support(manifold: Manifold, support: Array) -> Manifold:
         case Orthonormal():
             return SparseStiefel(support)
         case Euclidean(d=d, r=r):
-            return SparseEuclidean(d, r, support)
+            return SparseEuclidean(d, r, support=support)
     raise ArgumentError(f"there is no form of the manifold {manifold} with fixed zeros")
 
 
