@@ -17,10 +17,10 @@ from ldr.objectives.registry import named
 from ldr.objectives.samples import Samples, as_samples
 from ldr.result import Result, Starts
 from ldr.solvers.checks import number, whole
+from ldr.solvers.complementarity import slack_at
 from ldr.solvers.davidson import trace_ratio_solver
 from ldr.solvers.errors import ArgumentError, ConvergenceWarning, DataError
 from ldr.solvers.manifolds import Array
-from ldr.solvers.proximal_gradient import slack_at
 from ldr.solvers.registry import named_solver
 from ldr.solvers.second_order import Curvature, leave_saddles
 from ldr.solvers.self_consistent_field import TraceRatioLike
@@ -316,8 +316,7 @@ def _choose(method: str | Solver, problem: BoundObjective) -> Solver | None:
         return None
     if method == "closed-form":
         raise ArgumentError(
-            f"objective {problem.objective.name!r} has no closed form here; "
-            "use solver='auto' or 'trust-region'"
+            f"objective {problem.objective.name!r} has no closed form here; use solver='auto'"
         )
     if isinstance(problem, TraceRatioLike):
         return trace_ratio_solver(*problem.manifold.shape)

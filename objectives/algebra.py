@@ -147,12 +147,16 @@ def coefficient(value: Any) -> float | None:
     return float(value)
 
 
-def _terms(objective: Objective) -> tuple[Term, ...]:
-    return objective.terms if isinstance(objective, Sum) else ((1.0, objective),)
+def terms_of(objective: Objective) -> tuple[Term, ...]:
+    """The weighted objectives that it is the sum of."""
+    expanded = objective.expanded()
+    return expanded.terms if isinstance(expanded, Sum) else ((1.0, expanded),)
 
 
-def _penalty(objective: Objective) -> L1 | None:
-    return objective.penalty if isinstance(objective, Sum) else None
+def penalty_of(objective: Objective) -> L1 | None:
+    """The penalty in it."""
+    expanded = objective.expanded()
+    return expanded.penalty if isinstance(expanded, Sum) else None
 
 
 def _sum(terms: tuple[Term, ...], penalty: L1 | None) -> Objective:
@@ -165,14 +169,14 @@ def add(objective: Objective, other: Any) -> Objective:
     """objective + other, another objective or a penalty."""
     from ldr.objectives.l1 import L1
 
-    own = _penalty(objective)
+    own = penalty_of(objective)
     if isinstance(other, L1):
-        return Sum(_terms(objective), other if own is None else own + other)
+        return Sum(terms_of(objective), other if own is None else own + other)
     if not isinstance(other, Objective):
         return NotImplemented
-    penalties = [p for p in (own, _penalty(other)) if p is not None]
+    penalties = [p for p in (own, penalty_of(other)) if p is not None]
     together = None if not penalties else L1(sum(p.weight for p in penalties))
-    return _sum(_terms(objective) + _terms(other), together)
+    return _sum(terms_of(objective) + terms_of(other), together)
 
 
 def subtract(objective: Objective, other: Any) -> Objective:
@@ -187,8 +191,10 @@ def scale(objective: Objective, weight: Any) -> Objective:
     factor = coefficient(weight)
     if factor is None:
         return NotImplemented
-    terms = tuple((factor * w, part) for w, part in _terms(objective))
-    penalty = _penalty(objective)
+    if factor == 1:
+        return objective
+    terms = tuple((factor * w, part) for w, part in terms_of(objective))
+    penalty = penalty_of(objective)
     return _sum(terms, None if penalty is None else factor * penalty)
 
 

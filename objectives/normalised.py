@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ldr.objectives.algebra import penalty_of
 from ldr.objectives.families.weighted_sum import weighted_sum
 from ldr.objectives.objective import BoundObjective, Data, Objective
 from ldr.objectives.registry import named
@@ -33,7 +34,7 @@ class Normalised(Objective):
 
     def __post_init__(self) -> None:
         inner = self.objective
-        if getattr(inner, "penalty", None) is not None and getattr(inner, "terms", None):
+        if penalty_of(inner) is not None:
             raise ArgumentError(
                 "only a smooth objective can be normalised: add the penalty to what is normalised"
             )

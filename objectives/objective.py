@@ -95,6 +95,10 @@ class Objective(ABC):
         """Value reported = sign * value minimised."""
         return 1.0 if self.sense == "min" else -1.0
 
+    def expanded(self) -> Objective:
+        """The sum that the objective is short for; itself where it is short for none."""
+        return self
+
     # Objectives add up: see `algebra`, which is imported late because it is made of objectives.
     __array_ufunc__ = None  # numpy's numbers leave `number * objective` to the objective
 

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from ldr.objectives.families.weighted_sum import WeightedSum, weighted_sum
+from ldr.objectives.l1 import L1
 from ldr.objectives.objective import BoundObjective, Data, Objective
 from ldr.objectives.pca import PCA
 from ldr.solvers.checks import number
@@ -51,6 +52,9 @@ class SparsePCA(Objective):
 
     def __post_init__(self) -> None:
         number("penalty", self.penalty)
+
+    def expanded(self) -> Objective:
+        return PCA() + L1(self.penalty)
 
     def bind(self, data: Data, r: int) -> BoundObjective:
         smooth = PCA().bind(data, r)

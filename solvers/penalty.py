@@ -29,8 +29,8 @@ class Penalty(ABC):
         """Derivative of each entry of the prox with respect to that of Z."""
 
     @abstractmethod
-    def slack(self, Z: Array, t: float) -> float:
-        """How far the prox's zeros are from changing: 0 where one is about to, at most 1."""
+    def threshold(self, shape: tuple[int, ...]) -> Array:
+        """Size of the slopes that each entry at zero withstands: its subgradients are within."""
 
     @abstractmethod
     def slope(self, M: Array) -> Array:
@@ -66,10 +66,8 @@ class L1(Penalty):
     def prox_derivative(self, Z: Array, t: float) -> Array:
         return (np.abs(Z) > t * self.weight).astype(np.float64)
 
-    def slack(self, Z: Array, t: float) -> float:
-        threshold = np.broadcast_to(t * np.asarray(self.weight), Z.shape)
-        zero = (np.abs(Z) <= threshold) & (threshold > 0)
-        return float(1.0 - np.max(np.abs(Z[zero]) / threshold[zero], initial=0.0))
+    def threshold(self, shape: tuple[int, ...]) -> Array:
+        return np.broadcast_to(np.asarray(self.weight, dtype=np.float64), shape)
 
     def slope(self, M: Array) -> Array:
         return self.weight * np.sign(M)

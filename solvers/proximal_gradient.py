@@ -215,17 +215,6 @@ def _retracted(manifold: Manifold, M: Array, step: Step) -> Array:
     return sparse
 
 
-def slack_at(problem: Problem, M: Array) -> float:
-    """How far the zeros of a stationary M are from changing: 0 where one is about to, at most 1.
-
-    Above 0 (strict complementarity) M is a local minimum if it is one among the matrices with the
-    same zeros; at 0 that does not follow.
-    """
-    counted = RiemannianProblem(problem)
-    t = _inverse_curvature(counted, M)
-    return ProximalPoint(counted, M, t, t).proximal.slack
-
-
 def _inverse_curvature(problem: RiemannianProblem, M: Array) -> float:
     """1/L with L the largest curvature of the smooth part, by a few steps of the power method."""
     point = problem.at(M)

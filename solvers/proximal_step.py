@@ -30,14 +30,11 @@ class Step:
         M + V, whose zeros are exact.
     multipliers : tuple of ndarray
         The symmetric r x r multiplier of M'V + V'M = 0, of each factor that has this constraint.
-    slack : float
-        How far the zeros of M + V are from changing: 0 where one is about to, at most 1.
     """
 
     V: Array
     target: Array
     multipliers: tuple[Array, ...]
-    slack: float = 1.0
 
 
 def proximal_step(
@@ -67,7 +64,7 @@ def proximal_step(
         if better is None:
             break
         dual = better
-    return Step(dual.target - M, dual.target, tuple(dual.multipliers), dual.slack)
+    return Step(dual.target - M, dual.target, tuple(dual.multipliers))
 
 
 class _Constraints:
@@ -132,10 +129,6 @@ class _Dual:
     def error(self) -> float:
         """|M'V + V'M|/2."""
         return float(np.sqrt(sum(np.vdot(E, E) for E in self.residual)))
-
-    @property
-    def slack(self) -> float:
-        return self.penalty.slack(self._shifted, self.t)
 
     def newton_direction(self) -> list[Array]:
         """The semismooth Newton step for sym(M'V(L)) = 0, regularised as the error falls."""

@@ -11,6 +11,7 @@ import numpy as np
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.coordinates import Columns, Coordinates, Scaling, Subspace
 from ldr.objectives.families.trace import Trace
+from ldr.objectives.families.trace_ratio import TraceRatio
 from ldr.objectives.objective import BoundObjective, Objective, check_dimension
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import (
@@ -261,6 +262,8 @@ def weighted_sum(
     alone = len(bounds) == 1
     transposed = all(map(_is_transposed, bounds))
     _check_common(bounds)
+    if penalty > 0:
+        _check_penalised(weights, bounds)
     frames, maps, scales = _frames(bounds, penalty > 0)
     manifold = _common_manifold(bounds, frames, maps, penalty > 0)
     unit = max(bound.unit for bound in bounds)
@@ -324,10 +327,15 @@ def _same_means(a: BoundObjective, b: BoundObjective) -> bool:
 
 def _check_common(bounds: Sequence[BoundObjective]) -> None:
     """Refuse terms whose M is not the same thing."""
-    if len(bounds) == 1:
-        return
     for bound in bounds:
         name = bound.objective.name
+        if bound.penalty is not None:
+            raise ArgumentError(
+                f"objective {name!r} has a penalty of its own and does not add up with others: "
+                "add the penalty to the sum"
+            )
+        if len(bounds) == 1:
+            continue
         if any(feature is not None for feature in bound.features):
             raise ArgumentError(
                 f"objective {name!r} is of features of the rows and does not add up with "
@@ -363,11 +371,8 @@ def _frames(
     maps: list[list[Array | None]] = [[] for _ in bounds]
     scales: list[float] = []
     for view in views:
-        factors = [_factors(bound.manifold)[view] for bound in bounds]
-        sizes = [factor.shape[0] for factor in factors]
+        sizes = [_factors(bound.manifold)[view].shape[0] for bound in bounds]
         own = [bound.coordinates[view] for bound in bounds]
-        if penalised:
-            _check_penalised(bounds, own, factors)
         if all(map(_is_columns, own)):
             frame, lifted = own[0], None
         elif penalised:
@@ -381,21 +386,37 @@ def _frames(
     return tuple(frames), [tuple(T) for T in maps], scales
 
 
-def _check_penalised(
-    bounds: Sequence[BoundObjective], own: Sequence[Coordinates], factors: Sequence[Manifold]
-) -> None:
-    for bound, coordinates, factor in zip(bounds, own, factors, strict=True):
+def _check_penalised(weights: Sequence[float], bounds: Sequence[BoundObjective]) -> None:
+    """Refuse a penalty where M's entries belong to no columns, or where M must stay in a subspace.
+
+    A restricted objective is still a function of M in all columns, f(Q'M), but where that rewards
+    leaving the subspace the optimum would lie outside, where nothing varies.
+    """
+    for weight, bound in zip(weights, bounds, strict=True):
         name = bound.objective.name
-        if _is_whitened(coordinates) or any(feature is not None for feature in bound.features):
+        if any(map(_is_whitened, bound.coordinates)) or any(bound.features):
             raise ArgumentError(
                 f"objective {name!r} takes no penalty: the entries of its M do not belong to "
                 "columns of X, because its variable is whitened or of features"
             )
-        if isinstance(factor, Euclidean) and not _is_columns(coordinates):
+        if not all(map(_is_columns, bound.coordinates)) and _needs_restriction(weight, bound):
             raise ArgumentError(
                 f"objective {name!r} takes no penalty here: with fewer rows than columns, or "
-                "with collinear ones, its M is restricted to the span of the rows"
+                "with collinear ones, M is restricted to the span of the rows, where a penalty of "
+                "the columns cannot keep it; leave columns out first"
             )
+
+
+def _needs_restriction(weight: float, bound: BoundObjective) -> bool:
+    """Whether f(Q'M) may fall as M leaves the span of Q."""
+    match bound:
+        case Trace():
+            return weight * bound.scale < 0
+        case WeightedSum():
+            return any(_needs_restriction(weight * t.weight, t.bound) for t in bound.terms)
+        case TraceRatio():
+            return True
+    return any(not isinstance(factor, Orthonormal) for factor in _factors(bound.manifold))
 
 
 def _length(frame: Coordinates, k: int) -> float:

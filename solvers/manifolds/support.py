@@ -19,7 +19,7 @@ _NEWTON_STEPS = 20
 _ORTHONORMAL = 4 * float(np.finfo(float).eps)
 # Singular values of a multiplier's equations below this, relative to the largest, are zero: there
 # the zeros of M make some columns orthogonal by themselves.
-_RANK = 1e-12
+RANK = 1e-12
 
 
 class SymmetricEquations:
@@ -51,7 +51,7 @@ class SymmetricEquations:
 
     def solve(self, R: Array) -> Array:
         """The solution of least norm in the sense of least squares."""
-        solution = np.linalg.lstsq(self.matrix, self.coordinates(R), rcond=_RANK)[0]
+        solution = np.linalg.lstsq(self.matrix, self.coordinates(R), rcond=RANK)[0]
         return self.symmetric(np.asarray(solution, dtype=np.float64))
 
 
