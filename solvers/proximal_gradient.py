@@ -136,11 +136,7 @@ class ProximalGradient(Solver):
     def initialise(self, problem: RiemannianProblem, M: Array) -> ProximalState:
         require_separable(problem)
         t = _inverse_curvature(problem, M)
-        point = ProximalPoint(problem, M, t, t)
-        step = point.proximal
-        if 0 < np.linalg.norm(step.V) <= _ROUNDING * np.linalg.norm(M):
-            # A stationary start but for rounding of its zeros: make them exact.
-            point = ProximalPoint(problem, _retracted(problem.manifold, M, step), t, t)
+        point = _exact(problem, ProximalPoint(problem, M, t, t))
         return ProximalState(point, point.value)
 
     def step(self, problem: RiemannianProblem, state: State) -> ProximalState:
@@ -168,7 +164,7 @@ class ProximalGradient(Solver):
             point = point.with_step(_SHRINKAGE * point.t)
         else:
             return replace(state, halt=Status.STALLED, iterations=1)
-        new = new.with_step(_barzilai_borwein(problem, point, new))
+        new = _exact(problem, new.with_step(_barzilai_borwein(problem, point, new)))
         weight = self.memory * state.weight + 1.0
         reference = (self.memory * state.weight * state.reference + new.value) / weight
         same = np.array_equal(np.sign(point.M), np.sign(new.M))
@@ -179,6 +175,17 @@ class ProximalGradient(Solver):
 def penalty_of(problem: Problem) -> Penalty:
     """The problem's penalty; one of weight zero where there is none."""
     return L1(0.0) if problem.penalty is None else problem.penalty
+
+
+def _exact(problem: RiemannianProblem, point: ProximalPoint) -> ProximalPoint:
+    """The point; where its step is but rounding, the end of the step, whose zeros are exact."""
+    step = point.proximal
+    if problem.problem.penalty is None or not step.V.any():
+        return point
+    if np.linalg.norm(step.V) > _ROUNDING * np.linalg.norm(point.M):
+        return point
+    N = _retracted(problem.manifold, point.M, step)
+    return ProximalPoint(problem, N, point.t, point.longest, step.multipliers)
 
 
 def require_separable(problem: RiemannianProblem) -> None:
