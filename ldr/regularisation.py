@@ -99,7 +99,8 @@ def regularisation_path(
     >>> path.sparsity[0] <= path.sparsity[-1]
     True
     """
-    if isinstance(penalties, (str, int, float)) or len(penalties) == 0:
+    listed = isinstance(penalties, (Sequence, np.ndarray)) and not isinstance(penalties, str)
+    if not listed or len(penalties) == 0:
         raise ArgumentError(f"penalties must be a sequence of numbers >= 0, got {penalties!r}")
     smooth = as_objective(objective, parameters)
     weights = sorted(L1(penalty).weight for penalty in penalties)

@@ -63,6 +63,7 @@ RANDOM = {
     "ridge-regression": (X, RESPONSES, {"penalty": 3.0}),
     "lasso": (X, RESPONSES, {"penalty": 20.0}),
     "principal-components-regression": (X, RESPONSES, {}),
+    "sparse-pca": (X, None, {"penalty": 20.0}),
 }
 
 
@@ -133,6 +134,10 @@ REAL = {
     "ridge-regression": (lambda: (*real_data.diabetes(), {"penalty": 0.1}), 2),
     "lasso": (lambda: (*real_data.diabetes(), {"penalty": 200.0}), 2),
     "principal-components-regression": (lambda: (*real_data.diabetes(), {}), 3),
+    "sparse-pca": (
+        lambda: (real_data.standardised(real_data.wine()[0]), None, {"penalty": 50.0}),
+        3,
+    ),
 }
 
 
