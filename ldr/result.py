@@ -83,7 +83,8 @@ class Result:
     evaluations : dict
         True counts of value, gradient and Hessian-product evaluations.
     gradient_norm : float
-        Of the Riemannian gradient at M, in the solver's variable.
+        Of the Riemannian gradient at M, in the solver's variable; with a penalty the stationarity
+        measure |V|/t of the proximal step V, which takes the gradient's place in `history` too.
     history : dict of lists
         "iteration", "value", "gradient_norm" and "seconds", the start included.
     solver : str
@@ -94,7 +95,8 @@ class Result:
     notes : tuple of str
         Restrictions to a subspace, ridges: what was done that was not asked for.
     parameters : dict
-        Scalars of a model fitted along with M, such as ppca's noise_variance.
+        Scalars of a model fitted along with M, such as ppca's noise_variance; with a penalty also
+        "sparsity", the share of zeros in M, and "stationarity".
     feature_names : tuple of str or None
     features : Features or None
         The map of rows that comes first (kernels, expansions); mean and P are of its features.

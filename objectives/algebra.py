@@ -5,16 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
-
+from ldr.objectives.families.weighted_sum import weighted_sum
+from ldr.objectives.l1 import L1, coefficient
 from ldr.objectives.objective import BoundObjective, Data, Objective
 from ldr.solvers.errors import ArgumentError
-
-if TYPE_CHECKING:
-    from ldr.objectives.l1 import L1
 
 Term = tuple[float, Objective]
 
@@ -99,8 +95,6 @@ class Sum(Objective):
         ldr.errors.ArgumentError
             The terms have no common variable.
         """
-        from ldr.objectives.families.weighted_sum import weighted_sum
-
         bounds = [part.bind(data, r) for _, part in self.terms]
         weights = [weight for weight, _ in self.terms]
         penalty = 0.0 if self.penalty is None else self.penalty.weight
@@ -116,12 +110,11 @@ def _check_data_agree(parts: Sequence[Objective]) -> None:
                 f"objectives {first.name!r} and {part.name!r} do not add up: one is of "
                 f"{first.views} view(s) of the data, the other of {part.views}"
             )
-        for need in ("distances",):
-            if (need in part.needs) != (need in first.needs):
-                raise ArgumentError(
-                    f"objectives {first.name!r} and {part.name!r} do not add up: one is of "
-                    f"{need}, the other of samples"
-                )
+        if ("distances" in part.needs) != ("distances" in first.needs):
+            raise ArgumentError(
+                f"objectives {first.name!r} and {part.name!r} do not add up: one is of distances, "
+                "the other of samples"
+            )
 
 
 def _common_domain(parts: Sequence[Objective], penalised: bool) -> str:
@@ -130,21 +123,6 @@ def _common_domain(parts: Sequence[Objective], penalised: bool) -> str:
     if set(domains) <= {"Gr", "St"}:
         return "St" if penalised or "St" in domains else "Gr"
     return " and ".join(domains)
-
-
-def coefficient(value: Any) -> float | None:
-    """A number to multiply by, or None where the value is none.
-
-    Raises
-    ------
-    ArgumentError
-        It is infinite or NaN.
-    """
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
-        return None
-    if not math.isfinite(value):
-        raise ArgumentError(f"the weight of an objective must be a finite number, got {value!r}")
-    return float(value)
 
 
 def terms_of(objective: Objective) -> tuple[Term, ...]:
@@ -167,8 +145,6 @@ def _sum(terms: tuple[Term, ...], penalty: L1 | None) -> Objective:
 
 def add(objective: Objective, other: Any) -> Objective:
     """objective + other, another objective or a penalty."""
-    from ldr.objectives.l1 import L1
-
     own = penalty_of(objective)
     if isinstance(other, L1):
         return Sum(terms_of(objective), other if own is None else own + other)
@@ -181,8 +157,6 @@ def add(objective: Objective, other: Any) -> Objective:
 
 def subtract(objective: Objective, other: Any) -> Objective:
     """objective - other."""
-    from ldr.objectives.l1 import L1
-
     return add(objective, -1.0 * other) if isinstance(other, (Objective, L1)) else NotImplemented
 
 

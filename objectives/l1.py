@@ -2,12 +2,30 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
-from ldr.objectives.algebra import coefficient
+import numpy as np
+
 from ldr.solvers.checks import number
 from ldr.solvers.errors import ArgumentError
+
+
+def coefficient(value: Any) -> float | None:
+    """A number to multiply by, or None where the value is none.
+
+    Raises
+    ------
+    ArgumentError
+        It is infinite or NaN.
+    """
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
+        return None
+    if not math.isfinite(value):
+        raise ArgumentError(f"the weight of an objective must be a finite number, got {value!r}")
+    return float(value)
 
 
 @dataclass(frozen=True, repr=False)
