@@ -39,6 +39,9 @@ from .estimators import (
 )
 from .objectives.custom import objective
 from .objectives.kernel import kernel
+from .objectives.l1 import l1
+from .objectives.normalised import normalised
+from .regularisation import RegularisationPath, regularisation_path
 from .result import Result
 from .scoring import score
 from .solving import solve
@@ -79,6 +82,7 @@ __all__ = [
     "PrincipalComponentsRegression",
     "ReducedRankRegression",
     "Reducer",
+    "RegularisationPath",
     "Result",
     "RidgeRegression",
     "SemiSupervisedDA",
@@ -89,12 +93,15 @@ __all__ = [
     "errors",
     "estimators",
     "kernel",
+    "l1",
+    "normalised",
     "objective",
     "objectives",
     "observers",
     "parallel_analysis",
     "path",
     "plots",
+    "regularisation_path",
     "score",
     "solve",
     "solvers",

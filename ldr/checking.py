@@ -125,6 +125,8 @@ def check(
 ) -> Check:
     """Test an objective's gradient, Hessian and declared manifold on data, at a random point.
 
+    With a penalty that is not smooth, derivatives are those of the smooth part.
+
     The Taylor errors |f(R(tV)) - f(M) - t <g, V>| and |... - t^2/2 <V, Hess V>| along the
     retraction curve R(tV) must fall like t^2 and t^3 for random directions V; the median slope of
     three directions is reported. The Hessian must be symmetric, and f(MQ) is compared with f(M).

@@ -94,7 +94,8 @@ class Result:
     evaluations : dict
         True counts of value, gradient and Hessian-product evaluations.
     gradient_norm : float
-        Of the Riemannian gradient at M, in the solver's variable.
+        Of the Riemannian gradient at M, in the solver's variable; with a penalty the stationarity
+        measure |V|/t of the proximal step V, which takes the gradient's place in `history` too.
     history : dict of lists
         "iteration", "value", "gradient_norm" and "seconds", the start included.
     solver : str
@@ -106,7 +107,8 @@ class Result:
         Restrictions to a subspace, ridges: what was done that was not asked for.
     parameters : dict
         What is fitted along with M: numbers, such as ppca's noise_variance, or arrays, such as fa's
-        noise_variances (d,) and the D of dynamics.
+        noise_variances (d,) and the D of dynamics; with a penalty also "sparsity", the share of
+        zeros in M, and "stationarity".
     model : FactorModel or None
         Of likelihoods (ppca, fa): `score`, `impute`, `bic`, posterior covariances. With kernels it
         is a model of the features.

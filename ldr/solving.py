@@ -17,12 +17,14 @@ from ldr.objectives.registry import named
 from ldr.objectives.samples import Samples, as_samples
 from ldr.result import Result, Starts
 from ldr.solvers.checks import number, whole
+from ldr.solvers.complementarity import slack_at
 from ldr.solvers.davidson import trace_ratio_solver
 from ldr.solvers.errors import ArgumentError, ConvergenceWarning, DataError
 from ldr.solvers.manifolds import Array
 from ldr.solvers.registry import named_solver
 from ldr.solvers.second_order import Curvature, leave_saddles
 from ldr.solvers.self_consistent_field import TraceRatioLike
+from ldr.solvers.smoothing import Smoothing
 from ldr.solvers.solver import Observer, Run, Solver, Stopping, minimise
 from ldr.solvers.status import Status
 from ldr.solvers.threads import threads_for
@@ -30,6 +32,8 @@ from ldr.solvers.trust_region import TrustRegion
 
 # How well the easier problems on the way from a start are solved.
 _ROUGHLY = Stopping(1e-4, 50)
+# Zeros that are this near to changing, relative to the penalty, may change.
+_LEAST_SLACK = 1e-6
 
 
 def solve(
@@ -71,12 +75,12 @@ def solve(
         regressions).
     solver : str or Solver
         "auto" takes the closed form where it is exact, the self-consistent field or block
-        Davidson for trace ratios, variable projection for fa of complete data, the trust region
-        otherwise. Or "closed-form", "trust-region",
-        "lbfgs", "conjugate-gradient", "steepest-descent", "self-consistent-field", "davidson",
-        "variable-projection" (fa), "em" (ppca and fa),
-        "pymanopt:trust-region", "pymanopt:conjugate-gradient", "pymanopt:steepest-descent", or a
-        solver with its options.
+        Davidson for trace ratios, variable projection for fa of complete data, smoothing and
+        proximal gradients where there is an l1 penalty, the trust region otherwise. Or
+        "closed-form", "trust-region", "lbfgs", "conjugate-gradient", "steepest-descent",
+        "self-consistent-field", "davidson", "variable-projection" (fa), "em" (ppca and fa),
+        "smoothing", "proximal-gradient", "pymanopt:trust-region", "pymanopt:conjugate-gradient",
+        "pymanopt:steepest-descent", or a solver with its options.
     start : str or array (d, r); for two views a pair of arrays
         Where an iterative solver starts: "baseline", the objective's heuristic, by default;
         "random"; or one of the objective's own starts by name, say "gradient outer product" of sdr.
@@ -330,11 +334,12 @@ def _choose(method: str | Solver, problem: BoundObjective) -> Solver | None:
         return None
     if method == "closed-form":
         raise ArgumentError(
-            f"objective {problem.objective.name!r} has no closed form here; "
-            "use solver='auto' or 'trust-region'"
+            f"objective {problem.objective.name!r} has no closed form here; use solver='auto'"
         )
     if isinstance(problem, TraceRatioLike):
         return trace_ratio_solver(*problem.manifold.shape)
+    if problem.penalty is not None:
+        return Smoothing()
     return problem.specialist() or TrustRegion()
 
 
@@ -462,6 +467,8 @@ def certify_run(
         certificate = problem.certificate(run.M)
     if certificate is None or (curvature.descends and certificate.kind != "global"):
         certificate = _local_certificate(curvature, certificate)
+        if problem.penalty is not None:
+            certificate = _among_zeros(problem, run.M, certificate)
     notes = (f"{escapes} saddle(s) left along a direction of descent",) if escapes else ()
     return run, certificate, notes
 
@@ -473,6 +480,25 @@ def _local_certificate(curvature: Curvature, bound: Certificate | None) -> Certi
         return Certificate("saddle", gap, message, curvature.smallest)
     message = "the Hessian has no direction of descent"
     return Certificate("local", gap, message, curvature.smallest)
+
+
+def _among_zeros(problem: BoundObjective, M: Array, smooth: Certificate) -> Certificate:
+    """What the curvature among matrices with M's zeros says of M itself.
+
+    A minimum there is a local one if no zero is about to change (strict complementarity).
+    """
+    if smooth.kind == "saddle":
+        message = "among matrices with these zeros the Hessian has a direction of descent"
+        return replace(smooth, message=message)
+    slack = slack_at(problem, M)
+    if slack <= _LEAST_SLACK:
+        message = f"stationary, but a zero of M is about to change (slack {slack:.1e})"
+        return Certificate("none", smooth.gap, message, smooth.curvature)
+    message = (
+        "among matrices with these zeros the Hessian has no direction of descent, and no zero is "
+        f"about to change (slack {slack:.1e})"
+    )
+    return replace(smooth, message=message)
 
 
 def _improvement(problem: BoundObjective, value: float, baseline: float) -> float:
@@ -495,7 +521,7 @@ def _result(
 ) -> Result:
     baseline_value = baseline_M = improvement = None
     if baseline is not None:
-        minimised = problem.at(baseline).value
+        minimised = problem.value(baseline)
         baseline_value = problem.reported(minimised)
         baseline_M = _single(problem.lift(baseline))
         improvement = _improvement(problem, run.value, minimised)
@@ -518,11 +544,19 @@ def _result(
         r=r,
         seconds=seconds,
         notes=(*problem.notes, *problem.remarks(run.M)),
-        parameters=problem.parameters(run.M),
+        parameters=_parameters(problem, run),
         model=problem.model(run.M),
         feature_names=_single(tuple(view.feature_names for view in data.views)),
         features=_single(tuple(problem.features) or (None,) * len(data.views)),
     )
+
+
+def _parameters(problem: BoundObjective, run: Run) -> dict[str, Any]:
+    """Of the model; with a penalty also the stationarity measure |V|/t in the objective's units."""
+    own = problem.parameters(run.M)
+    if problem.penalty is None:
+        return own
+    return {**own, "stationarity": run.gradient_norm * problem.unit}
 
 
 def _single(blocks: tuple[Any, ...]) -> Any:

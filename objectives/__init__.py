@@ -1,5 +1,6 @@
 """What to optimise: objectives, each a small immutable dataclass, and their registry."""
 
+from ldr.objectives.algebra import Sum
 from ldr.objectives.autocovariance import Autocovariance
 from ldr.objectives.cca import CCA
 from ldr.objectives.certificate import Certificate
@@ -13,6 +14,7 @@ from ldr.objectives.factor_model import FactorModel
 from ldr.objectives.hsic import HSIC
 from ldr.objectives.ica import ICA
 from ldr.objectives.kernel import Kernel, kernel
+from ldr.objectives.l1 import L1, l1
 from ldr.objectives.lasso import Lasso
 from ldr.objectives.lda import LDA
 from ldr.objectives.least_squares import LeastSquares
@@ -20,6 +22,7 @@ from ldr.objectives.listing import list_objectives as list
 from ldr.objectives.lpp import LPP
 from ldr.objectives.maf import MAF
 from ldr.objectives.mds import MDS, DistanceMDS
+from ldr.objectives.normalised import Normalised, normalised
 from ldr.objectives.npe import NPE
 from ldr.objectives.objective import BoundObjective, Data, Objective
 from ldr.objectives.olpp import OLPP
@@ -41,6 +44,7 @@ from ldr.objectives.semi_supervised_da import SemiSupervisedDA
 from ldr.objectives.sfa import SFA
 from ldr.objectives.signal_noise import SignalNoise
 from ldr.objectives.sir import SIR
+from ldr.objectives.sparse_pca import SparsePCA
 from ldr.objectives.squared_difference import SquaredDifference
 from ldr.objectives.uica import UndercompleteICA
 
@@ -48,6 +52,7 @@ __all__ = [
     "CCA",
     "HSIC",
     "ICA",
+    "L1",
     "LDA",
     "LPP",
     "MAF",
@@ -79,6 +84,7 @@ __all__ = [
     "Kernel",
     "Lasso",
     "LeastSquares",
+    "Normalised",
     "Objective",
     "OrthogonalLPP",
     "OrthogonalNPE",
@@ -88,9 +94,13 @@ __all__ = [
     "RidgeRegression",
     "SemiSupervisedDA",
     "SignalNoise",
+    "SparsePCA",
     "SquaredDifference",
+    "Sum",
     "UndercompleteICA",
     "kernel",
+    "l1",
     "list",
     "named",
+    "normalised",
 ]

@@ -472,7 +472,7 @@ def invariance_error(problem: BoundObjective, M: Array, N: Array) -> float:
     The value's own size counts little, so that a large constant in f hides nothing but rounding.
     """
     point = problem.at(M)
-    difference = abs(problem.at(N).value - point.value)
+    difference = abs(problem.value(N) - problem.value(M))
     size = float(np.linalg.norm(point.gradient) * np.linalg.norm(M)) + 1e-6 * abs(point.value)
     return difference / size if size > 0 else (0.0 if difference == 0 else math.inf)
 

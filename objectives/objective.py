@@ -100,6 +100,40 @@ class Objective(ABC):
         """Value reported = sign * value minimised."""
         return 1.0 if self.sense == "min" else -1.0
 
+    def expanded(self) -> Objective:
+        """The sum that the objective is short for; itself where it is short for none."""
+        return self
+
+    # Objectives add up: see `algebra`, which is imported late because it is made of objectives.
+    __array_ufunc__ = None  # numpy's numbers leave `number * objective` to the objective
+
+    def __add__(self, other: Any) -> Objective:
+        from ldr.objectives import algebra
+
+        return algebra.add(self, other)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Objective:
+        from ldr.objectives import algebra
+
+        return algebra.subtract(self, other)
+
+    def __neg__(self) -> Objective:
+        return -1.0 * self
+
+    def __mul__(self, weight: Any) -> Objective:
+        from ldr.objectives import algebra
+
+        return algebra.scale(self, weight)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, divisor: Any) -> Objective:
+        from ldr.objectives import algebra
+
+        return algebra.divide(self, divisor)
+
 
 @dataclass
 class BoundObjective(Problem):

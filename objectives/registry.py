@@ -40,6 +40,7 @@ from ldr.objectives.semi_supervised_da import SemiSupervisedDA
 from ldr.objectives.sfa import SFA
 from ldr.objectives.signal_noise import SignalNoise
 from ldr.objectives.sir import SIR
+from ldr.objectives.sparse_pca import SparsePCA
 from ldr.objectives.squared_difference import SquaredDifference
 from ldr.objectives.uica import UndercompleteICA
 from ldr.solvers.errors import ArgumentError
@@ -85,6 +86,7 @@ REGISTRY: dict[str, type[Objective]] = {
         Dynamics,
         UndercompleteICA,
         ICA,
+        SparsePCA,
     )
 }
 

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 
 from ldr.solvers.manifolds import Array, Manifold
+from ldr.solvers.penalty import Penalty
 
 Preconditioner = Callable[[Array, Array], Array]
 
@@ -34,10 +35,11 @@ class Point(ABC):
 
 
 class Problem(ABC):
-    """A function on a manifold."""
+    """A function on a manifold: the smooth one that `at` gives, plus the penalty, if any."""
 
     manifold: Manifold
     has_hessian: bool = True
+    penalty: Penalty | None = None
 
     @property
     def order(self) -> int:
@@ -46,7 +48,12 @@ class Problem(ABC):
 
     @abstractmethod
     def at(self, M: Array) -> Point:
-        """The function at M."""
+        """The smooth function at M."""
+
+    def value(self, M: Array) -> float:
+        """What is minimised, the penalty included."""
+        smooth = self.at(M).value
+        return smooth if self.penalty is None else smooth + self.penalty.value(M)
 
     def preconditioner(self, M: Array) -> Preconditioner | None:
         """An approximate inverse of the Hessian, made at M and fit for points near it.

@@ -9,8 +9,10 @@ from ldr.solvers.davidson import Davidson
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.expectation_maximisation import ExpectationMaximisation
 from ldr.solvers.lbfgs import LBFGS
+from ldr.solvers.proximal_gradient import ProximalGradient
 from ldr.solvers.pymanopt import PYMANOPT_SOLVERS, Pymanopt
 from ldr.solvers.self_consistent_field import SelfConsistentField
+from ldr.solvers.smoothing import Smoothing
 from ldr.solvers.solver import Solver
 from ldr.solvers.steepest_descent import SteepestDescent
 from ldr.solvers.trust_region import TrustRegion
@@ -27,6 +29,8 @@ NATIVE: dict[str, type[Solver]] = {
         Davidson,
         VariableProjection,
         ExpectationMaximisation,
+        ProximalGradient,
+        Smoothing,
     )
 }
 

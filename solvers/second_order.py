@@ -9,8 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
-from ldr.solvers.manifolds import Array
+from ldr.solvers.manifolds import Array, Manifold
 from ldr.solvers.problem import Problem
+from ldr.solvers.proximal_gradient import OnSupport
 from ldr.solvers.riemannian import RiemannianProblem
 from ldr.solvers.solver import Observer, Run, Solver, Stopping, minimise
 
@@ -94,6 +95,8 @@ def leave_saddles(
 ) -> tuple[Run, Curvature, int]:
     """While a run ends on a saddle, step down from it and run on.
 
+    With a penalty that is not smooth, the curvature is that among points with the same zeros.
+
     Returns
     -------
     run : Run
@@ -104,25 +107,25 @@ def leave_saddles(
         How many saddles were left.
     """
     for escapes in range(_ESCAPES + 1):
-        curvature = smallest_curvature(problem, run.M)
-        start = _below(problem, run, curvature) if curvature.descends else None
+        smooth = problem if problem.penalty is None else OnSupport(problem, run.M)
+        curvature = smallest_curvature(smooth, run.M)
+        start = _below(problem, smooth.manifold, run, curvature) if curvature.descends else None
         if start is None or not run.status.converged or escapes == _ESCAPES:
             break
         run = _joined(run, minimise(problem, start, solver, stopping, observers))
     return run, curvature, escapes
 
 
-def _below(problem: Problem, run: Run, curvature: Curvature) -> Array | None:
+def _below(problem: Problem, manifold: Manifold, run: Run, curvature: Curvature) -> Array | None:
     """A point below the saddle: the longest step, halved again and again, that keeps the promise.
 
     The promise is a quarter of the decrease t^2 |curvature| / 2 of the second-order model.
     """
-    manifold = problem.manifold
     step = min(1.0, 0.25 * manifold.diameter)
     for t in step * 0.5 ** np.arange(20):
         for sign in (1.0, -1.0):
             N = manifold.retract(run.M, sign * t * curvature.direction)
-            if problem.at(N).value < run.value + 0.125 * t * t * curvature.smallest:
+            if problem.value(N) < run.value + 0.125 * t * t * curvature.smallest:
                 return N
     return None
 

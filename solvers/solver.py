@@ -11,6 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
 from ldr.solvers.problem import Problem
 from ldr.solvers.riemannian import RiemannianPoint, RiemannianProblem
@@ -97,12 +98,14 @@ class Stopping:
 class Solver(ABC):
     """An algorithm: `initialise` a state at a start, `step` it. Options are dataclass fields.
 
-    `patience` is the number of steps in a row that may gain nothing before it counts as stalled.
+    `patience` is the number of steps in a row that may gain nothing before it counts as stalled;
+    `handles_penalty` tells whether it minimises a problem's penalty too.
     """
 
     name: ClassVar[str]
     default_max_iterations: ClassVar[int]
     patience: ClassVar[int] = 50
+    handles_penalty: ClassVar[bool] = False
 
     @abstractmethod
     def initialise(self, problem: RiemannianProblem, M: Array) -> State:
@@ -189,7 +192,17 @@ def minimise(
     -------
     Run
         Also after Ctrl-C, with the best point so far.
+
+    Raises
+    ------
+    ArgumentError
+        The problem has a penalty and the solver is one for smooth functions.
     """
+    if problem.penalty is not None and not solver.handles_penalty:
+        raise ArgumentError(
+            f"solver={solver.name!r} minimises smooth functions, and the problem has a penalty "
+            "that is not smooth: use solver='proximal-gradient' or 'smoothing'"
+        )
     stopping = stopping or Stopping()
     limit = stopping.max_iterations
     limit = solver.default_max_iterations if limit is None else limit

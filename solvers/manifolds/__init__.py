@@ -10,6 +10,12 @@ from ldr.solvers.manifolds.manifold import Array, Manifold
 from ldr.solvers.manifolds.orthonormal import Orthonormal, polar_factor
 from ldr.solvers.manifolds.product import Product
 from ldr.solvers.manifolds.stiefel import Stiefel
+from ldr.solvers.manifolds.support import (
+    SparseEuclidean,
+    SparseStiefel,
+    nearest_with_zeros,
+    on_support,
+)
 
 __all__ = [
     "Array",
@@ -18,6 +24,10 @@ __all__ = [
     "Manifold",
     "Orthonormal",
     "Product",
+    "SparseEuclidean",
+    "SparseStiefel",
     "Stiefel",
+    "nearest_with_zeros",
+    "on_support",
     "polar_factor",
 ]

@@ -83,6 +83,7 @@ RANDOM = {
     "ica": (X, None, {}),
     "ica kurtosis": (X, None, {"contrast": "kurtosis"}),
     "ica exp": (X, None, {"contrast": "exp"}),
+    "sparse-pca": (X, None, {"penalty": 20.0}),
 }
 
 
@@ -170,6 +171,10 @@ REAL = {
     "dynamics skew": (lambda: (real_data.elevation(), None, {"skew": True}), 2),
     "uica": (lambda: (real_data.stocks(), None, {}), 2),
     "ica": (lambda: (real_data.stocks(), None, {}), 2),
+    "sparse-pca": (
+        lambda: (real_data.standardised(real_data.wine()[0]), None, {"penalty": 50.0}),
+        3,
+    ),
 }
 
 

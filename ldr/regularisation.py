@@ -1,0 +1,129 @@
+"""`ldr.regularisation_path`: the solutions for a sequence of penalties."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ldr.objectives.l1 import L1
+from ldr.objectives.objective import Objective
+from ldr.objectives.sparse_pca import SparsePCA
+from ldr.result import Result
+from ldr.solvers.errors import ArgumentError
+from ldr.solvers.solver import Solver
+from ldr.solving import as_objective, solve
+
+
+@dataclass(frozen=True, repr=False)
+class RegularisationPath:
+    """Solutions for growing penalties.
+
+    Attributes
+    ----------
+    penalties : tuple of float
+        In ascending order.
+    results : tuple of Result
+        One a penalty.
+    """
+
+    penalties: tuple[float, ...]
+    results: tuple[Result, ...]
+
+    @property
+    def values(self) -> tuple[float, ...]:
+        """The value of each, the penalty included."""
+        return tuple(result.value for result in self.results)
+
+    @property
+    def sparsity(self) -> tuple[float, ...]:
+        """The share of zeros in each M (in both views together)."""
+        return tuple(_share_of_zeros(result.M) for result in self.results)
+
+    def __repr__(self) -> str:
+        lines = [f"{'penalty':>12}  {'value':>18}  {'sparsity':>8}  converged"]
+        rows = zip(self.penalties, self.values, self.sparsity, self.results, strict=True)
+        lines += [
+            f"{penalty:12.6g}  {value:18.12g}  {sparsity:8.3f}  {result.converged}"
+            for penalty, value, sparsity, result in rows
+        ]
+        return "\n".join(lines)
+
+
+def regularisation_path(
+    objective: str | Objective,
+    X: Any,
+    r: int,
+    penalties: Sequence[float],
+    *,
+    y: Any = None,
+    solver: str | Solver = "auto",
+    certify: bool = False,
+    random_state: int | np.random.Generator | None = None,
+    **parameters: Any,
+) -> RegularisationPath:
+    """Solve an objective plus an l1 penalty for each of several weights, each from the last M.
+
+    Parameters
+    ----------
+    objective : str or Objective
+        Smooth, as `ldr.solve` takes it; each problem is ``objective + ldr.l1(penalty)``. For
+        "sparse-pca" its own penalty is replaced.
+    X, r, y, random_state, **parameters
+        As `ldr.solve` takes them.
+    penalties : sequence of float
+        At least 0, in the objective's units; sorted ascending first. The first solution starts from
+        the heuristic, each further one from the M before it.
+    solver : str or Solver
+        "auto" is smoothing continuation finished by proximal gradients.
+    certify : bool
+        Whether each solution gets a certificate.
+
+    Returns
+    -------
+    RegularisationPath
+        Its repr is a table of penalties, values and sparsity.
+
+    Raises
+    ------
+    ldr.errors.ArgumentError
+        No penalties, or one that is negative; otherwise as `ldr.solve`.
+
+    Examples
+    --------
+    >>> import numpy as np, ldr
+    >>> X = np.random.default_rng(0).standard_normal((100, 6)) * [3, 3, 3, 1, 1, 1]
+    >>> path = ldr.regularisation_path("pca", X, 2, [1.0, 100.0, 1000.0])
+    >>> path.sparsity[0] <= path.sparsity[-1]
+    True
+    """
+    listed = isinstance(penalties, (Sequence, np.ndarray)) and not isinstance(penalties, str)
+    if not listed or len(penalties) == 0:
+        raise ArgumentError(f"penalties must be a sequence of numbers >= 0, got {penalties!r}")
+    smooth = as_objective(objective, parameters)
+    weights = sorted(L1(penalty).weight for penalty in penalties)
+    results: list[Result] = []
+    for weight in weights:
+        result = solve(
+            _penalised(smooth, weight),
+            X,
+            r,
+            y=y,
+            solver=solver,
+            start=results[-1].M if results else "baseline",
+            certify=certify,
+            random_state=random_state,
+        )
+        results.append(result)
+    return RegularisationPath(tuple(weights), tuple(results))
+
+
+def _penalised(smooth: Objective, weight: float) -> Objective:
+    return SparsePCA(weight) if isinstance(smooth, SparsePCA) else smooth + L1(weight)
+
+
+def _share_of_zeros(M: Any) -> float:
+    blocks = M if isinstance(M, tuple) else (M,)
+    return sum(int(np.sum(N == 0)) for N in blocks) / sum(N.size for N in blocks)

@@ -1,0 +1,182 @@
+"""Sums of objectives: 0.7 * PCA() + 0.3 * LDA(), -PCA(), LDA() + ldr.l1(0.1)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ldr.objectives.families.weighted_sum import weighted_sum
+from ldr.objectives.l1 import L1, coefficient
+from ldr.objectives.objective import BoundObjective, Data, Objective
+from ldr.solvers.errors import ArgumentError
+
+Term = tuple[float, Objective]
+
+
+@dataclass(frozen=True, repr=False)
+class Sum(Objective):
+    """A weighted sum of objectives, perhaps with a penalty; made by ``+``, ``-``, ``*`` and ``/``.
+
+    A weight says how much an objective counts, in its own sense: ``0.7 * PCA() + 0.3 * LDA()``
+    wants a small reconstruction error and a large ratio of the classes. Where all terms have the
+    same sense the sum has it too, and its value is sum_k w_k f_k. Where they do not the sum is
+    minimised, and its value is sum_k w_k f_k over the minimised terms less the same sum over the
+    maximised ones. A negative weight wants the opposite of what the objective wants. A penalty
+    counts against the sum in either sense. Units are the terms' own: `ldr.normalised` makes weights
+    comparable.
+
+    The terms share M, orthonormal in the columns of X (or any matrix, where all are unconstrained):
+    a function of the span alone and one of the basis give a function of the basis. Methods that
+    whiten their variable, or whose map is not P = M', do not add up with others.
+
+    Parameters
+    ----------
+    terms : tuple of (float, Objective)
+        Weights and objectives.
+    penalty : L1 or None
+    """
+
+    terms: tuple[Term, ...]
+    penalty: L1 | None = None
+
+    def __post_init__(self) -> None:
+        parts = [part for _, part in self.terms]
+        first, alone = parts[0], len(parts) == 1
+        _check_data_agree(parts)
+        senses = {part.sense for part in parts}
+        sense = first.sense if len(senses) == 1 else "min"
+        baselines = dict.fromkeys(part.baseline.removesuffix(" (exact)") for part in parts)
+        smooth_exact = alone and self.penalty is None and self.terms[0][0] > 0
+        own = first.baseline if smooth_exact else next(iter(baselines))
+        attributes = {
+            "sense": sense,
+            "views": first.views,
+            "needs": tuple(dict.fromkeys(need for part in parts for need in part.needs)),
+            "name": self._combined("name", sense),
+            "formula": f"{sense} {self._combined('value', sense)}",
+            "source": "; ".join(dict.fromkeys(part.source for part in parts)),
+            "baseline": f"the best of: {', '.join(baselines)}" if len(parts) > 1 else own,
+            "domain": _common_domain(parts, self.penalty is not None),
+            "exact": first.exact if smooth_exact else "no",
+        }
+        for attribute, value in attributes.items():
+            object.__setattr__(self, attribute, value)
+
+    def _combined(self, what: str, sense: str) -> str:
+        """The sum in words, of the terms' names or values, or of code that makes it."""
+        signs = [1.0 if what != "value" or part.sense == sense else -1.0 for _, part in self.terms]
+        names = [repr(part) if what == "code" else part.name for _, part in self.terms]
+        times = " * " if what == "code" else " "
+        text = ""
+        for sign, (weight, _), name in zip(signs, self.terms, names, strict=True):
+            signed = sign * weight
+            size = "" if abs(weight) == 1 else f"{abs(weight):.12g}{times}"
+            minus = signed < 0 or (signed == 0 and math.copysign(1.0, signed) < 0)
+            joint = (" - " if minus else " + ") if text else ("-" if minus else "")
+            text += f"{joint}{size}{name}"
+        if self.penalty is None:
+            return text
+        against = " - " if what == "value" and sense == "max" else " + "
+        return f"{text}{against}{self.penalty!r}"
+
+    def __repr__(self) -> str:
+        return self._combined("code", self.sense)
+
+    def largest_r(self, data: Data) -> int:
+        return min(part.largest_r(data) for _, part in self.terms)
+
+    def bind(self, data: Data, r: int) -> BoundObjective:
+        """The problem on the terms' common manifold, in their common coordinates.
+
+        Raises
+        ------
+        ldr.errors.ArgumentError
+            The terms have no common variable.
+        """
+        bounds = [part.bind(data, r) for _, part in self.terms]
+        weights = [weight for weight, _ in self.terms]
+        penalty = 0.0 if self.penalty is None else self.penalty.weight
+        return weighted_sum(self, weights, bounds, penalty=penalty)
+
+
+def _check_data_agree(parts: Sequence[Objective]) -> None:
+    """Refuse objectives of different kinds of data."""
+    first = parts[0]
+    for part in parts[1:]:
+        if part.views != first.views:
+            raise ArgumentError(
+                f"objectives {first.name!r} and {part.name!r} do not add up: one is of "
+                f"{first.views} view(s) of the data, the other of {part.views}"
+            )
+        if ("distances" in part.needs) != ("distances" in first.needs):
+            raise ArgumentError(
+                f"objectives {first.name!r} and {part.name!r} do not add up: one is of distances, "
+                "the other of samples"
+            )
+
+
+def _common_domain(parts: Sequence[Objective], penalised: bool) -> str:
+    """The manifold as a formula has it; "St" where one term asks for it or there is a penalty."""
+    domains = dict.fromkeys(part.domain for part in parts)
+    if set(domains) <= {"Gr", "St"}:
+        return "St" if penalised or "St" in domains else "Gr"
+    return " and ".join(domains)
+
+
+def terms_of(objective: Objective) -> tuple[Term, ...]:
+    """The weighted objectives that it is the sum of."""
+    expanded = objective.expanded()
+    return expanded.terms if isinstance(expanded, Sum) else ((1.0, expanded),)
+
+
+def penalty_of(objective: Objective) -> L1 | None:
+    """The penalty in it."""
+    expanded = objective.expanded()
+    return expanded.penalty if isinstance(expanded, Sum) else None
+
+
+def _sum(terms: tuple[Term, ...], penalty: L1 | None) -> Objective:
+    """The sum; the objective itself where it is the only term and counts once."""
+    (weight, only), *others = terms
+    return only if weight == 1 and not others and penalty is None else Sum(terms, penalty)
+
+
+def add(objective: Objective, other: Any) -> Objective:
+    """objective + other, another objective or a penalty."""
+    own = penalty_of(objective)
+    if isinstance(other, L1):
+        return Sum(terms_of(objective), other if own is None else own + other)
+    if not isinstance(other, Objective):
+        return NotImplemented
+    penalties = [p for p in (own, penalty_of(other)) if p is not None]
+    together = None if not penalties else L1(sum(p.weight for p in penalties))
+    return _sum(terms_of(objective) + terms_of(other), together)
+
+
+def subtract(objective: Objective, other: Any) -> Objective:
+    """objective - other."""
+    return add(objective, -1.0 * other) if isinstance(other, (Objective, L1)) else NotImplemented
+
+
+def scale(objective: Objective, weight: Any) -> Objective:
+    """weight * objective, its penalty included."""
+    factor = coefficient(weight)
+    if factor is None:
+        return NotImplemented
+    if factor == 1:
+        return objective
+    terms = tuple((factor * w, part) for w, part in terms_of(objective))
+    penalty = penalty_of(objective)
+    return _sum(terms, None if penalty is None else factor * penalty)
+
+
+def divide(objective: Objective, divisor: Any) -> Objective:
+    """objective / divisor."""
+    number = coefficient(divisor)
+    if number is None:
+        return NotImplemented
+    if number == 0:
+        raise ArgumentError("an objective cannot be divided by 0")
+    return scale(objective, 1.0 / number)

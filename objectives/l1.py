@@ -1,0 +1,107 @@
+"""The l1 penalty, which makes entries of M exactly zero."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from ldr.solvers.checks import number
+from ldr.solvers.errors import ArgumentError
+
+
+def coefficient(value: Any) -> float | None:
+    """A number to multiply by, or None where the value is none.
+
+    Raises
+    ------
+    ArgumentError
+        It is infinite or NaN.
+    """
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
+        return None
+    if not math.isfinite(value):
+        raise ArgumentError(f"the weight of an objective must be a finite number, got {value!r}")
+    return float(value)
+
+
+@dataclass(frozen=True, repr=False)
+class L1:
+    """weight * sum_ij |m_ij|, to be added to an objective; `ldr.l1` makes it.
+
+    Parameters
+    ----------
+    weight : float
+        At least 0.
+    """
+
+    weight: float
+
+    __array_ufunc__ = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "weight", number("the weight of an l1 penalty", self.weight))
+
+    def __add__(self, other: Any) -> L1:
+        return L1(self.weight + other.weight) if isinstance(other, L1) else NotImplemented
+
+    def __mul__(self, factor: Any) -> L1:
+        factor = coefficient(factor)
+        if factor is None:
+            return NotImplemented
+        if factor < 0:
+            raise ArgumentError(
+                f"a penalty cannot be subtracted or have a negative weight, got {factor:g}: it "
+                "would no longer be convex"
+            )
+        return L1(self.weight * factor)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, divisor: Any) -> L1:
+        divisor = coefficient(divisor)
+        if divisor is None:
+            return NotImplemented
+        if divisor == 0:
+            raise ArgumentError("a penalty cannot be divided by 0")
+        return self * (1.0 / divisor)
+
+    def __repr__(self) -> str:
+        return f"l1({self.weight:g})"
+
+
+def l1(weight: float) -> L1:
+    """A penalty that makes entries of M exactly zero: weight * sum_ij |m_ij|.
+
+    Added to an objective it counts against it, whatever the objective's sense: a minimised f
+    becomes min f + weight ||M||_1, a maximised one max f - weight ||M||_1. The sum of the absolute
+    values depends on the basis M, not on its span alone, so that the problem is on the Stiefel
+    manifold even where the objective's is the Grassmann manifold.
+
+    Parameters
+    ----------
+    weight : float
+        At least 0, in the objective's units.
+
+    Returns
+    -------
+    L1
+        To be added: ``ldr.objectives.PCA() + ldr.l1(10.0)``.
+
+    Raises
+    ------
+    ldr.errors.ArgumentError
+        A weight that is negative, infinite or no number.
+
+    Examples
+    --------
+    >>> import numpy as np, ldr
+    >>> X = np.random.default_rng(0).standard_normal((100, 6)) * [3, 3, 3, 1, 1, 1]
+    >>> result = ldr.solve(ldr.objectives.PCA() + ldr.l1(200.0), X, r=2)
+    >>> bool(result.parameters["sparsity"] > 0.5)
+    True
+    """
+    return L1(weight)

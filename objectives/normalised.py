@@ -1,0 +1,125 @@
+"""Objectives in comparable units: 0 at the best M, 1 at a random one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ldr.objectives.algebra import penalty_of
+from ldr.objectives.families.weighted_sum import weighted_sum
+from ldr.objectives.objective import BoundObjective, Data, Objective
+from ldr.objectives.registry import named
+from ldr.solvers.errors import ArgumentError, DataError
+from ldr.solvers.manifolds import Array
+from ldr.solvers.solver import minimise
+from ldr.solvers.trust_region import TrustRegion
+
+# Random M whose median value is the typical one.
+_TYPICAL = 21
+# A range of values below this, relative to their size, is rounding.
+_LEAST_RANGE = 1e-10
+
+
+@dataclass(frozen=True, repr=False)
+class Normalised(Objective):
+    """(f - f_best) / (f_typical - f_best), minimised: made by `ldr.normalised`.
+
+    Parameters
+    ----------
+    objective : Objective
+    """
+
+    objective: Objective
+
+    def __post_init__(self) -> None:
+        inner = self.objective
+        if penalty_of(inner) is not None:
+            raise ArgumentError(
+                "only a smooth objective can be normalised: add the penalty to what is normalised"
+            )
+        for attribute in ("source", "views", "needs", "baseline", "domain", "exact"):
+            object.__setattr__(self, attribute, getattr(inner, attribute))
+        object.__setattr__(self, "sense", "min")
+        object.__setattr__(self, "name", f"normalised {inner.name}")
+        object.__setattr__(self, "formula", f"min (f - best)/(typical - best), f: {inner.formula}")
+
+    def __repr__(self) -> str:
+        return f"normalised({self.objective!r})"
+
+    def largest_r(self, data: Data) -> int:
+        return self.objective.largest_r(data)
+
+    def bind(self, data: Data, r: int) -> BoundObjective:
+        bound = self.objective.bind(data, r)
+        best = bound.at(_best(bound)).value * bound.unit
+        rng = np.random.default_rng(0)
+        values = [bound.at(bound.random_point(rng)).value for _ in range(_TYPICAL)]
+        typical = float(np.median(values)) * bound.unit
+        if not typical - best > _LEAST_RANGE * max(abs(typical), abs(best)):
+            raise DataError(
+                f"objective {self.objective.name!r} cannot be normalised: it is the same at the "
+                f"best M ({best:.6g}) and at random ones ({typical:.6g})"
+            )
+        sign = self.objective.sign
+        problem = weighted_sum(
+            self, [1.0 / (typical - best)], [bound], constant=-best / (typical - best)
+        )
+        problem.notes = [
+            *problem.notes,
+            f"{self.objective.name} normalised: 0 is its best value, {sign * best:.12g}, and 1 the "
+            f"median at {_TYPICAL} random M, {sign * typical:.12g}",
+        ]
+        return problem
+
+
+def _best(bound: BoundObjective) -> Array:
+    """The closed form, or where the trust region ends from the heuristic (or a random M)."""
+    exact = bound.closed_form()
+    if exact is not None:
+        return exact
+    start = bound.baseline()
+    if start is None:
+        start = bound.random_point(np.random.default_rng(0))
+    return minimise(bound, start, TrustRegion()).M
+
+
+def normalised(objective: str | Objective) -> Normalised:
+    """An objective in units in which weights can be compared: 0 at its best M, 1 at a random M.
+
+    (f - f_best)/(f_typical - f_best), minimised whatever the objective's own sense: f_best is its
+    optimum on the data (found by its closed form or a trust region from its heuristic, which may
+    stop at a local optimum), f_typical the median over random M. The result's notes say both.
+
+    Parameters
+    ----------
+    objective : str or Objective
+        A name, with its default parameters, or a smooth objective.
+
+    Returns
+    -------
+    Normalised
+        An objective, to be added to others:
+        ``0.5 * ldr.normalised("pca") + 0.5 * ldr.normalised("lda")``.
+
+    Raises
+    ------
+    ldr.errors.ArgumentError
+        An unknown objective, or one with a penalty.
+    ldr.errors.DataError
+        When data arrive: the objective is the same for all M.
+
+    Examples
+    --------
+    >>> import numpy as np, ldr
+    >>> X = np.random.default_rng(0).standard_normal((100, 5)) * [5, 4, 3, 2, 1]
+    >>> abs(ldr.solve(ldr.normalised("pca"), X, r=2).value) < 1e-12
+    True
+    """
+    if isinstance(objective, str):
+        objective = named(objective)
+    if not isinstance(objective, Objective):
+        raise ArgumentError(
+            f"objective must be a name or an Objective, got {type(objective).__name__}"
+        )
+    return Normalised(objective)

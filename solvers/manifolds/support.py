@@ -1,0 +1,208 @@
+"""Orthonormal or free matrices with fixed zeros: where a sparse solution is smooth."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ldr.solvers.errors import ArgumentError
+from ldr.solvers.manifolds.euclidean import Euclidean
+from ldr.solvers.manifolds.manifold import Array, Manifold
+from ldr.solvers.manifolds.orthonormal import Orthonormal, polar_factor, sym
+from ldr.solvers.manifolds.product import Product
+
+_NEWTON_STEPS = 20
+# M'M = I to this, entry by entry, is as good as rounding allows.
+_ORTHONORMAL = 4 * float(np.finfo(float).eps)
+# Singular values of a multiplier's equations below this, relative to the largest, are zero: there
+# the zeros of M make some columns orthogonal by themselves.
+RANK = 1e-12
+
+
+class SymmetricEquations:
+    """sym(A'(D o (B S))) = R for a symmetric r x r matrix S, D of zeros and ones.
+
+    The column c of B S meets K_c = A' diag(D_c) B only, so that O(d r^3) makes the equations, in
+    r(r + 1)/2 unknowns.
+
+    Parameters
+    ----------
+    A, B, D : ndarray (d, r)
+    """
+
+    def __init__(self, A: Array, B: Array, D: Array) -> None:
+        r = A.shape[1]
+        self._basis = _symmetric_basis(r)
+        K = np.stack([A.T @ (D[:, c, None] * B) for c in range(r)])
+        image = np.einsum("cab,bck->ack", K, self._basis)
+        image = 0.5 * (image + image.transpose(1, 0, 2))
+        self.matrix = np.einsum("acj,ack->jk", self._basis, image)
+
+    def coordinates(self, S: Array) -> Array:
+        """S in the basis of the symmetric matrices."""
+        return np.einsum("ack,ac->k", self._basis, S)
+
+    def symmetric(self, coordinates: Array) -> Array:
+        """The symmetric matrix with these coordinates."""
+        return self._basis @ coordinates
+
+    def solve(self, R: Array) -> Array:
+        """The solution of least norm in the sense of least squares."""
+        solution = np.linalg.lstsq(self.matrix, self.coordinates(R), rcond=RANK)[0]
+        return self.symmetric(np.asarray(solution, dtype=np.float64))
+
+
+def _symmetric_basis(r: int) -> Array:
+    """Orthonormal basis of the symmetric r x r matrices, along the last axis."""
+    rows, columns = np.triu_indices(r)
+    basis = np.zeros((r, r, len(rows)))
+    size = np.where(rows == columns, 1.0, math.sqrt(0.5))
+    basis[rows, columns, np.arange(len(rows))] = size
+    basis[columns, rows, np.arange(len(rows))] = size
+    return basis
+
+
+@dataclass(frozen=True, eq=False)
+class SparseStiefel(Orthonormal):
+    """{M : M'M = I, m_ij = 0 off the support} with the metric tr(U'V), near a point of full rank.
+
+    Tangent vectors have the zeros and M'V + V'M = 0. The retraction is orthographic: M + V is
+    brought back along the normal space at M, M + V + D o (MS) with a symmetric S, which is
+    second-order.
+
+    Source of the retraction: P.-A. Absil and J. Malick, Projection-like retractions on matrix
+    manifolds, SIAM J. Optim. 22 (2012).
+
+    Parameters
+    ----------
+    support : ndarray (d, r)
+        1 where an entry is free, 0 where it is zero.
+    """
+
+    support: Array
+    retraction: str = "orthographic"
+
+    def __post_init__(self) -> None:
+        for name, size in zip(("d", "r"), self.support.shape, strict=True):
+            object.__setattr__(self, name, size)
+
+    @property
+    def dimension(self) -> int:
+        """Free entries less one constraint a column and one a pair of columns that share rows."""
+        shared = self.support.T @ self.support > 0
+        return max(int(self.support.sum()) - int(np.triu(shared).sum()), 0)
+
+    @property
+    def diameter(self) -> float:
+        return math.pi * math.sqrt(self.r)
+
+    def multiplier(self, M: Array, Z: Array) -> Array:
+        """S with D o (Z - MS) tangent."""
+        equations = SymmetricEquations(M, M, self.support)
+        return equations.solve(sym(M.T @ (self.support * Z)))
+
+    def project(self, M: Array, Z: Array) -> Array:
+        if Z.ndim > 2:
+            return np.stack([self.project(M, z) for z in Z]) if len(Z) else Z
+        return self.support * (Z - M @ self.multiplier(M, Z))
+
+    def curve(self, M: Array, V: Array, t: float = 1.0) -> tuple[Array, Array]:
+        """With N = M + tV + D o (MS) and N'N = I, dN = V + D o (M dS), sym(N'dN) = 0."""
+        N = returned(M + t * V, self.support, M)
+        if N is None:  # too far: no such point, which a line search takes for a wall
+            return np.full_like(M, np.nan), np.full_like(M, np.nan)
+        equations = SymmetricEquations(N, M, self.support)
+        return N, V - self.support * (M @ equations.solve(sym(N.T @ V)))
+
+    def hessian(self, M: Array, G: Array, V: Array, HV: Array) -> Array:
+        """Projection of HV - VS, S the multiplier of G."""
+        return self.project(M, HV - V @ self.multiplier(M, G))
+
+    def random_point(self, rng: np.random.Generator) -> Array:
+        """The point near a random matrix with these zeros; some supports have none."""
+        for _ in range(_NEWTON_STEPS):
+            N = with_zeros(self.support * rng.standard_normal(self.shape), self.support)
+            if N is not None:
+                return N
+        raise ArgumentError("no orthonormal matrix with this support was found")
+
+
+@dataclass(frozen=True, eq=False)
+class SparseEuclidean(Euclidean):
+    """Matrices with fixed zeros.
+
+    Parameters
+    ----------
+    support : ndarray (d, r)
+        1 where an entry is free, 0 where it is zero.
+    """
+
+    support: Array = field(kw_only=True)
+
+    @property
+    def dimension(self) -> int:
+        return int(np.sum(self.support))
+
+    def project(self, M: Array, Z: Array) -> Array:
+        return self.support * Z
+
+    def hessian(self, M: Array, G: Array, V: Array, HV: Array) -> Array:
+        return self.support * HV
+
+
+def on_support(manifold: Manifold, support: Array) -> Manifold:
+    """The points of a manifold that are zero where `support` is."""
+    match manifold:
+        case Product(factors=factors):
+            parts = zip(factors, manifold.split(support), strict=True)
+            return Product(*(on_support(factor, part) for factor, part in parts))
+        case Orthonormal():
+            return SparseStiefel(support)
+        case Euclidean(d=d, r=r):
+            return SparseEuclidean(d, r, support=support)
+    raise ArgumentError(f"there is no form of the manifold {manifold} with fixed zeros")
+
+
+def returned(Y: Array, support: Array, normal: Array) -> Array | None:
+    """The orthonormal Y + D o (normal S) nearest to Y, S symmetric, by Newton's method for S."""
+    return _newton(Y, support, lambda N: normal)
+
+
+def with_zeros(Y: Array, support: Array) -> Array | None:
+    """An orthonormal matrix near Y with the zeros of the support, by Gauss-Newton steps."""
+    if not np.any(Y, axis=0).all():
+        return None
+    scaled = Y / np.linalg.norm(Y, axis=0)
+    return _newton(scaled, support, lambda N: N)
+
+
+def _newton(Y: Array, support: Array, normal: Callable[[Array], Array]) -> Array | None:
+    """Y moved by D o (normal S) until it is orthonormal; None where that fails.
+
+    N'N + 2 sym(N'(D o (normal S))) = I is Newton's equation for S.
+    """
+    identity = np.eye(Y.shape[1])
+    N, last = Y, math.inf
+    for _ in range(_NEWTON_STEPS):
+        residual = identity - N.T @ N
+        error = float(np.abs(residual).max())
+        if not error < 1.0:
+            return None
+        if error <= _ORTHONORMAL or (error >= last and error <= 16 * _ORTHONORMAL):
+            return N
+        if error >= 2.0 * last:
+            return None
+        last = error
+        across = normal(N)
+        S = SymmetricEquations(N, across, support).solve(0.5 * residual)
+        N = N + support * (across @ S)
+    return None
+
+
+def nearest_with_zeros(Y: Array) -> Array:
+    """An orthonormal matrix near Y with Y's zeros; the polar factor where there is none."""
+    N = with_zeros(Y, (Y != 0).astype(np.float64))
+    return polar_factor(polar_factor(Y)) if N is None else N

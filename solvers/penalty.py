@@ -1,0 +1,83 @@
+"""Convex penalties that are not smooth, known to solvers by their proximal maps."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+
+from ldr.solvers.manifolds import Array
+
+
+class Penalty(ABC):
+    """A convex function h, the sum of functions of the entries of M.
+
+    The problem is then to minimise f + h, f the smooth part that `Problem.at` gives.
+    """
+
+    @abstractmethod
+    def value(self, M: Array) -> float:
+        """h(M)."""
+
+    @abstractmethod
+    def prox(self, Z: Array, t: float) -> Array:
+        """The minimiser of |N - Z|^2/2 + t h(N) over N."""
+
+    @abstractmethod
+    def prox_derivative(self, Z: Array, t: float) -> Array:
+        """Derivative of each entry of the prox with respect to that of Z."""
+
+    @abstractmethod
+    def threshold(self, shape: tuple[int, ...]) -> Array:
+        """Size of the slopes that each entry at zero withstands: its subgradients are within."""
+
+    @abstractmethod
+    def slope(self, M: Array) -> Array:
+        """Derivative of h where M is not zero; zero where M is, the kinks of h."""
+
+    @abstractmethod
+    def smoothed(self, M: Array, width: float) -> tuple[float, Array, Array]:
+        """Value, gradient and diagonal Hessian of a smooth h whose kinks are rounded off.
+
+        `width` is the size of the entries at which the rounding ends.
+        """
+
+
+@dataclass(frozen=True)
+class L1(Penalty):
+    """h(M) = sum_ij w_ij |m_ij|, the lasso's penalty.
+
+    Parameters
+    ----------
+    weight : float or ndarray of M's shape
+        w >= 0.
+    """
+
+    weight: float | Array
+
+    def value(self, M: Array) -> float:
+        return float(np.sum(self.weight * np.abs(M)))
+
+    def prox(self, Z: Array, t: float) -> Array:
+        """Soft thresholding: Z is moved towards zero by tw, and no further."""
+        return np.sign(Z) * np.maximum(np.abs(Z) - t * self.weight, 0.0)
+
+    def prox_derivative(self, Z: Array, t: float) -> Array:
+        return (np.abs(Z) > t * self.weight).astype(np.float64)
+
+    def threshold(self, shape: tuple[int, ...]) -> Array:
+        return np.broadcast_to(np.asarray(self.weight, dtype=np.float64), shape)
+
+    def slope(self, M: Array) -> Array:
+        return self.weight * np.sign(M)
+
+    def smoothed(self, M: Array, width: float) -> tuple[float, Array, Array]:
+        """sqrt(m^2 + width^2) in the place of |m|."""
+        root = np.sqrt(M * M + width * width)
+        ratio = width / root
+        return (
+            float(np.sum(self.weight * root)),
+            self.weight * (M / root),
+            self.weight * (ratio * ratio / root),
+        )

@@ -1,0 +1,318 @@
+"""The manifold proximal gradient method, for a smooth function plus a penalty."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from ldr.solvers.errors import ArgumentError
+from ldr.solvers.line_search import initial_step
+from ldr.solvers.manifolds import Array, Grassmann, Manifold, Orthonormal, Product
+from ldr.solvers.manifolds.support import on_support, with_zeros
+from ldr.solvers.penalty import L1, Penalty
+from ldr.solvers.problem import Point, Problem
+from ldr.solvers.proximal_step import Step, proximal_step
+from ldr.solvers.riemannian import RiemannianPoint, RiemannianProblem
+from ldr.solvers.solver import Solver, State, Stopping, minimise
+from ldr.solvers.status import Status
+from ldr.solvers.trust_region import TrustRegion
+
+_SUFFICIENT_DECREASE = 1e-4
+_SHRINKAGE = 0.5
+_TRIALS = 40
+# Relative rise of the value that counts as rounding.
+_VALUE_NOISE = 1e-13
+# The step may grow and shrink by this at most from one iteration to the next.
+_GROWTH = 10.0
+# Steps without a change of the support before Newton's method is tried on it; doubled in vain.
+_SETTLED = 5
+_NEWTON_ITERATIONS = 100
+_POWER_STEPS = 5
+# A step this small relative to M is the effect of rounding.
+_ROUNDING = 1e-12
+
+
+class ProximalPoint(RiemannianPoint):
+    """A point with its value f + h and its proximal step of length t.
+
+    `gradient_norm` is the stationarity measure |V|/t, zero where no tangent direction descends:
+    without a penalty it is the norm of the gradient. It falls as t grows, because V stays bounded,
+    and is therefore never taken at a t above `longest`.
+    """
+
+    def __init__(
+        self,
+        problem: RiemannianProblem,
+        M: Array,
+        t: float,
+        longest: float,
+        multipliers: tuple[Array, ...] | None = None,
+    ) -> None:
+        super().__init__(problem, M)
+        self.t = t
+        self.longest = longest
+        self._start = multipliers
+
+    @cached_property
+    def value(self) -> float:
+        return super().value + penalty_of(self._problem.problem).value(self.M)
+
+    @cached_property
+    def proximal(self) -> Step:
+        """The proximal step."""
+        problem = self._problem
+        if problem.problem.penalty is None:
+            V = -self.t * self.gradient
+            return Step(V, self.M + V, ())
+        return proximal_step(
+            problem.manifold,
+            self.M,
+            self.euclidean_gradient,
+            problem.problem.penalty,
+            self.t,
+            self._start,
+        )
+
+    @cached_property
+    def gradient_norm(self) -> float:
+        if self.t > self.longest:
+            return self.with_step(self.longest).gradient_norm
+        return self._problem.manifold.norm(self.M, self.proximal.V) / self.t
+
+    def with_step(self, t: float) -> ProximalPoint:
+        """The same point with another step length."""
+        known = self.__dict__.get("proximal")
+        multipliers = self._start if known is None else known.multipliers
+        new = ProximalPoint(self._problem, self.M, t, self.longest, multipliers)
+        new.point = self.point
+        new.__dict__.update({"value": self.value, "euclidean_gradient": self.euclidean_gradient})
+        return new
+
+
+@dataclass(frozen=True)
+class ProximalState(State):
+    """`reference` is the value that a step may rise to; `settled` counts steps on one support.
+
+    `patience` is the number of such steps before Newton's method is tried.
+    """
+
+    point: ProximalPoint
+    reference: float
+    weight: float = 1.0
+    settled: int = 0
+    patience: int = _SETTLED
+
+
+@dataclass(frozen=True)
+class ProximalGradient(Solver):
+    """Proximal gradients on a manifold (ManPG), for f + h with a convex penalty h.
+
+    At M the tangent V that minimises <grad f, V> + |V|^2/(2t) + h(M + V) is found by a semismooth
+    Newton method for the r(r + 1)/2 multipliers of M'V + V'M = 0; M + V has exact zeros, and the
+    retraction keeps them where an orthonormal matrix with these zeros is near. The step t is
+    Barzilai and Borwein's, shortened until f + h falls enough (a non-monotone search). On Euclidean
+    space this is the proximal gradient method.
+
+    Where the support stays the same the problem is smooth on the matrices with these zeros and
+    signs, and a trust region there finishes what proximal gradients would approach linearly.
+
+    Source: S. Chen, S. Ma, A. M.-C. So and T. Zhang, Proximal gradient method for nonsmooth
+    optimization over the Stiefel manifold, SIAM J. Optim. 30 (2020).
+
+    Parameters
+    ----------
+    memory : float in [0, 1)
+        Weight of the past in the reference value of the non-monotone search; 0 is the monotone one.
+    """
+
+    name = "proximal-gradient"
+    default_max_iterations = 10_000
+    handles_penalty = True
+
+    memory: float = 0.85
+
+    def initialise(self, problem: RiemannianProblem, M: Array) -> ProximalState:
+        require_separable(problem)
+        t = _inverse_curvature(problem, M)
+        point = _exact(problem, ProximalPoint(problem, M, t, t))
+        return ProximalState(point, point.value)
+
+    def step(self, problem: RiemannianProblem, state: State) -> ProximalState:
+        assert isinstance(state, ProximalState)
+        if state.settled >= state.patience:
+            found = _on_support(problem, state.point)
+            if found is not None:
+                new, iterations = found
+                return ProximalState(new, new.value, iterations=iterations)
+            state = replace(state, settled=0, patience=2 * state.patience)
+        return self._proximal(problem, state)
+
+    def _proximal(self, problem: RiemannianProblem, state: ProximalState) -> ProximalState:
+        """One proximal gradient step, with t shortened until the value falls enough."""
+        point = state.point
+        ceiling = max(state.reference, point.value)
+        ceiling += _VALUE_NOISE * abs(ceiling)
+        for _ in range(_TRIALS):
+            step = point.proximal
+            N = _retracted(problem.manifold, point.M, step)
+            new = ProximalPoint(problem, N, point.t, point.longest, step.multipliers)
+            needed = _SUFFICIENT_DECREASE * float(np.vdot(step.V, step.V)) / point.t
+            if new.value <= ceiling - needed:
+                break
+            point = point.with_step(_SHRINKAGE * point.t)
+        else:
+            return replace(state, halt=Status.STALLED, iterations=1)
+        new = _exact(problem, new.with_step(_barzilai_borwein(problem, point, new)))
+        weight = self.memory * state.weight + 1.0
+        reference = (self.memory * state.weight * state.reference + new.value) / weight
+        same = np.array_equal(np.sign(point.M), np.sign(new.M))
+        settled = state.settled + 1 if same else 0
+        return ProximalState(new, reference, weight, settled, state.patience)
+
+
+def penalty_of(problem: Problem) -> Penalty:
+    """The problem's penalty; one of weight zero where there is none."""
+    return L1(0.0) if problem.penalty is None else problem.penalty
+
+
+def _exact(problem: RiemannianProblem, point: ProximalPoint) -> ProximalPoint:
+    """The point; where its step is but rounding, the end of the step, whose zeros are exact."""
+    step = point.proximal
+    if problem.problem.penalty is None or not step.V.any():
+        return point
+    if np.linalg.norm(step.V) > _ROUNDING * np.linalg.norm(point.M):
+        return point
+    N = _retracted(problem.manifold, point.M, step)
+    return ProximalPoint(problem, N, point.t, point.longest, step.multipliers)
+
+
+def require_separable(problem: RiemannianProblem) -> None:
+    """Refuse a penalty of the entries on a manifold whose points are subspaces."""
+    manifold = problem.manifold
+    factors = manifold.factors if isinstance(manifold, Product) else (manifold,)
+    subspaces = any(isinstance(factor, Grassmann) for factor in factors)
+    if problem.problem.penalty is not None and subspaces:
+        raise ArgumentError(
+            "a penalty of the entries of M is no function of its span: state the problem on the "
+            "Stiefel manifold"
+        )
+
+
+def _retracted(manifold: Manifold, M: Array, step: Step) -> Array:
+    """The retraction of V at M that keeps the zeros of M + V where it can."""
+    if isinstance(manifold, Product):
+        parts = zip(*map(manifold.split, (M, step.V, step.target)), strict=True)
+        return manifold.join(
+            [
+                _retracted(factor, m, Step(v, target, ()))
+                for factor, (m, v, target) in zip(manifold.factors, parts, strict=True)
+            ]
+        )
+    if not isinstance(manifold, Orthonormal):
+        return step.target
+    polar = manifold.retract(M, step.V)
+    support = (step.target != 0).astype(np.float64)
+    if support.all():
+        return polar
+    sparse = with_zeros(step.target, support)
+    if sparse is None or np.linalg.norm(sparse - polar) > np.linalg.norm(step.V):
+        return polar
+    return sparse
+
+
+def _inverse_curvature(problem: RiemannianProblem, M: Array) -> float:
+    """1/L with L the largest curvature of the smooth part, by a few steps of the power method."""
+    point = problem.at(M)
+    V = problem.manifold.random_tangent(M, np.random.default_rng(0))
+    largest = 0.0
+    for _ in range(_POWER_STEPS):
+        HV = point.hessian(V)
+        length = problem.manifold.norm(M, HV)
+        largest = max(largest, length)
+        if not 0.0 < length < np.inf:
+            break
+        V = HV / length
+    if 0.0 < largest < np.inf:
+        return 1.0 / largest
+    return initial_step(problem, point) or 1.0
+
+
+def _barzilai_borwein(
+    problem: RiemannianProblem, point: ProximalPoint, new: ProximalPoint
+) -> float:
+    """<s, s>/<s, y> with s the step and y the change of the Riemannian gradient, within bounds."""
+    s, y = new.M - point.M, new.gradient - point.gradient
+    curvature = float(np.vdot(s, y))
+    if curvature <= 0:
+        return _GROWTH * point.t
+    t = float(np.vdot(s, s)) / curvature
+    return min(max(t, point.t / _GROWTH), _GROWTH * point.t)
+
+
+class _SmoothPoint(Point):
+    """f + <slope, M>: what f + h is where no entry changes its sign."""
+
+    def __init__(self, point: Point, slope: Array) -> None:
+        self.M = point.M
+        self._point, self._slope = point, slope
+
+    @cached_property
+    def value(self) -> float:
+        return self._point.value + float(np.vdot(self._slope, self.M))
+
+    @cached_property
+    def gradient(self) -> Array:
+        return self._point.gradient + self._slope
+
+    def hessian_vector(self, V: Array) -> Array:
+        return self._point.hessian_vector(V)
+
+
+class OnSupport(Problem):
+    """The problem near M on the matrices with its zeros and signs, where it is smooth.
+
+    Attributes
+    ----------
+    support : ndarray
+        1 where M is not zero or where nothing is penalised.
+    """
+
+    def __init__(self, problem: Problem, M: Array) -> None:
+        self._problem = problem
+        penalty = penalty_of(problem)
+        penalised = penalty.value(np.ones_like(M)) > 0
+        self.support = (M != 0).astype(np.float64) if penalised else np.ones_like(M)
+        self._slope = penalty.slope(M)
+        self.manifold = on_support(problem.manifold, self.support)
+        self.has_hessian = problem.has_hessian
+
+    @property
+    def order(self) -> int:
+        return self._problem.order
+
+    def at(self, M: Array) -> Point:
+        return _SmoothPoint(self._problem.at(M), self._slope)
+
+
+def _on_support(
+    problem: RiemannianProblem, point: ProximalPoint
+) -> tuple[ProximalPoint, int] | None:
+    """The end of a trust region on the support, if it is better; and its iterations."""
+    smooth = OnSupport(problem.problem, point.M)
+    if smooth.manifold.dimension == 0:
+        return None
+    wanted = Stopping(
+        tolerance=0.1 * problem.threshold / max(abs(point.value), np.finfo(float).tiny),
+        max_iterations=_NEWTON_ITERATIONS,
+    )
+    run = minimise(smooth, point.M, TrustRegion(), wanted)
+    problem.evaluations.update(run.evaluations)
+    multipliers = point.proximal.multipliers
+    new = ProximalPoint(problem, run.M, point.t, point.longest, multipliers)
+    noise = _VALUE_NOISE * abs(point.value)
+    better = new.value < point.value - noise or (
+        new.value <= point.value + noise and new.gradient_norm < 0.5 * point.gradient_norm
+    )
+    return (new, run.iterations) if better and run.iterations > 0 else None

@@ -1,0 +1,94 @@
+"""Smoothing continuation: a penalty's kinks rounded off less and less."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ldr.solvers.manifolds import Array
+from ldr.solvers.penalty import Penalty
+from ldr.solvers.problem import Point, Problem
+from ldr.solvers.proximal_gradient import ProximalGradient, penalty_of, require_separable
+from ldr.solvers.riemannian import RiemannianProblem
+from ldr.solvers.solver import State, Stopping, minimise
+from ldr.solvers.trust_region import TrustRegion
+
+# Each stage need only come near its minimum.
+_STAGE_TOLERANCE = 1e-4
+_STAGE_ITERATIONS = 30
+
+
+class _SmoothedPoint(Point):
+    """f + h_w and its derivatives."""
+
+    def __init__(self, point: Point, penalty: Penalty, width: float) -> None:
+        self.M = point.M
+        self._point = point
+        self._h, self._dh, self._ddh = penalty.smoothed(point.M, width)
+
+    @cached_property
+    def value(self) -> float:
+        return self._point.value + self._h
+
+    @cached_property
+    def gradient(self) -> Array:
+        return self._point.gradient + self._dh
+
+    def hessian_vector(self, V: Array) -> Array:
+        return self._point.hessian_vector(V) + self._ddh * V
+
+
+class Smoothed(Problem):
+    """A problem whose penalty is rounded off over entries below `width`: a smooth problem."""
+
+    def __init__(self, problem: Problem, width: float) -> None:
+        self._problem, self._width = problem, width
+        self.manifold = problem.manifold
+        self.has_hessian = problem.has_hessian
+
+    @property
+    def order(self) -> int:
+        return self._problem.order
+
+    def at(self, M: Array) -> Point:
+        return _SmoothedPoint(self._problem.at(M), penalty_of(self._problem), self._width)
+
+
+@dataclass(frozen=True)
+class Smoothing(ProximalGradient):
+    """Smoothing continuation by trust regions, finished by proximal gradients.
+
+    |m| is replaced by sqrt(m^2 + w^2), w falling stage by stage from the size of M's entries: wide
+    kinks let entries cross zero, where proximal gradients from the same start would fix the first
+    support that they meet.
+
+    Parameters
+    ----------
+    widths : tuple of float
+        w of the stages, in units of the root mean square of M's entries.
+    """
+
+    name = "smoothing"
+
+    widths: tuple[float, ...] = (1.0, 0.3, 0.1, 0.03, 0.01)
+
+    def states(self, problem: RiemannianProblem, M: Array, stopping: Stopping) -> Iterator[State]:
+        """The start, the end of each stage, then the proximal gradient steps."""
+        require_separable(problem)
+        start = self.initialise(problem, M)
+        yield start
+        if problem.problem.penalty is None:
+            return (yield from super().states(problem, M, stopping))
+        for width in self.widths:
+            size = float(np.linalg.norm(M)) / math.sqrt(M.size)
+            stage = Stopping(_STAGE_TOLERANCE, _STAGE_ITERATIONS, stopping.time_limit)
+            run = minimise(Smoothed(problem.problem, width * size), M, TrustRegion(), stage)
+            problem.evaluations.update(run.evaluations)
+            M = run.M
+            state = self.initialise(problem, M)
+            yield State(state.point, iterations=run.iterations)
+        yield from super().states(problem, M, stopping)

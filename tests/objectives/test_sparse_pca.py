@@ -1,0 +1,262 @@
+"""Sparse pca: planted loadings, exact zeros, extreme penalties, and scikit-learn beside it."""
+
+import numpy as np
+import pytest
+from scipy.linalg import subspace_angles
+from sklearn.decomposition import SparsePCA as TheirSparsePCA
+
+import ldr
+from ldr.errors import ArgumentError, ConvergenceWarning
+from ldr.objectives import LDA, PCA, PPCA, SparsePCA
+from ldr.objectives.sparse_pca import varimax
+from ldr.solvers import Point, Problem, TrustRegion, minimise
+from ldr.solvers.manifolds import SparseStiefel
+from tests import real_data
+
+
+def planted(seed, n=300, d=40, r=3, k=6, noise=0.5):
+    """Rows with r factors, each loading on k columns of its own."""
+    rng = np.random.default_rng(seed)
+    L, columns = np.zeros((d, r)), rng.permutation(d)
+    for c in range(r):
+        L[columns[c * k : (c + 1) * k], c] = rng.choice([-1, 1], k) * rng.uniform(0.6, 1.4, k)
+    L /= np.linalg.norm(L, axis=0)
+    scores = rng.standard_normal((n, r)) * np.array([4.0, 3.0, 2.5])
+    return scores @ L.T + noise * rng.standard_normal((n, d)), L
+
+
+@pytest.fixture(scope="module")
+def wine():
+    return real_data.standardised(real_data.wine()[0])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_planted_loadings_are_found_with_their_support(seed):
+    X, L = planted(seed)
+    result = ldr.solve("sparse-pca", X, 3, penalty=200.0)
+    order = np.abs(result.M.T @ L).argmax(axis=0)
+    angle, dense = (
+        np.degrees(subspace_angles(M, L).max()) for M in (result.M, ldr.solve("pca", X, 3).M)
+    )
+    print(f"largest angle to the planted span: {angle:.2f} degrees, of pca {dense:.2f}")
+    np.testing.assert_array_equal(result.M[:, order] != 0, L != 0)
+    assert angle < dense < 6
+    assert result.certificate.kind == "local"
+
+
+@pytest.mark.parametrize("penalty", [20.0, 100.0, 400.0])
+@pytest.mark.parametrize("solver", ["smoothing", "proximal-gradient"])
+def test_zeros_are_exact_and_columns_orthonormal(wine, penalty, solver):
+    result = ldr.solve("sparse-pca", wine, 3, penalty=penalty, solver=solver)
+    M = result.M
+    assert result.converged
+    assert np.abs(M.T @ M - np.eye(3)).max() < 1e-14
+    assert not ((M != 0) & (np.abs(M) < 1e-8)).any()
+    np.testing.assert_array_equal(result.P, M.T)
+    X = wine - wine.mean(axis=0)
+    formula = np.linalg.norm(X - X @ M @ M.T) ** 2 + penalty * np.abs(M).sum()
+    assert result.value == pytest.approx(formula, rel=1e-12)
+    B = result.baseline_M
+    assert np.abs(B.T @ B - np.eye(3)).max() < 1e-14
+    formula = np.linalg.norm(X - X @ B @ B.T) ** 2 + penalty * np.abs(B).sum()
+    assert result.baseline == pytest.approx(formula, rel=1e-12) and result.improvement >= 0
+    assert result.parameters["sparsity"] == np.mean(M == 0)
+    assert result.parameters["stationarity"] == result.gradient_norm < 1e-6
+    assert "sparsity" in repr(result) and "stationarity" in repr(result)
+    assert result.history["gradient_norm"][-1] == result.gradient_norm
+
+
+def test_the_sum_with_l1_is_the_same_problem(wine):
+    a = ldr.solve(PCA() + ldr.l1(50.0), wine, 2)
+    b = ldr.solve(SparsePCA(50.0), wine, 2)
+    assert a.value == pytest.approx(b.value, rel=1e-9)
+
+
+def test_no_penalty_is_pca(wine):
+    pca = ldr.solve("pca", wine, 3)
+    for penalty in (0, 1e-9):
+        result = ldr.solve("sparse-pca", wine, 3, penalty=penalty)
+        assert result.value == pytest.approx(pca.value, rel=1e-10)
+        assert np.degrees(subspace_angles(result.M, pca.M).max()) < 1e-4
+
+
+@pytest.mark.parametrize("objective", [SparsePCA(1e7), PCA() + ldr.l1(1e7)])
+def test_a_huge_penalty_picks_columns(wine, objective):
+    result = ldr.solve(objective, wine * np.linspace(1, 2, wine.shape[1]), 3)
+    assert result.converged
+    assert sorted(np.abs(result.M).sum(axis=0)) == [1, 1, 1]
+    assert sorted(np.abs(result.M).sum(axis=1))[-3:] == [1, 1, 1]
+
+
+def test_one_dimension_has_no_local_optimum_worse_than_a_search():
+    """r = 1, d = 3: the sphere is searched point by point."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((50, 3)) @ rng.standard_normal((3, 3))
+    X -= X.mean(axis=0)
+    result = ldr.solve("sparse-pca", X, 1, penalty=20.0)
+    u, v = np.meshgrid(np.linspace(0, np.pi, 400), np.linspace(0, np.pi, 400))
+    M = np.stack([np.sin(u) * np.cos(v), np.sin(u) * np.sin(v), np.cos(u)]).reshape(3, -1)
+    values = np.sum(X**2) - np.sum((X @ M) ** 2, axis=0) + 20.0 * np.abs(M).sum(axis=0)
+    assert values.min() - 1e-2 <= result.value <= values.min()
+
+
+def test_fewer_rows_than_columns():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((25, 60)) + 3 * rng.standard_normal((25, 1)) * (np.arange(60) < 8)
+    result = ldr.solve("sparse-pca", X, 2, penalty=30.0)
+    M, Xc = result.M, X - X.mean(axis=0)
+    assert result.converged and M.shape == (60, 2)
+    formula = np.linalg.norm(Xc - Xc @ M @ M.T) ** 2 + 30.0 * np.abs(M).sum()
+    assert result.value == pytest.approx(formula, rel=1e-12)
+    assert result.parameters["sparsity"] > 0.2
+    assert any("M may leave" in note for note in result.notes)
+
+
+@pytest.mark.parametrize("scale", [1e-60, 1e60])
+def test_units_change_nothing(wine, scale):
+    one = ldr.solve("sparse-pca", wine, 2, penalty=50.0)
+    other = ldr.solve("sparse-pca", wine * scale, 2, penalty=50.0 * scale * scale)
+    np.testing.assert_array_equal(one.M == 0, other.M == 0)
+    assert other.value == pytest.approx(one.value * scale * scale, rel=1e-9)
+
+
+def test_other_smooth_objectives_take_a_penalty(wine):
+    y = real_data.wine()[1]
+    lda = ldr.solve(LDA() + ldr.l1(0.3), wine, 2, y=y)
+    assert lda.converged and 0 < lda.parameters["sparsity"] < 1
+    assert lda.value <= ldr.solve("lda", wine, 2, y=y).value
+    ppca = ldr.solve(PPCA() + ldr.l1(30.0), wine, 2)
+    assert ppca.converged and ppca.parameters["sparsity"] > 0
+    assert ppca.parameters["noise_variance"] > 0
+    views = (wine[:, :6], wine[:, 6:])
+    cca = ldr.solve(ldr.objectives.CCA() + ldr.l1(0.05), views, 2)
+    assert cca.converged and any((M == 0).any() for M in cca.M)
+
+
+def test_least_squares_with_l1_is_the_lasso(wine):
+    from ldr.objectives import Lasso, LeastSquares
+
+    X, y = wine[:, :6], wine[:, 6:9]
+    lasso = ldr.solve(Lasso(penalty=60.0), X, 2, y=y)
+    ours = ldr.solve(LeastSquares() + ldr.l1(60.0), X, 2, y=y, start="random", random_state=0)
+    assert (lasso.M == 0).any()
+    np.testing.assert_array_equal(ours.M == 0, lasso.M == 0)
+    np.testing.assert_allclose(ours.M, lasso.M, atol=1e-8)
+    assert ours.value == pytest.approx(lasso.value, rel=1e-10)
+
+
+def test_the_path_is_warm_started_and_grows_sparser(wine):
+    penalties = [300.0, 0.0, 10.0, 100.0, 1e5]
+    path = ldr.regularisation_path("sparse-pca", wine, 3, penalties, certify=True)
+    assert path.penalties == tuple(sorted(penalties))
+    assert all(result.converged for result in path.results)
+    assert (np.diff(path.values) > 0).all() and (np.diff(path.sparsity) >= 0).all()
+    assert path.sparsity[0] == 0 and path.sparsity[-1] == 1 - 1 / wine.shape[1]
+    # errors rise and norms fall along the path, whatever the penalty
+    norms = [np.abs(result.M).sum() for result in path.results[1:]]
+    assert (np.diff(norms) <= 0).all()
+    assert len(str(path).splitlines()) == 6
+    same = ldr.regularisation_path("pca", wine, 3, penalties)
+    np.testing.assert_allclose(same.values, path.values, rtol=1e-6)
+
+
+@pytest.mark.parametrize("penalties", [[], "12", 3.0, np.array([]), [1.0, -1.0], [np.nan], None])
+def test_bad_penalties_are_refused(wine, penalties):
+    with pytest.raises(ArgumentError, match="penalt"):
+        ldr.regularisation_path("pca", wine, 2, penalties)
+
+
+@pytest.mark.parametrize("penalty", [-1.0, np.inf, "1", True])
+def test_a_bad_penalty_is_refused(penalty):
+    with pytest.raises(ArgumentError, match="penalty must be a finite number >= 0"):
+        SparsePCA(penalty)
+
+
+def test_smooth_solvers_say_what_to_use(wine):
+    for solver in ("trust-region", "lbfgs", "pymanopt:trust-region"):
+        with pytest.raises(ArgumentError, match="use solver='proximal-gradient' or 'smoothing'"):
+            ldr.solve("sparse-pca", wine, 2, solver=solver)
+
+
+def test_a_short_run_is_a_flag_not_an_error(wine):
+    with pytest.warns(ConvergenceWarning):
+        result = ldr.solve("sparse-pca", wine, 2, penalty=50.0, max_iterations=2)
+    assert not result.converged and result.certificate.kind == "none"
+
+
+def test_varimax_is_a_rotation_that_does_not_lower_its_criterion():
+    V = np.linalg.qr(np.random.default_rng(0).standard_normal((20, 4)))[0]
+    L = varimax(V)
+    np.testing.assert_allclose(L.T @ L, np.eye(4), atol=1e-13)
+    assert np.degrees(subspace_angles(L, V).max()) < 1e-6
+    assert np.var(L**2, axis=0).sum() > np.var(V**2, axis=0).sum()
+
+
+def adjusted_variance(X, V):
+    """Zou, Hastie and Tibshirani's: what each score adds to those before it, unit loadings."""
+    V = V / np.linalg.norm(V, axis=0)
+    scores = (X - X.mean(axis=0)) @ V
+    order = np.argsort(-np.sum(scores**2, axis=0))
+    R = np.linalg.qr(scores[:, order])[1]
+    return np.sum(np.diag(R) ** 2) / np.sum((X - X.mean(axis=0)) ** 2)
+
+
+class _VariancePoint(Point):
+    def __init__(self, A, M):
+        self.M, self.A, self.AM = M, A, A @ M
+
+    @property
+    def value(self):
+        return -float(np.vdot(self.M, self.AM))
+
+    @property
+    def gradient(self):
+        return -2 * self.AM
+
+    def hessian_vector(self, V):
+        return -2 * self.A @ V
+
+
+class Variance(Problem):
+    """max tr(M'AM) with the zeros of a support."""
+
+    def __init__(self, A, support):
+        self.A, self.manifold = A, SparseStiefel(support.astype(float))
+
+    def at(self, M):
+        return _VariancePoint(self.A, M)
+
+
+def refitted(X, M):
+    """Orthonormal loadings of most variance with M's zeros: without the penalty's shrinkage."""
+    X = X - X.mean(axis=0)
+    return minimise(Variance(X.T @ X, M != 0), M, TrustRegion()).M
+
+
+def at_sparsity(X, r, wanted):
+    """Our M for about the least penalty at which the share of zeros is at least `wanted`."""
+    low, high, best = 1.0, 20.0 * len(X), None
+    for _ in range(8):
+        penalty = np.sqrt(low * high)
+        M = ldr.solve("sparse-pca", X, r, penalty=penalty, certify=False).M
+        if np.mean(M == 0) >= wanted:
+            high, best = penalty, M
+        else:
+            low = penalty
+    return best
+
+
+@pytest.mark.parametrize("data", ["planted", pytest.param("wine", marks=pytest.mark.slow)])
+def test_variance_at_equal_sparsity_beside_scikit_learn(data, wine):
+    """Refitted on its support ours explains at least as much as theirs, with as many zeros."""
+    X, alpha = (planted(0)[0], 6.0) if data == "planted" else (wine, 1.0)
+    theirs = TheirSparsePCA(3, alpha=alpha, random_state=0, max_iter=300).fit(X).components_.T
+    zeros = np.mean(theirs == 0)
+    M = at_sparsity(X, 3, zeros)
+    ours, alone, other = (adjusted_variance(X, V) for V in (refitted(X, M), M, theirs))
+    print(
+        f"{data}: zeros {np.mean(M == 0):.3f} (theirs {zeros:.3f}); adjusted variance {ours:.5f} "
+        f"refitted, {alone:.5f} as returned (theirs {other:.5f})"
+    )
+    assert 0 < zeros <= np.mean(M == 0)
+    assert ours >= other
