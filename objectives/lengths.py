@@ -1,0 +1,25 @@
+"""The typical length of the rows, by which the data of a solver are scaled."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ldr.solvers.errors import DataError
+from ldr.solvers.manifolds import Array
+
+
+def typical_length(X: Array) -> float:
+    """The power of two nearest to the root mean square of the rows' norms: it rounds nothing.
+
+    Raises
+    ------
+    DataError
+        All rows are zero: of centred data, all rows are equal.
+    """
+    largest = float(np.abs(X).max())
+    if largest == 0:
+        raise DataError("all rows of X are equal, expected data that vary")
+    length = largest * math.sqrt(float(np.mean(np.sum((X / largest) ** 2, axis=1))))
+    return 2.0 ** round(math.log2(length))
