@@ -119,7 +119,7 @@ class SquaredHinge(Hinge):
         return 2.0 * np.maximum(t, 0.0)
 
     def curvature(self, t: Array) -> Array:
-        return 2.0 * (t > 0)
+        return np.where(t > 0, 2.0, 0.0)
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,7 @@ class LargeMarginPoint(PairwisePoint):
         super().__init__(problem, M)
         self._problem = problem
 
-    def _violations(self, rows: slice, D: Array) -> tuple[Array, Array, Array, Array]:
+    def _violations(self, rows: slice, D: Array) -> tuple[Array, np.ndarray, np.ndarray, Array]:
         """Squared distances of targets; pairs (i, j) of row and violator, and their t's, a column a
         target.
         """
@@ -163,7 +163,7 @@ class LargeMarginPoint(PairwisePoint):
         i, j = np.nonzero(D < 1.0 + near.max(axis=1)[:, None])
         return near, i, j, 1.0 + near[i] - D[i, j][:, None]
 
-    def _scattered(self, rows: slice, i: Array, j: Array, s: Array) -> Array:
+    def _scattered(self, rows: slice, i: np.ndarray, j: np.ndarray, s: Array) -> Array:
         """Sums of s times the penalty: over i's targets at each violator (i, j), negative, and over
         violators at each target.
         """

@@ -26,17 +26,18 @@ class MDSStress(Objective):
     """Keep every distance: min sum_ij w_ij (d_ij - ||M'(x_i - x_j)||)^2 over subspaces.
 
     d_ij = ||x_i - x_j||; w_ij = 1, or 1/d_ij for Sammon's mapping (his stress is this divided by
-    sum_ij d_ij). Where two projected points coincide the distance has a kink, therefore it is
-    taken as sqrt(||y_i - y_j||^2 + e^2), which is longer by e at most. P = M'. There are local
-    optima in general. An evaluation takes O(n^2 r) time, after O(n^2 d) once. Memory is n^2
-    numbers, or O(n (d + r)) for n > 5792, where the O(n^2 d) are spent at each evaluation.
+    sum_ij d_ij). Where two projected points coincide their distance has a kink, therefore every
+    distance t, of rows and of projected points alike, is taken as sqrt(t^2 + e^2): a projection
+    that keeps all of them still has stress 0. P = M'. There are local optima in general. An
+    evaluation takes O(n^2 r) time, after O(n^2 d) once. Memory is n^2 numbers, or O(n (d + r)) for
+    n > 5792, where the O(n^2 d) are spent at each evaluation.
 
     Source: Kruskal 1964; Sammon 1969; Cunningham and Ghahramani 2015, section 3.1.2.
 
     Parameters
     ----------
     weights : {"none", "sammon"}
-        w_ij. Pairs of equal rows, which are equal in every projection, have Sammon weight 0.
+        w_ij.
     epsilon : float
         e, in units of the root mean square distance of the rows from their mean.
     """
@@ -74,7 +75,7 @@ class MDSStress(Objective):
 
 
 class StressPoint(PairwisePoint):
-    """phi = sum_ij w_ij (s_ij - d_ij)^2 with s_ij = sqrt(D_ij + e^2), without the diagonal.
+    """phi = sum_ij w_ij (s_ij - d_ij)^2 with s_ij = sqrt(D_ij + e^2), d_ij likewise of the rows.
 
     W = w (1 - d/s), dW = w d/(2 s^3) dD.
     """
@@ -83,24 +84,26 @@ class StressPoint(PairwisePoint):
         super().__init__(problem, M)
         self._problem = problem
 
-    def _terms(self, rows: slice, D: Array) -> tuple[Array, Array, Array]:
-        """d, s and w."""
-        d = self._problem.distances(rows)
-        s = np.sqrt(D + self._problem.smoothing**2)
-        w = np.divide(1.0, d, out=np.zeros_like(d), where=d > 0) if self._problem.sammon else 1.0
-        return d, s, np.asarray(w)
+    def _lengths(self, rows: slice, D: Array) -> tuple[Array, Array]:
+        """d and s."""
+        D += self._problem.smoothing**2
+        return self._problem.distances(rows), np.sqrt(D, out=D)
 
     def weights(self, rows: slice, D: Array) -> tuple[float, Array]:
-        d, s, w = self._terms(rows, D)
+        d, s = self._lengths(rows, D)
         residual = s - d
-        residual[np.arange(len(d)), np.arange(rows.start, rows.stop)] = 0.0
-        W = w * residual
+        W = residual / d if self._problem.sammon else residual
         return float(np.vdot(W, residual)), W / s
 
     def weights_change(self, rows: slice, D: Array, dD: Array) -> tuple[Array, Array]:
-        d, s, w = self._terms(rows, D)
+        d, s = self._lengths(rows, D)
         ratio = d / s
-        return w * (1.0 - ratio), w * ratio * dD / (2.0 * s * s)
+        dD *= ratio
+        dD /= s
+        dD /= s
+        dD *= 0.5
+        W = np.subtract(1.0, ratio, out=ratio)
+        return (W / d, dD / d) if self._problem.sammon else (W, dD)
 
 
 @dataclass
@@ -127,7 +130,9 @@ class Stress(Pairwise):
     def _measured(self, rows: slice) -> Array:
         from scipy.spatial.distance import cdist
 
-        return cdist(self.X[rows], self.X)
+        d = cdist(self.X[rows], self.X, "sqeuclidean")
+        d += self.smoothing**2
+        return np.sqrt(d, out=d)
 
     def distances(self, rows: slice) -> Array:
         """These rows of d."""

@@ -30,6 +30,8 @@ class RobustPCA(Objective):
     rho(t) = t, with its kink rounded: sqrt(t^2 + e^2) - e. Or Huber's rho(t) = t^2/2 up to a
     threshold, and linear beyond it. A mean is wrecked by outliers as pca is: the data are centred
     at their geometric median, the point of least sum of distances. P = M'. There are local optima.
+    A row counts by its distance, no longer by its square, but does count: enough outliers in one
+    direction, or a few very far out in it, are still followed.
     An evaluation takes O(ndr) time. The heuristic is iteratively reweighted pca, O(nd^2 + d^3) a
     step, from pca of the rows' directions (spherical pca); every step of it lowers the value, so it
     often ends at the optimum itself, and then the improvement is nil.

@@ -14,8 +14,8 @@ import numpy as np
 from ldr.objectives.families.projected import Projected, ProjectedPoint
 from ldr.solvers.manifolds import Array
 
-# A block of 1 MiB stays in the cache while it is worked on.
-_BLOCK_NUMBERS = 2**17
+# A block of half a MiB stays in the cache while it is worked on.
+_BLOCK_NUMBERS = 2**16
 
 
 class PairwisePoint(ProjectedPoint):

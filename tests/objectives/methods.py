@@ -63,6 +63,14 @@ RANDOM = {
     "ridge-regression": (X, RESPONSES, {"penalty": 3.0}),
     "lasso": (X, RESPONSES, {"penalty": 20.0}),
     "principal-components-regression": (X, RESPONSES, {}),
+    "mds-stress": (X, None, {}),
+    "mds-stress sammon": (X, None, {"weights": "sammon"}),
+    "lmnn": (X, LABELS, {}),
+    "lmnn linear": (X, LABELS, {"hinge": "linear", "width": 1.0}),
+    "nca": (X, LABELS, {}),
+    "robust-pca": (X, None, {}),
+    "robust-pca huber": (X, None, {"loss": "huber"}),
+    "log-det-pca": (X, None, {}),
 }
 
 
@@ -133,6 +141,13 @@ REAL = {
     "ridge-regression": (lambda: (*real_data.diabetes(), {"penalty": 0.1}), 2),
     "lasso": (lambda: (*real_data.diabetes(), {"penalty": 200.0}), 2),
     "principal-components-regression": (lambda: (*real_data.diabetes(), {}), 3),
+    "mds-stress": (lambda: (real_data.wine()[0], None, {}), 2),
+    "mds-stress sammon": (lambda: (real_data.wine()[0], None, {"weights": "sammon"}), 2),
+    "lmnn": (lambda: (*real_data.wine(), {}), 2),
+    "nca": (lambda: (*(part[::3] for part in _tumours()), {}), 2),
+    "robust-pca": (lambda: (_tumours()[0], None, {}), 3),
+    "robust-pca huber": (lambda: (real_data.stocks(), None, {"loss": "huber"}), 3),
+    "log-det-pca": (lambda: (real_data.wine()[0], None, {}), 3),
 }
 
 
