@@ -165,7 +165,7 @@ def accuracies(
     neighbours: int = 3,
     seed: int = 0,
     most: int | None = None,
-    max_iterations: int = 100,
+    max_iterations: int = 40,
 ) -> dict[str, Any]:
     """Nearest-neighbour accuracy on 30 % of the rows, of projections learnt from the others.
 

@@ -89,6 +89,20 @@ class Scaling(Coordinates):
 
 
 @dataclass(frozen=True)
+class ColumnScaling(Coordinates):
+    """M = diag(scale) Z, on top of other coordinates: the solver's columns are X's times scale."""
+
+    scale: Array
+    outer: Coordinates = Columns()
+
+    def lift(self, Z: Array) -> Array:
+        return self.outer.lift(self.scale[:, None] * Z)
+
+    def lower(self, M: Array) -> Array:
+        return self.outer.lower(M) / self.scale[:, None]
+
+
+@dataclass(frozen=True)
 class Whitening(Coordinates):
     """P = Z'W' with W'BW = I, M = B^{1/2} W Z: the variable in which x'Bx is the unit sphere.
 

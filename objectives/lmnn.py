@@ -12,6 +12,7 @@ from ldr.objectives.families.labelled_pairs import LabelledPairs, LabelledRows
 from ldr.objectives.families.pairwise import PairwisePoint
 from ldr.objectives.objective import Data, Objective
 from ldr.solvers.checks import number, whole
+from ldr.solvers.eigen import top_eigenvectors
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.lbfgs import LBFGS
 from ldr.solvers.manifolds import Array
@@ -76,8 +77,9 @@ class LMNN(Objective):
             (rows.mean,),
             rows.X,
             r,
+            rows.lengths,
             rows.boundaries,
-            target_neighbours(rows.X, rows.boundaries, self.neighbours),
+            target_neighbours(rows.X * rows.lengths, rows.boundaries, self.neighbours),
             SquaredHinge() if self.hinge == "squared" else RoundedHinge(self.width),
             penalty=self.penalty,
             coordinates=(rows.coordinates,),
@@ -216,13 +218,13 @@ class LargeMargin(LabelledPairs):
         return LargeMarginPoint(self, M)
 
     def starts(self) -> dict[str, Array]:
-        """pca, and the solution of full rank cut to its r leading singular directions."""
+        """pca, and pca of what the solution of full rank makes of the data."""
         return {**super().starts(), "full-rank": self._truncated()}
 
     def _truncated(self) -> Array:
-        """The problem of full rank is convex in MM', and a rough solution will do."""
+        """The problem of full rank is convex in MM', and a rough solution of it will do."""
         full = replace(self, r=self.X.shape[1])
-        start = full.principal_directions(full.X, full.r)
+        start = full.principal_directions(full.r)
         M = minimise(full, start, LBFGS(), Stopping(1e-4, _FULL_RANK_ITERATIONS)).M
-        U, s, _ = np.linalg.svd(M)
-        return U[:, : self.r] * s[: self.r]
+        Y = self.X @ M
+        return M @ top_eigenvectors(Y.T @ Y, self.r)[1]

@@ -40,6 +40,7 @@ class NCA(Objective):
             (rows.mean,),
             rows.X,
             r,
+            rows.lengths,
             rows.boundaries,
             coordinates=(rows.coordinates,),
             notes=rows.notes,

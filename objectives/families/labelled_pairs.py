@@ -9,10 +9,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from ldr.objectives.coordinates import Coordinates, Scaling
+from ldr.objectives.coordinates import ColumnScaling, Coordinates
 from ldr.objectives.families.pairwise import Pairwise, row_slices
 from ldr.objectives.families.projected import CentredRows
-from ldr.objectives.lengths import typical_length
+from ldr.objectives.lengths import column_lengths, typical_length
 from ldr.objectives.objective import Data, Objective
 from ldr.objectives.samples import Samples, as_labels
 from ldr.objectives.statistics import ClassMoments, class_moments
@@ -22,11 +22,16 @@ from ldr.solvers.manifolds import Array, Euclidean, Manifold
 
 @dataclass(frozen=True)
 class LabelledRows:
-    """The data sorted by class, centred, in a unit in which they are about 1.
+    """The data sorted by class and centred, each column in a unit in which it is about 1.
+
+    M is free, so that a unit of a column costs nothing, and columns of very different units make
+    no ill-conditioned problem.
 
     Attributes
     ----------
     X : ndarray (n, k)
+    lengths : ndarray (k,)
+        X times these has the user's distances, up to a factor.
     boundaries : ndarray (c + 1,)
         Class c has the rows from boundaries[c] on.
     mean : ndarray (d,)
@@ -35,6 +40,7 @@ class LabelledRows:
     """
 
     X: Array
+    lengths: Array
     boundaries: np.ndarray
     mean: Array
     coordinates: Coordinates
@@ -44,12 +50,13 @@ class LabelledRows:
     def of(cls, data: Data, objective: Objective, smallest_class: int = 2) -> LabelledRows:
         codes, _ = as_labels(data.y, data.samples.n, smallest_class=smallest_class)
         rows = CentredRows.of(data, objective)
-        length = typical_length(rows.X)
+        length, lengths = typical_length(rows.X), column_lengths(rows.X)
         return cls(
-            rows.X[np.argsort(codes, kind="stable")] / length,
+            rows.X[np.argsort(codes, kind="stable")] / lengths,
+            lengths / length,
             np.concatenate([[0], np.cumsum(np.bincount(codes))]),
             rows.mean,
-            Scaling(1.0 / length, rows.coordinates),
+            ColumnScaling(1.0 / lengths, rows.coordinates),
             rows.notes,
         )
 
@@ -60,10 +67,13 @@ class LabelledPairs(Pairwise):
 
     Parameters
     ----------
+    lengths : ndarray (k,)
+        X times these has the user's distances, up to a factor.
     boundaries : ndarray (c + 1,)
         Class c has the rows from boundaries[c] on.
     """
 
+    lengths: Array
     boundaries: np.ndarray
 
     def space(self, k: int) -> Manifold:
@@ -95,7 +105,7 @@ class LabelledPairs(Pairwise):
         n, k = self.X.shape
         within, between = self._scatters.within, self._scatters.between
         if not within.any():
-            return self.principal_directions(self.X, self.r)
+            return self.principal_directions(self.r)
         Q = range_basis(within)
         basis = np.eye(k) if Q is None else Q
         informative = min(self.r, len(self.boundaries) - 2, basis.shape[1])
@@ -105,19 +115,25 @@ class LabelledPairs(Pairwise):
         found = math.sqrt(n) * (basis @ vectors)
         if informative == self.r:
             return found
-        span = np.linalg.qr(found)[0]
-        rest = self.X - (self.X @ span) @ span.T
-        return np.hstack([found, self.principal_directions(rest, self.r - informative)])
+        return np.hstack([found, self.principal_directions(self.r - informative, found)])
 
     def starts(self) -> dict[str, Array]:
         """Named starting points besides the baseline."""
-        return {"pca": self.principal_directions(self.X, self.r)}
+        return {"pca": self.principal_directions(self.r)}
 
-    def principal_directions(self, X: Array, r: int) -> Array:
-        """Leading eigenvectors of X'X, with unit variance within classes on average.
+    def principal_directions(self, r: int, besides: Array | None = None) -> Array:
+        """Leading principal axes in the user's units, of unit variance within classes on average.
 
-        Where classes do not vary there, the whole data have it.
+        Where classes do not vary there, the whole data have it. `besides` some directions, they are
+        the axes of what those leave of the data.
         """
-        M = top_eigenvectors(X.T @ X, r)[1]
-        squares = float(np.vdot(M, self._scatters.within @ M)) or float(np.vdot(X @ M, X @ M))
-        return M * math.sqrt(len(X) * r / squares) if squares > 0 else M
+        rest = np.eye(self.X.shape[1])
+        if besides is not None:
+            span = np.linalg.qr(besides)[0]
+            rest -= span @ span.T
+        scaled = rest * self.lengths
+        A = self.X @ scaled
+        M = scaled @ top_eigenvectors(A.T @ A, r)[1]
+        Y = self.X @ M
+        squares = float(np.vdot(M, self._scatters.within @ M)) or float(np.vdot(Y, Y))
+        return M * math.sqrt(len(Y) * r / squares) if squares > 0 else M
