@@ -121,6 +121,8 @@ def test_rotating_the_data_rotates_the_solution(key):
     X, y, parameters = RANDOM[key]
     if name_of(key) == "lasso" or "derivatives" in parameters:
         pytest.skip("the lasso depends on the axes")
+    if name_of(key) == "lmnn":
+        pytest.skip("solved in columns of unit length: axes decide which local optimum is found")
     rng = np.random.default_rng(5)
 
     def rotate(A):
