@@ -19,9 +19,13 @@ from ldr.objectives.lasso import Lasso
 from ldr.objectives.lda import LDA
 from ldr.objectives.least_squares import LeastSquares
 from ldr.objectives.listing import list_objectives as list
+from ldr.objectives.lmnn import LMNN
+from ldr.objectives.log_det_pca import LogDetPCA
 from ldr.objectives.lpp import LPP
 from ldr.objectives.maf import MAF
 from ldr.objectives.mds import MDS, DistanceMDS
+from ldr.objectives.mds_stress import MDSStress
+from ldr.objectives.nca import NCA
 from ldr.objectives.normalised import Normalised, normalised
 from ldr.objectives.npe import NPE
 from ldr.objectives.objective import BoundObjective, Data, Objective
@@ -38,6 +42,7 @@ from ldr.objectives.principal_components_regression import PrincipalComponentsRe
 from ldr.objectives.reduced_rank_regression import ReducedRankRegression
 from ldr.objectives.registry import REGISTRY, named
 from ldr.objectives.ridge_regression import RidgeRegression
+from ldr.objectives.robust_pca import RobustPCA
 from ldr.objectives.save import SAVE
 from ldr.objectives.sdr import SDR
 from ldr.objectives.semi_supervised_da import SemiSupervisedDA
@@ -54,9 +59,11 @@ __all__ = [
     "ICA",
     "L1",
     "LDA",
+    "LMNN",
     "LPP",
     "MAF",
     "MDS",
+    "NCA",
     "NPE",
     "OLPP",
     "ONPP",
@@ -84,6 +91,8 @@ __all__ = [
     "Kernel",
     "Lasso",
     "LeastSquares",
+    "LogDetPCA",
+    "MDSStress",
     "Normalised",
     "Objective",
     "OrthogonalLPP",
@@ -92,6 +101,7 @@ __all__ = [
     "PrincipalComponentsRegression",
     "ReducedRankRegression",
     "RidgeRegression",
+    "RobustPCA",
     "SemiSupervisedDA",
     "SignalNoise",
     "SparsePCA",

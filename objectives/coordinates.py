@@ -97,15 +97,16 @@ class Scaling(Coordinates):
 
 @dataclass(frozen=True)
 class ColumnScaling(Coordinates):
-    """M = diag(scale) Z: the solver's columns are the user's divided by scale, shape (d,)."""
+    """M = diag(scale) Z, on top of other coordinates."""
 
     scale: Array
+    outer: Coordinates = Columns()
 
     def lift(self, Z: Array) -> Array:
-        return self.scale[:, None] * Z
+        return self.outer.lift(self.scale[:, None] * Z)
 
     def lower(self, M: Array) -> Array:
-        return M / self.scale[:, None]
+        return self.outer.lower(M) / self.scale[:, None]
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,13 @@ from ldr.objectives.ica import ICA
 from ldr.objectives.lasso import Lasso
 from ldr.objectives.lda import LDA
 from ldr.objectives.least_squares import LeastSquares
+from ldr.objectives.lmnn import LMNN
+from ldr.objectives.log_det_pca import LogDetPCA
 from ldr.objectives.lpp import LPP
 from ldr.objectives.maf import MAF
 from ldr.objectives.mds import MDS, DistanceMDS
+from ldr.objectives.mds_stress import MDSStress
+from ldr.objectives.nca import NCA
 from ldr.objectives.npe import NPE
 from ldr.objectives.objective import Objective
 from ldr.objectives.olpp import OLPP
@@ -34,6 +38,7 @@ from ldr.objectives.ppca import PPCA
 from ldr.objectives.principal_components_regression import PrincipalComponentsRegression
 from ldr.objectives.reduced_rank_regression import ReducedRankRegression
 from ldr.objectives.ridge_regression import RidgeRegression
+from ldr.objectives.robust_pca import RobustPCA
 from ldr.objectives.save import SAVE
 from ldr.objectives.sdr import SDR
 from ldr.objectives.semi_supervised_da import SemiSupervisedDA
@@ -87,6 +92,11 @@ REGISTRY: dict[str, type[Objective]] = {
         UndercompleteICA,
         ICA,
         SparsePCA,
+        MDSStress,
+        LMNN,
+        NCA,
+        RobustPCA,
+        LogDetPCA,
     )
 }
 

@@ -84,6 +84,14 @@ RANDOM = {
     "ica kurtosis": (X, None, {"contrast": "kurtosis"}),
     "ica exp": (X, None, {"contrast": "exp"}),
     "sparse-pca": (X, None, {"penalty": 20.0}),
+    "mds-stress": (X, None, {}),
+    "mds-stress sammon": (X, None, {"weights": "sammon"}),
+    "lmnn": (X, LABELS, {}),
+    "lmnn linear": (X, LABELS, {"hinge": "linear", "width": 1.0}),
+    "nca": (X, LABELS, {}),
+    "robust-pca": (X, None, {}),
+    "robust-pca huber": (X, None, {"loss": "huber"}),
+    "log-det-pca": (X, None, {}),
 }
 
 
@@ -175,6 +183,13 @@ REAL = {
         lambda: (real_data.standardised(real_data.wine()[0]), None, {"penalty": 50.0}),
         3,
     ),
+    "mds-stress": (lambda: (real_data.wine()[0], None, {}), 2),
+    "mds-stress sammon": (lambda: (real_data.wine()[0], None, {"weights": "sammon"}), 2),
+    "lmnn": (lambda: (*real_data.wine(), {}), 2),
+    "nca": (lambda: (*(part[::3] for part in _tumours()), {}), 2),
+    "robust-pca": (lambda: (_tumours()[0], None, {}), 3),
+    "robust-pca huber": (lambda: (real_data.stocks(), None, {"loss": "huber"}), 3),
+    "log-det-pca": (lambda: (real_data.wine()[0], None, {}), 3),
 }
 
 

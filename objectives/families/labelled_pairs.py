@@ -1,0 +1,139 @@
+"""Objectives of the projected distances and of classes, over all matrices M."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+
+from ldr.objectives.coordinates import ColumnScaling, Coordinates
+from ldr.objectives.families.pairwise import Pairwise, row_slices
+from ldr.objectives.families.projected import CentredRows
+from ldr.objectives.lengths import column_lengths, typical_length
+from ldr.objectives.objective import Data, Objective
+from ldr.objectives.samples import Samples, as_labels
+from ldr.objectives.statistics import ClassMoments, class_moments
+from ldr.solvers.eigen import generalised_top_eigenvectors, range_basis, top_eigenvectors
+from ldr.solvers.manifolds import Array, Euclidean, Manifold
+
+
+@dataclass(frozen=True)
+class LabelledRows:
+    """The data sorted by class and centred, each column in a unit in which it is about 1.
+
+    M is free, so that a unit of a column costs nothing, and columns of very different units make
+    no ill-conditioned problem.
+
+    Attributes
+    ----------
+    X : ndarray (n, k)
+    lengths : ndarray (k,)
+        X times these has the user's distances, up to a factor.
+    boundaries : ndarray (c + 1,)
+        Class c has the rows from boundaries[c] on.
+    mean : ndarray (d,)
+    coordinates : Coordinates
+    notes : list of str
+    """
+
+    X: Array
+    lengths: Array
+    boundaries: np.ndarray
+    mean: Array
+    coordinates: Coordinates
+    notes: list[str]
+
+    @classmethod
+    def of(cls, data: Data, objective: Objective, smallest_class: int = 2) -> LabelledRows:
+        codes, _ = as_labels(data.y, data.samples.n, smallest_class=smallest_class)
+        rows = CentredRows.of(data, objective)
+        length, lengths = typical_length(rows.X), column_lengths(rows.X)
+        return cls(
+            rows.X[np.argsort(codes, kind="stable")] / lengths,
+            lengths / length,
+            np.concatenate([[0], np.cumsum(np.bincount(codes))]),
+            rows.mean,
+            ColumnScaling(1.0 / lengths, rows.coordinates),
+            rows.notes,
+        )
+
+
+@dataclass
+class LabelledPairs(Pairwise):
+    """A problem of the projected distances and of classes; starts from lda and pca.
+
+    Parameters
+    ----------
+    lengths : ndarray (k,)
+        X times these has the user's distances, up to a factor.
+    boundaries : ndarray (c + 1,)
+        Class c has the rows from boundaries[c] on.
+    """
+
+    lengths: Array
+    boundaries: np.ndarray
+
+    def space(self, k: int) -> Manifold:
+        return Euclidean(k, self.r)
+
+    @cached_property
+    def strips(self) -> list[slice]:
+        """Rows that are worked on together, of one class."""
+        ends, n = map(int, self.boundaries), len(self.X)
+        return [rows for start, stop in pairwise(ends) for rows in row_slices(start, stop, n)]
+
+    def own(self, rows: slice) -> slice:
+        """All rows of the class of these."""
+        c = int(np.searchsorted(self.boundaries, rows.start, side="right"))
+        return slice(int(self.boundaries[c - 1]), int(self.boundaries[c]))
+
+    @cached_property
+    def _scatters(self) -> ClassMoments:
+        sizes = np.diff(self.boundaries)
+        codes = np.repeat(np.arange(len(sizes)), sizes)
+        return class_moments(Samples(self.X), codes, len(sizes))
+
+    def baseline(self) -> Array:
+        """Top generalised eigenvectors of (S_B, S_W), of unit variance within classes.
+
+        They are sought in the range of S_W. Beyond the c - 1 that c classes have, principal
+        directions of what is left of the data fill up.
+        """
+        n, k = self.X.shape
+        within, between = self._scatters.within, self._scatters.between
+        if not within.any():
+            return self.principal_directions(self.r)
+        Q = range_basis(within)
+        basis = np.eye(k) if Q is None else Q
+        informative = min(self.r, len(self.boundaries) - 2, basis.shape[1])
+        _, vectors = generalised_top_eigenvectors(
+            basis.T @ between @ basis, basis.T @ within @ basis, informative
+        )
+        found = math.sqrt(n) * (basis @ vectors)
+        if informative == self.r:
+            return found
+        return np.hstack([found, self.principal_directions(self.r - informative, found)])
+
+    def starts(self) -> dict[str, Array]:
+        """Named starting points besides the baseline."""
+        return {"pca": self.principal_directions(self.r)}
+
+    def principal_directions(self, r: int, besides: Array | None = None) -> Array:
+        """Leading principal axes in the user's units, of unit variance within classes on average.
+
+        Where classes do not vary there, the whole data have it. `besides` some directions, they are
+        the axes of what those leave of the data.
+        """
+        rest = np.eye(self.X.shape[1])
+        if besides is not None:
+            span = np.linalg.qr(besides)[0]
+            rest -= span @ span.T
+        scaled = rest * self.lengths
+        A = self.X @ scaled
+        M = scaled @ top_eigenvectors(A.T @ A, r)[1]
+        Y = self.X @ M
+        squares = float(np.vdot(M, self._scatters.within @ M)) or float(np.vdot(Y, Y))
+        return M * math.sqrt(len(Y) * r / squares) if squares > 0 else M

@@ -1,0 +1,230 @@
+"""Large-margin nearest neighbours."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+
+from ldr.objectives.families.labelled_pairs import LabelledPairs, LabelledRows
+from ldr.objectives.families.pairwise import PairwisePoint
+from ldr.objectives.objective import Data, Objective
+from ldr.solvers.checks import number, whole
+from ldr.solvers.eigen import top_eigenvectors
+from ldr.solvers.errors import ArgumentError
+from ldr.solvers.lbfgs import LBFGS
+from ldr.solvers.manifolds import Array
+from ldr.solvers.solver import Stopping, minimise
+
+HINGES = ("squared", "linear")
+
+_FULL_RANK_ITERATIONS = 50
+
+
+@dataclass(frozen=True)
+class LMNN(Objective):
+    """Pull target neighbours near, push other classes out of a margin; over all matrices M.
+
+    min sum_{i, j in eta(i)} d_ij^2 + penalty sum_{i, j in eta(i)} sum_{l: z_l != z_i}
+    h(1 + d_ij^2 - d_il^2), d_ij = ||M'(x_i - x_j)||; eta(i) are the nearest rows of i's class in X,
+    so that X should be standardised. h is the hinge squared, [t]_+^2, by default: it is smooth and
+    far easier than the hinge [t]_+ itself. P = M'. There are local optima. An evaluation takes
+    O(n^2 r) time to find the margin's violators and O(k) for each of them; memory is O(n (d + r)).
+    The heuristic is lda with unit variance within classes.
+
+    Source: Weinberger and Saul 2009; Cunningham and Ghahramani 2015.
+
+    Parameters
+    ----------
+    neighbours : int
+        k, how many target neighbours a row has. Each class must have more rows.
+    penalty : float
+        Weight of the violations.
+    hinge : {"squared", "linear"}
+        h: [t]_+^2, or [t]_+ with its kink rounded.
+    width : float
+        Of the linear hinge's kink: a parabola t^2/(2 width) for 0 < t < width, so that h is less
+        than [t]_+ by width/2 at most. 0 is the hinge itself, on which no solver here is sure to
+        converge.
+    """
+
+    name = "lmnn"
+    formula = "min sum_{j in eta(i)} [d_ij^2 + penalty sum_{l: z_l != z_i} h(1 + d_ij^2 - d_il^2)]"
+    source = "Weinberger & Saul 2009; Cunningham & Ghahramani 2015"
+    sense = "min"
+    needs = ("labels",)
+    baseline = "lda, unit variance within classes"
+    domain = "R"
+
+    neighbours: int = 3
+    penalty: float = 1.0
+    hinge: str = "squared"
+    width: float = 0.1
+
+    def __post_init__(self) -> None:
+        whole("neighbours", self.neighbours, 1)
+        number("penalty", self.penalty, positive=True)
+        number("width", self.width)
+        if self.hinge not in HINGES:
+            raise ArgumentError(f"hinge must be 'squared' or 'linear', got {self.hinge!r}")
+
+    def bind(self, data: Data, r: int) -> LargeMargin:
+        rows = LabelledRows.of(data, self, smallest_class=self.neighbours + 1)
+        return LargeMargin(
+            self,
+            (rows.mean,),
+            rows.X,
+            r,
+            rows.lengths,
+            rows.boundaries,
+            target_neighbours(rows.X * rows.lengths, rows.boundaries, self.neighbours),
+            SquaredHinge() if self.hinge == "squared" else RoundedHinge(self.width),
+            penalty=self.penalty,
+            coordinates=(rows.coordinates,),
+            notes=rows.notes,
+        )
+
+
+def target_neighbours(X: Array, boundaries: np.ndarray, k: int) -> np.ndarray:
+    """The k nearest rows of each row's own class (n x k); rows are sorted by class."""
+    from sklearn.neighbors import NearestNeighbors
+
+    parts = []
+    for start, stop in pairwise(boundaries):
+        found = NearestNeighbors(n_neighbors=k).fit(X[start:stop])
+        parts.append(start + found.kneighbors(return_distance=False))
+    return np.vstack(parts)
+
+
+class Hinge(ABC):
+    """h(t), which is 0 for t <= 0, and its derivatives."""
+
+    @abstractmethod
+    def __call__(self, t: Array) -> Array: ...
+
+    @abstractmethod
+    def slope(self, t: Array) -> Array: ...
+
+    @abstractmethod
+    def curvature(self, t: Array) -> Array: ...
+
+
+class SquaredHinge(Hinge):
+    """[t]_+^2."""
+
+    def __call__(self, t: Array) -> Array:
+        return np.maximum(t, 0.0) ** 2
+
+    def slope(self, t: Array) -> Array:
+        return 2.0 * np.maximum(t, 0.0)
+
+    def curvature(self, t: Array) -> Array:
+        return np.where(t > 0, 2.0, 0.0)
+
+
+@dataclass(frozen=True)
+class RoundedHinge(Hinge):
+    """t^2/(2w) for 0 <= t <= w, t - w/2 above."""
+
+    width: float
+
+    def __call__(self, t: Array) -> Array:
+        inside = np.clip(t, 0.0, self.width)
+        return 0.5 * inside * self.slope(t) + np.maximum(t - self.width, 0.0)
+
+    def slope(self, t: Array) -> Array:
+        if self.width == 0:
+            return (t > 0).astype(np.float64)
+        return np.clip(t / self.width, 0.0, 1.0)
+
+    def curvature(self, t: Array) -> Array:
+        inside = (t > 0) & (t < self.width)
+        return inside / self.width if self.width > 0 else np.zeros_like(t)
+
+
+class LargeMarginPoint(PairwisePoint):
+    """phi = sum over targets j of D_ij + penalty sum_l h(t_ijl), t_ijl = 1 + D_ij - D_il.
+
+    W_ij = 1 + penalty sum_l h'(t_ijl) and W_il = -penalty sum_j h'(t_ijl); dW likewise with
+    h''(t) dt. Only l that violate a margin occur, found row by row: t > 0 for the farthest target.
+    """
+
+    def __init__(self, problem: LargeMargin, M: Array) -> None:
+        super().__init__(problem, M)
+        self._problem = problem
+
+    def _violations(self, rows: slice, D: Array) -> tuple[Array, np.ndarray, np.ndarray, Array]:
+        """Squared distances of targets; pairs (i, j) of row and violator, and their t's, a column a
+        target.
+        """
+        problem = self._problem
+        near = np.take_along_axis(D, problem.targets[rows], axis=1)
+        D[:, problem.own(rows)] = np.inf
+        i, j = np.nonzero(D < 1.0 + near.max(axis=1)[:, None])
+        return near, i, j, 1.0 + near[i] - D[i, j][:, None]
+
+    def _scattered(self, rows: slice, i: np.ndarray, j: np.ndarray, s: Array) -> Array:
+        """Sums of s times the penalty: over i's targets at each violator (i, j), negative, and over
+        violators at each target.
+        """
+        problem = self._problem
+        targets = problem.targets[rows]
+        W = np.zeros((len(targets), len(problem.X)))
+        W[i, j] = -problem.penalty * s.sum(axis=1)
+        sums = [np.bincount(i, column, len(targets)) for column in s.T]
+        np.put_along_axis(W, targets, problem.penalty * np.stack(sums, axis=1), axis=1)
+        return W
+
+    def weights(self, rows: slice, D: Array) -> tuple[float, Array]:
+        problem = self._problem
+        near, i, j, t = self._violations(rows, D)
+        value = float(near.sum()) + problem.penalty * float(problem.hinge(t).sum())
+        return value, self._pulled(rows, self._scattered(rows, i, j, problem.hinge.slope(t)))
+
+    def weights_change(self, rows: slice, D: Array, dD: Array) -> tuple[Array, Array]:
+        hinge = self._problem.hinge
+        _, i, j, t = self._violations(rows, D)
+        d_near = np.take_along_axis(dD, self._problem.targets[rows], axis=1)
+        dt = d_near[i] - dD[i, j][:, None]
+        W = self._pulled(rows, self._scattered(rows, i, j, hinge.slope(t)))
+        return W, self._scattered(rows, i, j, hinge.curvature(t) * dt)
+
+    def _pulled(self, rows: slice, W: Array) -> Array:
+        """W with 1 added at targets."""
+        targets = self._problem.targets[rows]
+        W[np.arange(len(W))[:, None], targets] += 1.0
+        return W
+
+
+@dataclass
+class LargeMargin(LabelledPairs):
+    """Large-margin nearest neighbours over all matrices.
+
+    Parameters
+    ----------
+    targets : ndarray of int (n, k)
+        Target neighbours of each row.
+    hinge : Hinge
+    penalty : float
+    """
+
+    targets: np.ndarray
+    hinge: Hinge
+    penalty: float = 1.0
+
+    def at(self, M: Array) -> LargeMarginPoint:
+        return LargeMarginPoint(self, M)
+
+    def starts(self) -> dict[str, Array]:
+        """pca, and pca of what the solution of full rank makes of the data."""
+        return {**super().starts(), "full-rank": self._truncated()}
+
+    def _truncated(self) -> Array:
+        """The problem of full rank is convex in MM', and a rough solution of it will do."""
+        full = replace(self, r=self.X.shape[1])
+        start = full.principal_directions(full.r)
+        M = minimise(full, start, LBFGS(), Stopping(1e-4, _FULL_RANK_ITERATIONS)).M
+        Y = self.X @ M
+        return M @ top_eigenvectors(Y.T @ Y, self.r)[1]

@@ -1,0 +1,264 @@
+"""Objectives of projected distances: mds-stress, nca, lmnn."""
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy.linalg import subspace_angles
+
+import ldr
+from ldr.errors import ArgumentError, DataError
+from ldr.objectives import LMNN, NCA, MDSStress, mds_stress
+from ldr.objectives.families import pairwise
+from ldr.solving import as_data
+from tests import real_data
+from tests.objectives.methods import LABELS, X
+
+M = np.random.default_rng(2).standard_normal((7, 2)) * 0.3
+
+
+def bound(objective, X=X, y=LABELS, r=2):
+    return objective.bind(as_data(objective, X, y), r)
+
+
+def value(objective, M, X=X, y=LABELS):
+    """The objective's own value at the user's M, by way of the solver's coordinates."""
+    problem = bound(objective, X, y, M.shape[1])
+    return problem.reported(problem.at(problem.lower([M])).value)
+
+
+def squares(A):
+    return ((A[:, None] - A) ** 2).sum(axis=2)
+
+
+@pytest.mark.parametrize("weights", ["none", "sammon"])
+def test_stress_is_the_formula(weights):
+    Q = np.linalg.qr(M)[0]
+    d, s = np.sqrt(squares(X)), np.sqrt(squares(X @ Q))
+    off = ~np.eye(len(X), dtype=bool)
+    w = 1 / d[off] if weights == "sammon" else 1.0
+    formula = np.sum(w * (d - s)[off] ** 2)
+    assert value(MDSStress(weights, 1e-9), Q) == pytest.approx(formula, rel=1e-8)
+    assert value(MDSStress(weights), Q) == pytest.approx(formula, rel=1e-4)
+
+
+@pytest.mark.parametrize("weights", ["none", "sammon"])
+def test_stress_finds_the_plane_that_holds_the_data(weights):
+    """There stress is 0, and grows with the fourth power of the angle only."""
+    rng = np.random.default_rng(0)
+    plane = np.linalg.qr(rng.standard_normal((10, 2)))[0]
+    flat = rng.standard_normal((80, 2)) @ plane.T * 5
+    result = ldr.solve("mds-stress", flat, 2, start="random", random_state=1, weights=weights)
+    assert np.rad2deg(subspace_angles(result.M, plane)[0]) < 0.1
+    assert result.value <= 1e-12 * value(MDSStress(weights), plane[:, :1], flat)
+
+
+@pytest.mark.parametrize("weights", ["none", "sammon"])
+def test_coinciding_points_are_no_kink(weights):
+    """Rows that are equal, and rows that M alone makes equal."""
+    doubled = np.vstack([X, X])
+    doubled[:20, 6] += 1.0
+    problem = bound(MDSStress(weights), doubled)
+    point = problem.at(np.eye(7)[:, :2])
+    assert np.isfinite(point.gradient).all() and np.isfinite(point.hessian_vector(M)).all()
+    result = ldr.solve("mds-stress", doubled, 2, weights=weights)
+    assert result.converged and result.improvement >= 0
+
+
+@pytest.mark.parametrize("objective", [MDSStress(), NCA(), LMNN()], ids=lambda o: o.name)
+def test_blocks_change_nothing(objective, monkeypatch):
+    V = np.random.default_rng(4).standard_normal((7, 2))
+    whole = bound(objective).at(M)
+    monkeypatch.setattr(pairwise, "_BLOCK_NUMBERS", 7 * len(X))
+    monkeypatch.setattr(mds_stress, "_KEPT", 0)
+    parts = bound(objective)
+    assert len(parts.strips) >= 9
+    point = parts.at(M)
+    assert point.value == pytest.approx(whole.value, rel=1e-13)
+    np.testing.assert_allclose(point.gradient, whole.gradient, rtol=1e-10)
+    np.testing.assert_allclose(point.hessian_vector(V), whole.hessian_vector(V), rtol=1e-10)
+
+
+def test_nca_is_the_formula():
+    K = np.exp(-squares(X @ M))
+    np.fill_diagonal(K, 0)
+    P = K / K.sum(axis=1, keepdims=True)
+    formula = np.sum(P[LABELS[:, None] == LABELS])
+    assert value(NCA(), M) == pytest.approx(formula, rel=1e-12)
+
+
+def test_nca_of_far_points_counts_nearest_neighbours():
+    """Every exponential underflows; the limit is leave-one-out accuracy of 1-NN."""
+    D = squares(X @ M)
+    np.fill_diagonal(D, np.inf)
+    right = np.sum(LABELS[D.argmin(axis=1)] == LABELS)
+    problem = bound(NCA())
+    point = problem.at(problem.lower([1e8 * M]))
+    assert problem.reported(point.value) == pytest.approx(right, abs=1e-9)
+    assert np.isfinite(point.gradient).all() and np.isfinite(point.hessian_vector(M)).all()
+
+
+def target_neighbours(X, y, k):
+    D = squares(X)
+    np.fill_diagonal(D, np.inf)
+    D[y[:, None] != y] = np.inf
+    return np.argsort(D, axis=1)[:, :k]
+
+
+def hinge_sum(M, penalty, h, k=3):
+    """The formula, triple by triple."""
+    D, total = squares(X @ M), 0.0
+    eta = target_neighbours(X, LABELS, k)
+    for i, q in itertools.product(range(len(X)), range(k)):
+        j = eta[i, q]
+        total += D[i, j]
+        total += penalty * sum(
+            h(1 + D[i, j] - D[i, m]) for m in range(len(X)) if LABELS[m] != LABELS[i]
+        )
+    return total
+
+
+@pytest.mark.parametrize(
+    ("parameters", "h"),
+    [
+        ({}, lambda t: max(t, 0) ** 2),
+        ({"hinge": "linear", "width": 0.0}, lambda t: max(t, 0)),
+        (
+            {"hinge": "linear", "width": 0.5},
+            lambda t: 0 if t < 0 else t**2 if t < 0.5 else t - 0.25,
+        ),
+    ],
+    ids=["squared", "linear", "rounded"],
+)
+def test_lmnn_is_the_formula(parameters, h):
+    objective = LMNN(penalty=0.7, **parameters)
+    assert value(objective, M) == pytest.approx(hinge_sum(M, 0.7, h), rel=1e-12)
+
+
+def test_target_neighbours_are_of_the_data():
+    order = np.argsort(LABELS, kind="stable")
+    found = bound(LMNN()).targets
+    expected = target_neighbours(X[order], LABELS[order], 3)
+    assert [set(row) for row in found] == [set(row) for row in expected]
+
+
+def test_lmnn_starts_are_named_and_the_solution_of_full_rank_is_one():
+    problem = bound(LMNN())
+    starts = problem.starts()
+    assert set(starts) == {"pca", "full-rank"}
+    assert all(start.shape == (7, 2) for start in starts.values())
+    values = {name: problem.at(start).value for name, start in starts.items()}
+    assert values["full-rank"] < values["pca"]
+
+
+def test_a_narrow_hinge_approaches_the_hinge():
+    exact = value(LMNN(hinge="linear", width=0.0), M)
+    errors = [exact - value(LMNN(hinge="linear", width=w), M) for w in (1e-1, 1e-2)]
+    triples = 3 * len(X) * (len(X) - len(X) // 3)
+    for w, error in zip((1e-1, 1e-2), errors, strict=True):
+        assert 0 <= error <= 0.5 * w * triples
+    assert errors[1] < 0.2 * errors[0]
+
+
+@pytest.mark.parametrize("name", ["mds-stress", "nca", "lmnn"])
+@pytest.mark.parametrize("scale", [1e-100, 1e-5, 1e100])
+def test_any_scale(name, scale):
+    one = ldr.solve(name, X, 2, y=LABELS)
+    result = ldr.solve(name, scale * X, 2, y=LABELS)
+    units = scale**2 if name == "mds-stress" else 1.0
+    assert result.converged
+    assert result.value == pytest.approx(one.value * units, rel=1e-9)
+
+
+@pytest.mark.parametrize("name", ["nca", "lmnn"])
+def test_units_of_the_columns_are_no_obstacle(name):
+    """Columns of breast_cancer as measured spread over five decades."""
+    A, y = (part[::6] for part in real_data.breast_cancer())
+    result = ldr.solve(name, A, 2, y=y, tolerance=1e-6, certify=False)
+    assert result.converged and result.improvement > 0
+    D = squares((A - result.mean) @ result.M)
+    np.fill_diagonal(D, np.inf)
+    assert np.mean(y[D.argmin(axis=1)] == y) > 0.95
+
+
+def test_pca_start_is_pca_in_the_units_of_the_user():
+    A = X * np.logspace(-3, 3, 7)
+    (M,) = bound(NCA(), A).lift(bound(NCA(), A).starts()["pca"])
+    assert subspace_angles(M, ldr.solve("pca", A, 2).M)[0] < 1e-6
+    Y = (A - A.mean(axis=0)) @ M
+    within = sum(len(part) * part.var(axis=0) for part in (Y[LABELS == c] for c in range(3)))
+    assert np.mean(within) / len(Y) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("name", ["nca", "lmnn"])
+def test_the_order_of_the_rows_does_not_matter(name):
+    order = np.random.default_rng(0).permutation(len(X))
+    labels = np.array(["b", "c", "a"])[LABELS]
+    one = ldr.solve(name, X, 2, y=LABELS)
+    other = ldr.solve(name, X[order], 2, y=labels[order])
+    assert other.value == pytest.approx(one.value, rel=1e-8)
+
+
+@pytest.mark.parametrize("name", ["nca", "lmnn"])
+def test_more_dimensions_than_classes_tell_are_filled_by_principal_components(name):
+    y = LABELS % 2
+    result = ldr.solve(name, X, 4, y=y)
+    assert np.linalg.matrix_rank(result.baseline_M) == 4
+    assert result.improvement > 0
+
+
+@pytest.mark.parametrize("name", ["nca", "lmnn"])
+def test_classes_without_spread(name):
+    centres = np.random.default_rng(1).standard_normal((3, 7))
+    result = ldr.solve(name, centres[LABELS], 2, y=LABELS)
+    assert np.isfinite(result.M).all() and np.isfinite(result.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "y", "parameters", "error", "message"),
+    [
+        ("mds-stress", None, {"weights": "shepard"}, ArgumentError, "sammon"),
+        ("mds-stress", None, {"epsilon": 0}, ArgumentError, "epsilon must be"),
+        ("lmnn", LABELS, {"neighbours": 0}, ArgumentError, "neighbours must be"),
+        ("lmnn", LABELS, {"neighbours": 20}, DataError, r"class 0 has 20 sample\(s\); at least 21"),
+        ("lmnn", LABELS, {"hinge": "smooth"}, ArgumentError, "'squared' or 'linear'"),
+        ("lmnn", LABELS, {"width": -1.0}, ArgumentError, "width must be"),
+        ("lmnn", LABELS, {"penalty": 0}, ArgumentError, "penalty must be"),
+        ("lmnn", None, {}, ArgumentError, "needs labels"),
+        ("nca", None, {}, ArgumentError, "needs labels"),
+        ("nca", np.zeros(len(X)), {}, DataError, "class"),
+    ],
+)
+def test_mistakes_are_named(name, y, parameters, error, message):
+    with pytest.raises(error, match=message):
+        ldr.solve(name, X, 2, y=y, **parameters)
+
+
+@pytest.mark.parametrize("name", ["mds-stress", "nca", "lmnn"])
+def test_data_that_do_not_vary_and_sparse_data_are_refused(name):
+    import scipy.sparse
+
+    with pytest.raises(DataError, match="equal"):
+        ldr.solve(name, np.ones((60, 7)), 2, y=LABELS)
+    with pytest.raises(DataError, match="sparse"):
+        ldr.solve(name, scipy.sparse.csr_array(X), 2, y=LABELS)
+
+
+@pytest.mark.parametrize("start", ["baseline", "pca"])
+def test_nca_at_least_as_good_as_scikit_learn(start):
+    """The same formula, from the same start; and what they cannot improve from our end."""
+    from sklearn.neighbors import NeighborhoodComponentsAnalysis
+
+    A, y = (part[::3] for part in real_data.breast_cancer())
+    A = real_data.standardised(A)[:, :10]
+    problem = bound(NCA(), A, y)
+
+    def theirs(M):
+        fitted = NeighborhoodComponentsAnalysis(2, init=M.T, max_iter=2000, tol=1e-10).fit(A, y)
+        return value(NCA(), fitted.components_.T, A, y)
+
+    (M,) = problem.lift(problem.baseline() if start == "baseline" else problem.starts()["pca"])
+    result = ldr.solve("nca", A, 2, y=y, start=M)
+    print(f"nca from {start}: {result.value:.9f}, scikit-learn {theirs(M):.9f} of {len(y)}")
+    assert result.value >= theirs(M) - 1e-6
+    assert result.value >= theirs(result.M) - 1e-6

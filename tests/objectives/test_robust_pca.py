@@ -1,0 +1,197 @@
+"""Robust pca: outliers that wreck pca do not move it. Log-determinant pca: pca's span."""
+
+import numpy as np
+import pytest
+from scipy.linalg import subspace_angles
+
+import ldr
+from ldr.errors import ArgumentError, DataError
+from ldr.objectives import LogDetPCA, RobustPCA
+from ldr.objectives.robust_pca import Huber, RoundedDistance, geometric_median
+from ldr.solving import as_data
+from tests import real_data
+from tests.objectives.methods import X
+
+LOSSES = ["l1", "huber"]
+
+
+def bound(objective, X, r):
+    return objective.bind(as_data(objective, X, None), r)
+
+
+def planted(seed, n=300, d=12, r=3, share=0.12):
+    """Rows near a subspace around a centre, and outliers together on one side of it."""
+    rng = np.random.default_rng(seed)
+    basis = np.linalg.qr(rng.standard_normal((d, r + 1)))[0]
+    span, away = basis[:, :r], basis[:, r]
+    centre = 5 * rng.standard_normal(d)
+    A = rng.standard_normal((n, r)) * [3, 2.5, 2.5] @ span.T + 0.05 * rng.standard_normal((n, d))
+    A[: int(share * n)] += 10 * away
+    return A + centre, span, centre
+
+
+def angle(M, span):
+    return np.rad2deg(subspace_angles(M, span)[0])
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("seed", range(3))
+def test_outliers_wreck_pca_but_not_robust_pca(seed, loss):
+    A, span, centre = planted(seed)
+    wrecked = angle(ldr.solve("pca", A, 3).M, span)
+    result = ldr.solve("robust-pca", A, 3, loss=loss)
+    kept = angle(result.M, span)
+    print(f"{loss}, seed {seed}: angle to the planted subspace {kept:.2f}, of pca {wrecked:.1f}")
+    assert wrecked > 60 and kept < 6
+    assert np.linalg.norm(result.mean - centre) < 0.6 * np.linalg.norm(A.mean(axis=0) - centre)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_value_is_the_formula(loss):
+    result = ldr.solve("robust-pca", X, 2, loss=loss, epsilon=1e-6, threshold=2.5)
+    A = X - result.mean
+    t = np.linalg.norm(A - A @ result.M @ result.M.T, axis=1)
+    formula = t if loss == "l1" else np.where(t < 2.5, t**2 / 2, 2.5 * (t - 1.25))
+    assert result.value == pytest.approx(formula.sum(), rel=1e-5)
+
+
+def test_geometric_median_balances_unit_vectors():
+    A = real_data.wine()[0]
+    centre = geometric_median(A)
+    units = (A - centre) / np.linalg.norm(A - centre, axis=1)[:, None]
+    assert np.linalg.norm(units.sum(axis=0)) < 1e-6
+    np.testing.assert_allclose(geometric_median(A + 3.0), centre + 3.0, atol=1e-8)
+    moved = A.copy()
+    moved[:50] += 1e6
+    assert np.linalg.norm(geometric_median(moved) - centre) < 5
+
+
+def test_huber_with_a_high_threshold_is_pca_around_the_geometric_median():
+    A = real_data.wine()[0]
+    result = ldr.solve("robust-pca", A, 3, loss="huber", threshold=1e6)
+    centred = A - result.mean
+    _, s, Vt = np.linalg.svd(centred, full_matrices=False)
+    assert angle(result.M, Vt[:3].T) < 1e-5
+    assert result.value == pytest.approx(np.sum(s[3:] ** 2) / 2, rel=1e-10)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_reweighting_never_raises_the_value_and_ends_near_an_optimum(loss):
+    A, _, _ = planted(5)
+    problem = bound(RobustPCA(loss), A, 3)
+    starts = problem.starts()
+    assert set(starts) == {"pca", "spherical pca"}
+    baseline = problem.at(problem.baseline())
+    assert baseline.value <= min(problem.at(M).value for M in starts.values())
+    result = ldr.solve("robust-pca", A, 3, loss=loss)
+    assert 0 <= result.improvement < 1e-6
+
+
+@pytest.mark.parametrize("loss", [RoundedDistance(0.1), Huber(0.7)], ids=LOSSES)
+def test_losses_and_their_derivatives(loss):
+    q, h = np.linspace(0.01, 3, 50), 1e-5
+    q = q[np.abs(q - 0.49) > 2 * h]
+    np.testing.assert_allclose(loss.slope(q), (loss(q + h) - loss(q - h)) / (2 * h), rtol=1e-6)
+    difference = (loss.slope(q + h) - loss.slope(q - h)) / (2 * h)
+    np.testing.assert_allclose(loss.curvature(q), difference, rtol=1e-5, atol=1e-8)
+    assert loss(np.zeros(1)) == 0
+
+
+def test_exact_fit_keeps_its_digits():
+    """Rows on a subspace: residuals are not differences of large squares."""
+    rng = np.random.default_rng(0)
+    span = np.linalg.qr(rng.standard_normal((8, 2)))[0]
+    A = rng.standard_normal((30, 2)) @ span.T
+    A[:3] = 2 * rng.standard_normal((3, 8))
+    result = ldr.solve("robust-pca", np.vstack([A, -A]), 2, start="random", random_state=0)
+    assert result.converged
+    assert angle(result.M, span) < 0.1
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("scale", [1e-100, 1e-4, 1e100])
+def test_any_scale(loss, scale):
+    one = ldr.solve("robust-pca", X, 2, loss=loss)
+    result = ldr.solve("robust-pca", scale * X, 2, loss=loss)
+    units = scale if loss == "l1" else scale**2
+    assert result.converged and result.value == pytest.approx(one.value * units, rel=1e-9)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_more_than_half_of_the_rows_equal(loss):
+    A = np.zeros((50, 5))
+    A[:10] = np.random.default_rng(0).standard_normal((10, 5))
+    result = ldr.solve("robust-pca", A, 2, loss=loss)
+    assert np.isfinite(result.value)
+    np.testing.assert_allclose(result.mean, 0, atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"loss": "l2"}, "'l1' or 'huber'"),
+        ({"epsilon": 0.0}, "epsilon"),
+        ({"threshold": -1}, "thr"),
+    ],
+)
+def test_mistakes_are_named(parameters, message):
+    with pytest.raises(ArgumentError, match=message):
+        ldr.solve("robust-pca", X, 2, **parameters)
+
+
+def test_data_that_do_not_vary_are_refused():
+    with pytest.raises(DataError, match="equal"):
+        ldr.solve("robust-pca", np.ones((20, 4)), 2)
+
+
+# log-det-pca: identity 1
+
+
+@pytest.mark.parametrize("r", [1, 3, 12])
+def test_the_largest_determinant_has_the_span_of_the_largest_trace(r):
+    A = real_data.wine()[0]
+    result = ldr.solve("log-det-pca", A, r)
+    assert angle(result.M, ldr.solve("pca", A, r).M) < 1e-5
+    C = np.cov(A.T, bias=True)
+    assert result.value == pytest.approx(np.log(np.linalg.eigvalsh(C)[-r:]).sum(), rel=1e-12)
+    assert result.certificate.kind == "global" and result.certificate.gap < 1e-10
+    for seed in range(3):
+        found = ldr.solve(
+            "log-det-pca", A, r, solver="trust-region", start="random", random_state=seed
+        )
+        assert found.value == pytest.approx(result.value, abs=1e-9)
+        assert found.certificate.kind == "global"
+
+
+def test_the_bound_of_the_determinant_holds():
+    A = real_data.wine()[0]
+    best = ldr.solve("log-det-pca", A, 3).value
+    problem = bound(LogDetPCA(), A, 3)
+    for seed in range(20):
+        M = problem.random_point(np.random.default_rng(seed))
+        statement = problem.certificate(M)
+        short = best - problem.reported(problem.at(M).value)
+        assert statement.kind == "bound"
+        assert short <= statement.gap <= short + 1e-9
+
+
+def test_a_saddle_of_the_determinant_is_not_called_global():
+    problem = bound(LogDetPCA(), real_data.wine()[0], 2)
+    vectors = np.linalg.eigh(problem.C)[1][:, ::-1]
+    assert problem.certificate(vectors[:, [0, 2]]).kind == "bound"
+
+
+def test_a_singular_covariance_restricts_and_limits_r():
+    A = np.hstack([X[:, :3], X[:, :1] + X[:, 1:2]])
+    result = ldr.solve("log-det-pca", A, 3)
+    assert any("rank 3 of 4" in note for note in result.notes)
+    assert angle(result.M, ldr.solve("pca", A, 3).M) < 1e-5
+    with pytest.raises(ArgumentError, match="r <= 3"):
+        ldr.solve("log-det-pca", A, 4)
+
+
+@pytest.mark.parametrize("scale", [1e-100, 1e100])
+def test_scaling_adds_to_the_logarithm(scale):
+    one, other = (ldr.solve("log-det-pca", c * X, 2) for c in (1.0, scale))
+    assert other.value == pytest.approx(one.value + 4 * np.log(scale), rel=1e-12)
+    assert other.certificate.kind == "global"
