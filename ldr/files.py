@@ -109,11 +109,13 @@ class Table:
         if is_bool_dtype(cells) or (is_numeric_dtype(cells) and cells.dtype.kind != "c"):
             return
         numbers = to_numeric(cells.astype(object), errors="coerce")
-        row = int(np.flatnonzero(np.asarray(isna(numbers) & ~isna(cells)) | _is_time(cells))[0])
-        raise DataError(
-            f"{self.name}: row {row} (the first is row 0), column {str(column)!r}: "
-            f"{str(cells.iloc[row])!r} is no number; leave the column out, or make it the label"
-        )
+        wrong = np.flatnonzero(np.asarray(isna(numbers) & ~isna(cells)) | _is_time(cells))
+        if len(wrong) > 0:
+            raise DataError(
+                f"{self.name}: row {wrong[0]} (the first is row 0), column {str(column)!r}: "
+                f"{str(cells.iloc[wrong[0]])!r} is no number; leave the column out, or make it "
+                "the label"
+            )
 
 
 def read(path: str | Path) -> Table:
@@ -135,7 +137,7 @@ def read(path: str | Path) -> Table:
         The file is not what its ending says.
     """
     path, wanted = _split(str(path))
-    ending = _ending(path)
+    ending = ending_of(path)
     if not path.exists():
         raise FileNotFoundError(2, "no such file", str(path))
     try:
@@ -171,7 +173,7 @@ def write(path: str | Path, result: Result, Y: Any) -> None:
         The file cannot be written.
     """
     path = Path(path)
-    ending = _ending(path)
+    ending = ending_of(path)
     pair = isinstance(result.P, tuple)
     if ending == ".npy":
         if pair:
@@ -186,7 +188,8 @@ def write(path: str | Path, result: Result, Y: Any) -> None:
                 for view, array in zip("ab", both, strict=True)
             }
         if ending == ".npz":
-            np.savez(path, **{name: np.asarray(array) for name, array in arrays.items()})
+            plain: Any = {name: np.asarray(array) for name, array in arrays.items()}
+            np.savez(path, **plain)
         else:
             from scipy.io import savemat
 
@@ -219,7 +222,7 @@ def _split(path: str) -> tuple[Path, str | None]:
     return (Path(match[1]), match[2]) if match else (Path(path), None)
 
 
-def _ending(path: Path) -> str:
+def ending_of(path: Path) -> str:
     ending = path.suffix.lower()
     if ending not in TABLES + ARRAYS:
         known = ", ".join(TABLES + ARRAYS)
@@ -280,7 +283,7 @@ def _read_mat(path: Path) -> dict[str, Any]:
 
 def _plain(array: Any) -> Any:
     """A cell array of strings as an array of strings; others as they are."""
-    if getattr(array, "dtype", None) == object:
+    if getattr(array, "dtype", np.dtype(float)).kind == "O":
         return np.array([str(np.squeeze(cell)) for cell in array.ravel()])
     return array
 

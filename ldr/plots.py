@@ -196,7 +196,9 @@ def improvement(results: Result | Sequence[Result], names: Sequence[str] = ()) -
     low, high = min(float(gains.min()), 0.0), max(float(gains.max()), 0.0)
     room = (high - low) or 1.0
     ax.set_xlim(low - 0.02 * room, high + 0.8 * room)  # for the values beside the bars
-    ax.set_ylim(len(drawn) - 0.4, -0.6)  # the first on top, bars of one height whatever their number
+    ax.set_ylim(
+        len(drawn) - 0.4, -0.6
+    )  # the first on top, bars of one height whatever their number
     ax.set_xlabel("improvement over the heuristic")
     _tidy(ax)
     return figure
@@ -494,12 +496,13 @@ def _points(ax: Axes, colouring: _Colouring, *coordinates: Array) -> None:
     size = float(np.clip(12000 / max(n, 1), 6, 26))
     alpha = float(np.clip(40 / max(n, 1) ** 0.5, 0.25, 0.85))
     style: dict[str, Any] = {"s": size, "linewidths": 0, "rasterized": n > 2000}
+    scatter: Any = ax.scatter
     if colouring.quantity is not None:
-        ax.scatter(*coordinates, c=colouring.quantity, cmap="viridis", **style)
+        scatter(*coordinates, c=colouring.quantity, cmap="viridis", **style)
         return
     for rows, colour, marker, _ in colouring.groups(n):
         group = [coordinate[rows] for coordinate in coordinates]
-        ax.scatter(*group, color=colour, marker=marker, alpha=alpha, **style)
+        scatter(*group, color=colour, marker=marker, alpha=alpha, **style)
 
 
 def _longest(loading: Array) -> np.ndarray:

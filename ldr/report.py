@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from ldr.result import Result
 
-_DPI = 180
-_SHOWN = 0.7  # of the size in print, so that pictures are sharp
+_DPI = 150
+_SHOWN = 0.8  # of the size in print, so that pictures are sharp
 
 
 @dataclass(frozen=True)
