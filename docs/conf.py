@@ -25,6 +25,8 @@ napoleon_google_docstring = False
 napoleon_use_rtype = False
 napoleon_use_ivar = True
 myst_heading_anchors = 3
+# Attributes of one name in several classes, such as a manifold's shape, are no mistake.
+suppress_warnings = ["ref.python"]
 pygments_style = "friendly"
 
 

@@ -92,7 +92,7 @@ class Guide:
     def solution(self, name: str) -> str:
         """The example up to the result, as a program."""
         call = f'result = ldr.solve("{name}", X, {self.arguments})'
-        return f"import ldr\n{DATA[self.data].rstrip()}\n\n{call}\nprint(result)\n"
+        return f"import ldr\n{DATA[self.data].strip()}\n\n{call}\nprint(result)\n"
 
     @property
     def plot(self) -> str:

@@ -7,6 +7,7 @@ import inspect
 import io
 import warnings
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import ldr
@@ -94,14 +95,14 @@ On the command line: `ldr solve {entry.name} DATA{_options(cls)} -r {result.r}`.
 def index() -> str:
     """The list of the methods."""
     rows = "\n".join(
-        f"| [{name}]({name}.md) | `{cls().formula}` | {_cell(GUIDES[name].when)} |"
+        f"| [{name}]({name}.md) | `{_cell(cls().formula)}` | {_cell(GUIDES[name].when)} |"
         for name, cls in REGISTRY.items()
     )
     tree = "\n".join(REGISTRY)
     return f"""# Methods
 
-Every method of the registry, with its formula and when to use it. `ldr methods` prints the list, and
-`ldr.solve(name, X, r)` takes the name.
+Every method of the registry, with its formula and when to use it. `ldr methods` prints the list,
+and `ldr.solve(name, X, r)` takes the name.
 
 | name | formula | when |
 |---|---|---|
@@ -144,13 +145,7 @@ def api() -> str:
                 for name in ("Objective", "BoundObjective", "Data", "Certificate")
             ],
         ),
-        *(
-            (
-                f"ldr.{name}",
-                [f".. automodule:: ldr.{name}\n   :members:\n   :imported-members:"],
-            )
-            for name in modules
-        ),
+        *((f"ldr.{name}", [_module(name, public[name])]) for name in modules),
     ]
     text = ["# API reference", "The methods have [pages of their own](methods/index.md)."]
     for heading, directives in sections:
@@ -158,6 +153,12 @@ def api() -> str:
             text.append(f"## {heading}")
             text += ["```{eval-rst}\n" + directive + "\n```" for directive in directives]
     return "\n\n".join(text) + "\n"
+
+
+def _module(name: str, module: ModuleType) -> str:
+    """What a module defines; what it collects too, where it says what that is."""
+    collects = "\n   :imported-members:" if hasattr(module, "__all__") else ""
+    return f".. automodule:: ldr.{name}\n   :members:{collects}"
 
 
 def _options(cls: type[Objective]) -> str:
