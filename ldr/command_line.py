@@ -167,16 +167,15 @@ def _input(
     table = read(data)
     labels = _names(label)
     y = table.response(labels) if labels else None
-    kept = table.without([name for name in labels if name not in table.beside])
-    kept = kept.only(_names(columns)) if columns else kept
-    kept = kept.without(_names(drop))
+    not_projected = [name for name in labels if name not in table.beside]
+    kept = table.select(_names(columns), not_projected + _names(drop))
     X = kept.samples()
     other = None
     if second_view is not None:
         other = read(second_view).samples()
     elif background is not None:
         second = read(background)
-        other = (second.only(kept.columns) if X.feature_names else second).samples()
+        other = (second.select(kept.columns) if X.feature_names else second).samples()
     if standardise:
         if other is not None:  # a background in the units of X, a view in its own
             other = _standardised(other, X if background is not None else other)
@@ -343,6 +342,70 @@ def solve(
 
 
 @app.command()
+def path(
+    objective: ObjectiveName,
+    data: DataFile,
+    dimensions: Annotated[
+        str, typer.Option("-r", "--r", metavar="A-B|A,B,...", help="Dimensions to solve for.")
+    ] = "1-5",
+    label: Label = "",
+    columns: Columns = "",
+    drop: Drop = "",
+    second_view: SecondView = None,
+    background: Background = None,
+    standardise: Standardise = False,
+    param: Parameter = None,
+    solver: SolverName = "auto",
+    starts: Annotated[int, typer.Option(metavar="NUMBER", help="For each dimension.")] = 1,
+    seed: Seed = None,
+    folds: Annotated[
+        int | None, typer.Option(metavar="NUMBER", help="Score on so many held-out folds.")
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The curve: .png, .pdf or .svg.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Solve for several dimensions, to choose one."""
+    import ldr
+    from ldr.user_code import located
+
+    _check_outputs(None, plot, None)
+    order = _dimensions(dimensions)
+    given = _input(
+        objective, data, param, label, columns, drop, second_view, background, standardise
+    )
+    with _one_line_each(), located(objective):
+        found = ldr.path(
+            given.objective,
+            given.X,
+            order,
+            y=given.y,
+            folds=folds,
+            solver=solver,
+            starts=starts,
+            random_state=seed,
+        )
+    if plot is not None:
+        found.plot().savefig(plot)
+    if as_json:
+        summary = {
+            "dimensions": list(found.dimensions),
+            "elbow": found.elbow,
+            "best": found.best,
+            "scores": None if found.scores is None else found.scores.tolist(),
+            "results": [result.summary() for result in found.results],
+        }
+        print(json.dumps(summary, allow_nan=False, indent=2))
+    else:
+        print(found)
+    failed = [str(result.r) for result in found.results if not result.converged]
+    if failed:
+        print(f"ldr: not converged: r = {', '.join(failed)}", file=sys.stderr)
+        raise typer.Exit(NOT_CONVERGED)
+
+
+@app.command()
 def check(
     objective: ObjectiveName,
     data: Annotated[
@@ -452,6 +515,17 @@ def _check_outputs(out: Path | None, plot: Path | None, report: Path | None) -> 
     for path in (out, plot, report):
         if path is not None:
             check_writable(path)
+
+
+def _dimensions(text: str) -> list[int]:
+    """``1-5`` or ``1,2,5`` as numbers."""
+    first, sign, last = text.partition("-")
+    try:
+        if sign:
+            return list(range(int(first), int(last) + 1))
+        return [int(each) for each in text.split(",")]
+    except ValueError:
+        raise typer.BadParameter(f"-r {text!r}, expected A-B or A,B,...") from None
 
 
 def _start(start: str) -> Any:

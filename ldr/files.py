@@ -63,21 +63,18 @@ class Table:
         columns = [self.column(name) for name in names]
         return columns[0] if len(columns) == 1 else np.column_stack(columns)
 
-    def only(self, names: Sequence[str]) -> Table:
-        """The table of these columns, in this order."""
-        where = [self._position(name) for name in names]
-        if where == list(range(len(self.columns))):
+    def select(self, only: Sequence[str] = (), without: Sequence[str] = ()) -> Table:
+        """The table of some columns, in the order given; by default of all but those left out."""
+        left_out = {self._position(name) for name in without}
+        every = range(len(self.columns))
+        where = [self._position(name) for name in only] if only else list(every)
+        where = [j for j in where if j not in left_out]
+        if not where:
+            raise ArgumentError(f"{self.name}: no column is left")
+        if where == list(every):
             return self  # a memory map stays one
         X = self.X.iloc[:, where] if _is_frame(self.X) else self.X[:, where]
         return replace(self, X=X)
-
-    def without(self, names: Sequence[str]) -> Table:
-        """The table without these columns."""
-        left_out = {self._position(name) for name in names}
-        kept = [name for j, name in enumerate(self.columns) if j not in left_out]
-        if not kept:
-            raise ArgumentError(f"{self.name}: no column is left")
-        return self.only(kept) if left_out else self
 
     def samples(self) -> Samples:
         """The rows as numbers.

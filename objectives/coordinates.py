@@ -33,6 +33,13 @@ class Coordinates(ABC):
         """The linear map P (r x d) of the point Z, whose matrix is M."""
         return M.T
 
+    def carried(self, M: Array, P: Array) -> Array:
+        """Z of a matrix and map found on other data.
+
+        Not made orthonormal: where M leaves the subspace, the data do not see the rest of it.
+        """
+        return self.lower(M)
+
 
 @dataclass(frozen=True)
 class Columns(Coordinates):
@@ -124,3 +131,10 @@ class Whitening(Coordinates):
 
     def map(self, Z: Array, M: Array) -> Array:
         return self.outer.lift(self.W @ Z).T
+
+    def carried(self, M: Array, P: Array) -> Array:
+        """Of the map's span, because M belongs to the other data's B: Z with WZ = P', orthonormal.
+
+        W^{-1} = W'B.
+        """
+        return polar_factor(self.W.T @ (self.B @ self.outer.lower(P.T)))

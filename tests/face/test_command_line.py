@@ -172,6 +172,17 @@ def test_no_convergence_is_code_1_and_the_best_point_is_written(folder, tmp_path
     assert done.stderr.count("\n") == 1
 
 
+def test_path_over_the_dimension(folder, tmp_path):
+    options = ["--label", "species", "-r", "1-3", "--plot", str(tmp_path / "path.png")]
+    done = run("path", "lda", "wine.csv", *options, "--json", folder=folder)
+    assert done.returncode == 0 and done.stderr == ""
+    printed = json.loads(done.stdout)
+    assert printed["dimensions"] == [1, 2, 3]
+    for r, result in zip((1, 2, 3), printed["results"], strict=True):
+        assert result["value"] == pytest.approx(ldr.solve("lda", X, r, y=SPECIES).value, rel=1e-9)
+    assert (tmp_path / "path.png").read_bytes().startswith(b"\x89PNG")
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "line"),
     [
@@ -212,6 +223,8 @@ LDA = ["solve", "lda", "wine.csv", "--label", "species"]
         ([*LDA, "--out", "no/Y.csv"], "ldr: no/Y.csv: there is no folder 'no'"),
         ([*LDA, "--plot", "Y.doc"], "ldr: --plot Y.doc: unknown ending"),
         (["solve", "cca", "means.npy"], "ldr: objective 'cca' needs second view: give --second"),
+        (["path", "pca", "means.npy", "-r", "1to3"], "ldr: Invalid value: -r '1to3', expected A-B"),
+        (["path", "pca", "means.npy", "-r", "9-11"], "ldr: r = 11 is out of range"),
         (["check", "mine.py"], "ldr: mine.py has several objectives, variance, fourth_moment"),
         (["check", "mine.py:kurtosis"], "ldr: mine.py has no objective 'kurtosis'"),
         (["check", "mine.py:broken"], "ldr: mine.py, line 19: NameError: name 'no_such_name'"),

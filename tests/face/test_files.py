@@ -36,15 +36,15 @@ def test_every_kind_of_file_gives_the_same_rows_and_labels(table):
     label = "13" if table.name.endswith(".npy") else "cultivar"
     y = table.response([label])
     np.testing.assert_array_equal(np.unique(y, return_inverse=True)[1], labels)
-    features = table.without([] if label in table.beside else [label])
+    features = table.select(without=[] if label in table.beside else [label])
     np.testing.assert_allclose(features.samples().dense(), X, rtol=1e-15)
-    some = features.only([features.columns[3], features.columns[1]]).samples()
+    some = features.select([features.columns[3], features.columns[1]]).samples()
     np.testing.assert_allclose(some.dense(), X[:, [3, 1]], rtol=1e-15)
 
 
 def test_a_numpy_file_is_mapped_and_not_loaded(tmp_path):
     np.save(tmp_path / "X.npy", X)
-    table = read(tmp_path / "X.npy").without([])
+    table = read(tmp_path / "X.npy").select()
     assert isinstance(table.samples().array, np.memmap)
 
 
@@ -53,7 +53,7 @@ def test_sparse_matrices_stay_sparse(tmp_path):
     scipy.sparse.save_npz(tmp_path / "X.npz", matrix.tocsr())
     scipy.io.savemat(tmp_path / "X.mat", {"counts": matrix.tocsc()})
     for name in ("X.npz", "X.mat"):
-        samples = read(tmp_path / name).only(["2", "5"]).samples()
+        samples = read(tmp_path / name).select(["2", "5"]).samples()
         assert samples.is_sparse
         np.testing.assert_array_equal(samples.array.toarray(), matrix.toarray()[:, [2, 5]])
 
@@ -74,11 +74,11 @@ def test_text_cells_are_named(tmp_path):
     frame.iloc[[40, 41], 3] = ["n/k", "?"]
     frame.to_csv(path, index=False)
     with pytest.raises(DataError, match=r"row 40 .*column 'measurement 3': 'n/k' is no number"):
-        read(path).without(["cultivar"]).samples()
+        read(path).select(without=["cultivar"]).samples()
     frame.iloc[[40, 41], 3] = [None, 1.0]
     frame.to_csv(path, index=False)
     with pytest.raises(DataError, match=r"first in row 40, column 3 \('measurement 3'\)"):
-        read(path).without(["cultivar"]).samples()
+        read(path).select(without=["cultivar"]).samples()
 
 
 def test_dates_are_no_numbers(tmp_path):

@@ -1,0 +1,354 @@
+"""Choosing the dimension: an objective along r, and Horn's parallel analysis."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ldr.objectives.objective import BoundObjective, Objective
+from ldr.objectives.samples import as_samples
+from ldr.objectives.statistics import mean
+from ldr.resampling import Sampled
+from ldr.result import Result
+from ldr.scoring import score
+from ldr.solvers.checks import whole
+from ldr.solvers.errors import ArgumentError
+from ldr.solvers.manifolds import Array
+from ldr.solvers.solver import Solver
+from ldr.solving import as_data, as_generator, as_objective, check_r, solve
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True)
+class Path:
+    """An objective's results along the dimension.
+
+    Attributes
+    ----------
+    results : tuple of Result
+        In ascending dimension.
+    scores : ndarray (dimensions, folds) or None
+        Of held-out folds, larger is better; None where no folds were asked for.
+    """
+
+    results: tuple[Result, ...]
+    scores: Array | None = None
+
+    @property
+    def dimensions(self) -> tuple[int, ...]:
+        return tuple(result.r for result in self.results)
+
+    @property
+    def values(self) -> Array:
+        """In the objective's own sense and units."""
+        return np.array([result.value for result in self.results])
+
+    @property
+    def baselines(self) -> Array:
+        """Of the heuristic; NaN where there is none."""
+        found = [result.baseline for result in self.results]
+        return np.array([math.nan if value is None else value for value in found])
+
+    @property
+    def certificates(self) -> tuple[str, ...]:
+        """The kind of each certificate, "none" where there is none."""
+        kinds = [result.certificate for result in self.results]
+        return tuple("none" if c is None else c.kind for c in kinds)
+
+    @property
+    def elbow(self) -> int | None:
+        """The dimension at which the curve of values is farthest from its chord; None of a line.
+
+        Both axes scaled to length 1 (Satopaa, Albrecht, Irwin and Raghavan 2011).
+        """
+        r, values = np.array(self.dimensions, dtype=float), self.values
+        if len(r) < 3 or values[-1] == values[0]:
+            return None
+        along = (r - r[0]) / (r[-1] - r[0])
+        gap = np.abs((values - values[0]) / (values[-1] - values[0]) - along)
+        k = int(np.argmax(gap))
+        return self.dimensions[k] if gap[k] > 1e-10 else None
+
+    @property
+    def best(self) -> int | None:
+        """The dimension of the highest mean score; None without folds."""
+        if self.scores is None:
+            return None
+        return self.dimensions[int(np.argmax(self.scores.mean(axis=1)))]
+
+    def plot(self) -> Figure:
+        """Value, baseline and score against r; see `ldr.plots.path`."""
+        from ldr.plots import path
+
+        return path(self)
+
+    def __repr__(self) -> str:
+        head = f"{self.results[0].objective!r}: {self.dimensions[0]} to {self.dimensions[-1]}"
+        lines = [f"{head} dimensions", "    r           value        baseline  certificate"]
+        if self.scores is not None:
+            lines[1] += "   held-out score"
+        for k, result in enumerate(self.results):
+            line = f"{result.r:5d}  {result.value:14.8g}  {self.baselines[k]:14.8g}  "
+            line += f"{self.certificates[k]:<11}"
+            if self.scores is not None:
+                error = self.scores[k].std(ddof=1) / math.sqrt(self.scores.shape[1])
+                line += f"   {self.scores[k].mean():.6g} +- {error:.2g}"
+            lines.append(line.rstrip())
+        if self.elbow is not None:
+            lines.append(f"  elbow at {self.elbow}")
+        if self.best is not None:
+            lines.append(f"  best score at {self.best}")
+        return "\n".join(lines)
+
+
+def path(
+    objective: str | Objective,
+    X: Any,
+    dimensions: Sequence[int],
+    *,
+    y: Any = None,
+    folds: int | None = None,
+    solver: str | Solver = "auto",
+    starts: int = 1,
+    tolerance: float = 1e-10,
+    max_iterations: int | None = None,
+    certify: bool = True,
+    random_state: int | np.random.Generator | None = None,
+    **parameters: Any,
+) -> Path:
+    """Solve an objective for several dimensions, each from the one before.
+
+    Where the solver iterates, it starts at the better of the heuristic and the previous M
+    completed by what of the heuristic M lies outside its span. Values need not be monotone in r:
+    ratios fall, and the spaces of different r are not nested.
+
+    Parameters
+    ----------
+    objective, X, y, solver, starts, tolerance, max_iterations, certify
+        As in `ldr.solve`.
+    dimensions : sequence of int
+        Such as ``range(1, 11)``; taken in ascending order.
+    folds : int, optional
+        Also score each dimension on that many held-out folds, by `ldr.score`: log-likelihood, or
+        the objective. Every class stands in every fold; time series are cut into pieces in order,
+        which leaves one false succession in the training rows; a background is not split.
+    random_state : int or Generator, optional
+        Of the folds and of random starts.
+    **parameters
+        Of the objective, where it is given by name.
+
+    Returns
+    -------
+    Path
+        With `plot()`, `elbow` and `best`.
+
+    Raises
+    ------
+    ldr.errors.ArgumentError
+        No dimensions, one twice, one out of range; folds that the rows do not allow.
+
+    Examples
+    --------
+    >>> import ldr
+    >>> from sklearn.datasets import load_wine
+    >>> X, y = load_wine(return_X_y=True)
+    >>> path = ldr.path("lda", X / X.std(axis=0), range(1, 6), y=y)
+    >>> path.certificates
+    ('global', 'global', 'global', 'global', 'global')
+    """
+    objective = as_objective(objective, parameters)
+    sampled = Sampled.of(objective, X, y, "folds") if folds else None
+    rng = as_generator(random_state)
+    options: dict[str, Any] = {
+        "solver": solver,
+        "starts": starts,
+        "tolerance": tolerance,
+        "max_iterations": max_iterations,
+        "random_state": rng,
+    }
+    order = _ascending(dimensions)
+    if sampled is None:
+        return Path(_along(objective, X, y, order, certify=certify, **options))
+    assert folds is not None
+    results = _along(objective, sampled.all(), y, order, certify=certify, **options)
+    scores = []
+    for training, held in sampled.folds(folds, rng):
+        found = _along(objective, *sampled.take(training), order, certify=False, **options)
+        scores.append([score(result, *sampled.take(held)) for result in found])
+    return Path(results, np.array(scores).T)
+
+
+def _ascending(dimensions: Any) -> list[int]:
+    try:
+        order = sorted(whole("dimensions", r, 1) for r in dimensions)
+    except TypeError:
+        raise ArgumentError(f"dimensions must be whole numbers, got {dimensions!r}") from None
+    if not order or len(set(order)) < len(order):
+        raise ArgumentError(f"dimensions must be different whole numbers, got {dimensions!r}")
+    return order
+
+
+def _along(
+    objective: Objective, X: Any, y: Any, order: list[int], **options: Any
+) -> tuple[Result, ...]:
+    results: list[Result] = []
+    for r in order:
+        start = _nested_start(objective, X, y, r, results[-1]) if results else "baseline"
+        results.append(solve(objective, X, r, y=y, start=start, **options))
+    return tuple(results)
+
+
+def _nested_start(objective: Objective, X: Any, y: Any, r: int, previous: Result) -> Any:
+    """The better of the heuristic and the previous M completed; a closed form needs neither."""
+    if previous.solver == "closed-form":
+        return "baseline"
+    data = as_data(objective, X, y)
+    check_r(r, objective, data)
+    problem = objective.bind(data, r)
+    heuristic = problem.baseline()
+    filler = problem.random_point(np.random.default_rng(0)) if heuristic is None else heuristic
+    found = previous.M if isinstance(previous.M, tuple) else (previous.M,)
+    nested = [_completed(M, N) for M, N in zip(found, problem.lift(filler), strict=True)]
+    if heuristic is not None and _value(problem, heuristic) <= _value(problem, nested):
+        return "baseline"
+    return nested if len(nested) > 1 else nested[0]
+
+
+def _value(problem: BoundObjective, point: Any) -> float:
+    return problem.at(problem.lower(point) if isinstance(point, list) else point).value
+
+
+def _completed(M: Array, N: Array) -> Array:
+    """M with the leading directions of N outside its span as further columns."""
+    Q = np.linalg.qr(M)[0]
+    U, s, _ = np.linalg.svd(N - Q @ (Q.T @ N), full_matrices=False)
+    added = N.shape[1] - M.shape[1]
+    return np.hstack([M, (U * np.maximum(s, 1e-3 * s[0]))[:, :added]])
+
+
+@dataclass(frozen=True)
+class ParallelAnalysis:
+    """Eigenvalues beside those of data without structure.
+
+    Attributes
+    ----------
+    eigenvalues : ndarray (k,)
+        Of the correlation (or covariance) matrix, descending.
+    null : ndarray (draws, k)
+        Of data without correlations.
+    threshold : ndarray (k,)
+        Quantile of each null eigenvalue.
+    r : int
+        How many leading eigenvalues are above their threshold, up to the first that is not.
+    """
+
+    eigenvalues: Array
+    null: Array
+    threshold: Array
+    r: int
+
+    def plot(self) -> Figure:
+        """The eigenvalues and the null's; see `ldr.plots.parallel_analysis`."""
+        from ldr.plots import parallel_analysis
+
+        return parallel_analysis(self)
+
+    def __repr__(self) -> str:
+        shown = min(len(self.eigenvalues), self.r + 2)
+        lines = [f"parallel analysis: {self.r} of {len(self.eigenvalues)} dimensions"]
+        lines.append("       eigenvalue   threshold")
+        lines += [
+            f"{k + 1:5d}  {self.eigenvalues[k]:10.6g}  {self.threshold[k]:10.6g}"
+            for k in range(shown)
+        ]
+        return "\n".join(lines)
+
+
+def parallel_analysis(
+    X: Any,
+    *,
+    null: str = "permutation",
+    correlation: bool = True,
+    draws: int = 100,
+    quantile: float = 0.95,
+    random_state: int | np.random.Generator | None = None,
+) -> ParallelAnalysis:
+    """How many principal components stand out of data whose columns are unrelated.
+
+    Source: Horn 1965 (means of Gaussian data); Buja and Eyuboglu 1992 (permutations, quantiles).
+
+    Parameters
+    ----------
+    X : array, memory map or DataFrame (n, d)
+    null : {"permutation", "gaussian"}
+        Columns of X each permuted, or normal columns of the same variances.
+    correlation : bool
+        Of the correlation matrix, else of the covariance matrix. Constant columns count as zero.
+    draws : int
+        Of the null.
+    quantile : float
+        Of each null eigenvalue, above which an eigenvalue of X must be; between 0 and 1.
+    random_state : int or Generator, optional
+
+    Returns
+    -------
+    ParallelAnalysis
+        Its `r` is the number of dimensions; with `plot()`.
+
+    Raises
+    ------
+    ldr.errors.ArgumentError
+        An unknown null, a quantile that is none, draws below 1.
+
+    Examples
+    --------
+    >>> import ldr, numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((200, 2)) @ rng.standard_normal((2, 8))
+    >>> X += 0.5 * rng.standard_normal((200, 8))
+    >>> ldr.parallel_analysis(X, random_state=0).r
+    2
+    """
+    if null not in ("permutation", "gaussian"):
+        raise ArgumentError(f"null must be 'permutation' or 'gaussian', got {null!r}")
+    if isinstance(quantile, bool) or not isinstance(quantile, (int, float)) or not 0 < quantile < 1:
+        raise ArgumentError(f"quantile must be a number between 0 and 1, got {quantile!r}")
+    whole("draws", draws, 1)
+    rng = as_generator(random_state)
+    samples = as_samples(X)
+    Z = samples.dense() - mean(samples)
+    if correlation:
+        Z = _standardised(Z)
+    deviations = Z.std(axis=0)
+
+    def drawn() -> Array:
+        if null == "permutation":
+            return rng.permuted(Z, axis=0)
+        N = rng.standard_normal(Z.shape)
+        N -= N.mean(axis=0)
+        return (_standardised(N) if correlation else N) * deviations
+
+    eigenvalues = _eigenvalues(Z)
+    others = np.array([_eigenvalues(drawn()) for _ in range(draws)])
+    threshold = np.quantile(others, quantile, axis=0)
+    above = eigenvalues > threshold
+    r = len(above) if above.all() else int(np.argmin(above))
+    return ParallelAnalysis(eigenvalues, others, threshold, r)
+
+
+def _standardised(Z: Array) -> Array:
+    """Centred columns of unit variance; constant ones stay zero."""
+    deviations = Z.std(axis=0)
+    flat = deviations <= 1e-12 * np.abs(Z).max(initial=0.0)
+    return np.where(flat, 0.0, Z / np.where(flat, 1.0, deviations))
+
+
+def _eigenvalues(Z: Array) -> Array:
+    """Of Z'Z/n, descending, as many as can be positive."""
+    return np.asarray(np.linalg.svd(Z, compute_uv=False) ** 2 / len(Z))

@@ -1,0 +1,536 @@
+# Written by python -m ldr.estimators.stub; not by hand.
+from typing import Any
+
+from ldr.solvers.solver import Solver
+
+from .base import Projection as Projection
+from .base import TwoViews, WithBackground
+from .named import Named
+from .reducer import Reducer as Reducer
+
+ESTIMATORS: dict[str, type[Named]]
+
+class PCA(Named):
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        solver: str | Solver = "auto",
+        start: Any = "baseline",
+        starts: int = 1,
+        tolerance: float = 1e-10,
+        max_iterations: int | None = None,
+        certify: bool = True,
+        random_state: Any = None,
+    ) -> None: ...
+
+class MDS(Named):
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        solver: str | Solver = "auto",
+        start: Any = "baseline",
+        starts: int = 1,
+        tolerance: float = 1e-10,
+        max_iterations: int | None = None,
+        certify: bool = True,
+        random_state: Any = None,
+    ) -> None: ...
+
+class DistanceMDS(Named):
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        solver: str | Solver = "auto",
+        start: Any = "baseline",
+        starts: int = 1,
+        tolerance: float = 1e-10,
+        max_iterations: int | None = None,
+        certify: bool = True,
+        random_state: Any = None,
+    ) -> None: ...
+
+class Autocovariance(Named):
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        lag: int = 1,
+        solver: str | Solver = "auto",
+        start: Any = "baseline",
+        starts: int = 1,
+        tolerance: float = 1e-10,
+        max_iterations: int | None = None,
+        certify: bool = True,
+        random_state: Any = None,
+    ) -> None: ...
+
+class SFA(Named):
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        whiten: bool = False,
+        degree: int = 1,
+        derivatives: Any = None,
+        solver: str | Solver = "auto",
+        start: Any = "baseline",
+        starts: int = 1,
+        tolerance: float = 1e-10,
+        max_iterations: int | None = None,
+        certify: bool = True,
+        random_state: Any = None,
+    ) -> None: ...
+
+class SquaredDifference(Named):
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        lag: int = 1,
+        extreme: str = "min",
+        solver: str | Solver = "auto",
+        start: Any = "baseline",
+        starts: int = 1,
+        tolerance: float = 1e-10,
+        max_iterations: int | None = None,
+        certify: bool = True,
+        random_state: Any = None,
+    ) -> None: ...
+
+class OLPP(Named):
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        graph: Any = "neighbours",
+        neighbours: int = 10,
+        heat: float | str | None = None,
+        epsilon: float | None = None,
+        solver: str | Solver = "auto",
+        start: Any = "baseline",
+        starts: int = 1,
+        tolerance: float = 1e-10,
+        max_iterations: int | None = None,
+        certify: bool = True,
+        random_state: Any = None,
+    ) -> None: ...
+
+class ONPP(Named):
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        graph: Any = "neighbours",
+        neighbours: int = 10,
+        regularisation: float = 0.001,
+        solver: str | Solver = "auto",
+        start: Any = "baseline",
+        starts: int = 1,
+        tolerance: float = 1e-10,
+        max_iterations: int | None = None,
+        certify: bool = True,
+        random_state: Any = None,
+    ) -> None: ...
+
+class SignalNoise(Named, WithBackground):
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        alpha: float = 1.0,
+        solver: str | Solver = "auto",
+        start: Any = "baseline",
+        starts: int = 1,
+        tolerance: float = 1e-10,
+        max_iterations: int | None = None,
+        certify: bool = True,
+        random_state: Any = None,
+    ) -> None: ...
+
+class ContrastivePCA(Named, WithBackground):
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        alpha: float = 1.0,
+        solver: str | Solver = "auto",
+        start: Any = "baseline",
+        starts: int = 1,
+        tolerance: float = 1e-10,
+        max_iterations: int | None = None,
+        certify: bool = True,
+        random_state: Any = None,
+    ) -> None: ...
+
+class PLS(Named, TwoViews):
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        solver: str | Solver = "auto",
+        start: Any = "baseline",
+        starts: int = 1,
+        tolerance: float = 1e-10,
+        max_iterations: int | None = None,
+        certify: bool = True,
+        random_state: Any = None,
+    ) -> None: ...
+
+class ClassicalLDA(Named):
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        ridge: float = 0.0,
+        solver: str | Solver = "auto",
+        start: Any = "baseline",
+        starts: int = 1,
+        tolerance: float = 1e-10,
+        max_iterations: int | None = None,
+        certify: bool = True,
+        random_state: Any = None,
+    ) -> None: ...
+
+class ClassicalCCA(Named, TwoViews):
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        ridge: float = 0.0,
+        solver: str | Solver = "auto",
+        start: Any = "baseline",
+        starts: int = 1,
+        tolerance: float = 1e-10,
+        max_iterations: int | None = None,
+        certify: bool = True,
+        random_state: Any = None,
+    ) -> None: ...
+
+class LPP(Named):
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        graph: Any = "neighbours",
+        neighbours: int = 10,
+        heat: float | str | None = None,
+        epsilon: float | None = None,
+        ridge: float = 0.0,
+        centre: str = "mean",
+        solver: str | Solver = "auto",
+        start: Any = "baseline",
+        starts: int = 1,
+        tolerance: float = 1e-10,
+        max_iterations: int | None = None,
+        certify: bool = True,
+        random_state: Any = None,
+    ) -> None: ...
+
+class NPE(Named):
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        graph: Any = "neighbours",
+        neighbours: int = 10,
+        regularisation: float = 0.001,
+        ridge: float = 0.0,
+        solver: str | Solver = "auto",
+        start: Any = "baseline",
+        starts: int = 1,
+        tolerance: float = 1e-10,
+        max_iterations: int | None = None,
+        certify: bool = True,
+        random_state: Any = None,
+    ) -> None: ...
+
+class ClassicalMAF(Named):
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        lag: int = 1,
+        ridge: float = 0.0,
+        solver: str | Solver = "auto",
+        start: Any = "baseline",
+        starts: int = 1,
+        tolerance: float = 1e-10,
+        max_iterations: int | None = None,
+        certify: bool = True,
+        random_state: Any = None,
+    ) -> None: ...
+
+class SIR(Named):
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        slices: int = 10,
+        ridge: float = 0.0,
+        solver: str | Solver = "auto",
+        start: Any = "baseline",
+        starts: int = 1,
+        tolerance: float = 1e-10,
+        max_iterations: int | None = None,
+        certify: bool = True,
+        random_state: Any = None,
+    ) -> None: ...
+
+class SAVE(Named):
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        slices: int = 10,
+        ridge: float = 0.0,
+        solver: str | Solver = "auto",
+        start: Any = "baseline",
+        starts: int = 1,
+        tolerance: float = 1e-10,
+        max_iterations: int | None = None,
+        certify: bool = True,
+        random_state: Any = None,
+    ) -> None: ...
+
+class OPCA(Named, WithBackground):
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        ridge: float = 0.0,
+        solver: str | Solver = "auto",
+        start: Any = "baseline",
+        starts: int = 1,
+        tolerance: float = 1e-10,
+        max_iterations: int | None = None,
+        certify: bool = True,
+        random_state: Any = None,
+    ) -> None: ...
+
+class SemiSupervisedDA(Named):
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        graph: Any = "neighbours",
+        neighbours: int = 10,
+        heat: float | str | None = None,
+        epsilon: float | None = None,
+        mu: float = 0.1,
+        unlabelled: Any = -1,
+        ridge: float = 0.0,
+        solver: str | Solver = "auto",
+        start: Any = "baseline",
+        starts: int = 1,
+        tolerance: float = 1e-10,
+        max_iterations: int | None = None,
+        certify: bool = True,
+        random_state: Any = None,
+    ) -> None: ...
+
+class OrthogonalLDA(Named):
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        ridge: float = 0.0,
+        solver: str | Solver = "auto",
+        start: Any = "baseline",
+        starts: int = 1,
+        tolerance: float = 1e-10,
+        max_iterations: int | None = None,
+        certify: bool = True,
+        random_state: Any = None,
+    ) -> None: ...
+
+class MAF(Named):
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        lag: int = 1,
+        ridge: float = 0.0,
+        solver: str | Solver = "auto",
+        start: Any = "baseline",
+        starts: int = 1,
+        tolerance: float = 1e-10,
+        max_iterations: int | None = None,
+        certify: bool = True,
+        random_state: Any = None,
+    ) -> None: ...
+
+class OrthogonalLPP(Named):
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        graph: Any = "neighbours",
+        neighbours: int = 10,
+        heat: float | str | None = None,
+        epsilon: float | None = None,
+        ridge: float = 0.0,
+        solver: str | Solver = "auto",
+        start: Any = "baseline",
+        starts: int = 1,
+        tolerance: float = 1e-10,
+        max_iterations: int | None = None,
+        certify: bool = True,
+        random_state: Any = None,
+    ) -> None: ...
+
+class OrthogonalNPE(Named):
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        graph: Any = "neighbours",
+        neighbours: int = 10,
+        regularisation: float = 0.001,
+        ridge: float = 0.0,
+        solver: str | Solver = "auto",
+        start: Any = "baseline",
+        starts: int = 1,
+        tolerance: float = 1e-10,
+        max_iterations: int | None = None,
+        certify: bool = True,
+        random_state: Any = None,
+    ) -> None: ...
+
+class OrthogonalSFA(Named):
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        ridge: float = 0.0,
+        solver: str | Solver = "auto",
+        start: Any = "baseline",
+        starts: int = 1,
+        tolerance: float = 1e-10,
+        max_iterations: int | None = None,
+        certify: bool = True,
+        random_state: Any = None,
+    ) -> None: ...
+
+class OrthogonalCCA(Named, TwoViews):
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        orthonormalise: str = "polar",
+        ridge: float = 0.0,
+        solver: str | Solver = "auto",
+        start: Any = "baseline",
+        starts: int = 1,
+        tolerance: float = 1e-10,
+        max_iterations: int | None = None,
+        certify: bool = True,
+        random_state: Any = None,
+    ) -> None: ...
+
+class ReducedRankRegression(Named, TwoViews):
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        heuristic: str = "pcr",
+        solver: str | Solver = "auto",
+        start: Any = "baseline",
+        starts: int = 1,
+        tolerance: float = 1e-10,
+        max_iterations: int | None = None,
+        certify: bool = True,
+        random_state: Any = None,
+    ) -> None: ...
+
+class LeastSquares(Named):
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        solver: str | Solver = "auto",
+        start: Any = "baseline",
+        starts: int = 1,
+        tolerance: float = 1e-10,
+        max_iterations: int | None = None,
+        certify: bool = True,
+        random_state: Any = None,
+    ) -> None: ...
+
+class RidgeRegression(Named):
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        penalty: float = 1.0,
+        solver: str | Solver = "auto",
+        start: Any = "baseline",
+        starts: int = 1,
+        tolerance: float = 1e-10,
+        max_iterations: int | None = None,
+        certify: bool = True,
+        random_state: Any = None,
+    ) -> None: ...
+
+class Lasso(Named):
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        penalty: float = 1.0,
+        solver: str | Solver = "auto",
+        start: Any = "baseline",
+        starts: int = 1,
+        tolerance: float = 1e-10,
+        max_iterations: int | None = None,
+        certify: bool = True,
+        random_state: Any = None,
+    ) -> None: ...
+
+class PrincipalComponentsRegression(Named):
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        solver: str | Solver = "auto",
+        start: Any = "baseline",
+        starts: int = 1,
+        tolerance: float = 1e-10,
+        max_iterations: int | None = None,
+        certify: bool = True,
+        random_state: Any = None,
+    ) -> None: ...
+
+class PPCA(Named):
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        solver: str | Solver = "auto",
+        start: Any = "baseline",
+        starts: int = 1,
+        tolerance: float = 1e-10,
+        max_iterations: int | None = None,
+        certify: bool = True,
+        random_state: Any = None,
+    ) -> None: ...
+
+class KernelSDR(Named):
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        epsilon: float = 0.001,
+        width: float | None = None,
+        response_width: float | None = None,
+        slices: int = 10,
+        solver: str | Solver = "auto",
+        start: Any = "baseline",
+        starts: int = 1,
+        tolerance: float = 1e-10,
+        max_iterations: int | None = None,
+        certify: bool = True,
+        random_state: Any = None,
+    ) -> None: ...

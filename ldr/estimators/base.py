@@ -1,0 +1,385 @@
+"""What all estimators share: the methods of `Result` under scikit-learn's names and rules."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+
+from ldr.objectives.objective import Objective
+from ldr.objectives.samples import Samples, as_samples
+from ldr.result import Result
+from ldr.scoring import score
+from ldr.solvers.checks import whole
+from ldr.solvers.errors import ArgumentError, DataError, SingularError
+from ldr.solvers.manifolds import Array
+from ldr.solving import as_data, solve
+
+# What every estimator passes on to `ldr.solve`, with its default value.
+OPTIONS: dict[str, Any] = {
+    "solver": "auto",
+    "start": "baseline",
+    "starts": 1,
+    "tolerance": 1e-10,
+    "max_iterations": None,
+    "certify": True,
+    "random_state": None,
+}
+
+
+# Methods that cannot be computed without making X dense.
+DENSE_ONLY = frozenset({"sdr", "mds-distances"})
+
+
+def _has_score(estimator: Projection) -> bool:
+    """Distances of the n rows say nothing of other rows' distances among themselves."""
+    return "distances" not in estimator._traits().needs
+
+
+class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Base of the estimators: projects the rows of X to n_components dimensions.
+
+    Subclasses have `n_components` and the names of OPTIONS as parameters, and say what is
+    optimised.
+
+    Attributes
+    ----------
+    result_ : Result
+        Of `ldr.solve`: value, baseline, certificate, history and the rest.
+    components_ : ndarray (n_components, n_features)
+        The linear map P; a pair of them for two views.
+    mean_ : ndarray (n_features,)
+        Subtracted before the map; a pair for two views.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Where X had names.
+    """
+
+    n_components: int
+    result_: Result
+    components_: Any
+    mean_: Any
+    n_features_in_: int
+    feature_names_in_: Any
+
+    @abstractmethod
+    def _objective(self) -> Objective:
+        """The objective with its parameters.
+
+        Raises
+        ------
+        ldr.errors.ArgumentError
+            A parameter is out of range.
+        """
+
+    @abstractmethod
+    def _traits(self) -> Objective | type[Objective]:
+        """Something with the objective's views and needs, whatever the parameters are."""
+
+    def fit(self, X: Any, y: Any = None) -> Projection:
+        """Find the projection.
+
+        Parameters
+        ----------
+        X : array, memory map, sparse matrix or DataFrame (n, d)
+            Samples in rows; in their order, for methods of time series.
+        y : array (n,), optional
+            Labels or a response, where the method needs them; others do not look at it.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit(X, y)
+
+    def transform(self, X: Any) -> Any:
+        """Project rows: Y = (X - mean_) components_'.
+
+        Parameters
+        ----------
+        X : array, memory map, sparse matrix or DataFrame (m, d)
+
+        Returns
+        -------
+        ndarray (m, n_components), or what `set_output` asks for
+        """
+        return self._project(X)
+
+    def inverse_transform(self, X: Any) -> Array:
+        """The rows nearest to the mean whose projection is X: mean_ + X pinv(components_)'.
+
+        With orthonormal components it is mean_ + X components_.
+
+        Parameters
+        ----------
+        X : array (m, n_components)
+
+        Returns
+        -------
+        ndarray (m, d)
+
+        Raises
+        ------
+        ldr.errors.ArgumentError
+            There is a feature map before the projection, such as a kernel's.
+        """
+        check_is_fitted(self)
+        return self._lift(X, self.components_, self.mean_)
+
+    @available_if(_has_score)
+    def score(self, X: Any, y: Any = None) -> float:
+        """The quality of the projection on other data: larger is better; see `ldr.score`.
+
+        Parameters
+        ----------
+        X : array, memory map, sparse matrix or DataFrame (m, d)
+        y : array (m,), optional
+            As in `fit`.
+
+        Returns
+        -------
+        float
+            The mean log-likelihood of a row, of likelihood methods; otherwise the objective of the
+            new data, or minus it where it is minimised.
+        """
+        return self._score(X, y)
+
+    def _fit(self, X: Any, y: Any, background: Any = None) -> Projection:
+        objective = self._objective()
+        r = whole("n_components", self.n_components, 1)
+        samples, y = self._given(X, y, background, objective, reset=True)
+        n = samples[0].n if isinstance(samples, tuple) else samples.n
+        options = {name: getattr(self, name) for name in OPTIONS}
+        options["random_state"] = _generator(options["random_state"])
+        try:
+            most = objective.largest_r(as_data(objective, samples, y))
+            if r > most:
+                raise ArgumentError(
+                    f"n_components = {r} is out of range: expected 1 <= n_components <= {most}"
+                )
+            self.result_ = solve(objective, samples, r, y=y, **options)
+        except (ArgumentError, DataError, SingularError) as error:  # in a pipeline, say of what
+            shape = f"n_samples = {n}, n_features = {self.n_features_in_}"
+            raise type(error)(f"{error} ({shape})") from error
+        self.components_ = self.result_.P
+        self.mean_ = self.result_.mean
+        return self
+
+    def _given(self, X: Any, y: Any, background: Any, objective: Any, reset: bool) -> Any:
+        """The data as `ldr.solve` takes them: X, or a pair, and y where the objective uses it."""
+        samples: Any = self._samples(X, reset=reset, minimum_rows=2)
+        if self._requires_y() and y is None:
+            raise DataError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None"
+            )
+        if objective.views > 1:
+            return (samples, _second_view(y)), None
+        if "background" in objective.needs:
+            if background is None:
+                raise DataError(f"{type(self).__name__} needs background=, samples to compare with")
+            return (samples, as_samples(background, "background")), None
+        if "response" in objective.needs:
+            return samples, _numbers(y)
+        return samples, y if {"labels", "graph"} & set(objective.needs) else None
+
+    def _samples(self, X: Any, *, reset: bool, minimum_rows: int = 1) -> Samples:
+        """X checked by scikit-learn's rules, with the names of its columns."""
+        array = validate_data(
+            self,
+            X,
+            reset=reset,
+            accept_sparse=True,
+            dtype="numeric",
+            ensure_min_samples=minimum_rows,
+            ensure_all_finite="allow-nan" if self._allows_nan() else True,
+            ensure_non_negative="distances" in self._traits().needs,
+        )
+        names = getattr(self, "feature_names_in_", None)
+        samples = as_samples(array, "X", minimum_rows, allow_nan=self._allows_nan())
+        return samples if names is None else replace(samples, feature_names=tuple(names))
+
+    def _project(self, X: Any, y: Any = None) -> Any:
+        check_is_fitted(self)
+        samples = self._samples(X, reset=False)
+        if not isinstance(self.components_, tuple):
+            return self.result_.transform(samples)
+        if y is not None:
+            return self.result_.transform((samples, _second_view(y)))
+        return _first_view(self.result_).transform(samples)
+
+    def _lift(self, Y: Any, P: Array, mean: Array) -> Array:
+        features = self.result_.features
+        if any(features) if isinstance(features, tuple) else features is not None:
+            raise ArgumentError("there is no inverse of the feature map before the projection")
+        given = as_samples(Y, "X", 1)
+        if given.d != len(P):
+            raise ArgumentError(f"X has {given.d} columns, expected n_components = {len(P)}")
+        orthonormal = np.allclose(P @ P.T, np.eye(len(P)), rtol=0, atol=1e-12)
+        back = P if orthonormal else np.linalg.pinv(P).T
+        return np.asarray(given.dense() @ back + mean)
+
+    def _score(self, X: Any, y: Any, background: Any = None) -> float:
+        check_is_fitted(self)
+        data, y = self._given(X, y, background, self._objective(), reset=False)
+        return score(self.result_, data, y)
+
+    def _requires_y(self) -> bool:
+        traits = self._traits()
+        graph = getattr(self, "graph", getattr(traits, "graph", None))
+        by_class = isinstance(graph, str) and "class" in graph
+        return by_class or traits.views > 1 or bool({"labels", "response"} & set(traits.needs))
+
+    def _allows_nan(self) -> bool:
+        """Whether NaN is a missing value."""
+        return bool(getattr(self._traits(), "missing", False))
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.result_.r
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        traits = self._traits()
+        tags.target_tags.required = self._requires_y()
+        tags.target_tags.two_d_labels = traits.views > 1
+        tags.input_tags.pairwise = tags.input_tags.positive_only = "distances" in traits.needs
+        tags.input_tags.allow_nan = self._allows_nan()
+        tags.input_tags.sparse = traits.name not in DENSE_ONLY
+        return tags
+
+
+class TwoViews(Projection):
+    """An estimator of two views: y is the second, as in scikit-learn's cross decomposition.
+
+    `fit_transform`, as in a step of a Pipeline, gives the first view's projection;
+    ``transform(X, y)`` gives both.
+    """
+
+    def fit(self, X: Any, y: Any = None) -> Projection:
+        """Find the projections of both views.
+
+        Parameters
+        ----------
+        X : array, memory map, sparse matrix or DataFrame (n, d)
+            The first view.
+        y : array, memory map, sparse matrix or DataFrame (n, e) or (n,)
+            The second view of the same rows.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit(X, y)
+
+    def transform(self, X: Any, y: Any = None) -> Any:
+        """Project the first view, or both.
+
+        Parameters
+        ----------
+        X : array, memory map, sparse matrix or DataFrame (m, d)
+        y : array, memory map, sparse matrix or DataFrame (m, e), optional
+
+        Returns
+        -------
+        ndarray (m, n_components), or a pair of them where y is given
+        """
+        return self._project(X, y)
+
+    def inverse_transform(self, X: Any, y: Any = None) -> Any:
+        """Back from projected rows, of the first view or of both; see `Projection`.
+
+        Parameters
+        ----------
+        X : array (m, n_components)
+        y : array (m, n_components), optional
+
+        Returns
+        -------
+        ndarray (m, d), or a pair (m, d) and (m, e)
+        """
+        check_is_fitted(self)
+        parts = tuple(
+            self._lift(given, P, mean)
+            for given, P, mean in zip((X, y), self.components_, self.mean_, strict=True)
+            if given is not None
+        )
+        return parts if len(parts) > 1 else parts[0]
+
+
+class WithBackground(Projection):
+    """An estimator that compares X with a background: noise, or what is to be ignored."""
+
+    def fit(self, X: Any, y: Any = None, *, background: Any = None) -> Projection:
+        """Find the projection.
+
+        Parameters
+        ----------
+        X : array, memory map, sparse matrix or DataFrame (n, d)
+        y : ignored
+        background : array, memory map, sparse matrix or DataFrame (m, d)
+            Rows of the same columns. In a Pipeline it is passed by the step's name, as in
+            ``pipeline.fit(X, opca__background=noise)``; steps before do not transform it.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit(X, y, background)
+
+    @available_if(_has_score)
+    def score(self, X: Any, y: Any = None, *, background: Any = None) -> float:
+        """The objective of other data and another background; see `Projection.score`.
+
+        Parameters
+        ----------
+        X : array, memory map, sparse matrix or DataFrame (m, d)
+        y : ignored
+        background : array, memory map, sparse matrix or DataFrame
+
+        Returns
+        -------
+        float
+        """
+        return self._score(X, y, background)
+
+
+def _second_view(y: Any) -> Samples:
+    """The second view; a single column may come as (n,)."""
+    if hasattr(y, "columns"):
+        return as_samples(y, "y", 1)
+    array = check_array(y, accept_sparse=True, ensure_2d=False, dtype="numeric", input_name="y")
+    return as_samples(array[:, None] if array.ndim == 1 else array, "y", 1)
+
+
+def _numbers(y: Any) -> Any:
+    """A response of Python objects as numbers, where they are numbers."""
+    array = np.asarray(y)
+    if array.dtype.kind != "O":
+        return y
+    try:
+        return array.astype(np.float64)
+    except (TypeError, ValueError):
+        return y
+
+
+def _first_view(result: Result) -> Result:
+    """A result of two views as one of the first."""
+    return replace(
+        result,
+        P=result.P[0],
+        mean=result.mean[0],
+        features=None if result.features is None else result.features[0],
+        feature_names=result.feature_names[0],
+    )
+
+
+def _generator(random_state: Any) -> Any:
+    """scikit-learn's RandomState as a seed; the rest is what `ldr.solve` takes."""
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(np.iinfo(np.int32).max))
+    return random_state

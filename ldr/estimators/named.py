@@ -1,0 +1,157 @@
+"""An estimator for every method of the registry, made from the objective's own parameters."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import re
+from typing import Any
+
+from ldr.estimators.base import OPTIONS, Projection, TwoViews, WithBackground
+from ldr.objectives.objective import Objective
+from ldr.objectives.registry import REGISTRY
+
+# An estimator has the name of its objective, but where a reader would expect another method of it:
+# `LDA` and `CCA` mean the classical ones to most, and SDR is one of many.
+NAMES = {"lda": "OrthogonalLDA", "cca": "OrthogonalCCA", "sdr": "KernelSDR", "fa": "FactorAnalysis"}
+
+_PARAMETERS = """n_components : int
+    Dimension to reduce to.
+{own}solver, start, starts, tolerance, max_iterations, certify, random_state
+    As in `ldr.solve`."""
+
+_DOCSTRING = """{summary}
+
+The registry's {name!r} as a scikit-learn transformer: {formula}.
+
+Parameters
+----------
+{parameters}
+
+Attributes
+----------
+result_ : Result
+    Of `ldr.solve`: value, baseline, certificate, history and the rest.
+components_ : ndarray (n_components, n_features)
+    The linear map P{pair}.
+mean_ : ndarray (n_features,)
+    Subtracted before the map{pair}.
+n_features_in_ : int
+feature_names_in_ : ndarray of str
+    Where X had names.
+
+See Also
+--------
+ldr.objectives.{objective} : the objective, with its notes.
+
+References
+----------
+{source}
+"""
+
+
+class Named(Projection):
+    """An estimator whose parameters are n_components, the objective's fields and OPTIONS."""
+
+    _method: type[Objective]
+
+    def _objective(self) -> Objective:
+        fields = dataclasses.fields(self._method)  # type: ignore[arg-type]
+        return self._method(**{field.name: getattr(self, field.name) for field in fields})
+
+    def _traits(self) -> type[Objective]:
+        return self._method
+
+
+def estimator_of(method: type[Objective]) -> type[Named]:
+    """The estimator class of an objective class."""
+    name = NAMES.get(method.name, method.__name__)
+    namespace: dict[str, Any] = {
+        "__module__": "ldr.estimators",
+        "__qualname__": name,
+        "__doc__": _docstring(method),
+        "__init__": _initialiser(method, name),
+        "_method": method,
+    }
+    if "distances" in method.needs:
+        namespace["metric"] = "precomputed"  # as scikit-learn's own estimators of distances say
+    bases: tuple[type, ...] = (Named,)
+    if method.views > 1:
+        bases = (Named, TwoViews)
+    elif "background" in method.needs:
+        bases = (Named, WithBackground)
+    return type(name, bases, namespace)
+
+
+def signature_of(method: type[Objective]) -> inspect.Signature:
+    """(self, n_components=2, *, the objective's fields, OPTIONS); shared names stand once."""
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    plain = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    fields = {field.name: field for field in dataclasses.fields(method)}  # type: ignore[arg-type]
+    own = [
+        inspect.Parameter(field.name, keyword, default=field.default, annotation=field.type)
+        for field in fields.values()
+    ]
+    options = [
+        inspect.Parameter(option, keyword, default=default)
+        for option, default in OPTIONS.items()
+        if option not in fields
+    ]
+    return inspect.Signature(
+        [
+            inspect.Parameter("self", plain),
+            inspect.Parameter("n_components", plain, default=2, annotation="int"),
+            *own,
+            *options,
+        ]
+    )
+
+
+def _initialiser(method: type[Objective], name: str) -> Any:
+    signature = signature_of(method)
+
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+        try:
+            given = signature.bind(self, *args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"{name}: {error}") from None
+        given.apply_defaults()
+        for parameter, value in list(given.arguments.items())[1:]:
+            setattr(self, parameter, value)
+
+    __init__.__signature__ = signature  # type: ignore[attr-defined]
+    __init__.__qualname__ = f"{name}.__init__"
+    return __init__
+
+
+def _docstring(method: type[Objective]) -> str:
+    summary = (inspect.getdoc(method) or method.name).split("\n\n")[0]
+    own = "".join(
+        f"{_described(method, field.name)}\n"
+        for field in dataclasses.fields(method)  # type: ignore[arg-type]
+    )
+    return _DOCSTRING.format(
+        summary=summary,
+        formula=method.formula,
+        name=method.name,
+        parameters=_PARAMETERS.format(own=own),
+        pair="; a pair of them, one a view" if method.views > 1 else "",
+        objective=method.__name__,
+        source=method.source,
+    )
+
+
+def _described(method: type[Objective], parameter: str) -> str:
+    """The parameter's entry in the docstring of the objective, or of the base that has it."""
+    for cls in method.__mro__:
+        found = re.search(
+            rf"^{parameter} : .*(?:\n[ ]+.*)*", inspect.cleandoc(cls.__doc__ or ""), re.MULTILINE
+        )
+        if found:
+            return found.group()
+    return f"{parameter} : see `ldr.objectives.{method.__name__}`"
+
+
+ESTIMATORS: dict[str, type[Named]] = {
+    name: estimator_of(method) for name, method in REGISTRY.items()
+}

@@ -1,0 +1,121 @@
+"""The estimator of any objective."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ldr.estimators.base import TwoViews, WithBackground
+from ldr.objectives.objective import Objective
+from ldr.objectives.registry import REGISTRY
+from ldr.solvers.solver import Solver
+from ldr.solving import as_objective
+
+
+class Reducer(TwoViews, WithBackground):
+    """Linear dimensionality reduction by any objective, as a scikit-learn transformer.
+
+    The named estimators (`ldr.OrthogonalLDA`, `ldr.MAF`, ...) have the parameters of their
+    objective as their own, for grid searches; this one takes objectives of your own, kernel
+    versions, and names.
+
+    Parameters
+    ----------
+    objective : str or Objective
+        A name in the registry, an objective with its parameters (``ldr.objectives.MAF(lag=2)``), a
+        kernel version (`ldr.kernel`), or one of your own (`ldr.objective`).
+    n_components : int
+        Dimension to reduce to.
+    solver, start, starts, tolerance, max_iterations, certify, random_state
+        As in `ldr.solve`.
+
+    Attributes
+    ----------
+    result_ : Result
+        Of `ldr.solve`: value, baseline, certificate, history and the rest.
+    components_ : ndarray (n_components, n_features)
+        The linear map P; a pair of them for two views.
+    mean_ : ndarray (n_features,)
+        Subtracted before the map; a pair for two views.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Where X had names.
+
+    Examples
+    --------
+    >>> import ldr
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> X, y = load_wine(return_X_y=True)
+    >>> view = make_pipeline(StandardScaler(), ldr.Reducer("lda", n_components=2))
+    >>> view.fit_transform(X, y).shape
+    (178, 2)
+    """
+
+    def __init__(
+        self,
+        objective: str | Objective = "lda",
+        n_components: int = 2,
+        *,
+        solver: str | Solver = "auto",
+        start: Any = "baseline",
+        starts: int = 1,
+        tolerance: float = 1e-10,
+        max_iterations: int | None = None,
+        certify: bool = True,
+        random_state: Any = None,
+    ) -> None:
+        self.objective = objective
+        self.n_components = n_components
+        self.solver = solver
+        self.start = start
+        self.starts = starts
+        self.tolerance = tolerance
+        self.max_iterations = max_iterations
+        self.certify = certify
+        self.random_state = random_state
+
+    def _objective(self) -> Objective:
+        return as_objective(self.objective, {})
+
+    def _traits(self) -> Objective | type[Objective]:
+        """Of an objective that does not exist, those of the plainest: `fit` refuses it."""
+        if isinstance(self.objective, Objective):
+            return self.objective
+        return REGISTRY.get(str(self.objective).lower(), REGISTRY["pca"])
+
+    def fit(self, X: Any, y: Any = None, *, background: Any = None) -> Reducer:
+        """Find the projection.
+
+        Parameters
+        ----------
+        X : array, memory map, sparse matrix or DataFrame (n, d)
+            Samples in rows; in their order, for methods of time series.
+        y : array, optional
+            Labels or a response (n,), or the second view (n, e), where the objective needs them.
+        background : array (m, d), optional
+            Noise, or what is to be ignored, where the objective needs it.
+
+        Returns
+        -------
+        self
+        """
+        self._fit(X, y, background)
+        return self
+
+    def inverse_transform(self, X: Any, y: Any = None) -> Any:
+        """Back from projected rows: mean_ + X pinv(components_)'.
+
+        Parameters
+        ----------
+        X : array (m, n_components)
+        y : array (m, n_components), optional
+            Of the second view.
+
+        Returns
+        -------
+        ndarray (m, d), or a pair of them
+        """
+        if self._traits().views > 1:
+            return super().inverse_transform(X, y)
+        return WithBackground.inverse_transform(self, X)

@@ -1,0 +1,82 @@
+"""How good a projection is on data that it was not found on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from ldr.objectives.kernel import Kernel
+from ldr.objectives.objective import Objective
+from ldr.objectives.samples import as_samples
+from ldr.objectives.sfa import SFA
+from ldr.result import Result
+from ldr.solvers.errors import ArgumentError
+from ldr.solvers.manifolds import Product
+from ldr.solving import as_data
+
+
+def score(result: Result, X: Any, y: Any = None) -> float:
+    """The result's quality on new data: larger is better.
+
+    The mean log-likelihood of a row, of likelihood methods. Of the others, the objective of the new
+    data at the result's matrix (at the span of its map, where the method whitens), and minus the
+    objective where it is minimised. The new data are centred at their own mean; sums over rows are
+    sums over the new rows.
+
+    Parameters
+    ----------
+    result : Result
+    X : array, memory map, sparse matrix or DataFrame (m, d)
+        Or a pair of them, as in `ldr.solve`.
+    y : array (m,), optional
+        Labels or a response, where the objective needs them.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    ldr.errors.ArgumentError
+        The objective is of distances, or has parameters besides the map that new data do not give.
+    ldr.errors.DataError, ldr.errors.SingularError
+        The new data do not fit the result, or the objective cannot be formed of them.
+    """
+    model = getattr(result, "model", None)
+    if model is not None:
+        return float(model.score(X))
+    objective = result.objective
+    if "distances" in objective.needs:
+        raise ArgumentError(f"objective {objective.name!r} is of the n rows' distances: no score")
+    if result.features is not None:
+        X, objective = _features(result, X), _of_features(objective)
+    data = as_data(objective, X, y)
+    problem = objective.bind(data, result.r)
+    if isinstance(problem.manifold, Product) and len(problem.manifold.factors) > len(data.views):
+        raise ArgumentError(f"objective {objective.name!r} fits more than a map: no score")
+    matrices = result.M if isinstance(result.M, tuple) else (result.M,)
+    maps = result.P if isinstance(result.P, tuple) else (result.P,)
+    for view, P in zip(data.views, maps, strict=True):
+        if view.d != P.shape[1]:
+            raise ArgumentError(f"{view.name} has {view.d} columns, expected {P.shape[1]}")
+    parts = zip(problem.coordinates, matrices, maps, strict=True)
+    blocks = [coordinates.carried(M, P) for coordinates, M, P in parts]
+    value = problem.reported(problem.at(problem.point(blocks)).value)
+    return value if objective.sense == "max" else -value
+
+
+def _of_features(objective: Objective) -> Objective:
+    """The linear objective behind a feature map."""
+    if isinstance(objective, Kernel):
+        return _of_features(objective.objective)
+    return replace(objective, degree=1) if isinstance(objective, SFA) else objective
+
+
+def _features(result: Result, X: Any) -> Any:
+    """The features of the new rows, by the maps that were fitted with the result."""
+    if not isinstance(X, (tuple, list)):
+        return result.features(as_samples(X))
+    several = isinstance(result.features, tuple)  # else samples and background share one map
+    maps = result.features if several else (result.features,) * len(X)
+    views = [as_samples(view, f"X[{i}]") for i, view in enumerate(X)]
+    return tuple(v if f is None else f(v) for f, v in zip(maps, views, strict=True))

@@ -1,0 +1,198 @@
+"""How firmly the data hold a projection: the subspace over bootstrap samples."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ldr.objectives.objective import Objective
+from ldr.resampling import Sampled
+from ldr.result import Result
+from ldr.solvers.checks import whole
+from ldr.solvers.errors import ArgumentError, ConvergenceWarning
+from ldr.solvers.manifolds import Array
+from ldr.solvers.solver import Solver
+from ldr.solving import as_generator, as_objective, solve
+from ldr.subspaces import principal_angles
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True)
+class Bootstrap:
+    """Subspaces of resampled data, against that of all data.
+
+    Attributes
+    ----------
+    result : Result
+        Of all rows.
+    angles : ndarray (draws, r)
+        Principal angles, ascending, in radians, between the span of P' of each draw and that of
+        `result`; a pair of arrays for two views.
+    values : ndarray (draws,)
+        The objective of each draw at its optimum.
+    converged : ndarray of bool (draws,)
+    """
+
+    result: Result
+    angles: Any
+    values: Array
+    converged: np.ndarray
+
+    def quantiles(self, q: Any = (0.05, 0.5, 0.95)) -> Any:
+        """Quantiles of each principal angle.
+
+        Parameters
+        ----------
+        q : float or sequence of float
+
+        Returns
+        -------
+        ndarray (len(q), r), in radians; a pair of them for two views
+        """
+        if isinstance(self.angles, tuple):
+            return tuple(np.quantile(angles, q, axis=0) for angles in self.angles)
+        return np.quantile(self.angles, q, axis=0)
+
+    def plot(self) -> Figure:
+        """The angles over the draws; see `ldr.plots.bootstrap`."""
+        from ldr.plots import bootstrap
+
+        return bootstrap(self)
+
+    def __repr__(self) -> str:
+        several = isinstance(self.angles, tuple)
+        lines = [f"{self.result.objective!r}, r = {self.result.r}: {len(self.values)} draws"]
+        for k, found in enumerate(self.quantiles() if several else (self.quantiles(),)):
+            view = f" of view {'ab'[k]}" if several else ""
+            lines.append(f"  principal angles{view} in degrees: median (5 % to 95 %)")
+            for i, (low, middle, high) in enumerate(np.degrees(found).T):
+                lines.append(f"  {i + 1:5d}  {middle:7.3f}  ({low:.3f} to {high:.3f})")
+        left = int(np.sum(~self.converged))
+        if left:
+            lines.append(f"  {left} draws did not converge")
+        return "\n".join(lines)
+
+
+def bootstrap(
+    objective: str | Objective,
+    X: Any,
+    r: int,
+    *,
+    y: Any = None,
+    draws: int = 100,
+    block: int | None = None,
+    solver: str | Solver = "auto",
+    tolerance: float = 1e-8,
+    random_state: int | np.random.Generator | None = None,
+    **parameters: Any,
+) -> Bootstrap:
+    """Solve again for resampled rows, and measure how far the subspace moves.
+
+    Rows are drawn with replacement; within classes, for methods of labels. Methods of time series
+    draw blocks of `block` successive rows (the moving block bootstrap); where blocks meet there is
+    a false succession, about one in `block`, so blocks should be long beside the lag. Repeated rows
+    are neighbours of one another at distance zero, which graphs of neighbours feel. Iterative
+    solvers start at the M of all rows: the spread is that of the optimum near it.
+
+    Source: Efron 1979; Kuensch 1989 (blocks).
+
+    Parameters
+    ----------
+    objective, X, r, y, solver
+        As in `ldr.solve`.
+    draws : int
+    block : int, optional
+        Length of the blocks. Methods of time series refuse to go without.
+    tolerance : float
+        As in `ldr.solve`; of the draws.
+    random_state : int or Generator, optional
+    **parameters
+        Of the objective, where it is given by name.
+
+    Returns
+    -------
+    Bootstrap
+        With `quantiles()` and `plot()`.
+
+    Raises
+    ------
+    ldr.errors.ArgumentError
+        No block for a method of time series, or one longer than the data; an objective of distances
+        or of a kernel, whose matrices belong to the very rows.
+
+    Examples
+    --------
+    >>> import ldr
+    >>> from sklearn.datasets import load_wine
+    >>> X, y = load_wine(return_X_y=True)
+    >>> found = ldr.bootstrap("lda", X / X.std(axis=0), 2, y=y, draws=20, random_state=0)
+    >>> found.angles.shape
+    (20, 2)
+    """
+    objective = as_objective(objective, parameters)
+    sampled = Sampled.of(objective, X, y, "bootstrap")
+    whole("draws", draws, 1)
+    _check_block(block, sampled)
+    rng = as_generator(random_state)
+    result = solve(objective, sampled.all(), r, y=y, solver=solver, random_state=rng)
+    several = isinstance(result.P, tuple)
+    features = result.features if several else (result.features,)
+    if any(f is not None for f in features):
+        raise ArgumentError(
+            f"objective {objective.name!r} is of features that are fitted to the rows: those of "
+            "different draws are not comparable"
+        )
+    start = "baseline" if result.solver == "closed-form" else result.M
+    found = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # counted in `converged`
+        for _ in range(draws):
+            X_drawn, y_drawn = sampled.draw(rng, block)
+            found.append(
+                solve(
+                    objective,
+                    X_drawn,
+                    r,
+                    y=y_drawn,
+                    solver=solver,
+                    start=start,
+                    tolerance=tolerance,
+                    certify=False,
+                    random_state=rng,
+                )
+            )
+    return Bootstrap(
+        result,
+        _angles(result, found),
+        np.array([other.value for other in found]),
+        np.array([other.converged for other in found]),
+    )
+
+
+def _check_block(block: Any, sampled: Sampled) -> None:
+    name = sampled.objective.name
+    if block is None:
+        if sampled.ordered:
+            raise ArgumentError(
+                f"objective {name!r} is of rows in time order, which drawing single rows would "
+                "destroy: pass block=, the number of successive rows to draw together"
+            )
+        return
+    if not 1 <= whole("block", block, 1) <= sampled.n:
+        raise ArgumentError(
+            f"block = {block} is longer than the data: expected at most {sampled.n}"
+        )
+
+
+def _angles(result: Result, found: list[Result]) -> Any:
+    if isinstance(result.P, tuple):
+        return tuple(
+            np.array([principal_angles(P.T, other.P[k].T) for other in found])
+            for k, P in enumerate(result.P)
+        )
+    return np.array([principal_angles(result.P.T, other.P.T) for other in found])

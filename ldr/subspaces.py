@@ -1,0 +1,157 @@
+"""How far two subspaces are apart, and how one basis is turned to meet another."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy
+
+from ldr.solvers.errors import ArgumentError, DataError
+from ldr.solvers.manifolds import Array, polar_factor
+
+# Functions of the principal angles, after Ye and Lim's table 2.
+_DISTANCES: dict[str, Callable[[Array], float]] = {
+    "geodesic": lambda angles: float(np.linalg.norm(angles)),
+    "chordal": lambda angles: float(np.linalg.norm(np.sin(angles))),
+    "projection": lambda angles: math.sin(float(angles.max())),
+    "procrustes": lambda angles: 2.0 * float(np.linalg.norm(np.sin(0.5 * angles))),
+    "largest-angle": lambda angles: float(angles.max()),
+}
+
+
+def principal_angles(A: Any, B: Any) -> Array:
+    """The principal angles between the spans of the columns of two matrices, ascending.
+
+    cos of angle k is the k-th largest singular value of Qa'Qb, Qa and Qb orthonormal bases, and its
+    sine the k-th smallest of (I - Qa Qa')Qb; the angle is taken from both, since a cosine tells
+    nothing of angles below 1e-8, nor a sine of angles that near to a right one.
+
+    Source: Bjorck and Golub 1973; Knyazev and Argentati 2002.
+
+    Parameters
+    ----------
+    A : array (d, r)
+    B : array (d, s)
+        Of full column rank, like A; orthonormal columns are not needed.
+
+    Returns
+    -------
+    ndarray (min(r, s),)
+        In radians, from 0 to pi/2.
+
+    Raises
+    ------
+    ldr.errors.DataError
+        Not matrices of numbers with equally many rows, or not of full column rank.
+
+    Examples
+    --------
+    >>> import ldr
+    >>> ldr.subspaces.principal_angles([[1.0], [0.0]], [[1.0], [1e-12]])
+    array([1.e-12])
+    """
+    A, B = _pair(A, B)
+    if A.shape[1] < B.shape[1]:
+        A, B = B, A
+    Qa, Qb = _basis(A), _basis(B)
+    cross = Qa.T @ Qb
+    cosines = np.linalg.svd(cross, compute_uv=False)
+    sines = np.linalg.svd(Qb - Qa @ cross, compute_uv=False)[::-1]
+    return np.asarray(np.arctan2(sines, cosines))
+
+
+def distance(A: Any, B: Any, metric: str = "chordal") -> float:
+    """The distance of the spans of two matrices with equally many columns.
+
+    Source: Ye and Lim 2016, table 2.
+
+    Parameters
+    ----------
+    A, B : array (d, r)
+        Of full column rank.
+    metric : {"chordal", "geodesic", "projection", "procrustes", "largest-angle"}
+        Of the principal angles t: "chordal" (sum sin^2 t)^{1/2}, which is ||Qa Qa' - Qb Qb'||_F
+        / sqrt 2; "geodesic" (sum t^2)^{1/2}, along the Grassmann manifold; "projection" sin t_max,
+        which is ||Qa Qa' - Qb Qb'||_2; "procrustes" 2 (sum sin^2 t/2)^{1/2}, which is the least
+        ||Qa - Qb R||_F over orthogonal R; "largest-angle" t_max.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    ldr.errors.ArgumentError
+        An unknown metric.
+    ldr.errors.DataError
+        As in `principal_angles`, or other numbers of columns.
+    """
+    if metric not in _DISTANCES:
+        known = ", ".join(repr(name) for name in _DISTANCES)
+        raise ArgumentError(f"metric must be one of {known}, got {metric!r}")
+    A, B = _pair(A, B)
+    if A.shape != B.shape:
+        raise DataError(f"A has shape {A.shape} and B {B.shape}, expected the same")
+    return _DISTANCES[metric](principal_angles(A, B))
+
+
+def align(A: Any, B: Any) -> Array:
+    """B turned to meet A: BQ with the orthogonal Q that minimises ||A - BQ||_F (Procrustes).
+
+    Q is the polar factor of B'A. Bases of nearby subspaces become comparable entry by entry, and so
+    do projected rows.
+
+    Source: Schoenemann 1966.
+
+    Parameters
+    ----------
+    A : array (d, r)
+    B : array (d, r)
+
+    Returns
+    -------
+    ndarray (d, r)
+
+    Raises
+    ------
+    ldr.errors.DataError
+        Not two matrices of numbers of one shape.
+    """
+    A, B = _pair(A, B)
+    if A.shape != B.shape:
+        raise DataError(f"A has shape {A.shape} and B {B.shape}, expected the same")
+    return np.asarray(B @ polar_factor(B.T @ A))
+
+
+def _pair(A: Any, B: Any) -> tuple[Array, Array]:
+    A, B = _matrix(A, "A"), _matrix(B, "B")
+    if len(A) != len(B):
+        raise DataError(f"A has {len(A)} rows and B {len(B)}, expected the same space")
+    return A, B
+
+
+def _matrix(given: Any, name: str) -> Array:
+    """Two dimensions, real and finite."""
+    try:
+        A = np.asarray(given)
+    except ValueError as error:
+        raise DataError(f"{name} could not be read as a matrix ({error})") from error
+    if A.ndim != 2 or A.size == 0 or A.dtype.kind not in "biuf":
+        raise DataError(f"{name} has shape {A.shape} and type {A.dtype}, expected a real matrix")
+    if not np.isfinite(A).all():
+        raise DataError(f"{name} has NaN or infinite entries")
+    return A.astype(np.float64)
+
+
+def _basis(A: Array) -> Array:
+    """An orthonormal basis of the columns, scaled to unit length first."""
+    lengths = np.linalg.norm(A / np.abs(A).max(), axis=0) if A.any() else np.zeros(A.shape[1])
+    if A.shape[1] <= len(A) and (lengths > 0).all():
+        Q, R, _ = scipy.linalg.qr(A / np.abs(A).max() / lengths, mode="economic", pivoting=True)
+        diagonal = np.abs(np.diag(R))
+        if diagonal[-1] > len(A) * np.finfo(float).eps * diagonal[0]:
+            return np.asarray(Q)
+    raise DataError(f"a matrix of shape {A.shape} has dependent columns: it spans fewer dimensions")

@@ -1,0 +1,413 @@
+"""The estimators: scikit-learn's rules, and the numbers of `ldr.solve`."""
+
+import inspect
+import pickle
+
+import joblib
+import numpy as np
+import pandas as pd
+import polars
+import pytest
+from sklearn.base import clone
+from sklearn.decomposition import PCA as SklearnPCA
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LinearRegression
+from sklearn.metrics import pairwise_distances
+from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold, cross_val_score
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import ldr
+from ldr.errors import ArgumentError, DataError
+from ldr.estimators import ESTIMATORS, Reducer, stub
+from ldr.estimators.base import OPTIONS, TwoViews, WithBackground
+from ldr.objectives import REGISTRY
+from tests import real_data
+from tests.objectives import methods
+
+X, labels = real_data.wine()
+X = real_data.standardised(X)
+
+
+class ChangesAsBackground:
+    """Takes a background from X, since scikit-learn's checks hand over X alone."""
+
+    def fit(self, X, y=None):
+        return super().fit(X, background=_changes(X))
+
+    def score(self, X, y=None):
+        return super().score(X, background=_changes(X))
+
+
+class SignalNoise(ChangesAsBackground, ldr.SignalNoise):
+    pass
+
+
+class ContrastivePCA(ChangesAsBackground, ldr.ContrastivePCA):
+    pass
+
+
+class OPCA(ChangesAsBackground, ldr.OPCA):
+    pass
+
+
+def _changes(X):
+    try:
+        return np.diff(np.asarray(X, dtype=float), axis=0)
+    except (TypeError, ValueError):
+        return X  # for the estimator to refuse
+
+
+def to_check(estimator):
+    """An instance that scikit-learn's data allow: of 2 columns, and of 10 rows at times."""
+    if issubclass(estimator, WithBackground):
+        estimator = globals()[estimator.__name__]
+    instance = estimator(n_components=1)
+    if "neighbours" in instance.get_params():
+        instance.set_params(neighbours=3)
+    return instance
+
+
+_PLAIN = ["lda", "cca", "contrastive-pca", "mds-distances", "lpp", "sdr"]
+
+
+@parametrize_with_checks(
+    [Reducer("pca"), Reducer("lda"), *(to_check(ESTIMATORS[n]) for n in _PLAIN)]
+)
+def test_scikit_learns_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks(
+    [to_check(estimator) for name, estimator in ESTIMATORS.items() if name not in _PLAIN]
+)
+def test_scikit_learns_checks_of_all(estimator, check):
+    check(estimator)
+
+
+def test_every_method_has_an_estimator():
+    assert set(ESTIMATORS) == set(REGISTRY)
+    names = [estimator.__name__ for estimator in ESTIMATORS.values()]
+    assert len(set(names)) == len(names)
+    missing = [name for name in names if getattr(ldr, name, None) is None]
+    assert not missing, "name them in ldr/__init__.pyi"
+    for name, estimator in ESTIMATORS.items():
+        assert getattr(ldr, estimator.__name__) is estimator
+        assert getattr(ldr.estimators, estimator.__name__)._method is REGISTRY[name]
+
+
+def test_stub_is_current():
+    assert stub.PATH.read_text() == stub.text(), "run python -m ldr.estimators.stub"
+
+
+@pytest.mark.parametrize("name", REGISTRY)
+def test_parameters_are_the_objectives(name):
+    estimator = ESTIMATORS[name]
+    fields = REGISTRY[name].__dataclass_fields__
+    given = estimator(3).get_params()
+    assert set(given) == {"n_components", *fields, *OPTIONS}
+    assert given["n_components"] == 3
+    for field in fields.values():
+        assert given[field.name] == field.default
+    documented = inspect.getdoc(estimator)
+    for parameter in given:
+        assert (
+            f"{parameter} :" in documented
+            or f"{parameter}," in documented
+            or (parameter == list(OPTIONS)[-1])
+        )
+    with pytest.raises(TypeError, match=f"{estimator.__name__}: .*'no_such'"):
+        estimator(no_such=1)
+
+
+def fitted(key, r=2):
+    """The estimator of a case of `methods`, fitted; with what it was fitted to."""
+    name = methods.name_of(key)
+    data, y, parameters = methods.RANDOM[key]
+    estimator = ESTIMATORS[name](r, **parameters)
+    if isinstance(estimator, TwoViews):
+        return estimator.fit(*data), data, {}
+    if isinstance(estimator, WithBackground):
+        return estimator.fit(data[0], background=data[1]), data[:1], {"background": data[1]}
+    return estimator.fit(data, y), (data, y), {}
+
+
+@pytest.mark.parametrize("key", methods.RANDOM)
+def test_results_are_those_of_solve(key):
+    name = methods.name_of(key)
+    data, y, parameters = methods.RANDOM[key]
+    estimator, given, _ = fitted(key)
+    result = ldr.solve(name, data, 2, y=y, **parameters)
+    assert estimator.result_.value == result.value
+    rows = data[0] if isinstance(estimator, WithBackground) else data
+    np.testing.assert_array_equal(estimator.transform(given[0]), _first(result.transform(rows)))
+    again = pickle.loads(pickle.dumps(estimator))
+    np.testing.assert_array_equal(again.transform(given[0]), estimator.transform(given[0]))
+    assert clone(estimator).get_params().keys() == estimator.get_params().keys()
+
+
+def _first(Y):
+    return Y[0] if isinstance(Y, tuple) else Y
+
+
+@pytest.mark.parametrize("key", [k for k in methods.RANDOM if "distances" not in k])
+def test_score_of_the_training_data_is_the_value(key):
+    estimator, given, keywords = fitted(key)
+    result = estimator.result_
+    sign = 1 if result.objective.sense == "max" else -1
+    assert estimator.score(*given, **keywords) == pytest.approx(sign * result.value, rel=1e-9)
+
+
+@pytest.mark.parametrize("key", [k for k in methods.RANDOM if k != "sfa quadratic"])
+def test_inverse_of_the_projection_projects_back(key):
+    estimator, given, _ = fitted(key)
+    Y = estimator.transform(given[0])
+    if key == "mds-distances":  # the map is of the squared distances
+        with pytest.raises(ArgumentError, match="no inverse of the feature map"):
+            estimator.inverse_transform(Y)
+        return
+    back = estimator.inverse_transform(Y)
+    assert back.shape == given[0].shape
+    np.testing.assert_allclose(estimator.transform(back), Y, atol=1e-9 * np.abs(Y).max())
+
+
+def test_inverse_is_least_squares():
+    estimator = ldr.ClassicalLDA(2).fit(X, labels)
+    Y = estimator.transform(X)
+    P = estimator.components_
+    back = estimator.inverse_transform(Y) - estimator.mean_
+    np.testing.assert_allclose(back, Y @ np.linalg.pinv(P).T, atol=1e-10)
+    peer = SklearnPCA(3).fit(X)
+    pca = ldr.PCA(3).fit(X)
+    np.testing.assert_allclose(
+        pca.inverse_transform(pca.transform(X)),
+        peer.inverse_transform(peer.transform(X)),
+        atol=1e-9,
+    )
+
+
+def scatters(Y, codes):
+    centred = Y - Y.mean(axis=0)
+    within = sum(
+        (Y[codes == k] - Y[codes == k].mean(axis=0)).T
+        @ (Y[codes == k] - Y[codes == k].mean(axis=0))
+        for k in np.unique(codes)
+    )
+    return centred.T @ centred - within, within
+
+
+@pytest.mark.parametrize("held", [slice(None, None, 2), slice(0, None, 18)])
+def test_score_is_the_objective_of_new_data(held):
+    """Also of fewer rows than columns, where only the span of the rows is seen."""
+    training = np.setdiff1d(np.arange(len(X)), np.arange(len(X))[held])
+    new, codes = X[held], labels[held]
+    assert len(new) > 13 or held.step == 18
+    orthogonal = ldr.OrthogonalLDA(2, ridge=1e-9).fit(X[training], labels[training])
+    between, within = scatters(orthogonal.transform(new), codes)
+    assert orthogonal.score(new, codes) == pytest.approx(between.trace() / within.trace(), rel=1e-4)
+    pca = ldr.PCA(2).fit(X[training])
+    centred = new - new.mean(axis=0)
+    left = centred - centred @ pca.components_.T @ pca.components_
+    assert pca.score(new) == pytest.approx(-np.sum(left**2), rel=1e-9)
+
+
+def test_score_of_whitened_methods_is_of_the_maps_span():
+    estimator = ldr.ClassicalLDA(2).fit(X[::2], labels[::2])
+    between, within = scatters(estimator.transform(X[1::2]), labels[1::2])
+    expected = np.linalg.solve(within, between).trace()
+    assert estimator.score(X[1::2], labels[1::2]) == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("inner", ["pca", "classical-lda"])
+def test_kernel_versions_are_scored_by_their_features(inner):
+    estimator = Reducer(ldr.kernel(inner, "rbf", gamma=0.05, components=20), 2).fit(X, labels)
+    sign = -1 if inner == "pca" else 1
+    assert estimator.score(X, labels) == pytest.approx(sign * estimator.result_.value, rel=1e-7)
+    with pytest.raises(ArgumentError, match="no inverse of the feature map"):
+        estimator.inverse_transform(estimator.transform(X))
+
+
+def test_a_models_score_is_the_likelihood():
+    estimator = ldr.PCA(2).fit(X)
+
+    class Model:
+        def score(self, given):
+            return float(len(np.asarray(given.array)))
+
+    object.__setattr__(estimator.result_, "model", Model())
+    assert estimator.score(X[:7]) == 7.0
+
+
+def test_two_views():
+    a, b = real_data.tumour_views()
+    estimator = ldr.OrthogonalCCA(2).fit(a, b)
+    result = ldr.solve("cca", (a, b), 2)
+    both = estimator.transform(a, b)
+    for ours, theirs in zip(both, result.transform((a, b)), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    np.testing.assert_array_equal(estimator.transform(a), both[0])
+    np.testing.assert_array_equal(estimator.fit_transform(a, b), both[0])
+    back = estimator.inverse_transform(*both)
+    np.testing.assert_allclose(estimator.transform(*back)[1], both[1], atol=1e-10)
+    np.testing.assert_array_equal(estimator.inverse_transform(both[0]), back[0])
+    assert [P.shape for P in estimator.components_] == [(2, a.shape[1]), (2, b.shape[1])]
+    prediction = make_pipeline(ldr.PLS(2), LinearRegression()).fit(a, b)
+    assert 0.5 < prediction.score(a, b) <= 1
+    reducer = Reducer("cca", 2).fit(a, b)
+    np.testing.assert_array_equal(reducer.transform(a, b)[1], both[1])
+
+
+def test_background():
+    target, noise, _ = np.split(X, [60, 120])
+    pipeline = make_pipeline(StandardScaler(with_std=False), ldr.OPCA(2))
+    pipeline.fit(target, opca__background=noise)
+    expected = ldr.solve("opca", (target - target.mean(axis=0), noise), 2)
+    assert pipeline[-1].result_.value == pytest.approx(expected.value, rel=1e-12)
+    assert Reducer("opca").fit(target, background=noise).score(target, background=noise) > 0
+    with pytest.raises(DataError, match="OPCA needs background="):
+        ldr.OPCA().fit(target)
+
+
+def test_distances_are_pairwise():
+
+    distances = pairwise_distances(X)
+    assert ldr.DistanceMDS().__sklearn_tags__().input_tags.pairwise
+    assert not hasattr(ldr.DistanceMDS(), "score")
+    search = GridSearchCV(
+        make_pipeline(ldr.DistanceMDS(2), KNeighborsClassifier()),
+        {"distancemds__n_components": [2]},
+        cv=KFold(3, shuffle=True, random_state=0),
+    ).fit(distances, labels)  # folds take rows and columns
+    assert search.best_score_ > 0.8
+
+
+def test_labels_are_required_where_they_are_used():
+    for estimator in (ldr.OrthogonalLDA(), ldr.OLPP(graph="classes"), ldr.KernelSDR()):
+        assert estimator.__sklearn_tags__().target_tags.required
+        with pytest.raises(DataError, match=f"{type(estimator).__name__} requires y"):
+            estimator.fit(X)
+    for estimator in (ldr.OLPP(), ldr.PCA(), Reducer("maf")):
+        assert not estimator.__sklearn_tags__().target_tags.required
+
+
+@pytest.mark.parametrize("n_components", [0, 14, 2.0, True, "2"])
+def test_bad_n_components_is_refused_by_that_name(n_components):
+    with pytest.raises(ArgumentError, match="n_components"):
+        ldr.PCA(n_components).fit(X)
+
+
+def test_unknown_objectives_are_refused_by_fit_alone():
+    estimator = Reducer("ldda")
+    repr(estimator), clone(estimator), estimator.__sklearn_tags__()
+    with pytest.raises(ArgumentError, match="did you mean 'lda'"):
+        estimator.fit(X, labels)
+    with pytest.raises(NotFittedError):
+        estimator.transform(X)
+
+
+def test_errors_say_of_what_data():
+    with pytest.raises(ArgumentError, match=r"n_samples = 8, n_features = 13"):
+        ldr.LPP().fit(X[:8])
+
+
+NAMES = [f"column {k}" for k in range(X.shape[1])]
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_frames_in_and_out(library):
+    frame = pd.DataFrame(X, columns=NAMES) if library == "pandas" else polars.DataFrame(X, NAMES)
+    frame_type = pd.DataFrame if library == "pandas" else polars.DataFrame
+    estimator = ldr.OrthogonalLDA(3).set_output(transform=library)
+    Y = estimator.fit_transform(frame, labels)
+    assert isinstance(Y, frame_type) and list(Y.columns) == list(estimator.get_feature_names_out())
+    assert list(estimator.get_feature_names_out()) == [f"orthogonallda{k}" for k in range(3)]
+    np.testing.assert_allclose(Y.to_numpy(), ldr.OrthogonalLDA(3).fit(X, labels).transform(X))
+    assert list(estimator.feature_names_in_) == NAMES
+    assert estimator.result_.feature_names == tuple(NAMES)
+    turned = frame[NAMES[::-1]]
+    with pytest.raises(ValueError, match="feature names should match"):
+        estimator.transform(turned)
+    pipeline = make_pipeline(StandardScaler(), ldr.PCA(2)).set_output(transform=library)
+    out = pipeline.fit_transform(frame)
+    assert isinstance(out, frame_type) and list(out.columns) == ["pca0", "pca1"]
+
+
+def test_pandas_index_is_kept():
+    frame = pd.DataFrame(X, columns=NAMES, index=[f"wine {k}" for k in range(len(X))])
+    Y = ldr.PCA(2).set_output(transform="pandas").fit_transform(frame)
+    assert list(Y.index) == list(frame.index)
+
+
+def test_grid_search_over_the_objectives_own_parameters():
+    search = GridSearchCV(
+        make_pipeline(StandardScaler(), ldr.OrthogonalLDA(), KNeighborsClassifier()),
+        {"orthogonallda__n_components": [1, 2], "orthogonallda__ridge": [0.0, 0.1]},
+        cv=3,
+        n_jobs=1,
+    ).fit(X, labels)
+    assert search.best_params_["orthogonallda__n_components"] == 2
+    assert search.best_score_ > 0.95
+
+
+def test_cross_validation_uses_the_score():
+    scores = cross_val_score(ldr.OrthogonalLDA(2), X, labels, cv=StratifiedKFold(3))
+    assert scores.shape == (3,) and np.all(scores > 1)
+
+
+@pytest.mark.slow
+def test_joblib_in_other_processes():
+    found = joblib.Parallel(n_jobs=2)(
+        joblib.delayed(lambda e: e.fit(X, labels).result_.value)(ldr.OrthogonalLDA(r))
+        for r in (1, 2)
+    )
+    assert found == [ldr.solve("lda", X, r, y=labels).value for r in (1, 2)]
+
+
+@ldr.objective(sense="max", backend="autograd")
+def fourth_moment(M, X):
+    return ((X @ M) ** 4).mean()
+
+
+def test_objective_of_three_lines_in_a_pipeline_pickled():
+    pipeline = make_pipeline(
+        StandardScaler(), Reducer(fourth_moment, 2, random_state=0), KNeighborsClassifier()
+    )
+    pipeline.fit(X, labels)
+    again = pickle.loads(pickle.dumps(pipeline))
+    np.testing.assert_array_equal(again.predict(X), pipeline.predict(X))
+    fresh = clone(pipeline).fit(X, labels)
+    assert fresh[1].result_.value == pytest.approx(pipeline[1].result_.value, rel=1e-12)
+    Y = pipeline[:2].transform(X)
+    assert pipeline[1].result_.value == pytest.approx(np.mean(Y**4), rel=1e-9)
+
+
+def test_random_state_of_either_kind():
+    for state in (0, np.random.RandomState(0), np.random.default_rng(0)):
+        estimator = ldr.OrthogonalCCA(2, starts=3, random_state=state)
+        a, b = real_data.linnerud()
+        assert len(clone(estimator).fit(a, b).result_.starts.values) == 3
+
+
+@pytest.mark.slow
+def test_digits_by_orthogonal_lda_and_neighbours():
+    """r = 9 separates best of the search, and no worse than PCA does at any r that is searched."""
+    from sklearn.datasets import load_digits
+
+    digits, numbers = load_digits(return_X_y=True)
+    dimensions = [2, 5, 9]
+
+    def best(reducer, step):
+        search = GridSearchCV(
+            make_pipeline(StandardScaler(), reducer, KNeighborsClassifier()),
+            {f"{step}__n_components": dimensions},
+            cv=5,
+        ).fit(digits, numbers)
+        return search.cv_results_["mean_test_score"]
+
+    ours = best(ldr.OrthogonalLDA(), "orthogonallda")
+    pca = best(SklearnPCA(), "pca")
+    assert np.all(np.diff(ours) > 0)
+    assert np.all(ours > pca)
