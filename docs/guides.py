@@ -300,7 +300,7 @@ GUIDES = {
     ),
     "nca": Guide(
         "A nearest-neighbour classifier is to work well after the projection.",
-        "tumours",
+        "wine",
         "2, y=y",
     ),
     "robust-pca": Guide(
