@@ -17,6 +17,13 @@ from ldr.objectives.listing import Entry
 
 FOLDER = "methods"  # beside this file; not committed
 
+# scikit-learn writes the routing methods, and their text, itself.
+_ESTIMATOR = """.. autoclass:: ldr.{}
+   :members:
+   :exclude-members: set_fit_request, set_score_request, set_transform_request,
+      set_inverse_transform_request, set_partial_fit_request
+"""
+
 
 def write_pages(root: Path) -> None:
     """A page and a picture a method, and the list of them."""
@@ -137,7 +144,7 @@ def api() -> str:
                 if name not in estimators
             ],
         ),
-        ("Estimators", [f".. autoclass:: ldr.{name}\n   :members:" for name in estimators]),
+        ("Estimators", [_ESTIMATOR.format(name) for name in estimators]),
         (
             "Writing methods",
             [
