@@ -214,7 +214,7 @@ def _nested_start(objective: Objective, X: Any, y: Any, r: int, previous: Result
     heuristic = problem.baseline()
     filler = problem.random_point(np.random.default_rng(0)) if heuristic is None else heuristic
     found = previous.M if isinstance(previous.M, tuple) else (previous.M,)
-    nested = [_completed(M, N) for M, N in zip(found, problem.lift(filler), strict=True)]
+    nested = _completed(found, problem.lift(filler))
     if heuristic is not None and _value(problem, heuristic) <= _value(problem, nested):
         return "baseline"
     return nested if len(nested) > 1 else nested[0]
@@ -224,12 +224,19 @@ def _value(problem: BoundObjective, point: Any) -> float:
     return problem.at(problem.lower(point) if isinstance(point, list) else point).value
 
 
-def _completed(M: Array, N: Array) -> Array:
-    """M with the leading directions of N outside its span as further columns."""
-    Q = np.linalg.qr(M)[0]
-    U, s, _ = np.linalg.svd(N - Q @ (Q.T @ N), full_matrices=False)
-    added = N.shape[1] - M.shape[1]
-    return np.hstack([M, (U * np.maximum(s, 1e-3 * s[0]))[:, :added]])
+def _completed(matrices: Sequence[Array], fillers: Sequence[Array]) -> list[Array]:
+    """Each M with the leading directions of its filler outside its span as further columns.
+
+    The same combinations of the fillers' columns in all views, which keeps pairs together.
+    """
+    bases = [np.linalg.qr(M)[0] for M in matrices]
+    left = [N - Q @ (Q.T @ N) for Q, N in zip(bases, fillers, strict=True)]
+    combinations = np.linalg.svd(np.vstack(left), full_matrices=False)[2].T
+    added = fillers[0].shape[1] - matrices[0].shape[1]
+    return [
+        np.hstack([M, rest @ combinations[:, :added]])
+        for M, rest in zip(matrices, left, strict=True)
+    ]
 
 
 @dataclass(frozen=True)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from ldr.objectives.coordinates import Whitening
 from ldr.objectives.kernel import Kernel
-from ldr.objectives.objective import Objective
+from ldr.objectives.objective import BoundObjective, Objective
 from ldr.objectives.samples import as_samples
 from ldr.objectives.sfa import SFA
 from ldr.result import Result
 from ldr.solvers.errors import ArgumentError
-from ldr.solvers.manifolds import Product
+from ldr.solvers.manifolds import Array, Orthonormal, Product, polar_factor
 from ldr.solving import as_data
 
 
@@ -59,10 +60,25 @@ def score(result: Result, X: Any, y: Any = None) -> float:
     for view, P in zip(data.views, maps, strict=True):
         if view.d != P.shape[1]:
             raise ArgumentError(f"{view.name} has {view.d} columns, expected {P.shape[1]}")
-    parts = zip(problem.coordinates, matrices, maps, strict=True)
-    blocks = [coordinates.carried(M, P) for coordinates, M, P in parts]
+    blocks = _carried(problem, matrices, maps)
     value = problem.reported(problem.at(problem.point(blocks)).value)
     return value if objective.sense == "max" else -value
+
+
+def _carried(problem: BoundObjective, matrices: Any, maps: Any) -> list[Array]:
+    """The solver's blocks, on new data, of the matrices and maps of a result.
+
+    Of a whitened method whose matrix is orthonormal it is the span of the map that counts: what
+    had unit variance on the old data has another on the new.
+    """
+    manifold = problem.manifold
+    factors = manifold.factors if isinstance(manifold, Product) else (manifold,)
+    blocks = []
+    for coordinates, factor, M, P in zip(problem.coordinates, factors, matrices, maps, strict=True):
+        Z = coordinates.carried(M, P)
+        span = isinstance(coordinates, Whitening) and isinstance(factor, Orthonormal)
+        blocks.append(polar_factor(Z) if span else Z)
+    return blocks
 
 
 def _of_features(objective: Objective) -> Objective:

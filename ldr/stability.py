@@ -184,9 +184,7 @@ def _check_block(block: Any, sampled: Sampled) -> None:
             )
         return
     if not 1 <= whole("block", block, 1) <= sampled.n:
-        raise ArgumentError(
-            f"block = {block} is longer than the data: expected at most {sampled.n}"
-        )
+        raise ArgumentError(f"block = {block} is too long: expected at most n = {sampled.n}")
 
 
 def _angles(result: Result, found: list[Result]) -> Any:

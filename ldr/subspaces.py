@@ -10,12 +10,12 @@ import numpy as np
 import scipy
 
 from ldr.solvers.errors import ArgumentError, DataError
-from ldr.solvers.manifolds import Array, polar_factor
+from ldr.solvers.manifolds import Array
 
 # Functions of the principal angles, after Ye and Lim's table 2.
 _DISTANCES: dict[str, Callable[[Array], float]] = {
-    "geodesic": lambda angles: float(np.linalg.norm(angles)),
     "chordal": lambda angles: float(np.linalg.norm(np.sin(angles))),
+    "geodesic": lambda angles: float(np.linalg.norm(angles)),
     "projection": lambda angles: math.sin(float(angles.max())),
     "procrustes": lambda angles: 2.0 * float(np.linalg.norm(np.sin(0.5 * angles))),
     "largest-angle": lambda angles: float(angles.max()),
@@ -123,7 +123,8 @@ def align(A: Any, B: Any) -> Array:
     A, B = _pair(A, B)
     if A.shape != B.shape:
         raise DataError(f"A has shape {A.shape} and B {B.shape}, expected the same")
-    return np.asarray(B @ polar_factor(B.T @ A))
+    U, _, Vt = np.linalg.svd(B.T @ A)
+    return np.asarray(B @ (U @ Vt))
 
 
 def _pair(A: Any, B: Any) -> tuple[Array, Array]:

@@ -133,8 +133,5 @@ class Whitening(Coordinates):
         return self.outer.lift(self.W @ Z).T
 
     def carried(self, M: Array, P: Array) -> Array:
-        """Of the map's span, because M belongs to the other data's B: Z with WZ = P', orthonormal.
-
-        W^{-1} = W'B.
-        """
-        return polar_factor(self.W.T @ (self.B @ self.outer.lower(P.T)))
+        """Z with WZ = P', because M belongs to the other data's B; W^{-1} = W'B."""
+        return self.W.T @ (self.B @ self.outer.lower(P.T))

@@ -33,11 +33,24 @@ OPTIONS: dict[str, Any] = {
 
 
 # Methods that cannot be computed without making X dense.
-DENSE_ONLY = frozenset({"sdr", "mds-distances"})
+DENSE_ONLY = frozenset(
+    {
+        "dynamics",
+        "hsic",
+        "ica",
+        "lmnn",
+        "mds-distances",
+        "mds-stress",
+        "nca",
+        "robust-pca",
+        "sdr",
+        "uica",
+    }
+)
 
 
-def _has_score(estimator: Projection) -> bool:
-    """Distances of the n rows say nothing of other rows' distances among themselves."""
+def _of_points(estimator: Projection) -> bool:
+    """Whether X holds points: distances to the n rows have no inverse, and no score elsewhere."""
     return "distances" not in estimator._traits().needs
 
 
@@ -89,7 +102,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         X : array, memory map, sparse matrix or DataFrame (n, d)
             Samples in rows; in their order, for methods of time series.
         y : array (n,), optional
-            Labels or a response, where the method needs them; others do not look at it.
+            Labels or a response, where the method takes them; others do not look at it.
 
         Returns
         -------
@@ -110,6 +123,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """
         return self._project(X)
 
+    @available_if(_of_points)
     def inverse_transform(self, X: Any) -> Array:
         """The rows nearest to the mean whose projection is X: mean_ + X pinv(components_)'.
 
@@ -131,7 +145,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         check_is_fitted(self)
         return self._lift(X, self.components_, self.mean_)
 
-    @available_if(_has_score)
+    @available_if(_of_points)
     def score(self, X: Any, y: Any = None) -> float:
         """The quality of the projection on other data: larger is better; see `ldr.score`.
 
@@ -171,21 +185,19 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return self
 
     def _given(self, X: Any, y: Any, background: Any, objective: Any, reset: bool) -> Any:
-        """The data as `ldr.solve` takes them: X, or a pair, and y where the objective uses it."""
+        """The data as `ldr.solve` takes them: X, or a pair, and y."""
         samples: Any = self._samples(X, reset=reset, minimum_rows=2)
         if self._requires_y() and y is None:
             raise DataError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None"
             )
         if objective.views > 1:
-            return (samples, _second_view(y)), None
+            return (samples, _other(y, "y")), None
         if "background" in objective.needs:
             if background is None:
                 raise DataError(f"{type(self).__name__} needs background=, samples to compare with")
-            return (samples, as_samples(background, "background")), None
-        if "response" in objective.needs:
-            return samples, _numbers(y)
-        return samples, y if {"labels", "graph"} & set(objective.needs) else None
+            return (samples, _other(background, "background")), None
+        return samples, _numbers(y) if "response" in objective.needs else y
 
     def _samples(self, X: Any, *, reset: bool, minimum_rows: int = 1) -> Samples:
         """X checked by scikit-learn's rules, with the names of its columns."""
@@ -209,7 +221,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         if not isinstance(self.components_, tuple):
             return self.result_.transform(samples)
         if y is not None:
-            return self.result_.transform((samples, _second_view(y)))
+            return self.result_.transform((samples, _other(y, "y")))
         return _first_view(self.result_).transform(samples)
 
     def _lift(self, Y: Any, P: Array, mean: Array) -> Array:
@@ -331,7 +343,7 @@ class WithBackground(Projection):
         """
         return self._fit(X, y, background)
 
-    @available_if(_has_score)
+    @available_if(_of_points)
     def score(self, X: Any, y: Any = None, *, background: Any = None) -> float:
         """The objective of other data and another background; see `Projection.score`.
 
@@ -348,12 +360,14 @@ class WithBackground(Projection):
         return self._score(X, y, background)
 
 
-def _second_view(y: Any) -> Samples:
-    """The second view; a single column may come as (n,)."""
-    if hasattr(y, "columns"):
-        return as_samples(y, "y", 1)
-    array = check_array(y, accept_sparse=True, ensure_2d=False, dtype="numeric", input_name="y")
-    return as_samples(array[:, None] if array.ndim == 1 else array, "y", 1)
+def _other(given: Any, name: str) -> Samples:
+    """A second view or a background, by the rules for X; a single column may come as (n,)."""
+    if hasattr(given, "columns"):
+        return as_samples(given, name, 1)
+    array = check_array(
+        given, accept_sparse=True, ensure_2d=False, dtype="numeric", input_name=name
+    )
+    return as_samples(array[:, None] if array.ndim == 1 else array, name, 1)
 
 
 def _numbers(y: Any) -> Any:

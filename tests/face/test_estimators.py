@@ -1,5 +1,6 @@
 """The estimators: scikit-learn's rules, and the numbers of `ldr.solve`."""
 
+import functools
 import inspect
 import pickle
 
@@ -9,7 +10,9 @@ import pandas as pd
 import polars
 import pytest
 from sklearn.base import clone
+from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA as SklearnPCA
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics import pairwise_distances
@@ -54,10 +57,8 @@ class OPCA(ChangesAsBackground, ldr.OPCA):
 
 
 def _changes(X):
-    try:
-        return np.diff(np.asarray(X, dtype=float), axis=0)
-    except (TypeError, ValueError):
-        return X  # for the estimator to refuse
+    array = np.asarray(X)
+    return np.diff(array, axis=0) if array.dtype.kind in "biuf" else X  # for fit to judge
 
 
 def to_check(estimator):
@@ -68,6 +69,14 @@ def to_check(estimator):
     if "neighbours" in instance.get_params():
         instance.set_params(neighbours=3)
     return instance
+
+
+def expected_failures(estimator):
+    """Likelihoods are scored by the result's model; without one they have no score."""
+    if type(estimator).__name__ == "PPCA" and "model" not in ldr.Result.__dataclass_fields__:
+        reason = "the result has no model to score by"
+        return dict.fromkeys(["check_fit_score_takes_y", "check_pipeline_consistency"], reason)
+    return {}
 
 
 _PLAIN = ["lda", "cca", "contrastive-pca", "mds-distances", "lpp", "sdr"]
@@ -82,7 +91,8 @@ def test_scikit_learns_checks(estimator, check):
 
 @pytest.mark.slow
 @parametrize_with_checks(
-    [to_check(estimator) for name, estimator in ESTIMATORS.items() if name not in _PLAIN]
+    [to_check(estimator) for name, estimator in ESTIMATORS.items() if name not in _PLAIN],
+    expected_failed_checks=expected_failures,
 )
 def test_scikit_learns_checks_of_all(estimator, check):
     check(estimator)
@@ -123,11 +133,12 @@ def test_parameters_are_the_objectives(name):
         estimator(no_such=1)
 
 
-def fitted(key, r=2):
+@functools.cache
+def fitted(key):
     """The estimator of a case of `methods`, fitted; with what it was fitted to."""
     name = methods.name_of(key)
     data, y, parameters = methods.RANDOM[key]
-    estimator = ESTIMATORS[name](r, **parameters)
+    estimator = ESTIMATORS[name](2, **parameters)
     if isinstance(estimator, TwoViews):
         return estimator.fit(*data), data, {}
     if isinstance(estimator, WithBackground):
@@ -161,14 +172,10 @@ def test_score_of_the_training_data_is_the_value(key):
     assert estimator.score(*given, **keywords) == pytest.approx(sign * result.value, rel=1e-9)
 
 
-@pytest.mark.parametrize("key", [k for k in methods.RANDOM if k != "sfa quadratic"])
+@pytest.mark.parametrize("key", sorted(set(methods.RANDOM) - {"sfa quadratic", "mds-distances"}))
 def test_inverse_of_the_projection_projects_back(key):
     estimator, given, _ = fitted(key)
     Y = estimator.transform(given[0])
-    if key == "mds-distances":  # the map is of the squared distances
-        with pytest.raises(ArgumentError, match="no inverse of the feature map"):
-            estimator.inverse_transform(Y)
-        return
     back = estimator.inverse_transform(Y)
     assert back.shape == given[0].shape
     np.testing.assert_allclose(estimator.transform(back), Y, atol=1e-9 * np.abs(Y).max())
@@ -276,6 +283,7 @@ def test_distances_are_pairwise():
     distances = pairwise_distances(X)
     assert ldr.DistanceMDS().__sklearn_tags__().input_tags.pairwise
     assert not hasattr(ldr.DistanceMDS(), "score")
+    assert not hasattr(ldr.DistanceMDS(), "inverse_transform")
     search = GridSearchCV(
         make_pipeline(ldr.DistanceMDS(2), KNeighborsClassifier()),
         {"distancemds__n_components": [2]},
@@ -393,21 +401,18 @@ def test_random_state_of_either_kind():
 
 @pytest.mark.slow
 def test_digits_by_orthogonal_lda_and_neighbours():
-    """r = 9 separates best of the search, and no worse than PCA does at any r that is searched."""
-    from sklearn.datasets import load_digits
-
+    """At r = 1 it is Fisher's discriminant, exactly; unlike that it goes on beyond r = 9."""
     digits, numbers = load_digits(return_X_y=True)
-    dimensions = [2, 5, 9]
 
-    def best(reducer, step):
-        search = GridSearchCV(
-            make_pipeline(StandardScaler(), reducer, KNeighborsClassifier()),
-            {f"{step}__n_components": dimensions},
-            cv=5,
-        ).fit(digits, numbers)
-        return search.cv_results_["mean_test_score"]
+    def searched(reducer, dimensions):
+        pipeline = make_pipeline(StandardScaler(), reducer, KNeighborsClassifier())
+        step = pipeline.steps[1][0]
+        search = GridSearchCV(pipeline, {f"{step}__n_components": dimensions}, cv=5)
+        return search.fit(digits, numbers)
 
-    ours = best(ldr.OrthogonalLDA(), "orthogonallda")
-    pca = best(SklearnPCA(), "pca")
-    assert np.all(np.diff(ours) > 0)
-    assert np.all(ours > pca)
+    ours = searched(ldr.OrthogonalLDA(), [1, 2, 5, 9, 24])
+    fisher = searched(LinearDiscriminantAnalysis(), [1, 2, 5, 9])
+    accuracy = ours.cv_results_["mean_test_score"]
+    assert accuracy[0] == pytest.approx(fisher.cv_results_["mean_test_score"][0], abs=0.01)
+    assert np.all(np.diff(accuracy) > 0) and accuracy[-1] > 0.9
+    assert ours.best_params_ == {"orthogonallda__n_components": 24}

@@ -1,0 +1,196 @@
+"""Paths along r, and parallel analysis."""
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from scipy.stats import spearmanr
+
+import ldr
+from ldr.choosing import Path
+from ldr.errors import ArgumentError
+from ldr.objectives import named
+from ldr.resampling import Sampled
+from tests import real_data
+from tests.face.test_plots import draws
+from tests.objectives import methods
+
+X, labels = real_data.wine()
+X = real_data.standardised(X)
+
+
+@pytest.mark.parametrize("name", ["pca", "lda", "cca", "maf", "signal-noise", "sdr"])
+def test_values_are_at_least_those_of_solve(name):
+    data, y, parameters = next(
+        case for key, case in (methods.RANDOM | SDR).items() if methods.name_of(key) == name
+    )
+    path = ldr.path(name, data, [3, 1, 2], y=y, random_state=0, **parameters)
+    assert path.dimensions == (1, 2, 3)
+    sign = 1 if named(name).sense == "max" else -1
+    for r, value in zip(path.dimensions, path.values, strict=True):
+        alone = ldr.solve(name, data, r, y=y, certify=False, **parameters).value
+        if name in ("sdr", "cca"):  # local optima: another start may end elsewhere, not far off
+            assert sign * value >= sign * alone - 0.02 * abs(alone)
+        else:
+            assert value == pytest.approx(alone, rel=1e-9)
+
+
+SDR = {"sdr": (X[::3], labels[::3], {})}
+
+
+def test_previous_solution_is_the_start_where_it_is_better():
+    """The M of r = 2, completed, is a better start for r = 3 than the heuristic's."""
+    pair = real_data.tumour_views()
+    path = ldr.path("cca", pair, [2, 3], certify=False)
+    started_at = path.results[1].history["value"][0]
+    assert path.baselines[1] + 0.01 < started_at <= path.values[1]
+
+
+def test_held_out_scores():
+    path = ldr.path("lda", X, [1, 2, 4], y=labels, folds=4, random_state=0)
+    assert path.scores.shape == (3, 4) and path.best == 1
+    again = ldr.path("lda", X, [1, 2, 4], y=labels, folds=4, random_state=0)
+    np.testing.assert_array_equal(path.scores, again.scores)
+    folds = Sampled.of(named("lda"), X, labels, "folds").folds(4, np.random.default_rng(0))
+    training, held = folds[2]
+    result = ldr.solve("lda", X[training], 2, y=labels[training])
+    assert path.scores[1, 2] == pytest.approx(ldr.score(result, X[held], labels[held]), rel=1e-8)
+    assert "held-out" in repr(path) and "best score at 1" in repr(path)
+
+
+@pytest.mark.parametrize("key", ["lda", "maf", "cca", "opca", "pca"])
+def test_folds_partition_the_rows(key):
+    data, y, _ = methods.RANDOM[key]
+    sampled = Sampled.of(named(key), data, y, "folds")
+    folds = sampled.folds(4, np.random.default_rng(0))
+    np.testing.assert_array_equal(np.sort(np.concatenate([h for _, h in folds])), np.arange(60))
+    for training, held in folds:
+        np.testing.assert_array_equal(np.sort(np.concatenate([training, held])), np.arange(60))
+        assert len(held) == 15
+        if key == "lda":
+            np.testing.assert_array_equal(np.bincount(methods.LABELS[held]), [5, 5, 5])
+        if key == "maf":
+            np.testing.assert_array_equal(np.diff(held), 1)
+
+
+class Fake:
+    certificate = None
+    baseline = None
+
+    def __init__(self, r, value):
+        self.r, self.value = r, value
+
+
+def test_elbow_is_where_a_broken_line_breaks():
+    values = [0.0, 10.0, 20.0, 21.0, 22.0, 23.0]
+    path = Path(tuple(Fake(r, v) for r, v in enumerate(values, start=1)))
+    assert path.elbow == 3
+    assert Path(tuple(Fake(r, -v) for r, v in enumerate(values, start=1))).elbow == 3
+    assert Path(tuple(Fake(r, 2.0 * r) for r in range(1, 6))).elbow is None
+    assert Path((Fake(1, 1.0), Fake(2, 3.0))).elbow is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"dimensions": []}, "dimensions must be different"),
+        ({"dimensions": [1, 1]}, "dimensions must be different"),
+        ({"dimensions": [0, 1]}, "dimensions must be a whole number"),
+        ({"dimensions": 3}, "dimensions must be whole numbers"),
+        ({"dimensions": [1, 14]}, "out of range"),
+        ({"dimensions": [1], "folds": 1}, "folds must be a whole number >= 2"),
+        ({"dimensions": [1], "folds": 50}, "rows of the smallest class"),
+    ],
+)
+def test_bad_arguments_of_path(arguments, message):
+    with pytest.raises(ArgumentError, match=message):
+        ldr.path("lda", X, y=labels, **arguments)
+
+
+def test_distances_have_no_folds():
+    with pytest.raises(ArgumentError, match="is of distances: no folds"):
+        ldr.path("mds-distances", methods.DISTANCES, [1, 2], folds=3)
+
+
+@pytest.mark.parametrize("null", ["permutation", "gaussian"])
+@pytest.mark.parametrize("correlation", [True, False])
+def test_parallel_analysis_finds_the_factors(null, correlation):
+    rng = np.random.default_rng(1)
+    Z = 2 * rng.standard_normal((300, 3)) @ rng.standard_normal((3, 12))
+    Z += rng.standard_normal(Z.shape)
+    found = ldr.parallel_analysis(
+        Z + 100, null=null, correlation=correlation, draws=50, random_state=0
+    )
+    assert found.r == 3
+    C = np.corrcoef(Z.T) if correlation else np.cov(Z.T, bias=True)
+    np.testing.assert_allclose(found.eigenvalues, np.linalg.eigvalsh(C)[::-1], rtol=1e-9)
+    np.testing.assert_allclose(
+        found.null.sum(axis=1) if null == "permutation" else found.eigenvalues.sum(),
+        found.eigenvalues.sum(),  # permuting columns keeps their variances
+    )
+
+
+def test_parallel_analysis_finds_nothing_in_noise():
+    rng = np.random.default_rng(2)
+    found = [
+        ldr.parallel_analysis(rng.standard_normal((100, 10)), draws=40, random_state=k).r
+        for k in range(20)
+    ]
+    assert np.mean(np.array(found) == 0) >= 0.8  # by chance 5 % stand out
+
+
+def test_parallel_analysis_of_fewer_rows_than_columns_and_constant_columns():
+    rng = np.random.default_rng(3)
+    Z = rng.standard_normal((20, 1)) @ rng.standard_normal((1, 50)) * 3
+    Z += rng.standard_normal(Z.shape)
+    Z[:, 7] = 4.0
+    found = ldr.parallel_analysis(Z, draws=30, random_state=0)
+    assert found.r == 1 and len(found.eigenvalues) == 20
+    assert found.eigenvalues.sum() == pytest.approx(49)
+
+
+def test_null_columns_are_permuted_one_by_one():
+    ordered = np.sort(np.random.default_rng(0).standard_normal((200, 4)), axis=0)
+    found = ldr.parallel_analysis(ordered, draws=20, random_state=0)
+    assert spearmanr(ordered).statistic.min() == pytest.approx(1)
+    assert found.eigenvalues[0] > 3.5 and found.null[:, 0].max() < 2
+
+
+@pytest.mark.parametrize(
+    "argument", [{"null": "uniform"}, {"quantile": 1.0}, {"quantile": "0.5"}, {"draws": 0}]
+)
+def test_bad_arguments_of_parallel_analysis(argument):
+    with pytest.raises(ArgumentError, match=next(iter(argument))):
+        ldr.parallel_analysis(X, **argument)
+
+
+def test_plot_of_a_path():
+    path = ldr.path("lda", X, [1, 2, 3, 5], y=labels, folds=3, random_state=0)
+    figure = path.plot()
+    values, scores = figure.axes
+    lines = {line.get_label(): line for line in values.lines}
+    np.testing.assert_array_equal(lines["optimised"].get_ydata(), path.values)
+    np.testing.assert_array_equal(lines["heuristic"].get_ydata(), path.baselines)
+    np.testing.assert_array_equal(lines["optimised"].get_xdata(), [1, 2, 3, 5])
+    np.testing.assert_allclose(scores.lines[0].get_ydata(), path.scores.mean(axis=1))
+    assert draws(figure)
+    exact = ldr.path("pca", X, [1, 2]).plot()
+    assert [text.get_text() for text in exact.axes[0].get_legend().get_texts()] == ["optimised"]
+    own = Figure()
+    assert ldr.plots.path(ldr.path("pca", X, [1, 2]), ax=own.subplots()) is own
+    with pytest.raises(ArgumentError, match="2 Axes, one a panel, got 1"):
+        ldr.plots.path(path, ax=Figure().subplots())
+
+
+def test_plot_of_what_is_not_proved_global():
+    path = ldr.path("sdr", X[::4], [1, 2], y=labels[::4], random_state=0)
+    labelled = [text.get_text() for text in path.plot().axes[0].get_legend().get_texts()]
+    assert labelled == ["optimised", "not proved global", "heuristic"]
+
+
+def test_plot_of_a_parallel_analysis():
+    found = ldr.parallel_analysis(X, draws=20, random_state=0)
+    (ax,) = found.plot().axes
+    lines = {line.get_label(): line.get_ydata() for line in ax.lines}
+    np.testing.assert_array_equal(lines["data"], found.eigenvalues)
+    np.testing.assert_array_equal(lines["without correlations"], found.threshold)
+    assert draws(ax.figure)
