@@ -1,4 +1,4 @@
-from . import errors, estimators, objectives, observers, plots, solvers, subspaces
+from . import errors, estimators, objectives, observers, plots, report, solvers, subspaces
 from .checking import Check, check
 from .choosing import ParallelAnalysis, Path, parallel_analysis, path
 from .estimators import (
@@ -95,6 +95,7 @@ __all__ = [
     "parallel_analysis",
     "path",
     "plots",
+    "report",
     "score",
     "solve",
     "solvers",
