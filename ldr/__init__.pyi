@@ -1,10 +1,14 @@
-from . import errors, estimators, objectives, observers, plots, solvers, subspaces
+from . import errors, estimators, objectives, observers, plots, report, solvers, subspaces
 from .checking import Check, check
 from .choosing import ParallelAnalysis, Path, parallel_analysis, path
 from .estimators import (
+    HSIC,
+    ICA,
+    LMNN,
     LPP,
     MAF,
     MDS,
+    NCA,
     NPE,
     OLPP,
     ONPP,
@@ -21,9 +25,13 @@ from .estimators import (
     ClassicalMAF,
     ContrastivePCA,
     DistanceMDS,
+    Dynamics,
+    FactorAnalysis,
     KernelSDR,
     Lasso,
     LeastSquares,
+    LogDetPCA,
+    MDSStress,
     OrthogonalCCA,
     OrthogonalLDA,
     OrthogonalLPP,
@@ -33,9 +41,12 @@ from .estimators import (
     ReducedRankRegression,
     Reducer,
     RidgeRegression,
+    RobustPCA,
     SemiSupervisedDA,
     SignalNoise,
+    SparsePCA,
     SquaredDifference,
+    UndercompleteICA,
 )
 from .objectives.custom import objective
 from .objectives.kernel import kernel
@@ -48,9 +59,13 @@ from .solving import solve
 from .stability import Bootstrap, bootstrap
 
 __all__ = [
+    "HSIC",
+    "ICA",
+    "LMNN",
     "LPP",
     "MAF",
     "MDS",
+    "NCA",
     "NPE",
     "OLPP",
     "ONPP",
@@ -69,9 +84,13 @@ __all__ = [
     "ClassicalMAF",
     "ContrastivePCA",
     "DistanceMDS",
+    "Dynamics",
+    "FactorAnalysis",
     "KernelSDR",
     "Lasso",
     "LeastSquares",
+    "LogDetPCA",
+    "MDSStress",
     "OrthogonalCCA",
     "OrthogonalLDA",
     "OrthogonalLPP",
@@ -85,9 +104,12 @@ __all__ = [
     "RegularisationPath",
     "Result",
     "RidgeRegression",
+    "RobustPCA",
     "SemiSupervisedDA",
     "SignalNoise",
+    "SparsePCA",
     "SquaredDifference",
+    "UndercompleteICA",
     "bootstrap",
     "check",
     "errors",
@@ -102,6 +124,7 @@ __all__ = [
     "path",
     "plots",
     "regularisation_path",
+    "report",
     "score",
     "solve",
     "solvers",

@@ -1,20 +1,41 @@
-"""The command `ldr`."""
+"""The command `ldr`.
+
+It exits with 0 if all went well; 1 if a solver did not converge or a check did not pass (what was
+found is printed and written all the same); 2 if the user made a mistake, said in one line on
+standard error; 130 if it was interrupted.
+"""
 
 from __future__ import annotations
 
+import ast
+import json
 import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+if TYPE_CHECKING:
+    from ldr.objectives.objective import Objective
+    from ldr.objectives.samples import Samples
+    from ldr.result import Result
+
 # typer has its own copy of click, or uses the one that is installed; this class is in either.
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
+
+NOT_CONVERGED = 1
+MISTAKE = 2
 
 app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     help="Linear dimensionality reduction as optimisation over matrix manifolds.",
+    epilog="Exit codes: 0 all went well; 1 a solver did not converge or a check did not pass; "
+    "2 a mistake in the command or the data.",
 )
 
 
@@ -38,6 +59,391 @@ def _ldr(
 ) -> None:
     if context.invoked_subcommand is None:
         print(context.get_help())
+
+
+# --- what several verbs take ----------------------------------------------------------------------
+
+ObjectiveName = Annotated[
+    str,
+    typer.Argument(
+        metavar="OBJECTIVE", help="A name that `ldr methods` lists, or my_file.py[:function]."
+    ),
+]
+DataFile = Annotated[
+    Path,
+    typer.Argument(metavar="DATA", help="Rows in .csv, .tsv, .parquet, .npy, .npz or .mat."),
+]
+Label = Annotated[
+    str,
+    typer.Option(
+        "--label",
+        "--response",
+        metavar="COLUMN",
+        help="Labels or response; several responses with commas. Not projected.",
+    ),
+]
+Columns = Annotated[
+    str, typer.Option(metavar="A,B,...", help="Only these columns (numbers from 0 of arrays).")
+]
+Drop = Annotated[str, typer.Option(metavar="A,B,...", help="All columns but these.")]
+SecondView = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="The other view, of the same rows.")
+]
+Background = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Noise or background, with the same columns.")
+]
+Standardise = Annotated[
+    bool, typer.Option("--standardise", help="Divide columns by their standard deviations.")
+]
+Parameter = Annotated[
+    list[str] | None,
+    typer.Option("--param", metavar="KEY=VALUE", help="Of the objective; repeat it for more."),
+]
+Seed = Annotated[int | None, typer.Option(metavar="NUMBER", help="Of random starts.")]
+SolverName = Annotated[str, typer.Option(metavar="NAME", help="By default the best for the task.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+@dataclass(frozen=True)
+class _Input:
+    """What to solve: an objective and its data.
+
+    Attributes
+    ----------
+    X : Samples, or a pair of them
+    y : ndarray or None
+    shown : Samples, or a pair of them
+        What the result projects: X without a background.
+    """
+
+    objective: Objective
+    X: Any
+    y: Any
+    shown: Any
+
+
+def _objective(name: str, parameters: list[str] | None) -> Objective:
+    from ldr.errors import ArgumentError
+    from ldr.objectives import named
+    from ldr.user_code import is_file, load_objective
+
+    values = dict(_key_and_value(text) for text in parameters or ())
+    if not is_file(name):
+        return named(name, **values)
+    if values:
+        raise ArgumentError("--param is for objectives of the registry, not for a file's")
+    return load_objective(name)
+
+
+def _key_and_value(text: str) -> tuple[str, Any]:
+    """``lag=2`` as a name and a Python value; what is no number, list or boolean is a string."""
+    key, sign, value = text.partition("=")
+    if not (key and sign):
+        raise typer.BadParameter(f"--param {text!r}, expected KEY=VALUE")
+    try:
+        return key, ast.literal_eval(value)
+    except (SyntaxError, ValueError):
+        return key, value
+
+
+def _input(
+    objective: str,
+    data: Path,
+    parameters: list[str] | None,
+    label: str,
+    columns: str,
+    drop: str,
+    second_view: Path | None,
+    background: Path | None,
+    standardise: bool,
+) -> _Input:
+    """The files as Samples, checked cell by cell."""
+    from ldr.files import read
+
+    found = _objective(objective, parameters)
+    _check_needs(
+        found, {"--label": label, "--second-view": second_view, "--background": background}
+    )
+    table = read(data)
+    labels = _names(label)
+    y = table.response(labels) if labels else None
+    not_projected = [name for name in labels if name not in table.beside]
+    kept = table.select(_names(columns), not_projected + _names(drop))
+    X = kept.samples()
+    other = None
+    if second_view is not None:
+        other = read(second_view).samples()
+    elif background is not None:
+        second = read(background)
+        other = (second.select(kept.columns) if X.feature_names else second).samples()
+    if standardise:
+        if other is not None:  # a background in the units of X, a view in its own
+            other = _standardised(other, X if background is not None else other)
+        X = _standardised(X, X)
+    both = X if other is None else (X, other)
+    return _Input(found, both, y, X if background is not None else both)
+
+
+_NEEDED = {
+    "labels": "--label",
+    "response": "--label",
+    "second view": "--second-view",
+    "background": "--background",
+}
+
+
+def _check_needs(objective: Objective, given: dict[str, Any]) -> None:
+    """Refuse a command without what the objective needs, in the command's own terms."""
+    from ldr.errors import ArgumentError
+
+    for need in objective.needs:
+        option = _NEEDED.get(need)
+        if option is not None and not given[option]:
+            what = "COLUMN" if option == "--label" else "FILE"
+            raise ArgumentError(f"objective {objective.name!r} needs {need}: give {option} {what}")
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _standardised(samples: Samples, reference: Samples) -> Samples:
+    """Columns divided by the standard deviations of those of the reference."""
+    import numpy as np
+
+    sd = _deviations(reference)
+    if samples.is_sparse:
+        from scipy.sparse import diags_array
+
+        return replace(samples, array=(samples.array @ diags_array(1 / sd)).tocsr())
+    return replace(samples, array=np.asarray(samples.array) / sd)
+
+
+def _deviations(samples: Samples) -> Any:
+    """Standard deviations of the columns, none of which may be constant."""
+    import numpy as np
+
+    from ldr.errors import DataError
+
+    X = samples.array
+    if samples.is_sparse:
+        from sklearn.utils.sparsefuncs import mean_variance_axis
+
+        low, high = X.min(axis=0).toarray(), X.max(axis=0).toarray()
+        sd = np.sqrt(mean_variance_axis(X.astype(np.float64), axis=0)[1])
+    else:
+        low, high, sd = X.min(axis=0), X.max(axis=0), X.std(axis=0, dtype=np.float64)
+    constant = np.flatnonzero(low == high)
+    if len(constant):
+        j = int(constant[0])
+        column = samples.feature_names[j] if samples.feature_names else str(j)
+        raise DataError(
+            f"{samples.name}: column {column!r} is constant and has no standard deviation to "
+            f"divide by; leave it out with --drop {column}"
+        )
+    return sd
+
+
+@contextmanager
+def _one_line_each() -> Iterator[None]:
+    """Warnings as lines on standard error; what a result tells itself is not told twice."""
+    from ldr.errors import ConvergenceWarning
+
+    def show(message: Any, *_: Any, **__: Any) -> None:
+        print(f"ldr: {' '.join(str(message).split())}", file=sys.stderr)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.showwarning = show
+        yield
+
+
+# --- verbs ----------------------------------------------------------------------------------------
+
+
+@app.command()
+def solve(
+    objective: ObjectiveName,
+    data: DataFile,
+    r: Annotated[int, typer.Option("-r", "--r", metavar="R", help="Dimensions to reduce to.")] = 2,
+    label: Label = "",
+    columns: Columns = "",
+    drop: Drop = "",
+    second_view: SecondView = None,
+    background: Background = None,
+    standardise: Standardise = False,
+    param: Parameter = None,
+    solver: SolverName = "auto",
+    start: Annotated[
+        str, typer.Option(metavar="baseline|random|FILE", help="Of the solver; FILE is .npy.")
+    ] = "baseline",
+    starts: Annotated[int, typer.Option(metavar="NUMBER", help="Further ones are random.")] = 1,
+    seed: Seed = None,
+    max_iterations: Annotated[
+        int | None, typer.Option(metavar="NUMBER", help="Of the solver, at most.")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="The projected rows: .csv, .tsv, .parquet or .npy; with the map .npz or .mat.",
+        ),
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Their picture: .png, .pdf or .svg.")
+    ] = None,
+    report: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="All figures and pictures: .html.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Find the projection of a file's rows that optimises an objective.
+
+    Prints the value, the heuristic's value, the improvement and what is known of optimality.
+    """
+    import ldr
+    from ldr.files import write
+    from ldr.observers import Progress
+    from ldr.report import write_report
+    from ldr.user_code import located
+
+    _check_outputs(out, plot, report)
+    given = _input(
+        objective, data, param, label, columns, drop, second_view, background, standardise
+    )
+    with _one_line_each(), located(objective), Progress() as progress:
+        result = ldr.solve(
+            given.objective,
+            given.X,
+            r,
+            y=given.y,
+            solver=solver,
+            start=_start(start),
+            starts=starts,
+            max_iterations=max_iterations,
+            random_state=seed,
+            observers=[progress],
+        )
+    colour = given.y if given.y is not None and given.y.ndim == 1 else None
+    if out is not None:
+        write(out, result, result.transform(given.shown))
+    if plot is not None:
+        result.plot_projection(given.shown, colour).savefig(plot)
+    if report is not None:
+        write_report(report, result, given.shown, colour, data_name=data.name)
+    written = [str(path) for path in (out, plot, report) if path is not None]
+    if as_json:
+        print(json.dumps({**result.summary(), "written": written}, allow_nan=False, indent=2))
+    else:
+        _print_result(result, data.name, written)
+    if not result.converged:
+        print(f"ldr: not converged: {result.message}", file=sys.stderr)
+        raise typer.Exit(NOT_CONVERGED)
+
+
+@app.command()
+def path(
+    objective: ObjectiveName,
+    data: DataFile,
+    dimensions: Annotated[
+        str, typer.Option("-r", "--r", metavar="A-B|A,B,...", help="Dimensions to solve for.")
+    ] = "1-5",
+    label: Label = "",
+    columns: Columns = "",
+    drop: Drop = "",
+    second_view: SecondView = None,
+    background: Background = None,
+    standardise: Standardise = False,
+    param: Parameter = None,
+    solver: SolverName = "auto",
+    starts: Annotated[int, typer.Option(metavar="NUMBER", help="For each dimension.")] = 1,
+    seed: Seed = None,
+    folds: Annotated[
+        int | None, typer.Option(metavar="NUMBER", help="Score on so many held-out folds.")
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The curve: .png, .pdf or .svg.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Solve for several dimensions, to choose one."""
+    import ldr
+    from ldr.user_code import located
+
+    _check_outputs(None, plot, None)
+    order = _dimensions(dimensions)
+    given = _input(
+        objective, data, param, label, columns, drop, second_view, background, standardise
+    )
+    with _one_line_each(), located(objective):
+        found = ldr.path(
+            given.objective,
+            given.X,
+            order,
+            y=given.y,
+            folds=folds,
+            solver=solver,
+            starts=starts,
+            random_state=seed,
+        )
+    if plot is not None:
+        found.plot().savefig(plot)
+    if as_json:
+        summary = {
+            "dimensions": list(found.dimensions),
+            "elbow": found.elbow,
+            "best": found.best,
+            "scores": None if found.scores is None else found.scores.tolist(),
+            "results": [result.summary() for result in found.results],
+        }
+        print(json.dumps(summary, allow_nan=False, indent=2))
+    else:
+        print(found)
+    failed = [str(result.r) for result in found.results if not result.converged]
+    if failed:
+        print(f"ldr: not converged: r = {', '.join(failed)}", file=sys.stderr)
+        raise typer.Exit(NOT_CONVERGED)
+
+
+@app.command()
+def check(
+    objective: ObjectiveName,
+    data: Annotated[
+        Path | None,
+        typer.Argument(metavar="[DATA]", help="Rows to check it on; by default 100 random ones."),
+    ] = None,
+    r: Annotated[int, typer.Option("-r", "--r", metavar="R", help="Columns of M.")] = 2,
+    label: Label = "",
+    columns: Columns = "",
+    drop: Drop = "",
+    second_view: SecondView = None,
+    background: Background = None,
+    standardise: Standardise = False,
+    param: Parameter = None,
+    seed: Seed = 0,
+) -> None:
+    """Test the gradient, the Hessian and the manifold of an objective.
+
+    The exit code is 1 if a test did not pass.
+    """
+    import numpy as np
+
+    import ldr
+    from ldr.user_code import located
+
+    if data is None:
+        found = _objective(objective, param)
+        X = np.random.default_rng(seed).standard_normal((100, 6))
+        given = _Input(found, X, None, X)
+    else:
+        given = _input(
+            objective, data, param, label, columns, drop, second_view, background, standardise
+        )
+    with _one_line_each(), located(objective):
+        checked = ldr.check(given.objective, given.X, r, y=given.y, random_state=seed)
+    print(checked)
+    if not checked.passed:
+        raise typer.Exit(1)
 
 
 @app.command()
@@ -70,32 +476,116 @@ def demo(
 
 
 @app.command()
-def methods() -> None:
+def methods(as_json: Json = False) -> None:
     """List every method: formula, manifold, sense, exact or not, baseline, needs, source."""
     from rich.console import Console
     from rich.table import Table
 
     from ldr.objectives.listing import COLUMNS, list_objectives
 
+    entries = list_objectives()
     console = Console()
-    if not console.is_terminal:  # a pipe or a file: one line a method, nothing folded
-        print(list_objectives())
-        return
-    table = Table(*COLUMNS)
-    for entry in list_objectives():
-        table.add_row(*(getattr(entry, column) for column in COLUMNS))
-    console.print(table)
+    if as_json:
+        rows = [{column: getattr(entry, column) for column in COLUMNS} for entry in entries]
+        print(json.dumps(rows, indent=2))
+    elif not console.is_terminal:  # a pipe or a file: one line a method, nothing folded
+        print(entries)
+    else:
+        table = Table(*COLUMNS)
+        for entry in entries:
+            table.add_row(*(getattr(entry, column) for column in COLUMNS))
+        console.print(table)
+
+
+# --- their parts ----------------------------------------------------------------------------------
+
+
+def _check_outputs(out: Path | None, plot: Path | None, report: Path | None) -> None:
+    """Refuse, before any work, files that could not be written after it."""
+    from ldr.errors import ArgumentError
+    from ldr.files import check_writable, ending_of
+
+    if out is not None:
+        ending_of(out)
+    pictures = (".png", ".pdf", ".svg")
+    for path, option, endings in ((plot, "--plot", pictures), (report, "--report", (".html",))):
+        if path is not None and path.suffix.lower() not in endings:
+            expected = " or ".join(endings)
+            raise ArgumentError(f"{option} {path}: unknown ending, expected {expected}")
+    for path in (out, plot, report):
+        if path is not None:
+            check_writable(path)
+
+
+def _dimensions(text: str) -> list[int]:
+    """``1-5`` or ``1,2,5`` as numbers."""
+    first, sign, last = text.partition("-")
+    try:
+        if sign:
+            return list(range(int(first), int(last) + 1))
+        return [int(each) for each in text.split(",")]
+    except ValueError:
+        raise typer.BadParameter(f"-r {text!r}, expected A-B or A,B,...") from None
+
+
+def _start(start: str) -> Any:
+    if not start.endswith(".npy"):
+        return start
+    from ldr.files import read
+
+    return read(start).X
+
+
+def _print_result(result: Result, name: str, written: list[str]) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from ldr.result import shown
+
+    shapes = " x ".join(
+        str(len(M)) for M in (result.M if isinstance(result.M, tuple) else (result.M,))
+    )
+    table = Table(
+        title=f"{name}: {result.objective!r}, {shapes} -> {result.r}",
+        title_justify="left",
+        box=box.SIMPLE,
+        show_header=False,
+        pad_edge=False,
+    )
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(overflow="fold")
+    rows = [("objective", result.objective.formula), ("value", f"{result.value:.12g}")]
+    if result.baseline is not None:
+        rows.append(("heuristic", f"{result.baseline:.12g}  ({result.objective.baseline})"))
+    if result.improvement is not None:
+        rows.append(("improvement", f"{result.improvement:+.3g}"))
+    if result.certificate is not None:
+        rows.append(("certificate", str(result.certificate)))
+    steps = f"{result.iterations} iterations, {result.seconds:.3g} s"
+    rows.append(("solver", f"{result.solver}, {steps}: {result.message}"))
+    if result.starts is not None:
+        rows.append(("starts", str(result.starts)))
+    rows += [(key, shown(value)) for key, value in result.parameters.items()]
+    rows += [("note", note) for note in result.notes]
+    rows += [("written", path) for path in written]
+    for key, text in rows:
+        table.add_row(key, Text(text))
+    Console().print(table)
 
 
 def main() -> None:
     """Run the command; a mistake of the user's is one line on standard error and exit code 2."""
+    from ldr.errors import ObjectiveError
+
     try:
         code = app(standalone_mode=False)
     except _UsageError as error:
         code = _complain(error.format_message())  # type: ignore[attr-defined]
     except OSError as error:
         code = _complain(f"{error.filename or 'cannot write'}: {error.strerror or error}")
-    except ValueError as error:  # all of ldr.errors about arguments and data
+    except (ValueError, ObjectiveError) as error:  # all of ldr.errors
         code = _complain(str(error))
     except (typer.Abort, KeyboardInterrupt):
         code = 130
@@ -104,7 +594,7 @@ def main() -> None:
 
 def _complain(message: str) -> int:
     print(f"ldr: {' '.join(message.split())}", file=sys.stderr)
-    return 2
+    return MISTAKE
 
 
 if __name__ == "__main__":

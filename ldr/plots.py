@@ -1,4 +1,4 @@
-"""Pictures of a result: the projected data, the run, and the heuristic beside the optimum.
+"""Pictures of a result: the projected data, the map, the run, the heuristic beside the optimum.
 
 Every function returns a matplotlib Figure that belongs to no window and no global state: show it
 in a notebook by naming it, or write it with ``figure.savefig("name.png")``.
@@ -41,6 +41,8 @@ _HIGHLIGHT = "#D55E00"
 
 _PANELS = 4  # coordinates in a scatter matrix, pairs of two views
 _LEGEND = 40  # classes that a legend can hold
+_FEATURES = 40  # rows of a heat map
+_LETTERS = 28  # of a feature's name
 _EPS = float(np.finfo(float).eps)
 
 
@@ -82,6 +84,127 @@ def projection(result: Result, X: Any, y: Any = None, *, ax: Any = None) -> Figu
     _draw_one(ax, Y, colouring, Y)
     _key_inside(ax, colouring)
     return _root(ax)
+
+
+def space(result: Result, X: Any, y: Any = None) -> Figure:
+    """The first three coordinates of the projected rows, in perspective.
+
+    Parameters
+    ----------
+    result : Result
+        Of one view, with r >= 3.
+    X, y
+        As in `projection`.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ldr.errors.ArgumentError
+        r is less than 3, or there are two views.
+    """
+    from matplotlib.ticker import MaxNLocator
+
+    Y = _parts(result.transform(X))
+    if len(Y) > 1 or result.r < 3:
+        raise ArgumentError(
+            f"a picture in space needs one view and r >= 3, got {len(Y)} view(s) and r = {result.r}"
+        )
+    colouring = _colouring(result, y, len(Y[0]))
+    figure = new_figure(6.4, 5.0)
+    ax: Any = figure.add_subplot(projection="3d")
+    _points(ax, colouring, Y[0][:, 0], Y[0][:, 1], Y[0][:, 2])
+    for k, name in enumerate("xyz", start=1):
+        getattr(ax, f"set_{name}label")(f"$y_{{{k}}}$")
+        getattr(ax, f"{name}axis").set_major_locator(MaxNLocator(4))
+    ax.set_aspect("equal")
+    ax.set_box_aspect(ax.get_box_aspect(), zoom=0.85)  # room for the labels
+    ax.tick_params(labelsize=8)
+    _key(figure, [ax], colouring)
+    return figure
+
+
+def loadings(result: Result) -> Figure:
+    """The map P as a heat map: a row a feature, a column a coordinate, white at zero.
+
+    Of many features the 40 with the longest rows are shown, in their own order.
+
+    Parameters
+    ----------
+    result : Result
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        With a panel a view, all on one scale of colours.
+    """
+    maps = [np.asarray(P).T for P in _parts(result.P)]
+    names = result.feature_names if isinstance(result.P, tuple) else (result.feature_names,)
+    rows = [_longest(loading) for loading in maps]
+    tallest = max(len(kept) for kept in rows)
+    figure = new_figure((2.6 + 0.55 * result.r) * len(maps) + 0.8, 1.2 + 0.22 * max(tallest, 6))
+    axes = figure.subplots(1, len(maps), squeeze=False)[0]
+    largest = max(float(np.abs(loading).max()) for loading in maps) or 1.0
+    for ax, loading, kept, columns in zip(axes, maps, rows, names, strict=True):
+        picture = ax.imshow(
+            loading[kept], cmap="RdBu_r", vmin=-largest, vmax=largest, aspect="auto"
+        )
+        labels = [columns[j] if columns else f"column {j}" for j in kept]
+        ax.set_yticks(range(len(kept)), [_shortened(label) for label in labels], fontsize=8)
+        ax.set_xticks(range(result.r), [f"$y_{{{k + 1}}}$" for k in range(result.r)])
+        ax.tick_params(length=0)
+        ax.spines[:].set_visible(False)
+        if len(kept) < len(loading):
+            ax.set_title(f"{len(kept)} of {len(loading)} features", fontsize=9)
+    figure.colorbar(picture, ax=list(axes), fraction=0.05, pad=0.03, label="entry of P")
+    return figure
+
+
+def improvement(results: Result | Sequence[Result], names: Sequence[str] = ()) -> Figure:
+    """What was gained over the heuristic: a bar a result, with both values written beside it.
+
+    Parameters
+    ----------
+    results : Result or sequence of Result
+        Of objectives with a heuristic.
+    names : sequence of str, optional
+        Of the results; by default those of their objectives.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ldr.errors.ArgumentError
+        An objective has no heuristic, or there are not as many names as results.
+    """
+    drawn = list(results) if isinstance(results, Sequence) else [results]
+    labels = list(names) or [f"{result.objective.name}, r = {result.r}" for result in drawn]
+    if not drawn or len(labels) != len(drawn):
+        raise ArgumentError(f"got {len(drawn)} results and {len(labels)} names, expected as many")
+    for result in drawn:
+        if result.improvement is None:
+            raise ArgumentError(f"objective {result.objective.name!r} has no heuristic")
+    gains = np.array([result.improvement for result in drawn], dtype=float)
+    figure = new_figure(7.2, 0.7 + 0.42 * len(drawn))
+    ax = figure.subplots()
+    ax.barh(labels, gains, height=0.55, color=_SINGLE)
+    for row, result in enumerate(drawn):
+        text = f"  {result.baseline:.6g} to {result.value:.6g} ({result.improvement:+.3g})"
+        ax.annotate(text, (max(float(gains[row]), 0.0), row), va="center", fontsize=9)
+    ax.axvline(0, color="black", linewidth=0.8)
+    low, high = min(float(gains.min()), 0.0), max(float(gains.max()), 0.0)
+    room = (high - low) or 1.0
+    ax.set_xlim(low - 0.02 * room, high + 0.8 * room)  # for the values beside the bars
+    ax.set_ylim(
+        len(drawn) - 0.4, -0.6
+    )  # the first on top, bars of one height whatever their number
+    ax.set_xlabel("improvement over the heuristic")
+    _tidy(ax)
+    return figure
 
 
 def convergence(result: Result, *, ax: Any = None) -> Figure:
@@ -236,7 +359,8 @@ def _classes(array: np.ndarray, n: int) -> tuple[np.ndarray, Any]:
 
 
 def _parts(Y: Any) -> tuple[Array, ...]:
-    return Y if isinstance(Y, tuple) else (Y,)
+    """The arrays of one view or of several, whatever container they are in."""
+    return tuple(np.asarray(y) for y in (Y if isinstance(Y, tuple) else (Y,)))
 
 
 def _baseline_projection(result: Result, X: Any) -> tuple[Array, ...]:
@@ -315,7 +439,7 @@ def _draw_one(
     elif Y[0].shape[1] == 1:
         _draw_line(ax, Y[0][:, 0], colouring)
     else:
-        _points(ax, Y[0][:, 0], Y[0][:, 1], colouring)
+        _points(ax, colouring, Y[0][:, 0], Y[0][:, 1])
         _hold(ax, extent[0][:, 0], extent[0][:, 1])
         ax.set_xlabel("$y_1$")
         ax.set_ylabel("$y_2$")
@@ -332,14 +456,14 @@ def _draw_line(ax: Axes, a: Array, colouring: _Colouring) -> None:
         ax.plot(a, color=_SINGLE, linewidth=1)
         labels = "row", "$y_1$"
     else:
-        _points(ax, a, colouring.quantity, _Colouring())
+        _points(ax, _Colouring(), a, colouring.quantity)
         labels = "$y_1$", "y"
     ax.set_xlabel(labels[0])
     ax.set_ylabel(labels[1])
 
 
 def _draw_pair(ax: Axes, a: Array, b: Array, colouring: _Colouring, k: int) -> None:
-    _points(ax, a, b, colouring)
+    _points(ax, colouring, a, b)
     ax.set_xlabel(f"$y^a_{{{k + 1}}}$")
     ax.set_ylabel(f"$y^b_{{{k + 1}}}$")
     spread = float(np.std(a) * np.std(b))
@@ -360,7 +484,7 @@ def _draw_matrix(axes: np.ndarray, Y: Array, colouring: _Colouring, extent: Arra
                 ax.margins(x=0.05)
                 _hold(ax, extent[:, j])
             else:
-                _points(ax, Y[:, j], Y[:, i], colouring)
+                _points(ax, colouring, Y[:, j], Y[:, i])
                 _hold(ax, extent[:, j], extent[:, i])
             ax.tick_params(labelbottom=i == r - 1, labelleft=j == 0)
             _tidy(ax)
@@ -369,16 +493,30 @@ def _draw_matrix(axes: np.ndarray, Y: Array, colouring: _Colouring, extent: Arra
         axes[k, 0].set_ylabel(f"$y_{{{k + 1}}}$")
 
 
-def _points(ax: Axes, a: Array, b: Array, colouring: _Colouring) -> None:
-    n = len(a)
+def _points(ax: Axes, colouring: _Colouring, *coordinates: Array) -> None:
+    """The rows by two coordinates, or by three."""
+    n = len(coordinates[0])
     size = float(np.clip(12000 / max(n, 1), 6, 26))
     alpha = float(np.clip(40 / max(n, 1) ** 0.5, 0.25, 0.85))
     style: dict[str, Any] = {"s": size, "linewidths": 0, "rasterized": n > 2000}
+    scatter: Any = ax.scatter
     if colouring.quantity is not None:
-        ax.scatter(a, b, c=colouring.quantity, cmap="viridis", **style)
+        scatter(*coordinates, c=colouring.quantity, cmap="viridis", **style)
         return
     for rows, colour, marker, _ in colouring.groups(n):
-        ax.scatter(a[rows], b[rows], color=colour, marker=marker, alpha=alpha, **style)
+        group = [coordinate[rows] for coordinate in coordinates]
+        scatter(*group, color=colour, marker=marker, alpha=alpha, **style)
+
+
+def _longest(loading: Array) -> np.ndarray:
+    """The rows of a map that are worth showing, in their order."""
+    if len(loading) <= _FEATURES:
+        return np.arange(len(loading))
+    return np.sort(np.argsort(-np.linalg.norm(loading, axis=1), kind="stable")[:_FEATURES])
+
+
+def _shortened(name: str) -> str:
+    return name if len(name) <= _LETTERS else name[: _LETTERS - 1] + "…"
 
 
 def _histogram(ax: Axes, a: Array, colouring: _Colouring) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ldr.containers import like
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.factor_model import FactorModel
 from ldr.objectives.features import Features
@@ -154,6 +156,17 @@ class Result:
         """Why the solver stopped, with advice."""
         return self.status.advice
 
+    @property
+    def columns(self) -> Any:
+        """Names of the projected coordinates, "lda0", "lda1", ...; for two views a pair of tuples.
+
+        Those of two views are "cca_a0", "cca_b0", ...
+        """
+        name = self.objective.name
+        if not isinstance(self.P, tuple):
+            return tuple(f"{name}{k}" for k in range(self.r))
+        return tuple(tuple(f"{name}_{v}{k}" for k in range(self.r)) for v in "ab")
+
     def transform(self, X: Any) -> Any:
         """Project rows: Y = (X - mean) P', of their features where there is a feature map.
 
@@ -165,18 +178,18 @@ class Result:
 
         Returns
         -------
-        ndarray (m, r), or a pair of them
+        ndarray (m, r), or a DataFrame where X is one (pandas or polars); a pair of them for two
+        views. The columns of a DataFrame are named `columns`.
         """
         if not isinstance(self.P, tuple):
-            return _project(
-                X, self.features, self.mean, self.P, "X", self.feature_names, self.model
-            )
+            Y = _project(X, self.features, self.mean, self.P, "X", self.feature_names, self.model)
+            return like(X, Y, self.columns)
         if not isinstance(X, (tuple, list)) or len(X) != len(self.P):
             raise DataError(f"X must be a pair of arrays, one a view, got {type(X).__name__}")
         features = self.features or (None,) * len(self.P)
         parts = zip(X, features, self.mean, self.P, self.feature_names, strict=True)
         return tuple(
-            _project(x, f, m, P, f"X[{i}]", columns)
+            like(x, _project(x, f, m, P, f"X[{i}]", columns), self.columns[i])
             for i, (x, f, m, P, columns) in enumerate(parts)
         )
 
@@ -191,6 +204,59 @@ class Result:
         from ldr.plots import convergence
 
         return convergence(self, ax=ax)
+
+    def write_report(self, path: Any, X: Any, y: Any = None) -> None:
+        """One HTML file with all figures and pictures; see `ldr.report.write_report`."""
+        from ldr.report import write_report
+
+        write_report(path, self, X, y)
+
+    def summary(self) -> dict[str, Any]:
+        """The figures, as what JSON can hold: all but the matrices and the history.
+
+        A gap that has no bound is None.
+
+        Examples
+        --------
+        >>> import numpy as np, ldr
+        >>> X = np.random.default_rng(0).standard_normal((100, 5))
+        >>> ldr.solve("pca", X, r=2).summary()["certificate"]["kind"]
+        'global'
+        """
+        return {
+            "objective": self.objective.name,
+            "parameters": repr(self.objective),
+            "formula": self.objective.formula,
+            "source": self.objective.source,
+            "sense": self.objective.sense,
+            "columns": [len(M) for M in _tuple(self.M)],
+            "r": self.r,
+            "value": _finite(self.value),
+            "baseline": _finite(self.baseline),
+            "heuristic": self.objective.baseline,
+            "improvement": _finite(self.improvement),
+            "certificate": None
+            if self.certificate is None
+            else {
+                "kind": self.certificate.kind,
+                "gap": _finite(self.certificate.gap),
+                "message": self.certificate.message,
+                "curvature": _finite(self.certificate.curvature),
+            },
+            "converged": self.converged,
+            "status": self.status.name.lower(),
+            "message": self.message,
+            "solver": self.solver,
+            "iterations": self.iterations,
+            "evaluations": dict(self.evaluations),
+            "gradient_norm": _finite(self.gradient_norm),
+            "seconds": self.seconds,
+            "fitted": {name: _plain(value) for name, value in self.parameters.items()},
+            "starts": None
+            if self.starts is None
+            else dict(zip(self.starts.names, self.starts.values, strict=True)),
+            "notes": list(self.notes),
+        }
 
     def __repr__(self) -> str:
         shapes = " x ".join(str(len(M)) for M in _tuple(self.M))
@@ -210,12 +276,22 @@ class Result:
         )
         if self.starts is not None:
             lines.append(f"  starts       {self.starts}")
-        lines += [f"  {name:<12} {_shown(value)}" for name, value in self.parameters.items()]
+        lines += [f"  {name:<12} {shown(value)}" for name, value in self.parameters.items()]
         lines += [f"  note         {note}" for note in self.notes]
         return "\n".join(lines)
 
 
-def _shown(value: Any) -> str:
+def _finite(number: float | None) -> float | None:
+    """A number that JSON has."""
+    return float(number) if number is not None and math.isfinite(number) else None
+
+
+def _plain(value: Any) -> Any:
+    """A number, or an array as lists of numbers."""
+    return _finite(value) if np.ndim(value) == 0 else np.asarray(value).tolist()
+
+
+def shown(value: Any) -> str:
     """A number, or a matrix with its rows below one another."""
     if np.ndim(value) == 0:
         return f"{value:.6g}"

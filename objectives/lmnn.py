@@ -81,7 +81,7 @@ class LMNN(Objective):
             rows.boundaries,
             target_neighbours(rows.X * rows.lengths, rows.boundaries, self.neighbours),
             SquaredHinge() if self.hinge == "squared" else RoundedHinge(self.width),
-            penalty=self.penalty,
+            impostor_weight=self.penalty,
             coordinates=(rows.coordinates,),
             notes=rows.notes,
         )
@@ -172,15 +172,15 @@ class LargeMarginPoint(PairwisePoint):
         problem = self._problem
         targets = problem.targets[rows]
         W = np.zeros((len(targets), len(problem.X)))
-        W[i, j] = -problem.penalty * s.sum(axis=1)
+        W[i, j] = -problem.impostor_weight * s.sum(axis=1)
         sums = [np.bincount(i, column, len(targets)) for column in s.T]
-        np.put_along_axis(W, targets, problem.penalty * np.stack(sums, axis=1), axis=1)
+        np.put_along_axis(W, targets, problem.impostor_weight * np.stack(sums, axis=1), axis=1)
         return W
 
     def weights(self, rows: slice, D: Array) -> tuple[float, Array]:
         problem = self._problem
         near, i, j, t = self._violations(rows, D)
-        value = float(near.sum()) + problem.penalty * float(problem.hinge(t).sum())
+        value = float(near.sum()) + problem.impostor_weight * float(problem.hinge(t).sum())
         return value, self._pulled(rows, self._scattered(rows, i, j, problem.hinge.slope(t)))
 
     def weights_change(self, rows: slice, D: Array, dD: Array) -> tuple[Array, Array]:
@@ -207,12 +207,13 @@ class LargeMargin(LabelledPairs):
     targets : ndarray of int (n, k)
         Target neighbours of each row.
     hinge : Hinge
-    penalty : float
+    impostor_weight : float
+        The objective's penalty.
     """
 
     targets: np.ndarray
     hinge: Hinge
-    penalty: float = 1.0
+    impostor_weight: float = 1.0
 
     def at(self, M: Array) -> LargeMarginPoint:
         return LargeMarginPoint(self, M)

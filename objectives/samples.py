@@ -226,6 +226,8 @@ def _open(X: Any, name: str) -> tuple[Any, tuple[str, ...] | None]:
         )
     if isinstance(X, np.memmap) or hasattr(X, "tocsr"):
         return X, None
+    if type(X).__name__ == "LazyFrame":
+        raise DataError(f"{name} is a LazyFrame, whose rows are not there yet: {name}.collect()")
     if all(hasattr(X, attribute) for attribute in ("columns", "dtypes", "to_numpy")):
         return _open_frame(X, name)
     try:

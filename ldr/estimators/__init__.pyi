@@ -517,6 +517,21 @@ class PPCA(Named):
         random_state: Any = None,
     ) -> None: ...
 
+class FactorAnalysis(Named):
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        least_noise: float = 1e-06,
+        solver: str | Solver = "auto",
+        start: Any = "baseline",
+        starts: int = 1,
+        tolerance: float = 1e-10,
+        max_iterations: int | None = None,
+        certify: bool = True,
+        random_state: Any = None,
+    ) -> None: ...
+
 class KernelSDR(Named):
     def __init__(
         self,
@@ -526,6 +541,168 @@ class KernelSDR(Named):
         width: float | None = None,
         response_width: float | None = None,
         slices: int = 10,
+        response: str = "auto",
+        landmarks: int | str | None = "auto",
+        annealing: tuple[float, ...] = ...,
+        solver: str | Solver = "auto",
+        start: Any = "baseline",
+        starts: int = 1,
+        tolerance: float = 1e-10,
+        max_iterations: int | None = None,
+        certify: bool = True,
+        random_state: Any = None,
+    ) -> None: ...
+
+class HSIC(Named):
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        width: float | None = None,
+        response_width: float | None = None,
+        response: str = "auto",
+        landmarks: int | str | None = "auto",
+        solver: str | Solver = "auto",
+        start: Any = "baseline",
+        starts: int = 1,
+        tolerance: float = 1e-10,
+        max_iterations: int | None = None,
+        certify: bool = True,
+        random_state: Any = None,
+    ) -> None: ...
+
+class Dynamics(Named):
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        skew: bool = False,
+        derivatives: Any = None,
+        solver: str | Solver = "auto",
+        start: Any = "baseline",
+        starts: int = 1,
+        tolerance: float = 1e-10,
+        max_iterations: int | None = None,
+        certify: bool = True,
+        random_state: Any = None,
+    ) -> None: ...
+
+class UndercompleteICA(Named):
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        expert: str = "log cosh",
+        degrees: float = 3.0,
+        solver: str | Solver = "auto",
+        start: Any = "baseline",
+        starts: int = 1,
+        tolerance: float = 1e-10,
+        max_iterations: int | None = None,
+        certify: bool = True,
+        random_state: Any = None,
+    ) -> None: ...
+
+class ICA(Named):
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        contrast: str = "log cosh",
+        solver: str | Solver = "auto",
+        start: Any = "baseline",
+        starts: int = 1,
+        tolerance: float = 1e-10,
+        max_iterations: int | None = None,
+        certify: bool = True,
+        random_state: Any = None,
+    ) -> None: ...
+
+class SparsePCA(Named):
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        penalty: float = 1.0,
+        solver: str | Solver = "auto",
+        start: Any = "baseline",
+        starts: int = 1,
+        tolerance: float = 1e-10,
+        max_iterations: int | None = None,
+        certify: bool = True,
+        random_state: Any = None,
+    ) -> None: ...
+
+class MDSStress(Named):
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        weights: str = "none",
+        epsilon: float = 0.001,
+        solver: str | Solver = "auto",
+        start: Any = "baseline",
+        starts: int = 1,
+        tolerance: float = 1e-10,
+        max_iterations: int | None = None,
+        certify: bool = True,
+        random_state: Any = None,
+    ) -> None: ...
+
+class LMNN(Named):
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        neighbours: int = 3,
+        penalty: float = 1.0,
+        hinge: str = "squared",
+        width: float = 0.1,
+        solver: str | Solver = "auto",
+        start: Any = "baseline",
+        starts: int = 1,
+        tolerance: float = 1e-10,
+        max_iterations: int | None = None,
+        certify: bool = True,
+        random_state: Any = None,
+    ) -> None: ...
+
+class NCA(Named):
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        solver: str | Solver = "auto",
+        start: Any = "baseline",
+        starts: int = 1,
+        tolerance: float = 1e-10,
+        max_iterations: int | None = None,
+        certify: bool = True,
+        random_state: Any = None,
+    ) -> None: ...
+
+class RobustPCA(Named):
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        loss: str = "l1",
+        epsilon: float = 0.001,
+        threshold: float | None = None,
+        solver: str | Solver = "auto",
+        start: Any = "baseline",
+        starts: int = 1,
+        tolerance: float = 1e-10,
+        max_iterations: int | None = None,
+        certify: bool = True,
+        random_state: Any = None,
+    ) -> None: ...
+
+class LogDetPCA(Named):
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
         solver: str | Solver = "auto",
         start: Any = "baseline",
         starts: int = 1,

@@ -1,12 +1,17 @@
 """The command `ldr`, run as a process."""
 
+import json
 import os
 import subprocess
 import sys
 
+import numpy as np
+import pandas as pd
 import pytest
 
 import ldr
+from ldr.command_line import main
+from tests.real_data import breast_cancer, standardised, wine
 
 
 def run(*arguments, folder):
@@ -19,6 +24,21 @@ def run(*arguments, folder):
         text=True,
         encoding="utf-8",
     )
+
+
+@pytest.fixture
+def call(monkeypatch, capsys):
+    """The command in this process, which is faster: exit code, output, errors."""
+
+    def called(*arguments, folder):
+        monkeypatch.chdir(folder)
+        monkeypatch.setattr(sys, "argv", ["ldr", *map(str, arguments)])
+        with pytest.raises(SystemExit) as exit:
+            main()
+        printed = capsys.readouterr()
+        return subprocess.CompletedProcess(arguments, exit.value.code, printed.out, printed.err)
+
+    return called
 
 
 def test_demo_prints_a_table_and_saves_a_picture(tmp_path):
@@ -40,6 +60,12 @@ def test_methods_lists_the_registry(tmp_path):
     assert [line.split()[0] for line in lines[1:]] == list(ldr.objectives.REGISTRY)
 
 
+def test_methods_as_json(call, tmp_path):
+    done = call("methods", "--json", folder=tmp_path)
+    assert done.returncode == 0
+    assert [row["name"] for row in json.loads(done.stdout)] == list(ldr.objectives.REGISTRY)
+
+
 def test_version(tmp_path):
     done = run("--version", folder=tmp_path)
     assert (done.returncode, done.stdout) == (0, f"ldr {ldr.__version__}\n")
@@ -51,21 +77,192 @@ def test_help_names_the_demo_and_succeeds(arguments, tmp_path):
     assert done.returncode == 0 and "demo" in done.stdout and done.stderr == ""
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["demo", "--r", "0"], "ldr: r must be at least 1, got 0"),
-        (["demo", "--r", "two"], "ldr: Invalid value for '--r'"),
-        (["demo", "--out", os.devnull], f"ldr: {os.devnull}: "),
-        (["dmeo"], "ldr: No such command 'dmeo'"),
-        (["--frobnicate"], "ldr: No such option"),
-    ],
-)
-def test_mistakes_are_one_line_and_code_2(arguments, message, tmp_path):
-    done = run(*arguments, folder=tmp_path)
-    assert done.returncode == 2
-    assert done.stderr.startswith(message) and done.stderr.count("\n") == 1
-    assert done.stdout == ""
+X, labels = wine()
+WINES = pd.DataFrame(X, columns=[f"m{j}" for j in range(13)])
+SPECIES = np.array(["first", "second", "third"])[labels]
+
+OBJECTIVES = """
+import jax.numpy as jnp
+import ldr
+
+
+@ldr.objective(manifold="grassmann", sense="max", backend="numpy",
+               gradient=lambda M, X: 2 * X.T @ (X @ M) / len(X))
+def variance(M, X):
+    return ((X @ M) ** 2).sum() / len(X)
+
+
+@ldr.objective(manifold="grassmann", sense="max")
+def fourth_moment(M, X):
+    return jnp.mean((X @ M) ** 4)
+
+
+@ldr.objective
+def broken(M, X):
+    return no_such_name * M.sum()
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Files of real data, and objectives of a user's own."""
+    folder = tmp_path_factory.mktemp("data")
+    frame = WINES.assign(species=SPECIES)
+    frame.to_csv(folder / "wine.csv", index=False)
+    text = frame.astype(object)
+    text.loc[7, "m3"] = "n/k"
+    text.to_csv(folder / "text.csv", index=False)
+    tumours = standardised(breast_cancer()[0])
+    np.save(folder / "means.npy", tumours[:, :10])
+    np.savez(folder / "both.npz", means=tumours[:, :10], extremes=tumours[:, 20:])
+    (folder / "mine.py").write_text(OBJECTIVES)
+    return folder
+
+
+def test_solve_writes_the_projection_the_picture_and_the_report(folder, tmp_path):
+    out, plot, report = (tmp_path / name for name in ("Y.parquet", "Y.png", "Y.html"))
+    arguments = ["--label", "species", "-r", "2", "--out", out, "--plot", plot, "--report", report]
+    done = run("solve", "lda", "wine.csv", *map(str, arguments), folder=folder)
+    assert done.returncode == 0 and done.stderr == ""
+    result = ldr.solve("lda", WINES, 2, y=SPECIES)
+    assert f"{result.value:.9g}"[:-1] in done.stdout and "global" in done.stdout
+    written = pd.read_parquet(out)
+    assert list(written.columns) == ["lda0", "lda1"]
+    np.testing.assert_allclose(written, result.transform(X), atol=1e-8)
+    assert plot.read_bytes().startswith(b"\x89PNG")
+    assert "wine.csv, 178 rows" in report.read_text(encoding="utf-8")
+
+
+def test_solve_prints_json(call, folder):
+    arguments = ["--columns", "m3,m0,m8,m5", "--drop", "m8", "--param", "lag=2", "--standardise"]
+    done = call("solve", "maf", "wine.csv", "-r", "1", *arguments, "--json", folder=folder)
+    assert done.returncode == 0 and done.stderr == ""
+    printed = json.loads(done.stdout)
+    Z = WINES[["m3", "m0", "m5"]]
+    result = ldr.solve("maf", Z / Z.std(), 1, lag=2)
+    assert printed["value"] == pytest.approx(result.value, rel=1e-9)
+    assert printed["columns"] == [3] and printed["parameters"].startswith("MAF(lag=2")
+    assert printed["certificate"]["kind"] == "global" and printed["converged"] is True
+
+
+def test_solve_two_views_from_random_starts(call, folder, tmp_path):
+    out = tmp_path / "Y.mat"
+    options = ["--second-view", "both.npz:extremes", "--start", "random", "--starts", "2"]
+    options += ["--seed", "1", "--solver", "lbfgs", "--out", str(out), "--json"]
+    done = call("solve", "cca", "means.npy", "-r", "1", *options, folder=folder)
+    assert done.returncode == 0 and done.stderr == ""
+    printed = json.loads(done.stdout)
+    tumours = standardised(breast_cancer()[0])
+    reference = ldr.solve("cca", (tumours[:, :10], tumours[:, 20:]), 1)
+    assert printed["value"] == pytest.approx(reference.value, rel=1e-9)
+    assert printed["solver"] == "lbfgs" and len(printed["starts"]) == 2
+    assert out.exists()
+
+
+def test_solve_with_a_background(call, folder):
+    done = call(
+        *("solve", "contrastive-pca", "both.npz:means", "--background", "means.npy"),
+        *("--param", "alpha=0.5", "--json"),
+        folder=folder,
+    )
+    assert done.returncode == 0 and done.stderr == ""
+    tumours = standardised(breast_cancer()[0])[:, :10]
+    reference = ldr.solve("contrastive-pca", (tumours, tumours), 2, alpha=0.5)
+    assert json.loads(done.stdout)["value"] == pytest.approx(reference.value, rel=1e-9)
+
+
+def test_solve_an_objective_of_a_file(call, folder):
+    done = call("solve", "mine.py:variance", "means.npy", "-r", "2", "--json", folder=folder)
+    assert done.returncode == 0 and done.stderr == ""
+    tumours = standardised(breast_cancer()[0])[:, :10]
+    largest = np.linalg.eigvalsh(np.cov(tumours.T, bias=True))[-2:].sum()
+    assert json.loads(done.stdout)["value"] == pytest.approx(largest, rel=1e-9)
+
+
+def test_no_convergence_is_code_1_and_the_best_point_is_written(call, folder, tmp_path):
+    out = tmp_path / "Y.csv"
+    options = ["--solver", "steepest-descent", "--max-iterations", "1", "--out", str(out)]
+    done = call("solve", "maf", "means.npy", *options, folder=folder)
+    assert done.returncode == 1 and len(pd.read_csv(out)) == 569
+    assert done.stderr.startswith("ldr: not converged: the iteration limit was reached")
+    assert done.stderr.count("\n") == 1
+
+
+def test_path_over_the_dimension(folder, tmp_path):
+    options = ["--label", "species", "-r", "1-3", "--plot", str(tmp_path / "path.png")]
+    done = run("path", "lda", "wine.csv", *options, "--json", folder=folder)
+    assert done.returncode == 0 and done.stderr == ""
+    printed = json.loads(done.stdout)
+    assert printed["dimensions"] == [1, 2, 3]
+    for r, result in zip((1, 2, 3), printed["results"], strict=True):
+        assert result["value"] == pytest.approx(ldr.solve("lda", X, r, y=SPECIES).value, rel=1e-9)
+    assert (tmp_path / "path.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_check_of_a_file(folder):
+    done = run("check", "mine.py:variance", folder=folder)
+    assert done.returncode == 0 and done.stderr == ""
+    assert done.stdout.splitlines()[0].endswith("passed")
+
+
+def test_check_on_data(call, folder):
+    done = call("check", "lda", "wine.csv", "--label", "species", folder=folder)
+    assert done.returncode == 0 and done.stdout.splitlines()[0].endswith("passed")
+    done = call("check", "mine.py:fourth_moment", "means.npy", folder=folder)
+    assert done.returncode == 1 and done.stdout.splitlines()[0].endswith("FAILED")
+
+
+LDA = ["solve", "lda", "wine.csv", "--label", "species"]
+
+
+MISTAKES = [
+    (["demo", "--r", "two"], "ldr: Invalid value for '--r'"),
+    (["dmeo"], "ldr: No such command 'dmeo'"),
+    (["solve", "lda", "wine.csv", "--label", "kind"], "ldr: wine.csv has no column 'kind'"),
+    (["solve", "pca", "beer.csv"], "ldr: beer.csv: no such file"),
+    (
+        ["solve", "lda", "text.csv", "--label", "species"],
+        "ldr: text.csv: row 7 (the first is row 0), column 'm3': 'n/k' is no number",
+    ),
+    ([*LDA, "-r", "14"], "ldr: r = 14 is out of range: expected 1 <= r <= d = 13"),
+]
+MORE_MISTAKES = [
+    (["demo", "--r", "0"], "ldr: r must be at least 1, got 0"),
+    (["demo", "--out", os.devnull], f"ldr: {os.devnull}: "),
+    (["--frobnicate"], "ldr: No such option"),
+    (["solve", "ldaa", "wine.csv"], "ldr: unknown objective 'ldaa': did you mean 'lda'?"),
+    (["solve", "lda", "wine.csv"], "ldr: objective 'lda' needs labels: give --label COLUMN"),
+    (["solve", "pca", "mine.py"], "ldr: mine.py: unknown ending '.py', expected one of .csv"),
+    ([*LDA, "--param", "rigde=1"], "ldr: objective 'lda' has no parameter 'rigde'"),
+    ([*LDA, "--param", "ridge"], "ldr: Invalid value: --param 'ridge', expected KEY=VALUE"),
+    ([*LDA, "--out", "no/Y.csv"], "ldr: no/Y.csv: there is no folder 'no'"),
+    ([*LDA, "--plot", "Y.doc"], "ldr: --plot Y.doc: unknown ending"),
+    (["solve", "cca", "means.npy"], "ldr: objective 'cca' needs second view: give --second"),
+    (["path", "pca", "means.npy", "-r", "1to3"], "ldr: Invalid value: -r '1to3', expected A-B"),
+    (["path", "pca", "means.npy", "-r", "9-11"], "ldr: r = 11 is out of range"),
+    (["check", "mine.py"], "ldr: mine.py has several objectives, variance, fourth_moment"),
+    (["check", "mine.py:kurtosis"], "ldr: mine.py has no objective 'kurtosis'"),
+    (["check", "mine.py:broken"], "ldr: mine.py, line 19: NameError: name 'no_such_name'"),
+]
+
+
+def is_one_line_and_code_2(done, message):
+    return (
+        done.returncode == 2
+        and done.stderr.startswith(message)
+        and done.stderr.count("\n") == 1
+        and done.stdout == ""
+    )
+
+
+@pytest.mark.parametrize(("arguments", "message"), MISTAKES)
+def test_mistakes_are_one_line_and_code_2(arguments, message, folder):
+    assert is_one_line_and_code_2(run(*arguments, folder=folder), message)
+
+
+@pytest.mark.parametrize(("arguments", "message"), MORE_MISTAKES)
+def test_more_mistakes_are_one_line_and_code_2(arguments, message, folder, call):
+    assert is_one_line_and_code_2(call(*arguments, folder=folder), message)
 
 
 def test_experiments_recipes(tmp_path, request):

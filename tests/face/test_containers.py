@@ -4,6 +4,7 @@ import tracemalloc
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 import scipy.sparse
 from sklearn.neighbors import kneighbors_graph
@@ -16,6 +17,8 @@ X, y = X[::4], y[::4]
 
 # Pixels are whole numbers: distances tie, and the neighbour graph is not unique. Use a given one.
 NEIGHBOURS = kneighbors_graph(X, 8)
+
+PIXELS = [f"pixel{j}" for j in range(64)]
 
 JOBS = {
     "pca": {},
@@ -42,7 +45,8 @@ CONTAINERS = {
     "memory map": memory_map,
     "csr": lambda folder: scipy.sparse.csr_matrix(X),
     "csc": lambda folder: scipy.sparse.csc_array(X),
-    "DataFrame": lambda folder: pd.DataFrame(X, columns=[f"pixel{j}" for j in range(64)]),
+    "DataFrame": lambda folder: pd.DataFrame(X, columns=PIXELS),
+    "polars": lambda folder: pl.DataFrame(X, schema=PIXELS),
 }
 
 
@@ -55,9 +59,11 @@ def test_every_container_gives_the_same_answer(name, container, tmp_path):
     assert result.baseline == pytest.approx(reference.baseline, rel=1e-8)
     projected = result.transform(data)
     assert projected.shape == (len(X), 3)
-    np.testing.assert_allclose(projected, result.transform(X), rtol=1e-8, atol=1e-8)
-    if container == "DataFrame":
+    np.testing.assert_allclose(np.asarray(projected), result.transform(X), rtol=1e-8, atol=1e-8)
+    if container in ("DataFrame", "polars"):
         assert result.feature_names[:2] == ("pixel0", "pixel1")
+        assert type(projected) is type(data)
+        assert list(projected.columns) == [f"{name}{k}" for k in range(3)]
 
 
 @pytest.mark.parametrize("container", ["csr", "DataFrame", "memory map"])
@@ -73,6 +79,38 @@ def test_two_views(container, tmp_path):
     assert result.value == pytest.approx(reference.value, rel=1e-8)
     ours, theirs = result.transform(views), reference.transform((X[:, 10:30], X[:, 34:54]))
     assert [Y.shape for Y in ours] == [Y.shape for Y in theirs] == [(len(X), 2)] * 2
+
+
+def test_data_frames_keep_their_index_and_views_their_kind():
+    frame = pd.DataFrame(X, index=[f"image {i}" for i in range(len(X))])
+    assert list(ldr.solve("pca", frame, 2).transform(frame[:3]).index) == [
+        "image 0",
+        "image 1",
+        "image 2",
+    ]
+    views = frame.iloc[:, 10:30], pl.DataFrame(X[:, 34:54])
+    a, b = ldr.solve("cca", views, 2, max_iterations=40).transform(views)
+    assert isinstance(a, pd.DataFrame) and list(a.columns) == ["cca_a0", "cca_a1"]
+    assert isinstance(b, pl.DataFrame) and b.columns == ["cca_b0", "cca_b1"]
+
+
+def test_polars_labels_types_and_missing_values():
+    names = pl.Series([f"digit {k}" for k in y])
+    frame = pl.DataFrame(X, schema=PIXELS)
+    reference = ldr.solve("lda", X, 2, y=y).value
+    for labels in (names, names.cast(pl.Categorical), names.cast(pl.Enum(sorted(set(names))))):
+        assert ldr.solve("lda", frame, 2, y=labels).value == pytest.approx(reference, rel=1e-10)
+    mixed = frame.with_columns(pl.col("pixel1").cast(pl.Int8), pl.col("pixel2").cast(pl.Float32))
+    assert ldr.solve("lda", mixed, 2, y=names).value == pytest.approx(reference, rel=1e-10)
+    missing = frame.with_columns(
+        pl.when(pl.col("pixel3") > 15).then(None).otherwise(pl.col("pixel3")).alias("pixel3")
+    )
+    with pytest.raises(ldr.errors.DataError, match=r"column 3 \('pixel3'\)"):
+        ldr.solve("pca", missing, 2)
+    with pytest.raises(ldr.errors.DataError, match="column 'who' of type String"):
+        ldr.solve("pca", frame.with_columns(names.alias("who")), 2)
+    with pytest.raises(ldr.errors.DataError, match="LazyFrame"):
+        ldr.solve("pca", frame.lazy(), 2)
 
 
 N, D = 30, 4000  # D x D would be 128 MB

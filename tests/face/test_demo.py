@@ -1,14 +1,11 @@
 """What a newcomer sees first: the demonstration, and the programs of README.md."""
 
-import contextlib
-import io
-import re
-
 import numpy as np
 import pytest
 
 from ldr import demo
 from ldr.errors import ArgumentError
+from tests.programs import run_programs
 
 
 @pytest.fixture(scope="module")
@@ -53,32 +50,6 @@ def test_demo_picture_has_a_row_a_data_set(solved, tmp_path):
     assert path == tmp_path / "ldr-demo.png" and path.stat().st_size > 10_000
 
 
-def programs_of_the_readme(text):
-    """Each python block, and what it prints: the text block that follows, or nothing."""
-    pattern = r"```python\n(.*?)```\n(?:\n```text\n(.*?)```)?"
-    return re.findall(pattern, text, flags=re.DOTALL)
-
-
-def same_up_to_rounding(printed, expected):
-    """Words equal, numbers nearly; times, counts of iterations and rounding levels are free."""
-    number = re.compile(r"[-+]?\d+\.?\d*(?:e[-+]?\d+)?")
-    free = re.compile(
-        r"[-+.e\d]+ s\b|\d+ iterations|(gap at most|difference|relative error|slope) [-+.e\d]+"
-    )
-    printed, expected = (free.sub("_", text) for text in (printed, expected))
-    assert number.sub("#", printed).split() == number.sub("#", expected).split()
-    for a, b in zip(number.findall(printed), number.findall(expected), strict=True):
-        assert float(a) == pytest.approx(float(b), rel=1e-6, abs=1e-9)
-
-
 def test_programs_of_the_readme_print_what_it_says(request, monkeypatch, tmp_path):
-    text = (request.config.rootpath / "README.md").read_text(encoding="utf-8")
-    programs = programs_of_the_readme(text)
-    assert len(programs) >= 4
     monkeypatch.chdir(tmp_path)
-    names: dict = {"__name__": "readme"}
-    for program, expected in programs:
-        printed = io.StringIO()
-        with contextlib.redirect_stdout(printed):
-            exec(compile(program, "README.md", "exec"), names)
-        same_up_to_rounding(printed.getvalue(), expected)
+    run_programs(request.config.rootpath / "README.md", at_least=4)

@@ -4,12 +4,13 @@ import sys
 
 import matplotlib
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
 import ldr
 from ldr import plots
-from tests.real_data import stocks, tumour_views, wine
+from tests.real_data import digits, stocks, tumour_views, wine
 
 X, labels = wine()
 names = np.array(["first", "second", "third"])[labels]
@@ -210,3 +211,61 @@ def test_pyplot_is_not_used():
     ldr.solve("lda", X, 2, y=labels).plot_projection(X, labels).canvas.draw()
     assert ("matplotlib.pyplot" in sys.modules) == loaded
     assert matplotlib.rcParams._get("backend") is backend
+
+
+def test_loadings_are_the_map():
+    frame = pd.DataFrame(X, columns=[f"measurement {j}" for j in range(13)])
+    result = ldr.solve("lda", frame, 2, y=names)
+    figure = plots.loadings(result)
+    panel = panels(figure)[0]
+    np.testing.assert_array_equal(panel.images[0].get_array(), result.P.T)
+    assert [text.get_text() for text in panel.get_yticklabels()] == list(frame.columns)
+    low, high = panel.images[0].get_clim()
+    assert low == -high == -np.abs(result.P).max()  # white is zero
+    assert draws(figure)
+
+
+def test_loadings_of_many_features_are_the_longest():
+    Z = digits()[0]
+    result = ldr.solve("pca", Z, 3)
+    panel = panels(plots.loadings(result))[0]
+    shown = [int(text.get_text().split()[1]) for text in panel.get_yticklabels()]
+    assert len(shown) == 40 and shown == sorted(shown)
+    lengths = np.linalg.norm(result.P, axis=0)
+    assert lengths[shown].min() >= np.delete(lengths, shown).max()
+    assert panel.get_title() == "40 of 64 features"
+
+
+def test_loadings_of_two_views_share_a_scale():
+    result = ldr.solve("cca", tumour_views(), 2)
+    left, right = panels(plots.loadings(result))
+    assert left.images[0].get_clim() == right.images[0].get_clim()
+    np.testing.assert_array_equal(right.images[0].get_array(), result.P[1].T)
+
+
+def test_space_shows_three_coordinates():
+    result = ldr.solve("pca", X, 3)
+    figure = plots.space(result, X, names)
+    ax = panels(figure)[0]
+    shown = np.vstack([np.column_stack(points._offsets3d) for points in ax.collections])
+    np.testing.assert_allclose(sorted_rows(shown), sorted_rows(result.transform(X)))
+    assert legend_texts(figure) == ["first", "second", "third"]
+    assert len(plots.space(result, X, X[:, 0]).axes) == 2  # a colour bar
+    assert draws(figure)
+    for wrong, data in (
+        (ldr.solve("pca", X, 2), X),
+        (ldr.solve("cca", tumour_views(), 3), tumour_views()),
+    ):
+        with pytest.raises(ldr.errors.ArgumentError, match="one view and r >= 3"):
+            plots.space(wrong, data)
+
+
+def test_improvement_has_a_bar_a_result():
+    results = [ldr.solve("lda", X, 2, y=labels), ldr.solve("maf", stocks(), 3)]
+    ax = plots.improvement(results, ["wine", "stocks"]).axes[0]
+    assert [bar.get_width() for bar in ax.patches] == [r.improvement for r in results]
+    assert [text.get_text() for text in ax.get_yticklabels()] == ["wine", "stocks"]
+    assert f"{results[0].baseline:.6g} to {results[0].value:.6g}" in ax.texts[0].get_text()
+    assert draws(plots.improvement(results[0]))
+    with pytest.raises(ldr.errors.ArgumentError, match="2 results and 1 names"):
+        plots.improvement(results, ["wine"])

@@ -1,0 +1,1 @@
+"""The documentation, built by ``sphinx-build -W docs build/docs``."""

@@ -1,0 +1,45 @@
+"""Sphinx's configuration: ``sphinx-build -W docs build/docs``."""
+
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+import ldr  # noqa: E402
+from docs.pages import write_pages  # noqa: E402
+
+project = "ldr"
+author = copyright = "The ldr authors"
+version = release = ldr.__version__
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode"]
+exclude_patterns = ["_build"]
+html_theme = "furo"
+html_title = "ldr"
+html_show_sphinx = False
+default_role = "code"
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"
+napoleon_google_docstring = False
+napoleon_use_rtype = False
+napoleon_use_ivar = True
+myst_heading_anchors = 3
+# Attributes of one name in several classes, such as a manifold's shape, are no mistake.
+suppress_warnings = ["ref.python"]
+pygments_style = "friendly"
+
+
+def _formulas_are_text(app, what, name, obj, options, lines):
+    """Docstrings are read as text first: |f|, S_ and M* are formulas, not markup."""
+    for i, line in enumerate(lines):
+        parts = re.split(r"(``.*?``|`[^`]*`)", line)
+        parts[::2] = [
+            re.sub(r"\|", r"\\|", re.sub(r"(?<=\w)_(?=\W|$)", r"\\_", part)) for part in parts[::2]
+        ]
+        lines[i] = "".join(parts)
+
+
+def setup(app):
+    write_pages(Path(__file__).resolve().parent)
+    app.connect("autodoc-process-docstring", _formulas_are_text, priority=900)

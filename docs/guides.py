@@ -1,0 +1,320 @@
+"""When to use each method, and an example on real data: what the registry cannot say itself.
+
+Every method of the registry has an entry here (a test sees to it). The rest of its page, formula,
+parameters, source, comes from the registry.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+# Programs that define the data of the examples. All of them come with scikit-learn.
+DATA = {
+    "wine": """
+from sklearn.datasets import load_wine
+
+X, y = load_wine(return_X_y=True)  # 178 wines, 13 measurements, 3 cultivars
+X = X / X.std(axis=0)
+""",
+    "some labels": """
+import numpy as np
+from sklearn.datasets import load_wine
+
+X, cultivar = load_wine(return_X_y=True)  # 178 wines, 13 measurements, 3 cultivars
+X = X / X.std(axis=0)
+y = np.where(np.arange(len(X)) % 5 == 0, cultivar, -1)  # one label in five is known
+""",
+    "distances": """
+from sklearn.datasets import load_wine
+from sklearn.metrics import pairwise_distances
+
+Z, y = load_wine(return_X_y=True)  # 178 wines, 13 measurements, 3 cultivars
+X = pairwise_distances(Z / Z.std(axis=0), metric="cityblock")
+""",
+    "tumours": """
+from sklearn.datasets import load_breast_cancer
+
+X, y = load_breast_cancer(return_X_y=True)  # 569 tumours, 30 measurements, 2 diagnoses
+X = X / X.std(axis=0)
+""",
+    "two views": """
+from sklearn.datasets import load_breast_cancer
+
+Z, y = load_breast_cancer(return_X_y=True)  # 569 tumours, 2 diagnoses
+Z = Z / Z.std(axis=0)
+X = Z[:, :10], Z[:, 20:]  # ten measurements, summarised in two ways
+""",
+    "background": """
+from sklearn.datasets import load_breast_cancer
+
+Z, diagnosis = load_breast_cancer(return_X_y=True)  # 569 tumours, 30 measurements
+Z = Z / Z.std(axis=0)
+X = Z[diagnosis == 0], Z[diagnosis == 1]  # malignant against a background of benign ones
+""",
+    "patients": """
+from sklearn.datasets import load_diabetes
+
+X, y = load_diabetes(return_X_y=True)  # 442 patients, 10 measurements, a score of the disease
+""",
+    "lines": """
+from sklearn.datasets import load_sample_image
+
+X = load_sample_image("china.jpg")[:, ::20, 1]  # 427 lines of a photograph, from top to bottom
+""",
+}
+
+# What the picture shows, where it is not the rows solved for, coloured by y.
+_PLOTS = {
+    "background": "result.plot_projection(Z, diagnosis)",
+    "some labels": "result.plot_projection(X, cultivar)",
+    "lines": "result.plot_projection(X)",
+}
+
+
+@dataclass(frozen=True)
+class Guide:
+    """When to use a method, and how.
+
+    Attributes
+    ----------
+    when : str
+        A sentence or two.
+    data : str
+        Of the example; a key of `DATA`.
+    arguments : str
+        Of `ldr.solve` in the example, after the objective and X.
+    """
+
+    when: str
+    data: str
+    arguments: str = "2"
+
+    def solution(self, name: str) -> str:
+        """The example up to the result, as a program."""
+        call = f'result = ldr.solve("{name}", X, {self.arguments})'
+        return f"import ldr\n{DATA[self.data].strip()}\n\n{call}\nprint(result)\n"
+
+    @property
+    def plot(self) -> str:
+        """The expression that draws the picture."""
+        return _PLOTS.get(self.data, "result.plot_projection(X, y)")
+
+
+GUIDES = {
+    "pca": Guide(
+        "The first look at any data, and the usual step before another method. Columns in "
+        "different units should be divided by their standard deviations first.",
+        "wine",
+    ),
+    "mds": Guide(
+        "Inner products of the rows are to be kept. Of a linear map the answer is that of pca; "
+        "use mds-distances where only distances are known.",
+        "wine",
+    ),
+    "mds-distances": Guide(
+        "There are no rows, only the distances between them.",
+        "distances",
+    ),
+    "autocovariance": Guide(
+        "Rows are in time order, and what varies much and lasts is wanted; maf is its "
+        "counterpart that does not care how much a direction varies.",
+        "lines",
+    ),
+    "sfa": Guide(
+        "Rows are in time order, and what drives them changes slowly. With whiten=True a "
+        "direction is not slow just because it hardly varies; that is what is usually wanted.",
+        "lines",
+        "2, whiten=True",
+    ),
+    "squared-difference": Guide(
+        "Rows are in time order, and the largest, or the smallest, changes over a lag are wanted.",
+        "lines",
+    ),
+    "olpp": Guide(
+        "Neighbours are to stay neighbours, and the directions are to be orthonormal. No scale is "
+        "fixed, so directions of small variance win; see orthogonal-lpp.",
+        "wine",
+    ),
+    "onpp": Guide(
+        "Each row is to remain the same combination of its neighbours, and the directions are to "
+        "be orthonormal.",
+        "wine",
+    ),
+    "signal-noise": Guide(
+        "A sample of the noise alone was measured, and the difference of variances is wanted; "
+        "opca is the ratio.",
+        "background",
+    ),
+    "contrastive-pca": Guide(
+        "What varies in one sample but not in a background sample is wanted; alpha says how much "
+        "the background counts.",
+        "background",
+        "2, alpha=1.0",
+    ),
+    "pls": Guide(
+        "Two views, and directions of large covariance: unlike cca it is not led astray by "
+        "directions that hardly vary, and needs no inverse.",
+        "two views",
+    ),
+    "classical-lda": Guide(
+        "The textbook's discriminant analysis, whose directions are uncorrelated within classes "
+        "but not orthogonal. A good step before a classifier.",
+        "wine",
+        "2, y=y",
+    ),
+    "classical-cca": Guide(
+        "The textbook's canonical correlations, whose coordinates are uncorrelated but whose "
+        "directions are not orthogonal.",
+        "two views",
+    ),
+    "lpp": Guide(
+        "Neighbours are to stay neighbours, in coordinates of unit variance.",
+        "wine",
+    ),
+    "npe": Guide(
+        "Each row is to remain the same combination of its neighbours, in coordinates of unit "
+        "variance: a linear version of locally linear embedding.",
+        "wine",
+    ),
+    "classical-maf": Guide(
+        "The textbook's maximum autocorrelation factors, which are uncorrelated but not "
+        "orthogonal.",
+        "lines",
+    ),
+    "sir": Guide(
+        "A response depends on few directions of X, and X is roughly elliptical. Fast, and blind "
+        "to dependence that is symmetric around the mean; save and sdr see that too.",
+        "patients",
+        "2, y=y",
+    ),
+    "save": Guide(
+        "A response depends on few directions, perhaps through the variance or symmetrically. It "
+        "needs more rows than sir.",
+        "patients",
+        "2, y=y",
+    ),
+    "opca": Guide(
+        "A sample of the noise alone was measured, and the largest ratio of signal to noise is "
+        "wanted.",
+        "background",
+    ),
+    "semi-supervised-da": Guide(
+        "Few rows have labels (the others have -1), and many have none.",
+        "some labels",
+        "2, y=y",
+    ),
+    "lda": Guide(
+        "Classes are to be seen apart, in an orthogonal projection that keeps angles and "
+        "distances honest. Take leading principal components first if some columns hardly vary.",
+        "wine",
+        "2, y=y",
+    ),
+    "maf": Guide(
+        "Rows are in time or space order, and what stays correlated from one to the next is "
+        "wanted, however little it varies.",
+        "lines",
+    ),
+    "orthogonal-lpp": Guide(
+        "Neighbours are to stay neighbours relative to the spread, in an orthogonal projection.",
+        "wine",
+    ),
+    "orthogonal-npe": Guide(
+        "Each row is to remain the same combination of its neighbours, relative to the spread, in "
+        "an orthogonal projection.",
+        "wine",
+    ),
+    "orthogonal-sfa": Guide(
+        "Slowness relative to the variance, in an orthogonal projection.",
+        "lines",
+    ),
+    "cca": Guide(
+        "What two views share is to be seen in orthogonal projections of both.",
+        "two views",
+    ),
+    "reduced-rank-regression": Guide(
+        "Many responses are to be predicted through few coordinates of X.",
+        "two views",
+    ),
+    "least-squares": Guide(
+        "One or several responses are to be predicted, and the projection is the prediction.",
+        "patients",
+        "1, y=y",
+    ),
+    "ridge-regression": Guide(
+        "As least-squares, where columns are nearly collinear or rows are few.",
+        "patients",
+        "1, y=y, penalty=0.1",
+    ),
+    "lasso": Guide(
+        "As least-squares, where few columns matter and it should be seen which.",
+        "patients",
+        "1, y=y, penalty=200.0",
+    ),
+    "principal-components-regression": Guide(
+        "A response is to be predicted from the leading principal components alone.",
+        "patients",
+        "2, y=y",
+    ),
+    "ppca": Guide(
+        "A likelihood is wanted: to choose r, to compare models, to score new rows.",
+        "wine",
+    ),
+    "sdr": Guide(
+        "A response depends on few directions in a way that is not known: no shape of the "
+        "dependence is assumed. Costly in the number of rows; there are local optima.",
+        "wine",
+        "2, y=y",
+    ),
+    "fa": Guide(
+        "As ppca, where every column has a noise of its own: questionnaires, sensors. It does not "
+        "depend on the columns' units.",
+        "wine",
+    ),
+    "mds-stress": Guide(
+        "The distances themselves are to be kept, as closely as r dimensions allow.",
+        "wine",
+    ),
+    "hsic": Guide(
+        "The projection is to depend on a response in whatever way; cheaper than sdr, which also "
+        "asks that nothing else be needed to predict it.",
+        "wine",
+        "2, y=y",
+    ),
+    "dynamics": Guide(
+        "Rows are in time order, and a plane is wanted whose motion a linear law explains; "
+        "skew=True looks for rotations.",
+        "lines",
+    ),
+    "uica": Guide(
+        "Fewer sources than columns are wanted, and a likelihood of them.",
+        "wine",
+    ),
+    "ica": Guide(
+        "Columns are mixtures of independent sources, none or one of which is Gaussian.",
+        "wine",
+    ),
+    "lmnn": Guide(
+        "A nearest-neighbour classifier is to work well after the projection, with a margin.",
+        "wine",
+        "2, y=y",
+    ),
+    "nca": Guide(
+        "A nearest-neighbour classifier is to work well after the projection.",
+        "wine",
+        "2, y=y",
+    ),
+    "robust-pca": Guide(
+        "As pca, where some rows are outliers that should not count.",
+        "tumours",
+    ),
+    "log-det-pca": Guide(
+        "As pca, where the volume (the entropy of normal data) is to be kept, not the sum of "
+        "variances. The optimum is the same; the value is another.",
+        "wine",
+    ),
+    "sparse-pca": Guide(
+        "As pca, where each direction should use few columns, so that it can be read.",
+        "wine",
+        "2, penalty=40.0",
+    ),
+}

@@ -1,0 +1,305 @@
+"""Data from files and projections into files: .csv, .tsv, .parquet, .npy, .npz, .mat.
+
+Tables are read and written by pandas (with pyarrow for .parquet), the others by NumPy and SciPy.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from ldr.objectives.samples import Samples, as_samples
+from ldr.result import Result
+from ldr.solvers.errors import ArgumentError, DataError
+from ldr.solvers.manifolds import Array
+
+TABLES = (".csv", ".tsv", ".parquet")
+ARRAYS = (".npy", ".npz", ".mat")
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """What a file holds: a matrix, whose columns may have names, and other arrays beside it.
+
+    Attributes
+    ----------
+    name : str
+        Of the file, for messages.
+    X : DataFrame, ndarray, memmap or sparse matrix (n, d)
+    beside : dict of ndarray
+        The other arrays of an .npz or .mat file.
+    """
+
+    name: str
+    X: Any
+    beside: dict[str, Array] = field(default_factory=dict)
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns; their numbers from 0 where the file has none."""
+        if _is_frame(self.X):
+            return [str(column) for column in self.X.columns]
+        return [str(j) for j in range(self.X.shape[1])]
+
+    def column(self, name: str) -> np.ndarray:
+        """One column, or an array beside the matrix: labels, a response."""
+        if name in self.beside:
+            found = self.beside[name]
+            return np.ravel(found) if 1 in found.shape else found
+        j = self._position(name)
+        if _is_frame(self.X):
+            return np.asarray(self.X.iloc[:, j])
+        column = self.X[:, [j]]
+        return np.ravel(column.toarray() if hasattr(column, "toarray") else column)
+
+    def response(self, names: Sequence[str]) -> np.ndarray:
+        """y: one column, or several side by side."""
+        columns = [self.column(name) for name in names]
+        return columns[0] if len(columns) == 1 else np.column_stack(columns)
+
+    def select(self, only: Sequence[str] = (), without: Sequence[str] = ()) -> Table:
+        """The table of some columns, in the order given; by default of all but those left out."""
+        left_out = {self._position(name) for name in without}
+        every = range(len(self.columns))
+        where = [self._position(name) for name in only] if only else list(every)
+        where = [j for j in where if j not in left_out]
+        if not where:
+            raise ArgumentError(f"{self.name}: no column is left")
+        if where == list(every):
+            return self  # a memory map stays one
+        X = self.X.iloc[:, where] if _is_frame(self.X) else self.X[:, where]
+        return replace(self, X=X)
+
+    def samples(self) -> Samples:
+        """The rows as numbers.
+
+        Raises
+        ------
+        ldr.errors.DataError
+            A cell is no number; its row (the first is row 0) and its column are named.
+        """
+        if not _is_frame(self.X):
+            return as_samples(self.X, self.name)
+        for column in self.X.columns:
+            self._check_numbers(column)
+        return as_samples(self.X, self.name)
+
+    def _position(self, name: str) -> int:
+        columns = self.columns
+        if name in columns:
+            return columns.index(name)
+        shown = columns if len(columns) <= 20 else [*columns[:20], "..."]
+        there = ", ".join([*self.beside, *shown])
+        raise ArgumentError(f"{self.name} has no column {name!r}; it has: {there}")
+
+    def _check_numbers(self, column: Any) -> None:
+        from pandas import isna, to_numeric
+        from pandas.api.types import is_bool_dtype, is_numeric_dtype
+
+        cells = self.X[column]
+        if is_bool_dtype(cells) or (is_numeric_dtype(cells) and cells.dtype.kind != "c"):
+            return
+        numbers = to_numeric(cells.astype(object), errors="coerce")
+        wrong = np.flatnonzero(np.asarray(isna(numbers) & ~isna(cells)) | _is_time(cells))
+        if len(wrong) > 0:
+            raise DataError(
+                f"{self.name}: row {wrong[0]} (the first is row 0), column {str(column)!r}: "
+                f"{str(cells.iloc[wrong[0]])!r} is no number; leave the column out, or make it "
+                "the label"
+            )
+
+
+def read(path: str | Path) -> Table:
+    """The matrix in a file.
+
+    Parameters
+    ----------
+    path : str or Path
+        .csv, .tsv and .parquet have named columns. .npy is mapped into memory, not loaded. Of an
+        .npz or .mat file the matrix is the array called X, or the only one of several rows and
+        columns; ``data.mat:name`` asks for another. An .npz file of scipy.sparse stays sparse.
+
+    Raises
+    ------
+    FileNotFoundError
+    ldr.errors.ArgumentError
+        An ending that is not known; pandas or pyarrow is not installed; no such array.
+    ldr.errors.DataError
+        The file is not what its ending says.
+    """
+    path, wanted = _split(str(path))
+    ending = ending_of(path)
+    if not path.exists():
+        raise FileNotFoundError(2, "no such file", str(path))
+    try:
+        if ending in TABLES:
+            return Table(path.name, _read_frame(path, ending))
+        if ending == ".npy":
+            return Table(path.name, _matrix(np.load(path, mmap_mode="r"), path.name))
+        arrays = _read_mat(path) if ending == ".mat" else _read_npz(path)
+    except (ArgumentError, DataError, OSError):
+        raise
+    except Exception as error:  # each reader has exceptions of its own
+        raise DataError(f"{path.name} cannot be read as {ending}: {error}") from error
+    return _one_of(arrays, wanted, path.name)
+
+
+def write(path: str | Path, result: Result, Y: Any) -> None:
+    """Projected rows in a file.
+
+    Parameters
+    ----------
+    path : str or Path
+        .csv, .tsv, .parquet: a column a coordinate (those of both views for two views). .npy: the
+        array Y. .npz, .mat: Y with the M, P and mean of the result (with "_a" and "_b" for two
+        views).
+    result : Result
+    Y : what its `transform` returned
+
+    Raises
+    ------
+    ldr.errors.ArgumentError
+        An ending that is not known, two views in .npy.
+    OSError
+        The file cannot be written.
+    """
+    path = Path(path)
+    ending = ending_of(path)
+    pair = isinstance(result.P, tuple)
+    if ending == ".npy":
+        if pair:
+            raise ArgumentError("two views do not fit into one .npy file: write .npz, or a table")
+        np.save(path, np.asarray(Y))
+    elif ending in ARRAYS:
+        arrays = {"Y": Y, "M": result.M, "P": result.P, "mean": result.mean}
+        if pair:
+            arrays = {
+                f"{name}_{view}": array
+                for name, both in arrays.items()
+                for view, array in zip("ab", both, strict=True)
+            }
+        if ending == ".npz":
+            plain: Any = {name: np.asarray(array) for name, array in arrays.items()}
+            np.savez(path, **plain)
+        else:
+            from scipy.io import savemat
+
+            savemat(path, arrays)
+    else:
+        names = sum(result.columns, ()) if pair else result.columns
+        _write_frame(path, ending, np.hstack(Y) if pair else Y, names)
+
+
+def check_writable(path: Path) -> None:
+    """Refuse, before any work, a file that cannot be written when the work is done."""
+    if not path.parent.is_dir():
+        raise ArgumentError(f"{path}: there is no folder {str(path.parent)!r}")
+    if path.is_dir():
+        raise ArgumentError(f"{path} is a folder, expected a file")
+
+
+def _is_frame(X: Any) -> bool:
+    return hasattr(X, "iloc")
+
+
+def _is_time(cells: Any) -> bool:
+    """Dates have numbers, but none that can be projected."""
+    return getattr(cells.dtype, "kind", "O") in "mM"
+
+
+def _split(path: str) -> tuple[Path, str | None]:
+    """``data.mat:name`` as the file and the array in it."""
+    match = re.fullmatch(r"(.+\.(?:npz|mat)):(\w+)", path, flags=re.IGNORECASE)
+    return (Path(match[1]), match[2]) if match else (Path(path), None)
+
+
+def ending_of(path: Path) -> str:
+    ending = path.suffix.lower()
+    if ending not in TABLES + ARRAYS:
+        known = ", ".join(TABLES + ARRAYS)
+        raise ArgumentError(f"{path}: unknown ending {path.suffix!r}, expected one of {known}")
+    return ending
+
+
+def _pandas(ending: str) -> ModuleType:
+    """pandas, and what it needs for this ending; they come with an extra."""
+    try:
+        import pandas
+
+        if ending == ".parquet":
+            import pyarrow  # noqa: F401
+    except ImportError as error:
+        raise ArgumentError(
+            f"{ending} files need {error.name}, which is not installed: "
+            "pip install 'ldr-manifold[files]'"
+        ) from None
+    return pandas
+
+
+def _read_frame(path: Path, ending: str) -> Any:
+    pandas = _pandas(ending)
+    if ending == ".parquet":
+        return pandas.read_parquet(path)
+    return pandas.read_csv(path, sep="\t" if ending == ".tsv" else ",")
+
+
+def _write_frame(path: Path, ending: str, Y: Array, names: Sequence[str]) -> None:
+    frame = _pandas(ending).DataFrame(np.asarray(Y), columns=list(names))
+    if ending == ".parquet":
+        frame.to_parquet(path, index=False)
+    else:
+        frame.to_csv(path, sep="\t" if ending == ".tsv" else ",", index=False)
+
+
+def _read_npz(path: Path) -> dict[str, Any]:
+    with np.load(path) as archive:
+        if {"data", "indices", "indptr", "shape"} <= set(archive.files):
+            from scipy.sparse import load_npz
+
+            return {"X": load_npz(path)}
+        return {name: archive[name] for name in archive.files}
+
+
+def _read_mat(path: Path) -> dict[str, Any]:
+    from scipy.io import loadmat
+
+    try:
+        arrays = loadmat(path, chars_as_strings=True)
+    except NotImplementedError:
+        raise DataError(
+            f"{path.name} is a MATLAB file of version 7.3, which is HDF5: save it with -v7"
+        ) from None
+    return {name: _plain(array) for name, array in arrays.items() if not name.startswith("__")}
+
+
+def _plain(array: Any) -> Any:
+    """A cell array of strings as an array of strings; others as they are."""
+    if getattr(array, "dtype", np.dtype(float)).kind == "O":
+        return np.array([str(np.squeeze(cell)) for cell in array.ravel()])
+    return array
+
+
+def _one_of(arrays: dict[str, Any], wanted: str | None, name: str) -> Table:
+    """The matrix among the arrays of a file, and those beside it."""
+    matrices = [key for key, array in arrays.items() if array.ndim == 2 and min(array.shape) > 1]
+    key = wanted or ("X" if "X" in arrays else matrices[0] if len(matrices) == 1 else None)
+    if key is None or key not in arrays:
+        asked = f"no array {wanted!r}" if wanted else "no array called X, nor a single matrix"
+        raise ArgumentError(f"{name} has {asked}; it has: {', '.join(arrays)}")
+    beside = {other: array for other, array in arrays.items() if other != key}
+    return Table(name, _matrix(arrays[key], name), beside)
+
+
+def _matrix(array: Any, name: str) -> Any:
+    """One column where there is only one dimension."""
+    if array.ndim == 1:
+        return array[:, None]
+    if array.ndim != 2:
+        raise DataError(f"{name} has an array of shape {array.shape}, expected a matrix")
+    return array

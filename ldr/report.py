@@ -1,0 +1,170 @@
+"""A result as one HTML file: its figures and its pictures, with nothing outside the file."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import ldr
+from ldr import plots
+from ldr.solvers.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from ldr.result import Result
+
+_DPI = 150
+_SHOWN = 0.8  # of the size in print, so that pictures are sharp
+
+
+@dataclass(frozen=True)
+class Section:
+    """A picture under a heading.
+
+    Attributes
+    ----------
+    heading, caption : str
+    image : str
+        PNG in base64.
+    width : int
+        On the page, in CSS pixels.
+    """
+
+    heading: str
+    caption: str
+    image: str
+    width: int
+
+    @classmethod
+    def of(cls, heading: str, caption: str, figure: Figure) -> Section:
+        file = io.BytesIO()
+        figure.savefig(file, format="png", dpi=_DPI)
+        width = round(figure.get_figwidth() * _DPI * _SHOWN)
+        return cls(heading, caption, base64.b64encode(file.getvalue()).decode(), width)
+
+
+def write_report(
+    path: str | Path,
+    result: Result,
+    X: Any,
+    y: Any = None,
+    *,
+    data_name: str = "",
+    more: Sequence[tuple[str, str, Figure]] = (),
+) -> None:
+    """Write the report of a result.
+
+    Parameters
+    ----------
+    path : str or Path
+        Of the HTML file.
+    result : Result
+    X, y
+        Rows to project and what colours them, as in `ldr.plots.projection`.
+    data_name : str
+        What to call the data.
+    more : sequence of (heading, caption, figure)
+        Further pictures, after those of the result.
+
+    Raises
+    ------
+    ldr.errors.ArgumentError, ldr.errors.DataError
+        X or y do not fit the result.
+    OSError
+        The file cannot be written.
+    """
+    Path(path).write_text(html(result, X, y, data_name=data_name, more=more), encoding="utf-8")
+
+
+def html(
+    result: Result,
+    X: Any,
+    y: Any = None,
+    *,
+    data_name: str = "",
+    more: Sequence[tuple[str, str, Figure]] = (),
+) -> str:
+    """The text that `write_report` writes."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("ldr"), autoescape=True, undefined=StrictUndefined
+    )
+    shapes = " and ".join(str(M.shape[0]) for M in _tuple(result.M))
+    rows = len(_tuple(result.transform(X))[0])
+    where = f"{data_name}, " if data_name else ""
+    return environment.get_template("report.html.jinja").render(
+        title=f"{result.objective.name}: {shapes} to {result.r} dimensions",
+        subtitle=f"{where}{rows} rows, {result.objective!r}",
+        formula=result.objective.formula,
+        source=result.objective.source,
+        headline=list(_headline(result)),
+        warnings=() if result.converged else (f"Not converged: {result.message}",),
+        notes=result.notes,
+        sections=[Section.of(*picture) for picture in (*_pictures(result, X, y), *more)],
+        table=list(_table(result.summary())),
+        version=ldr.__version__,
+        date=date.today().isoformat(),
+    )
+
+
+def _headline(result: Result) -> Iterator[tuple[str, str]]:
+    yield "value", f"{result.value:.7g}"
+    if result.baseline is not None:
+        yield "heuristic", f"{result.baseline:.7g}"
+    if result.improvement is not None:
+        yield "improvement", f"{result.improvement:+.3g}"
+    if result.certificate is not None:
+        yield "optimum", result.certificate.kind
+
+
+def _pictures(result: Result, X: Any, y: Any) -> Iterator[tuple[str, str, Figure]]:
+    """Those that this result has."""
+    yield "Projection", "The projected rows.", plots.projection(result, X, y)
+    if result.r >= 3 and not isinstance(result.P, tuple):
+        caption = "The first three coordinates, in perspective."
+        yield "In space", caption, plots.space(result, X, y)
+    yield from _comparison(lambda: plots.compare(result, X, y))
+    caption = "The map P: what each column contributes to each coordinate."
+    yield "Loadings", caption, plots.loadings(result)
+    if result.improvement is not None:
+        caption = f"Gain over the heuristic ({result.objective.baseline})."
+        yield "Improvement", caption, plots.improvement(result)
+    if result.iterations > 0:
+        caption = "Distance to the best value and gradient norm, by iteration."
+        yield "Convergence", caption, plots.convergence(result)
+
+
+def _comparison(draw: Callable[[], Figure]) -> Iterator[tuple[str, str, Figure]]:
+    """The heuristic beside the optimum, where both are orthogonal projections."""
+    try:
+        figure = draw()
+    except ArgumentError:
+        return
+    caption = "The heuristic's projection beside the optimised one, on the same scales."
+    yield "Heuristic and optimum", caption, figure
+
+
+def _table(summary: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    """Names and values of all figures, nested ones under their parent's name."""
+    for key, value in summary.items():
+        name = f"{prefix}{key}".replace("_", " ")
+        if isinstance(value, dict):
+            yield from _table(value, f"{name}: ")
+        elif isinstance(value, float):
+            yield name, f"{value:.12g}"
+        elif isinstance(value, (list, tuple)):
+            if value:
+                yield name, ", ".join(map(str, value))
+        elif value is not None:
+            yield name, str(value)
+
+
+def _tuple(value: Any) -> tuple[Any, ...]:
+    return value if isinstance(value, tuple) else (value,)

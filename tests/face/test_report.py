@@ -1,0 +1,102 @@
+"""The HTML report: one file that says what the result says."""
+
+import base64
+import json
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+import ldr
+from ldr.report import html
+from tests.real_data import stocks, tumour_views, wine
+
+X, labels = wine()
+NAMES = np.array(["<barolo>", "grignolino & co", "barbera"])[labels]
+
+
+class Reader(HTMLParser):
+    """Text, headings, links to the outside and pictures of a page."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.text, self.headings, self.outside, self.pictures, self.open = "", [], [], [], []
+        self.feed(page)
+
+    def handle_starttag(self, tag, attributes):
+        given = dict(attributes)
+        if tag not in ("img", "meta"):
+            self.open.append(tag)
+        if tag == "img":
+            self.pictures.append(given["src"])
+        for name in ("href", "src", "action"):
+            if not given.get(name, "data:").startswith("data:"):
+                self.outside.append(given[name])
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text += data
+        if self.open and self.open[-1] == "h2":
+            self.headings.append(data)
+
+
+def test_report_is_one_file_with_the_figures_and_the_pictures(tmp_path):
+    result = ldr.solve("lda", X, 2, y=NAMES)
+    path = tmp_path / "report.html"
+    result.write_report(path, X, NAMES)
+    page = path.read_text(encoding="utf-8")
+    report = Reader(page)
+    assert report.outside == [] and "http" not in page and "url(" not in page
+    assert report.headings == [
+        "Projection",
+        "Heuristic and optimum",
+        "Loadings",
+        "Improvement",
+        "Convergence",
+        "All figures",
+    ]
+    assert len(report.pictures) == 5
+    for picture in report.pictures:
+        kind, _, content = picture.partition(",")
+        assert kind == "data:image/png;base64"
+        assert base64.b64decode(content).startswith(b"\x89PNG")
+    for figure in (f"{result.value:.7g}", f"{result.baseline:.7g}", f"{result.improvement:+.3g}"):
+        assert figure in report.text
+    for text in (result.objective.formula, result.objective.source, result.certificate.message):
+        assert text in report.text
+    assert result.message in report.text and "Not converged" not in report.text
+
+
+def test_report_warns_and_notes():
+    returns = np.hstack([stocks(), stocks()[:, :1]])  # singular: restricted to the range
+    with pytest.warns(ldr.errors.ConvergenceWarning):
+        result = ldr.solve("maf", returns, 3, solver="steepest-descent", max_iterations=2)
+    report = Reader(html(result, returns))
+    assert "Not converged: the iteration limit was reached" in report.text
+    assert "In space" in report.headings
+    assert result.notes and all(note in report.text for note in result.notes)
+
+
+def test_report_of_two_views_and_of_a_model_without_comparison():
+    views = tumour_views()
+    report = Reader(html(ldr.solve("cca", views, 2), views, data_name="<tumours>"))
+    assert "Heuristic and optimum" in report.headings
+    assert "<tumours>, 569 rows" in report.text  # escaped in the page
+    model = ldr.solve("ppca", X, 2)
+    report = Reader(html(model, X))
+    assert "Heuristic and optimum" not in report.headings  # its map is not M'
+    assert "Convergence" not in report.headings  # it has a closed form
+    assert re.search(r"fitted: noise variance\s*0\.\d+", report.text)
+
+
+def test_summary_is_json_and_what_the_result_says():
+    result = ldr.solve("lda", X, 2, y=labels, starts=3, solver="trust-region", random_state=0)
+    summary = json.loads(json.dumps(result.summary(), allow_nan=False))
+    assert summary["value"] == result.value and summary["baseline"] == result.baseline
+    assert summary["certificate"]["kind"] == result.certificate.kind
+    assert summary["starts"] == list(result.starts.values) and summary["converged"] is True
+    unknown = ldr.solve("lda", X, 2, y=labels, certify=False).summary()
+    assert unknown["certificate"] is None

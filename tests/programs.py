@@ -1,0 +1,37 @@
+"""The programs in a text of the documentation, run one after the other."""
+
+import contextlib
+import io
+import re
+
+import pytest
+
+
+def run_programs(path, at_least):
+    """Run the python blocks of a Markdown file; each must print the text block that follows it."""
+    programs = programs_of(path.read_text(encoding="utf-8"))
+    assert len(programs) >= at_least
+    names: dict = {"__name__": path.stem}
+    for program, expected in programs:
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(compile(program, path.name, "exec"), names)
+        same_up_to_rounding(printed.getvalue(), expected)
+
+
+def programs_of(text):
+    """Each python block, and what it prints: the text block that follows, or nothing."""
+    pattern = r"```python\n(.*?)```\n(?:\n```text\n(.*?)```)?"
+    return re.findall(pattern, text, flags=re.DOTALL)
+
+
+def same_up_to_rounding(printed, expected):
+    """Words equal, numbers nearly; times, counts of iterations and rounding levels are free."""
+    number = re.compile(r"[-+]?\d+\.?\d*(?:e[-+]?\d+)?")
+    free = re.compile(
+        r"[-+.e\d]+ s\b|\d+ iterations|(gap at most|difference|relative error|slope) [-+.e\d]+"
+    )
+    printed, expected = (free.sub("_", text) for text in (printed, expected))
+    assert number.sub("#", printed).split() == number.sub("#", expected).split()
+    for a, b in zip(number.findall(printed), number.findall(expected), strict=True):
+        assert float(a) == pytest.approx(float(b), rel=1e-6, abs=1e-9)
