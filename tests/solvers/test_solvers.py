@@ -44,7 +44,7 @@ def test_minimum_is_reached_to_the_promised_gradient(solver, problem, seed):
     before = start.copy()
     run = minimise(problem, start, solver, Stopping(tolerance=1e-9))
     assert run.status.converged, run.status
-    assert run.value == pytest.approx(problem.minimum, rel=1e-12)
+    assert run.value == pytest.approx(problem.minimum, rel=1e-11)  # |g|^2 over the curvature
     first = run.history["gradient_norm"][0]
     assert run.gradient_norm <= 1e-8 * max(first, abs(run.history["value"][0]))
     assert problem.manifold.distance_from(run.M) < 1e-14
