@@ -28,7 +28,16 @@ PAIRS = (
     ("steepest-descent", "grassmann"),
     ("trust-region", "grassmann"),
 )
-SOLVERS = tuple(NATIVE)
+# Those that solve the principal components problem as a smooth problem on a manifold, or as a trace
+# ratio; the others are for likelihoods and penalties.
+SOLVERS = (
+    "trust-region",
+    "lbfgs",
+    "conjugate-gradient",
+    "steepest-descent",
+    "self-consistent-field",
+    "davidson",
+)
 _OF_RATIOS = ("self-consistent-field", "davidson")
 
 
