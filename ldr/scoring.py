@@ -43,14 +43,13 @@ def score(result: Result, X: Any, y: Any = None) -> float:
     ldr.errors.DataError, ldr.errors.SingularError
         The new data do not fit the result, or the objective cannot be formed of them.
     """
-    model = getattr(result, "model", None)
-    if model is not None:
-        return float(model.score(X))
     objective = result.objective
     if "distances" in objective.needs:
         raise ArgumentError(f"objective {objective.name!r} is of the n rows' distances: no score")
     if result.features is not None:
         X, objective = _features(result, X), _of_features(objective)
+    if result.model is not None:
+        return result.model.score(X)
     data = as_data(objective, X, y)
     problem = objective.bind(data, result.r)
     if isinstance(problem.manifold, Product) and len(problem.manifold.factors) > len(data.views):
@@ -61,7 +60,7 @@ def score(result: Result, X: Any, y: Any = None) -> float:
         if view.d != P.shape[1]:
             raise ArgumentError(f"{view.name} has {view.d} columns, expected {P.shape[1]}")
     blocks = _carried(problem, matrices, maps)
-    value = problem.reported(problem.at(problem.point(blocks)).value)
+    value = problem.reported(problem.value(problem.point(blocks)))
     return value if objective.sense == "max" else -value
 
 
