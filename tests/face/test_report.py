@@ -97,6 +97,8 @@ def test_summary_is_json_and_what_the_result_says():
     summary = json.loads(json.dumps(result.summary(), allow_nan=False))
     assert summary["value"] == result.value and summary["baseline"] == result.baseline
     assert summary["certificate"]["kind"] == result.certificate.kind
-    assert summary["starts"] == list(result.starts.values) and summary["converged"] is True
+    assert list(summary["starts"].values()) == list(result.starts.values)
+    assert list(summary["starts"]) == list(result.starts.names)
+    assert summary["converged"] is True
     unknown = ldr.solve("lda", X, 2, y=labels, certify=False).summary()
     assert unknown["certificate"] is None
