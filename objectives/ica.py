@@ -11,7 +11,7 @@ from ldr.objectives.contrasts import CONTRASTS, Contrast
 from ldr.objectives.families.projected import Projected, ProjectedPoint, WhitenedRows
 from ldr.objectives.objective import Data, Objective
 from ldr.objectives.sources import heuristics
-from ldr.solvers.errors import ArgumentError
+from ldr.solvers.checks import choice
 from ldr.solvers.manifolds import Array, Manifold, Stiefel
 
 
@@ -46,9 +46,7 @@ class ICA(Objective):
     contrast: str = "log cosh"
 
     def __post_init__(self) -> None:
-        if not isinstance(self.contrast, str) or self.contrast not in CONTRASTS:
-            known = ", ".join(map(repr, CONTRASTS))
-            raise ArgumentError(f"contrast must be one of {known}, got {self.contrast!r}")
+        choice("contrast", self.contrast, CONTRASTS)
 
     def bind(self, data: Data, r: int) -> Pursuit:
         rows = WhitenedRows.of(data, self)
