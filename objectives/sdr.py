@@ -94,6 +94,7 @@ class SDR(Objective):
             raise ArgumentError(f"annealing must be a tuple of numbers, got {self.annealing!r}")
         for factor in self.annealing:
             number("annealing", factor, positive=True)
+        object.__setattr__(self, "annealing", tuple(self.annealing))
 
     def bind(self, data: Data, r: int) -> Projected:
         rows = CentredRows.of(data, self)
