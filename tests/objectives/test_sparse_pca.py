@@ -271,3 +271,12 @@ def test_where_nothing_varies_the_heuristic_is_orthonormal():
 def test_a_path_wants_a_smooth_objective(wine):
     with pytest.raises(ArgumentError, match=r"must be smooth.*has l1\(5\) already"):
         ldr.regularisation_path(PCA() + ldr.l1(5.0), wine, 2, [1.0])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_of_white_data_the_penalty_alone_decides(seed):
+    rows = np.random.default_rng(seed).standard_normal((40, 4))
+    rows = np.linalg.qr(rows - rows.mean(axis=0))[0]  # all M reconstruct alike
+    result = ldr.solve(SparsePCA(0.1), rows, 2, certify=False)
+    assert result.converged
+    assert result.value == pytest.approx(2.0 + 0.1 * 2, rel=1e-8)  # two columns picked
