@@ -193,6 +193,8 @@ def taylor_slopes(problem: Problem, M: Array, rng: np.random.Generator) -> tuple
     """
     counted = RiemannianProblem(problem)
     manifold, point = counted.manifold, counted.at(M)
+    if manifold.dimension == 0:  # a single point: all there is of f is rounding
+        return math.inf, math.inf
     V = _direction(manifold, M, rng)
 
     def value(t: float) -> float:

@@ -15,7 +15,7 @@ from ldr.objectives.statistics import mean
 from ldr.resampling import Sampled
 from ldr.result import Result
 from ldr.scoring import score
-from ldr.solvers.checks import whole
+from ldr.solvers.checks import choice, whole
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
 from ldr.solvers.solver import Solver
@@ -322,8 +322,7 @@ def parallel_analysis(
     >>> ldr.parallel_analysis(X, random_state=0).r
     2
     """
-    if null not in ("permutation", "gaussian"):
-        raise ArgumentError(f"null must be 'permutation' or 'gaussian', got {null!r}")
+    choice("null", null, ("permutation", "gaussian"))
     if isinstance(quantile, bool) or not isinstance(quantile, (int, float)) or not 0 < quantile < 1:
         raise ArgumentError(f"quantile must be a number between 0 and 1, got {quantile!r}")
     whole("draws", draws, 1)

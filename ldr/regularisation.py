@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ldr.objectives.algebra import penalty_of
 from ldr.objectives.l1 import L1
 from ldr.objectives.objective import Objective
 from ldr.objectives.sparse_pca import SparsePCA
@@ -89,7 +90,8 @@ def regularisation_path(
     Raises
     ------
     ldr.errors.ArgumentError
-        No penalties, or one that is negative; otherwise as `ldr.solve`.
+        No penalties, or one that is negative; an objective with a penalty already (except
+        "sparse-pca"); otherwise as `ldr.solve`.
 
     Examples
     --------
@@ -103,6 +105,11 @@ def regularisation_path(
     if not listed or len(penalties) == 0:
         raise ArgumentError(f"penalties must be a sequence of numbers >= 0, got {penalties!r}")
     smooth = as_objective(objective, parameters)
+    own = penalty_of(smooth)
+    if own is not None and not isinstance(smooth, SparsePCA):
+        raise ArgumentError(
+            f"objective must be smooth, as the path adds the penalties, but has {own!r} already"
+        )
     weights = sorted(L1(penalty).weight for penalty in penalties)
     results: list[Result] = []
     for weight in weights:

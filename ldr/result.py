@@ -87,7 +87,7 @@ class Result:
     baseline_M : ndarray or None
     improvement : float or None
         -(f(M) - f(baseline_M)) / |f(baseline_M)|, f minimised (Cunningham and Ghahramani, Eq. 28);
-        not divided for cca, whose value is normalised already.
+        not divided for cca and `ldr.normalised` objectives, whose values are normalised already.
     certificate : Certificate or None
         Whether M is the global optimum; None where it was not asked for.
     status : Status

@@ -143,6 +143,8 @@ def solve(
     stopping = _stopping(tolerance, max_iterations, time_limit)
     whole("starts", starts, 1)
     whole("workers", workers, -1)
+    if workers == 0:
+        raise ArgumentError("workers must be a whole number >= 1, or -1 for one a core, got 0")
     method = solver if isinstance(solver, Solver) else _solver_name(solver)
     check_observers(observers)
 
@@ -210,7 +212,7 @@ def solve_from(
             told.append(run.status)
         return run
 
-    if workers in (0, 1) or len(points) == 1:
+    if workers == 1 or len(points) == 1:
         runs = [from_point(point) for point in points.values()]
     else:
         import joblib  # type: ignore[import-untyped]

@@ -60,6 +60,7 @@ class Sum(Objective):
             "baseline": f"the best of: {', '.join(baselines)}" if len(parts) > 1 else own,
             "domain": _common_domain(parts, self.penalty is not None),
             "exact": first.exact if smooth_exact else "no",
+            "missing": alone and first.missing,
         }
         for attribute, value in attributes.items():
             object.__setattr__(self, attribute, value)

@@ -10,7 +10,7 @@ from ldr.objectives.families.two_block import TwoBlock
 from ldr.objectives.objective import Compact, Data, Objective, Range
 from ldr.objectives.ridge import add_ridge, check_ridge
 from ldr.objectives.statistics import joint_moments
-from ldr.solvers.errors import ArgumentError
+from ldr.solvers.checks import choice
 
 
 @dataclass(frozen=True)
@@ -45,10 +45,7 @@ class CCA(Objective):
     ridge: float = 0.0
 
     def __post_init__(self) -> None:
-        if self.orthonormalise not in ("polar", "qr"):
-            raise ArgumentError(
-                f"orthonormalise must be 'polar' or 'qr', got {self.orthonormalise!r}"
-            )
+        choice("orthonormalise", self.orthonormalise, ("polar", "qr"))
         check_ridge(self.ridge)
 
     def bind(self, data: Data, r: int) -> TwoBlock:

@@ -18,6 +18,7 @@ from ldr.objectives.coordinates import Columns
 from ldr.objectives.objective import BoundObjective, Data, Objective
 from ldr.objectives.samples import Samples
 from ldr.objectives.statistics import mean
+from ldr.solvers.checks import choice
 from ldr.solvers.errors import ArgumentError, DataError, ObjectiveError, ObjectiveWarning
 from ldr.solvers.manifolds import Array, Euclidean, Grassmann, Manifold, Stiefel
 from ldr.solvers.problem import Point
@@ -147,9 +148,9 @@ class CustomObjective(Objective):
     center: bool = True
 
     def __post_init__(self) -> None:
-        _check_choice("manifold", self.manifold, MANIFOLDS)
-        _check_choice("sense", self.sense, SENSES)
-        _check_choice("backend", self.backend, BACKENDS)
+        choice("manifold", self.manifold, MANIFOLDS)
+        choice("sense", self.sense, SENSES)
+        choice("backend", self.backend, BACKENDS)
         if not callable(self.function):
             raise ArgumentError(
                 "ldr.objective decorates a function f(M, X) or f(M, X, y), "
@@ -498,12 +499,6 @@ def _not_a_real_scalar(returned: Any) -> str:
     if returned.dtype.kind != "f":
         return f"a value of type {returned.dtype}"
     return ""
-
-
-def _check_choice(argument: str, given: Any, allowed: tuple[str, ...]) -> None:
-    if given not in allowed:
-        listed = ", ".join(repr(choice) for choice in allowed)
-        raise ArgumentError(f"{argument} must be one of {listed}, got {given!r}")
 
 
 def _required_parameters(

@@ -11,7 +11,7 @@ from ldr.objectives.contrasts import CONTRASTS, Contrast
 from ldr.objectives.families.projected import Projected, ProjectedPoint, WhitenedRows
 from ldr.objectives.objective import Data, Objective
 from ldr.objectives.sources import heuristics
-from ldr.solvers.errors import ArgumentError
+from ldr.solvers.checks import choice
 from ldr.solvers.manifolds import Array, Manifold, Stiefel
 
 
@@ -23,7 +23,7 @@ class ICA(Objective):
     and with lighter tails than a Gaussian alike (E G by itself would need the sign of each). x =
     C^{-1/2}(x - mean), P = M'C^{-1/2}, so that the columns of Y are uncorrelated, of variance 1.
     The order and the signs of the columns mean nothing. The heuristic is FOBI; FastICA's deflation
-    is another start.
+    is another start (``starts=2`` of `ldr.solve`), which can be much better.
 
     Cost of an evaluation: time O(n d r), memory O(n d).
 
@@ -46,9 +46,7 @@ class ICA(Objective):
     contrast: str = "log cosh"
 
     def __post_init__(self) -> None:
-        if not isinstance(self.contrast, str) or self.contrast not in CONTRASTS:
-            known = ", ".join(map(repr, CONTRASTS))
-            raise ArgumentError(f"contrast must be one of {known}, got {self.contrast!r}")
+        choice("contrast", self.contrast, CONTRASTS)
 
     def bind(self, data: Data, r: int) -> Pursuit:
         rows = WhitenedRows.of(data, self)

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
-import numpy as np
-
-from ldr.solvers.checks import number
+from ldr.solvers.checks import number, real
 from ldr.solvers.errors import ArgumentError
 
 
@@ -21,11 +18,10 @@ def coefficient(value: Any) -> float | None:
     ArgumentError
         It is infinite or NaN.
     """
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
-        return None
-    if not math.isfinite(value):
+    weight = real(value)
+    if weight is not None and not math.isfinite(weight):
         raise ArgumentError(f"the weight of an objective must be a finite number, got {value!r}")
-    return float(value)
+    return weight
 
 
 @dataclass(frozen=True, repr=False)

@@ -11,9 +11,8 @@ import numpy as np
 from ldr.objectives.families.labelled_pairs import LabelledPairs, LabelledRows
 from ldr.objectives.families.pairwise import PairwisePoint
 from ldr.objectives.objective import Data, Objective
-from ldr.solvers.checks import number, whole
+from ldr.solvers.checks import choice, number, whole
 from ldr.solvers.eigen import top_eigenvectors
-from ldr.solvers.errors import ArgumentError
 from ldr.solvers.lbfgs import LBFGS
 from ldr.solvers.manifolds import Array
 from ldr.solvers.solver import Stopping, minimise
@@ -67,8 +66,7 @@ class LMNN(Objective):
         whole("neighbours", self.neighbours, 1)
         number("penalty", self.penalty, positive=True)
         number("width", self.width)
-        if self.hinge not in HINGES:
-            raise ArgumentError(f"hinge must be 'squared' or 'linear', got {self.hinge!r}")
+        choice("hinge", self.hinge, HINGES)
 
     def bind(self, data: Data, r: int) -> LargeMargin:
         rows = LabelledRows.of(data, self, smallest_class=self.neighbours + 1)

@@ -9,7 +9,7 @@ from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.whitened import whitened_trace
 from ldr.objectives.objective import Data
 from ldr.objectives.ridge import check_ridge
-from ldr.solvers.errors import ArgumentError
+from ldr.solvers.checks import choice
 
 
 @dataclass(frozen=True)
@@ -46,8 +46,7 @@ class LPP(LaplacianMethod):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_ridge(self.ridge)
-        if self.centre not in ("mean", "degree"):
-            raise ArgumentError(f"centre must be 'mean' or 'degree', got {self.centre!r}")
+        choice("centre", self.centre, ("mean", "degree"))
 
     def bind(self, data: Data, r: int) -> Trace:
         found = self.scatters(data, self.centre)

@@ -10,9 +10,8 @@ from ldr.objectives.families.pairwise import Pairwise, PairwisePoint
 from ldr.objectives.families.projected import CentredRows
 from ldr.objectives.lengths import typical_length
 from ldr.objectives.objective import Data, Objective
-from ldr.solvers.checks import number
+from ldr.solvers.checks import choice, number
 from ldr.solvers.eigen import top_eigenvectors
-from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
 
 WEIGHTS = ("none", "sammon")
@@ -52,8 +51,7 @@ class MDSStress(Objective):
     epsilon: float = 1e-3
 
     def __post_init__(self) -> None:
-        if self.weights not in WEIGHTS:
-            raise ArgumentError(f"weights must be 'none' or 'sammon', got {self.weights!r}")
+        choice("weights", self.weights, WEIGHTS)
         number("epsilon", self.epsilon, positive=True)
 
     def bind(self, data: Data, r: int) -> Stress:

@@ -65,6 +65,7 @@ class Normalised(Objective):
         problem = weighted_sum(
             self, [1.0 / (typical - best)], [bound], constant=-best / (typical - best)
         )
+        problem.relative_improvement = False  # its best value is 0
         problem.notes = [
             *problem.notes,
             f"{self.objective.name} normalised: 0 is its best value, {sign * best:.12g}, and 1 the "

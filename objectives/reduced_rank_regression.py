@@ -9,8 +9,8 @@ import numpy as np
 from ldr.objectives.families.reduced_rank import ReducedRank
 from ldr.objectives.objective import Compact, Data, Objective, Range
 from ldr.objectives.statistics import joint_moments
+from ldr.solvers.checks import choice
 from ldr.solvers.eigen import top_eigenvectors
-from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
 
 
@@ -44,8 +44,7 @@ class ReducedRankRegression(Objective):
     heuristic: str = "pcr"
 
     def __post_init__(self) -> None:
-        if self.heuristic not in ("pcr", "pls"):
-            raise ArgumentError(f"heuristic must be 'pcr' or 'pls', got {self.heuristic!r}")
+        choice("heuristic", self.heuristic, ("pcr", "pls"))
 
     def bind(self, data: Data, r: int) -> ReducedRank:
         a, b = (Compact.of(view) for view in data.views)

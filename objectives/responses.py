@@ -18,7 +18,8 @@ from ldr.objectives.kernels import (
     median_distance,
 )
 from ldr.objectives.samples import as_labels
-from ldr.solvers.errors import ArgumentError, DataError
+from ldr.solvers.checks import choice
+from ldr.solvers.errors import DataError
 from ldr.solvers.manifolds import Array
 
 KINDS = ("auto", "labels", "quantity")
@@ -26,8 +27,7 @@ KINDS = ("auto", "labels", "quantity")
 
 def check_kind(kind: Any) -> None:
     """Refuse a kind of response that there is not."""
-    if not isinstance(kind, str) or kind not in KINDS:
-        raise ArgumentError(f"response must be one of {', '.join(map(repr, KINDS))}, got {kind!r}")
+    choice("response", kind, KINDS)
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,9 +11,8 @@ import numpy as np
 from ldr.objectives.families.projected import CentredRows, Projected, ProjectedPoint
 from ldr.objectives.lengths import typical_length
 from ldr.objectives.objective import Data, Objective
-from ldr.solvers.checks import number
+from ldr.solvers.checks import choice, number
 from ldr.solvers.eigen import top_eigenvectors
-from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
 
 LOSSES = ("l1", "huber")
@@ -60,8 +59,7 @@ class RobustPCA(Objective):
     threshold: float | None = None
 
     def __post_init__(self) -> None:
-        if self.loss not in LOSSES:
-            raise ArgumentError(f"loss must be 'l1' or 'huber', got {self.loss!r}")
+        choice("loss", self.loss, LOSSES)
         number("epsilon", self.epsilon, positive=True)
         if self.threshold is not None:
             number("threshold", self.threshold, positive=True)

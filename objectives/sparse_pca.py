@@ -76,6 +76,7 @@ class PenalisedLoadings(WeightedSum):
         V = self.lower([varimax(term.bound.lift(loadings)[0])])
         # -2 X'XV is the gradient, and soft(2A, 2t) = 2 soft(A, t): the factor does not matter.
         covariances = -self.at(V).gradient
+        covariances = np.where(covariances.any(axis=0), covariances, V)  # where nothing varies
         M = self.penalty.prox(covariances, 1.0)
         largest = np.abs(covariances).argmax(axis=0)
         empty = np.flatnonzero(~M.any(axis=0))

@@ -8,7 +8,7 @@ from ldr.objectives.families.trace import Trace
 from ldr.objectives.lags import check_lag
 from ldr.objectives.objective import Compact, Data, Objective, Range
 from ldr.objectives.statistics import lagged_moments
-from ldr.solvers.errors import ArgumentError
+from ldr.solvers.checks import choice
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,7 @@ class SquaredDifference(Objective):
 
     def __post_init__(self) -> None:
         check_lag(self.lag)
-        if self.extreme not in ("min", "max"):
-            raise ArgumentError(f"extreme must be 'min' or 'max', got {self.extreme!r}")
+        choice("extreme", self.extreme, ("min", "max"))
 
     @property
     def sense(self) -> str:  # type: ignore[override]

@@ -11,8 +11,7 @@ from ldr.objectives.contrasts import Contrast, hyperbolic_secant, student
 from ldr.objectives.families.projected import Projected, ProjectedPoint, WhitenedRows
 from ldr.objectives.objective import Data, Objective
 from ldr.objectives.sources import heuristics
-from ldr.solvers.checks import number
-from ldr.solvers.errors import ArgumentError
+from ldr.solvers.checks import choice, number
 from ldr.solvers.manifolds import Array, Euclidean, Manifold, Stiefel
 
 EXPERTS = ("log cosh", "student-t")
@@ -51,9 +50,7 @@ class UndercompleteICA(Objective):
     degrees: float = 3.0
 
     def __post_init__(self) -> None:
-        if self.expert not in EXPERTS:
-            known = " or ".join(map(repr, EXPERTS))
-            raise ArgumentError(f"expert must be {known}, got {self.expert!r}")
+        choice("expert", self.expert, EXPERTS)
         number("degrees", self.degrees, positive=True)
 
     def bind(self, data: Data, r: int) -> ProductOfExperts:

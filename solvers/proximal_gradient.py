@@ -235,8 +235,20 @@ def _inverse_curvature(problem: RiemannianProblem, M: Array) -> float:
             break
         V = HV / length
     if 0.0 < largest < np.inf:
-        return 1.0 / largest
-    return initial_step(problem, point) or 1.0
+        return min(1.0 / largest, _penalty_step(problem, M))
+    return min(initial_step(problem, point) or 1.0, _penalty_step(problem, M))
+
+
+def _penalty_step(problem: RiemannianProblem, M: Array) -> float:
+    """The t with which the penalty alone moves M by its own length.
+
+    Without this bound a smooth part that is constant to rounding has t, and with it |V|/t, mean
+    nothing: any M would count as stationary.
+    """
+    penalty = problem.problem.penalty
+    slopes = 0.0 if penalty is None else float(np.linalg.norm(penalty.threshold(M.shape)))
+    length = float(np.linalg.norm(M))
+    return length / slopes if slopes > 0.0 and length > 0.0 else np.inf
 
 
 def _barzilai_borwein(

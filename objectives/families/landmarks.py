@@ -31,7 +31,7 @@ _DEFAULT = 200
 
 def check_landmarks(landmarks: Any) -> None:
     """Refuse what is neither "auto", None nor a whole number above 1."""
-    if landmarks is not None and landmarks != "auto":
+    if landmarks is not None and not (isinstance(landmarks, str) and landmarks == "auto"):
         whole("landmarks", landmarks, 2)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.coordinates import Columns, Coordinates, Scaling, Subspace
+from ldr.objectives.factor_model import FactorModel
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.trace_ratio import TraceRatio
 from ldr.objectives.objective import BoundObjective, Objective, check_dimension
@@ -207,6 +208,20 @@ class WeightedSum(BoundObjective):
         matrices = self.lift(M)
         zeros = sum(int(np.sum(N == 0)) for N in matrices)
         return {**own, "sparsity": zeros / sum(N.size for N in matrices)}
+
+    def mean_at(self, M: Array) -> tuple[Array, ...]:
+        alone = self._alone
+        return self.means if alone is None else alone.bound.mean_at(M)
+
+    def model(self, M: Array) -> FactorModel | None:
+        """The fitted model, of the only term."""
+        alone = self._alone
+        return None if alone is None else alone.bound.model(M)
+
+    def remarks(self, M: Array) -> list[str]:
+        """Those of the only term."""
+        alone = self._alone
+        return [] if alone is None else alone.bound.remarks(M)
 
 
 @dataclass

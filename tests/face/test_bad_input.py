@@ -120,6 +120,22 @@ ARGUMENTS = {
     "epsilon": (("sdr", X, 2), {"y": y, "epsilon": 0.0}, r"epsilon must be .*got 0.0"),
     "slices": (("sdr", X, 2), {"y": y, "slices": 1}, r"slices must be .*got 1"),
     "orthonormalise": (("cca", TWO, 2), {"orthonormalise": "svd"}, r"'polar' or 'qr', got 'svd'"),
+    "no workers": (("nca", X, 2), {"y": y, "workers": 0}, r"workers must be .* -1 .*, got 0"),
+    "a number beyond floats": (
+        ("sdr", X, 2),
+        {"y": y, "epsilon": 10**400},
+        r"epsilon must be a finite number > 0, got 1000",
+    ),
+    "arrays for words": (
+        ("lmnn", X, 2),
+        {"y": y, "hinge": np.array(["squared", "linear"])},
+        r"hinge must be 'squared' or 'linear', got array",
+    ),
+    "an array for landmarks": (
+        ("hsic", X, 2),
+        {"landmarks": np.array([1, 2])},
+        r"landmarks must be a whole number >= 2, got array",
+    ),
 }
 
 FEW = np.random.default_rng(0).standard_normal((8, 20))

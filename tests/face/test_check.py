@@ -336,3 +336,11 @@ def test_taylor_slopes_at_the_solution(name):
     first, second = taylor_slopes(problem, M, rng)
     assert first == pytest.approx(2, abs=0.1)
     assert second == pytest.approx(3, abs=0.1) or second == pytest.approx(4, abs=0.1)
+
+
+@pytest.mark.parametrize("name", ["pca", "mds-stress", "robust-pca", "log-det-pca", "hsic"])
+def test_a_manifold_of_one_point_has_nothing_to_fail(name):
+    X = np.random.default_rng(0).standard_normal((30, 4)) + 1.0
+    checked = ldr.check(name, X, r=4)
+    assert checked.passed, checked
+    assert np.isinf(checked.gradient_slope)

@@ -19,6 +19,7 @@ from ldr.objectives import (
     SFA,
     SIR,
     DistanceMDS,
+    FactorAnalysis,
     LeastSquares,
     Normalised,
     SignalNoise,
@@ -324,6 +325,33 @@ def test_a_penalty_is_refused_where_leaving_the_span_would_pay():
 def test_other_types_are_type_errors(expression):
     with pytest.raises(TypeError):
         expression()
+
+
+@pytest.mark.parametrize("objective", [PPCA(), FactorAnalysis()], ids=["ppca", "fa"])
+@pytest.mark.parametrize("missing", [False, True])
+def test_a_multiple_of_a_likelihood_keeps_its_model(objective, missing):
+    rows = np.random.default_rng(0).standard_normal((60, 5)) @ np.diag([3.0, 2.0, 1.0, 1.0, 1.0])
+    if missing:
+        rows[::7, 1] = np.nan
+    alone, twice = ldr.solve(objective, rows, 1), ldr.solve(2 * objective, rows, 1)
+    assert twice.value == pytest.approx(2 * alone.value, rel=1e-10)
+    assert twice.model.bic == pytest.approx(alone.model.bic, rel=1e-10)
+    np.testing.assert_allclose(twice.mean, alone.mean, atol=1e-8)
+    np.testing.assert_allclose(np.abs(twice.transform(rows)), np.abs(alone.transform(rows)), 1e-5)
+
+
+def test_a_multiple_of_a_likelihood_says_what_it_says():
+    rows = np.random.default_rng(0).standard_normal((40, 5))
+    rows[:, 1] = rows[:, 0] + 1e-5 * rows[:, 1]
+    alone, twice = (ldr.solve(w * FactorAnalysis(), rows, 1) for w in (1, 2))
+    assert any("Heywood" in note for note in alone.notes)
+    assert twice.notes == alone.notes
+
+
+def test_the_improvement_of_normalised_is_in_its_own_unit():
+    rows = np.random.default_rng(0).integers(-9, 9, (40, 5))  # the heuristic's value is rounding
+    result = ldr.solve(ldr.normalised("pca"), rows, 2)
+    assert abs(result.improvement) < 1e-12
 
 
 def test_normalised_is_an_objective_of_its_own():

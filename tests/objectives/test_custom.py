@@ -385,7 +385,7 @@ def two(M, X):
     ("options", "words"),
     [
         ({"manifold": "sphere"}, "manifold must be one of 'auto', 'stiefel', .*got 'sphere'"),
-        ({"sense": "up"}, "sense must be one of 'min', 'max', got 'up'"),
+        ({"sense": "up"}, "sense must be 'min' or 'max', got 'up'"),
         ({"backend": "torch"}, "backend must be one of 'jax', 'autograd', 'numpy', got 'torch'"),
         ({"backend": "numpy"}, r"'two' with backend='numpy' needs gradient=.*g\(M, X\)"),
         ({"gradient": two}, "gradient= goes with backend='numpy'"),

@@ -279,3 +279,7 @@ def test_bad_annealing():
         SDR(annealing=4)
     with pytest.raises(ArgumentError, match="annealing must be a finite number > 0, got 0"):
         SDR(annealing=(4, 0))
+
+
+def test_annealing_as_a_list_is_the_same_objective():
+    assert hash(SDR(annealing=[4, 2])) == hash(SDR(annealing=(4, 2)))

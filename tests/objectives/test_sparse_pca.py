@@ -260,3 +260,23 @@ def test_variance_at_equal_sparsity_beside_scikit_learn(data, wine):
     )
     assert 0 < zeros <= np.mean(M == 0)
     assert ours >= other
+
+
+def test_where_nothing_varies_the_heuristic_is_orthonormal():
+    result = ldr.solve(SparsePCA(2.0), np.ones((10, 4)), 2)
+    np.testing.assert_allclose(result.baseline_M.T @ result.baseline_M, np.eye(2), atol=1e-12)
+    assert result.value == pytest.approx(4.0)  # the penalty of two columns picked
+
+
+def test_a_path_wants_a_smooth_objective(wine):
+    with pytest.raises(ArgumentError, match=r"must be smooth.*has l1\(5\) already"):
+        ldr.regularisation_path(PCA() + ldr.l1(5.0), wine, 2, [1.0])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_of_white_data_the_penalty_alone_decides(seed):
+    rows = np.random.default_rng(seed).standard_normal((40, 4))
+    rows = np.linalg.qr(rows - rows.mean(axis=0))[0]  # all M reconstruct alike
+    result = ldr.solve(SparsePCA(0.1), rows, 2, certify=False)
+    assert result.converged
+    assert result.value == pytest.approx(2.0 + 0.1 * 2, rel=1e-8)  # two columns picked
