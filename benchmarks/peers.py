@@ -59,7 +59,13 @@ Competitor = Callable[[Task], Trace]
 
 
 def native(name: str) -> Competitor:
+    """A solver of this library; "auto" is what `ldr.solve` takes, the closed form where r = 1."""
+
     def run(task: Task) -> Trace:
+        if name == "auto" and task.bound.baseline_exact:
+            began = time.perf_counter()
+            M = task.bound.closed_form()
+            return Trace([time.perf_counter() - began], [task.bound.at(M).value], 0)
         solver = named_solver(name) if name != "auto" else automatic(task.bound)
         return _minimised(task.bound, task, solver)
 

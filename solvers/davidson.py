@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import cast
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from ldr.solvers.manifolds import Array
-from ldr.solvers.problem import Point
 from ldr.solvers.riemannian import RiemannianPoint, RiemannianProblem
 from ldr.solvers.self_consistent_field import (
     SelfConsistentField,
-    TraceRatioPointLike,
     denominator,
     matrices,
+    ritz,
     shifted,
-    small_trace_ratio,
     unless_saddle,
 )
 from ldr.solvers.solver import Solver, State
@@ -81,7 +78,7 @@ class Davidson(Solver):
 
     def step(self, problem: RiemannianProblem, state: State) -> State:
         assert isinstance(state, DavidsonState)
-        ratio, point = matrices(problem), state.point
+        point = state.point
         d, r = point.M.shape
         if 3 * r > d:
             return DavidsonState(SelfConsistentField().step(problem, state).point)
@@ -89,20 +86,12 @@ class Davidson(Solver):
         factor = self._factor(problem, state)
         T = point.gradient if factor is None else dpotrs(factor.L, point.gradient, lower=1)[0]
         Z = T if state.previous is None else np.hstack([T, state.previous])
-        Z = _complement(point.M, Z)
-        S = np.hstack([point.M, Z])
-        AM, BM = cast(TraceRatioPointLike, point.point).products
-        AS, BS = np.hstack([AM, ratio.A @ Z]), np.hstack([BM, ratio.B @ Z])
-        U, values = small_trace_ratio(_sym(S.T @ AS), _sym(S.T @ BS), -point.value, r)
-        M = S @ U
-        W = U @ np.linalg.inv(np.linalg.cholesky(M.T @ M)).T  # orthonormal to the last digit
-        M = S @ W
-        known = cast(Point, ratio.at(M, (AS @ W, BS @ W)))
-        new = unless_saddle(problem, problem.at(M, known))
+        found = ritz(problem, point, Z)
+        new = unless_saddle(problem, found.point)
         return DavidsonState(
             new,
-            previous=Z @ U[r:],
-            next_value=float(values[r]),
+            previous=found.direction,
+            next_value=found.next_value,
             factor=factor and Factor(factor.L, factor.age + 1),
             gain=(point.value - new.value) / max(abs(new.value), np.finfo(float).tiny),
             reduction=new.gradient_norm / point.gradient_norm,
@@ -140,19 +129,9 @@ def _projected(problem: RiemannianProblem, point: RiemannianPoint) -> tuple[Arra
     """K = A - rho B, L = M'KM and its eigenvalues, ascending."""
     ratio = matrices(problem)
     K = ratio.A + point.value * ratio.B
-    L = _sym(point.M.T @ (K @ point.M))
+    L = point.M.T @ (K @ point.M)
+    L = 0.5 * (L + L.T)
     return K, L, np.asarray(np.linalg.eigvalsh(L))
-
-
-def _complement(M: Array, Z: Array) -> Array:
-    """Orthonormal basis of Z's span orthogonal to M."""
-    for _ in range(2):
-        Z = np.linalg.qr(Z - M @ (M.T @ Z))[0]
-    return Z
-
-
-def _sym(S: Array) -> Array:
-    return 0.5 * (S + S.T)
 
 
 # Below these the eigendecompositions of the self-consistent field cost less than more steps.

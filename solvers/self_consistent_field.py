@@ -12,6 +12,7 @@ from scipy.linalg.lapack import dpotrf
 from ldr.solvers.eigen import symmetric_eigen, top_eigenvectors
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
+from ldr.solvers.problem import Point
 from ldr.solvers.riemannian import RiemannianPoint, RiemannianProblem
 from ldr.solvers.solver import Solver, State
 from ldr.solvers.status import Status
@@ -19,6 +20,10 @@ from ldr.solvers.status import Status
 # Below this share of the spectrum two steps with the selected-eigenvector driver cost less than one
 # with all eigenvectors and its corrections (which save every other step).
 _PARTIAL_SHARE = 0.05
+# Far from the optimum, a step along the gradient alone would gain this share of the value; up to
+# this share of columns, the small problem on [M, gradient] then costs less than eigenvectors.
+_FAR = 0.1
+_FAR_SHARE = 1 / 6
 # Corrections in one eigenbasis, each of which must reduce the gradient at least this much.
 _CORRECTIONS = 12
 _REDUCTION = 0.3
@@ -61,7 +66,8 @@ class SelfConsistentField(Solver):
     Each eigendecomposition is used more than once. In its basis the invariant subspace of the
     updated A - rho B is corrected by T_ji = (q_j'R)_i / (theta_i - theta_j), i <= r < j, with the
     residual R = AM - rho BM: two corrections cost a few products and make the step of fourth order.
-    The run ends where f(rho), the Newton decrement, is rounding.
+    Far from the optimum Newton's steps are short: the small trace ratio on [M, gradient] takes
+    their place. The run ends where f(rho), the Newton decrement, is rounding.
 
     Source: T. T. Ngo, M. Bellalij and Y. Saad, The trace ratio optimization problem, SIAM Review
     54 (2012).
@@ -83,12 +89,22 @@ class SelfConsistentField(Solver):
         ratio = matrices(problem)
         K = ratio.A + state.point.value * ratio.B
         d, r = state.point.M.shape
+        if r <= _FAR_SHARE * d and _is_far(state.point, K):
+            return State(
+                unless_saddle(problem, ritz(problem, state.point, state.point.gradient).point)
+            )
         if r < _PARTIAL_SHARE * d:
             values, Q = top_eigenvectors(K, r)
             return State(unless_saddle(problem, problem.at(Q)), halt=_halt(values, K))
         values, Q = symmetric_eigen(K)
         point = unless_saddle(problem, _corrected(problem, values, Q, r))
         return State(point, halt=_halt(values[:r], K))
+
+
+def _is_far(point: RiemannianPoint, K: Array) -> bool:
+    """Whether the gradient promises much: the slope squared over a bound of twice the curvature."""
+    curvature = 2.0 * float(np.linalg.norm(K)) / denominator(point)
+    return point.gradient_norm**2 > 2.0 * _FAR * curvature * abs(point.value)
 
 
 def _halt(top: Array, K: Array) -> Status | None:
@@ -169,6 +185,50 @@ def _orthonormal(Y: Array) -> Array:
     """Y L'^{-1} with Y'Y = LL': orthonormal to rounding where Y nearly is."""
     L = np.linalg.cholesky(Y.T @ Y)
     return np.asarray(dtrsm(1.0, L.T, Y.T, side=0, lower=0, trans_a=1).T)
+
+
+@dataclass(frozen=True)
+class Ritz:
+    """The trace ratio's optimum on [M, Z].
+
+    Attributes
+    ----------
+    point : RiemannianPoint
+    direction : ndarray (d, r)
+        Its part outside M.
+    next_value : float
+        The largest eigenvalue of A - rho B there that is not the point's.
+    """
+
+    point: RiemannianPoint
+    direction: Array
+    next_value: float
+
+
+def ritz(problem: RiemannianProblem, point: RiemannianPoint, Z: Array) -> Ritz:
+    """The trace ratio solved on the span of M and Z: never worse than M."""
+    ratio, r = matrices(problem), point.M.shape[1]
+    Z = _complement(point.M, Z)
+    S = np.hstack([point.M, Z])
+    AM, BM = cast(TraceRatioPointLike, point.point).products
+    AS, BS = np.hstack([AM, ratio.A @ Z]), np.hstack([BM, ratio.B @ Z])
+    U, values = small_trace_ratio(_sym(S.T @ AS), _sym(S.T @ BS), -point.value, r)
+    M = S @ U
+    W = U @ np.linalg.inv(np.linalg.cholesky(M.T @ M)).T  # orthonormal to the last digit
+    M = S @ W
+    known = cast(Point, ratio.at(M, (AS @ W, BS @ W)))
+    return Ritz(problem.at(M, known), Z @ U[r:], float(values[r]))
+
+
+def _complement(M: Array, Z: Array) -> Array:
+    """Orthonormal basis of Z's span orthogonal to M."""
+    for _ in range(2):
+        Z = np.linalg.qr(Z - M @ (M.T @ Z))[0]
+    return Z
+
+
+def _sym(S: Array) -> Array:
+    return 0.5 * (S + S.T)
 
 
 def small_trace_ratio(A: Array, B: Array, rho: float, r: int) -> tuple[Array, Array]:
