@@ -21,14 +21,21 @@ from ldr.solving import as_data
 
 D, R, N = 100, 10, 100  # the paper does not say how many points it took
 
-# The pairs of the paper; then every solver of this project, on the manifold it would take.
+# The pairs of the paper; then this project's solvers of smooth problems, on the manifold they take.
 PAIRS = (
     ("steepest-descent", "stiefel"),
     ("trust-region", "stiefel"),
     ("steepest-descent", "grassmann"),
     ("trust-region", "grassmann"),
 )
-SOLVERS = tuple(NATIVE)
+SOLVERS = (
+    "steepest-descent",
+    "conjugate-gradient",
+    "lbfgs",
+    "trust-region",
+    "self-consistent-field",
+    "davidson",
+)
 _OF_RATIOS = ("self-consistent-field", "davidson")
 
 
