@@ -15,9 +15,19 @@ from rich.console import Console
 from rich.table import Table
 
 import ldr
-from experiments import convergence, figures, planar, sweeps
+from experiments import (
+    convergence,
+    figures,
+    guided_tour,
+    planar,
+    probabilistic,
+    random_projection,
+    sweeps,
+    trace_optimization,
+)
 from experiments import store as tables
 from experiments import verdict as judgement
+from experiments.papers import COLUMNS, KEY, Experiment, job_rows
 from experiments.recipes import METHODS, RECIPES
 from experiments.runner import run_jobs
 
@@ -25,7 +35,15 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     no_args_is_help=True,
-    help="Reruns of the comparisons of Cunningham and Ghahramani, JMLR 16 (2015).",
+    help="Reruns of the comparisons of Cunningham and Ghahramani, JMLR 16 (2015), and of the "
+    "experiments of other papers.",
+)
+
+EXPERIMENTS = (
+    guided_tour.EXPERIMENT,
+    probabilistic.EXPERIMENT,
+    random_projection.EXPERIMENT,
+    trace_optimization.EXPERIMENT,
 )
 
 RESULTS = Path(__file__).parent / "results"
@@ -102,10 +120,14 @@ class Session:
 
     def close(self) -> None:
         """Say where everything is; leave with an error if a run failed."""
-        self.console.print(f"tables and figures: {self.out}", markup=False)
-        if self.failures:
-            self.console.print(f"{len(self.failures)} run(s) failed; run again to repeat them")
-            raise typer.Exit(1)
+        _close(self.console, self.out, self.failures)
+
+
+def _close(console: Console, folder: Path, failures: Sequence[str]) -> None:
+    console.print(f"tables and figures: {folder}", markup=False)
+    if failures:
+        console.print(f"{len(failures)} run(s) failed; run again to repeat them")
+        raise typer.Exit(1)
 
 
 def _run_planar(session: Session) -> None:
@@ -198,6 +220,45 @@ _command(
     _draw3,
     _judge,
 )
+
+
+def _paper_command(experiment: Experiment) -> None:
+    """A command that runs an experiment of another paper, draws and judges it."""
+
+    def command(
+        quick: Quick = False, seed: Seed = 0, workers: Workers = 0, out: Out = None
+    ) -> None:
+        folder = out or (RESULTS / "quick" if quick else RESULTS) / experiment.name
+        console = Console()
+        failures = []
+        for part in experiment.parts:
+            store = tables.Store(folder / f"{part.name}.csv", COLUMNS, KEY)
+            failures += run_jobs(
+                store,
+                part.jobs(quick, seed),
+                job_rows,
+                lambda job: 1.0,
+                workers or os.cpu_count() or 1,
+                f"{experiment.name}, {part.name}",
+                console,
+            )
+        found = {
+            part.name: tables.Table.read(folder / f"{part.name}.csv").where(seed=seed)
+            for part in experiment.parts
+        }
+        experiment.draw(found, folder, seed)
+        report = experiment.judge(found)
+        (folder / "verdict.md").write_text(report.markdown())
+        report.show(console)
+        _close(console, folder, failures)
+
+    app.command(experiment.name, help=f"{experiment.title[0].upper()}{experiment.title[1:]}.")(
+        command
+    )
+
+
+for _experiment in EXPERIMENTS:
+    _paper_command(_experiment)
 
 
 @app.command()

@@ -21,7 +21,7 @@ from ldr.solving import as_data
 
 D, R, N = 100, 10, 100  # the paper does not say how many points it took
 
-# The pairs of the paper; then every solver of this project, on the manifold it would take.
+# The pairs of the paper; then this project's solvers of smooth problems, on the manifold they take.
 PAIRS = (
     ("steepest-descent", "stiefel"),
     ("trust-region", "stiefel"),

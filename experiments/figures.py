@@ -53,7 +53,7 @@ def quartiles(table: Table, x: str, column: str) -> np.ndarray:
 
 def figure1(table: Table, recipe: str, folder: Path) -> None:
     """Projections of two data sets, the heuristic's beside the optimised ones."""
-    plt = _pyplot()
+    plt = pyplot()
     figure, axes = plt.subplots(2, 2, figsize=(8.5, 8.5), layout="constrained")
     of_recipe = table.where(recipe=recipe)
     wanted = (planar.PUBLISHED_SMALL, planar.PUBLISHED_STARK)
@@ -77,12 +77,12 @@ def figure1(table: Table, recipe: str, folder: Path) -> None:
         f"(published: improvements {wanted[0]} and {wanted[1]}, other data)",
         fontsize=11,
     )
-    _save(figure, folder / f"figure1-{recipe}")
+    save(figure, folder / f"figure1-{recipe}")
 
 
 def figure2(table: Table, recipe: str, baseline: str, folder: Path) -> None:
     """Improvement against d (A) and r (B)."""
-    plt = _pyplot()
+    plt = pyplot()
     figure, axes = plt.subplots(1, 2, figsize=(11, 4.6), layout="constrained", sharey=True)
     column = improvement_column(baseline)
     for ax, name, panel in zip(axes, ("d", "r"), ("2A", "2B"), strict=True):
@@ -100,12 +100,12 @@ def figure2(table: Table, recipe: str, baseline: str, folder: Path) -> None:
     figure.suptitle(
         f"Figure 2. Data of the {recipe}; MAF's heuristic {_in_words(baseline)}", fontsize=11
     )
-    _save(figure, folder / f"figure2-{recipe}-{baseline}")
+    save(figure, folder / f"figure2-{recipe}-{baseline}")
 
 
 def figure3(table: Table, recipe: str, folder: Path) -> None:
     """Seconds (A, B) and iterations (C, D) of the trust region against d and r."""
-    plt = _pyplot()
+    plt = pyplot()
     figure, axes = plt.subplots(2, 2, figsize=(11, 8.4), layout="constrained")
     panels = (("A", "d", "time"), ("B", "r", "time"), ("C", "d", "count"), ("D", "r", "count"))
     for ax, (letter, name, what) in zip(axes.flat, panels, strict=True):
@@ -126,7 +126,7 @@ def figure3(table: Table, recipe: str, folder: Path) -> None:
         "(published: MATLAB, 2014)",
         fontsize=11,
     )
-    _save(figure, folder / f"figure3-{recipe}")
+    save(figure, folder / f"figure3-{recipe}")
 
 
 def with_totals(table: Table) -> Table:
@@ -139,7 +139,7 @@ def with_totals(table: Table) -> Table:
 
 def figure4(table: Table, recipe: str, folder: Path) -> None:
     """Gap against seconds (A) and iterations (B): the paper's pairs, then all solvers."""
-    plt = _pyplot()
+    plt = pyplot()
     figure, axes = plt.subplots(2, 2, figsize=(11, 8.4), layout="constrained", sharey=True)
     of_recipe = table.where(recipe=recipe)
     everything = {(solver, "grassmann"): SOLVER_COLOURS[solver] for solver in SOLVERS}
@@ -182,7 +182,7 @@ def figure4(table: Table, recipe: str, folder: Path) -> None:
     figure.suptitle(
         f"Figure 4. PCA, d = 100, r = 10, n = 100, {sets} data sets of the {recipe}", fontsize=11
     )
-    _save(figure, folder / f"figure4-{recipe}")
+    save(figure, folder / f"figure4-{recipe}")
 
 
 def median_run(runs: Table) -> Table:
@@ -277,13 +277,15 @@ def _in_words(baseline: str) -> str:
     return "as published" if baseline == "as-published" else "with true eigenvectors"
 
 
-def _save(figure: Any, path: Path) -> None:
+def save(figure: Any, path: Path) -> None:
+    """As PNG and PDF, and closed."""
     for ending in ("png", "pdf"):
         figure.savefig(path.with_name(f"{path.name}.{ending}"), dpi=130)
-    _pyplot().close(figure)
+    pyplot().close(figure)
 
 
-def _pyplot() -> Any:
+def pyplot() -> Any:
+    """matplotlib without a screen."""
     import matplotlib
 
     matplotlib.use("Agg")

@@ -72,10 +72,11 @@ class Report:
     """The verdict: sections in order."""
 
     sections: list[Section]
+    title: str = "Verdict on the paper's experiments"
 
     def markdown(self) -> str:
         """As a Markdown document."""
-        lines = ["# Verdict on the paper's experiments", ""]
+        lines = [f"# {self.title}", ""]
         for section in self.sections:
             lines += [f"## {section.title}", "", section.text, ""]
             if section.rows:

@@ -115,7 +115,7 @@ def path(
     y: Any = None,
     folds: int | None = None,
     solver: str | Solver = "auto",
-    starts: int = 1,
+    starts: int | None = None,
     tolerance: float = 1e-10,
     max_iterations: int | None = None,
     certify: bool = True,

@@ -277,7 +277,10 @@ def solve(
     start: Annotated[
         str, typer.Option(metavar="baseline|random|FILE", help="Of the solver; FILE is .npy.")
     ] = "baseline",
-    starts: Annotated[int, typer.Option(metavar="NUMBER", help="Further ones are random.")] = 1,
+    starts: Annotated[
+        int | None,
+        typer.Option(metavar="NUMBER", help="The objective's own first, then random ones."),
+    ] = None,
     seed: Seed = None,
     max_iterations: Annotated[
         int | None, typer.Option(metavar="NUMBER", help="Of the solver, at most.")
@@ -356,7 +359,9 @@ def path(
     standardise: Standardise = False,
     param: Parameter = None,
     solver: SolverName = "auto",
-    starts: Annotated[int, typer.Option(metavar="NUMBER", help="For each dimension.")] = 1,
+    starts: Annotated[
+        int | None, typer.Option(metavar="NUMBER", help="For each dimension.")
+    ] = None,
     seed: Seed = None,
     folds: Annotated[
         int | None, typer.Option(metavar="NUMBER", help="Score on so many held-out folds.")

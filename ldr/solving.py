@@ -44,7 +44,7 @@ def solve(
     y: Any = None,
     solver: str | Solver = "auto",
     start: str | Array | Sequence[Array] = "baseline",
-    starts: int = 1,
+    starts: int | None = None,
     workers: int = 1,
     tolerance: float = 1e-10,
     max_iterations: int | None = None,
@@ -84,11 +84,12 @@ def solve(
     start : str or array (d, r); for two views a pair of arrays
         Where an iterative solver starts: "baseline", the objective's heuristic, by default;
         "random"; or one of the objective's own starts by name, say "gradient outer product" of sdr.
-    starts : int
+    starts : int, optional
         How many starts to solve from, for objectives with local optima: the first is `start`, then
-        come the objective's own starts (not after "random"), then random ones. The best result is
-        returned; its `starts` says how many agree with it, what each reached, and which the best
-        came from.
+        come the objective's own starts (not after "random"), then random ones. By default the
+        objective's own and no random ones where `start` is "baseline" (sdr, ica, lmnn, ... have
+        some), and one otherwise. The best result is returned; its `starts` says how many agree
+        with it, what each reached, and which the best came from.
     workers : int
         How many of the starts to solve at the same time, in threads; -1 is one for every core.
     tolerance : float
@@ -141,7 +142,8 @@ def solve(
     check_r(r, objective, data)
     rng = as_generator(random_state)
     stopping = _stopping(tolerance, max_iterations, time_limit)
-    whole("starts", starts, 1)
+    if starts is not None:
+        whole("starts", starts, 1)
     whole("workers", workers, -1)
     if workers == 0:
         raise ArgumentError("workers must be a whole number >= 1, or -1 for one a core, got 0")
@@ -156,7 +158,8 @@ def solve(
     with threads_for(problem.order):
         baseline = problem.baseline()
         chosen = _choose(method, problem)
-        named_starts = problem.starts() if _uses_own_starts(start, starts) else {}
+        own = chosen is not None and _uses_own_starts(start, starts)
+        named_starts = problem.starts() if own else {}
         first = _start(start, problem, data, baseline, named_starts, rng)
         if chosen is None:
             run = _closed_form(problem, baseline)
@@ -370,11 +373,11 @@ def _closed_form(problem: BoundObjective, baseline: Array | None) -> Run:
     )
 
 
-def _uses_own_starts(start: Any, count: int) -> bool:
+def _uses_own_starts(start: Any, count: int | None) -> bool:
     """Whether the objective's own starts are wanted: they can cost as much as an iteration."""
     if isinstance(start, str):
-        return start != "random" and (count > 1 or start != "baseline")
-    return count > 1
+        return start != "random" and (count != 1 or start != "baseline")
+    return count is not None and count > 1
 
 
 def _points(
@@ -382,10 +385,12 @@ def _points(
     start: Any,
     first: Array,
     named_starts: Mapping[str, Array],
-    count: int,
+    count: int | None,
     rng: np.random.Generator,
 ) -> dict[str, Array]:
     """`count` points to solve from: the first, then the objective's own, then random ones.
+
+    Without a count, the first and, where that is the baseline, the objective's own.
 
     One of the objective's own that is the first itself gives it its name and comes once.
     """
@@ -396,6 +401,8 @@ def _points(
             name = own
         else:
             others[own] = point
+    if count is None:
+        count = 1 + len(others) if isinstance(start, str) and start == "baseline" else 1
     points = dict(list({name: first, **others}.items())[:count])
     for k in range(1, count - len(points) + 1):
         points[f"random {k}"] = problem.random_point(rng)

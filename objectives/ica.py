@@ -23,7 +23,7 @@ class ICA(Objective):
     and with lighter tails than a Gaussian alike (E G by itself would need the sign of each). x =
     C^{-1/2}(x - mean), P = M'C^{-1/2}, so that the columns of Y are uncorrelated, of variance 1.
     The order and the signs of the columns mean nothing. The heuristic is FOBI; FastICA's deflation
-    is another start (``starts=2`` of `ldr.solve`), which can be much better.
+    is the other default start.
 
     Cost of an evaluation: time O(n d r), memory O(n d).
 

@@ -59,7 +59,7 @@ class Reducer(TwoViews, WithBackground):
         *,
         solver: str | Solver = "auto",
         start: Any = "baseline",
-        starts: int = 1,
+        starts: int | None = None,
         tolerance: float = 1e-10,
         max_iterations: int | None = None,
         certify: bool = True,

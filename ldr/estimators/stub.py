@@ -13,7 +13,7 @@ PATH = Path(__file__).with_name("__init__.pyi")
 _OPTION_TYPES = {
     "solver": "str | Solver",
     "start": "Any",
-    "starts": "int",
+    "starts": "int | None",
     "tolerance": "float",
     "max_iterations": "int | None",
     "certify": "bool",
