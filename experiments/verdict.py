@@ -1,7 +1,7 @@
 """The paper's eight claims, judged by the tables of the runs, and the published points beside ours.
 
-Every threshold is fixed here, before the data are seen. Improvements are as the paper's code
-divides, of the data of its code (`reference-code`), except where a line says otherwise.
+Every threshold is fixed here. Improvements are as the paper's code divides, of the data of its code
+(`reference-code`), except where a line says otherwise.
 """
 
 from __future__ import annotations

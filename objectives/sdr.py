@@ -36,9 +36,9 @@ class SDR(Objective):
     projected data XM and of the response z = y (for labels, 1 where two are equal). z is
     independent of X given XM where this is least. P = M'. There are local optima in general:
     sliced inverse regression (the heuristic), the gradient outer product of a kernel regression
-    and principal components are starts, see ``starts=`` of `ldr.solve`. The heuristic alone, the
-    default, is blind to a symmetric dependence, y = x_1^2 say, from where the solver often ends at
-    a poor optimum; ``starts=3`` tries all three.
+    and principal components are the default starts, and the best result counts. The heuristic alone
+    (``starts=1``) is blind to a symmetric dependence, y = x_1^2 say, from where the solver often
+    ends at a poor optimum.
 
     Cost of an evaluation: exact, time O(n^3 + n^2 p) and memory O(n^2), p the numerical rank of
     Kz; from m landmarks O(n m (m + p) + n d r), memory O(n (m + p)).
