@@ -118,7 +118,8 @@ class Experiment:
         for part in self.parts:
             jobs = sum(len(np.unique(t["repeat"])) for _, t in tables[part.name].groups("case"))
             parts.append(f"{part.name} {jobs}")
-        return f"Bars are constants of the program; a row says where one was changed after a run. Runs: {', '.join(parts)}."
+        bars = "Bars are constants of the program; a row says where one was changed after a run."
+        return f"{bars} Runs: {', '.join(parts)}."
 
 
 def judged(claim: str, table: Table, judge: Callable[[Table], tuple[bool, str]]) -> Finding:
