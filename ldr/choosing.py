@@ -195,12 +195,15 @@ def _ascending(dimensions: Any) -> list[int]:
 
 
 def _along(
-    objective: Objective, X: Any, y: Any, order: list[int], **options: Any
+    objective: Objective, X: Any, y: Any, order: list[int], starts: int | None, **options: Any
 ) -> tuple[Result, ...]:
     results: list[Result] = []
     for r in order:
         start = _nested_start(objective, X, y, r, results[-1]) if results else "baseline"
-        results.append(solve(objective, X, r, y=y, start=start, **options))
+        count = starts
+        if count is None and results and results[0].starts is not None:
+            count = len(results[0].starts.values) + 1  # the objective's own, after the nested one
+        results.append(solve(objective, X, r, y=y, start=start, starts=count, **options))
     return tuple(results)
 
 

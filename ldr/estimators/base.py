@@ -24,7 +24,7 @@ from ldr.solving import as_data, solve
 OPTIONS: dict[str, Any] = {
     "solver": "auto",
     "start": "baseline",
-    "starts": 1,
+    "starts": None,
     "tolerance": 1e-10,
     "max_iterations": None,
     "certify": True,
