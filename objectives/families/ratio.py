@@ -37,5 +37,6 @@ def trace_ratio(
         definite,
         r,
         coordinates=(kept.coordinates,),
+        restricted=bool(kept.notes),
         notes=[*notes, *kept.notes, *ridged],
     )

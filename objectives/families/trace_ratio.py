@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -18,6 +18,8 @@ from ldr.solvers.problem import Point, Preconditioner
 
 # Least gap of eigenvalues that the preconditioner divides by, relative to the largest one.
 _LEAST_GAP = 1e-12
+# Turning the columns to a basis of B's range can move eigenvalues this far below the tolerance.
+_TURNED = 1e-2
 
 
 class TraceRatioPoint(Point):
@@ -79,6 +81,9 @@ class TraceRatio(BoundObjective):
     ----------
     A, B : symmetric k x k, B positive semidefinite of rank above k - r
     r : int
+    restricted : bool
+        Whether B's null space was left out already: what is small beside the largest eigenvalue now
+        was not before the columns were turned, and counts as rank down to rounding.
 
     Both are divided by the power of two next to B's size, which changes no digit of the ratio and
     keeps squares in range, and made symmetric to the last bit.
@@ -87,6 +92,7 @@ class TraceRatio(BoundObjective):
     A: Array
     B: Array
     r: int
+    restricted: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
         check_dimension(self.r, len(self.A))
@@ -99,7 +105,8 @@ class TraceRatio(BoundObjective):
         spectrum = scipy.linalg.eigh(
             self.B * scale * scale[:, None], eigvals_only=True, check_finite=False
         )
-        rank = int(np.sum(spectrum > rank_tolerance(len(self.B)) * spectrum[-1]))
+        tolerance = rank_tolerance(len(self.B)) * (_TURNED if self.restricted else 1.0)
+        rank = int(np.sum(spectrum > tolerance * spectrum[-1]))
         self.definite = rank == len(self.B)
         if rank <= len(self.B) - self.r:
             raise SingularError(

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import ldr
+from ldr.objectives.coordinates import Columns
+from ldr.objectives.families.trace_ratio import TraceRatio
 from ldr.objectives.registry import REGISTRY
 from tests import real_data
 from tests.objectives.methods import RANDOM, name_of
@@ -255,3 +257,14 @@ def test_duplicate_rows_are_neighbours():
 def test_mistakes_are_named(name, parameters, message):
     with pytest.raises(ValueError, match=message):
         ldr.solve(name, clean(), 2, **parameters)
+
+
+def test_a_restricted_denominator_has_full_rank_down_to_rounding():
+    """Turned to a basis of B's range, eigenvalues may lie below the tolerance that kept them."""
+    rng = np.random.default_rng(0)
+    Q = np.linalg.qr(rng.standard_normal((6, 6)))[0]
+    A, B = np.diag(np.arange(6.0)), (Q * [1, 1, 1, 1, 1, 1e-15 * 8]) @ Q.T
+    given = (ldr.objectives.MAF(), (np.zeros(6),), A, B, 1)
+    with pytest.raises(ldr.errors.SingularError, match="rank 5 in 6"):
+        TraceRatio(*given, coordinates=(Columns(),))
+    assert TraceRatio(*given, coordinates=(Columns(),), restricted=True).definite

@@ -63,7 +63,9 @@ def test_never_worse_than_the_baseline_on_real_data(key):
     assert result.converged
     assert result.improvement >= -1e-12
     if name_of(key) in ITERATIVE or "missing" in key:
-        assert result.certificate.kind in ("local", "bound"), result
+        # nca's optimum can lie at infinite scale: what is reached is a flat place on the way
+        flat = ("saddle",) if name_of(key) == "nca" else ()
+        assert result.certificate.kind in ("local", "bound", *flat), result
     elif name_of(key) != "cca":
         assert result.certificate.kind == "global", result
     Y = result.transform(X[0] if REGISTRY[name_of(key)].needs == ("background",) else X)
