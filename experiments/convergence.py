@@ -93,9 +93,20 @@ def traced_rows(run: TracedRun) -> Sequence[Row]:
     history = done.history
     values = _as_pca(problem, np.array(history["value"]), run.solver)
     return [
-        dict(zip(COLUMNS, (*_fields(run), len(values), int(i), (f - best) / best, s), strict=True))
+        dict(
+            zip(
+                COLUMNS,
+                (*_fields(run), len(values), int(i), _short((f - best) / best), _short(s)),
+                strict=True,
+            )
+        )
         for i, f, s in zip(history["iteration"], values.tolist(), history["seconds"], strict=True)
     ]
+
+
+def _short(x: float) -> float:
+    """To four digits: all that a figure shows, and a smaller table."""
+    return float(f"{x:.4g}")
 
 
 def _fields(run: TracedRun) -> tuple[str, int, int, str, str]:
