@@ -17,8 +17,8 @@ import numpy as np
 from benchmarks.trust_region import Formulas, correlation_formulas, ratio_formulas
 from ldr.objectives.families.trace_ratio import TraceRatio
 from ldr.objectives.objective import BoundObjective
-from ldr.solvers import Problem, Pymanopt, Stopping, TrustRegion, minimise, named_solver
-from ldr.solvers.davidson import trace_ratio_solver
+from ldr.solvers import Problem, Pymanopt, Stopping, minimise, named_solver
+from ldr.solving import automatic_solver
 
 # Tighter than the goal in value, so that nobody stops short of it.
 _TOLERANCE = 1e-9
@@ -66,17 +66,10 @@ def native(name: str) -> Competitor:
             began = time.perf_counter()
             M = task.bound.closed_form()
             return Trace([time.perf_counter() - began], [task.bound.at(M).value], 0)
-        solver = named_solver(name) if name != "auto" else automatic(task.bound)
+        solver = named_solver(name) if name != "auto" else automatic_solver(task.bound)
         return _minimised(task.bound, task, solver)
 
     return run
-
-
-def automatic(bound: BoundObjective) -> Any:
-    """The solver that `ldr.solve` takes."""
-    if isinstance(bound, TraceRatio):
-        return trace_ratio_solver(*bound.manifold.shape)
-    return TrustRegion()
 
 
 def _minimised(problem: Problem, task: Task, solver: Any) -> Trace:

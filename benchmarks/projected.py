@@ -189,22 +189,10 @@ def _accuracies_of_split(
     X, rest = ((A - mean)[:, varying] / deviation[varying] for A in (X, rest))
     found = {"all columns": _accuracy(X, y, rest, asked, neighbours)}
     for name in PROJECTIONS:
-        result = best_of_starts(name, X, y, r, _STEPS)
+        labels = y if "labels" in named(name).needs else None
+        result = ldr.solve(name, X, r, y=labels, max_iterations=_STEPS, certify=False)
         found[name] = _accuracy(result.transform(X), y, result.transform(rest), asked, neighbours)
     return found
-
-
-def best_of_starts(name: str, X: np.ndarray, y: np.ndarray, r: int, most: int) -> ldr.Result:
-    """The best result from the baseline and from the objective's own starts."""
-    objective = named(name)
-    needs = y if "labels" in objective.needs else None
-    bound = objective.bind(as_data(objective, X, needs), r)
-    starts = bound.starts() if hasattr(bound, "starts") else {}
-    options = {"y": needs, "max_iterations": most, "certify": False}
-    results = [ldr.solve(objective, X, r, **options)]
-    for start in starts.values():
-        results.append(ldr.solve(objective, X, r, start=bound.lift(start)[0], **options))
-    return min(results, key=lambda result: objective.sign * result.value)
 
 
 def _accuracy(

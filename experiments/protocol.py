@@ -13,13 +13,11 @@ from dataclasses import dataclass
 from experiments.problems import Case, Prepared, prepare, published_maf_heuristic
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.families.trace_ratio import TraceRatio
-from ldr.objectives.objective import BoundObjective
-from ldr.solvers.davidson import trace_ratio_solver
 from ldr.solvers.manifolds import Array
 from ldr.solvers.solver import Iteration, Run, Solver, minimise
 from ldr.solvers.status import Status
 from ldr.solvers.trust_region import TrustRegion
-from ldr.solving import certify_run
+from ldr.solving import automatic_solver, certify_run
 
 STARTS = {"pca": "random", "lda": "random", "cca": "baseline", "maf": "baseline"}
 # Where Manopt, the paper's software, stops by default; there it is absolute.
@@ -126,7 +124,7 @@ def measure(case: Case) -> Measurement:
     usual = _first_below(run, _USUAL_TOLERANCE)
     observers = (_is_flat,) if case.method == "cca" else ()
     other = minimise(problem, starts[_OTHER[start]], solver, observers=observers)
-    own = automatic(problem)
+    own = automatic_solver(problem)
     if own == solver:  # cca: the very same run
         auto = Reached(solver.name, prepared.value(end.M), certificate, end.status, run.seconds)
     else:
@@ -180,15 +178,6 @@ class Reached:
     certificate: Certificate
     status: Status
     seconds: float
-
-
-def automatic(problem: BoundObjective) -> Solver | None:
-    """The solver that `solver="auto"` takes; None is the closed form."""
-    if problem.closed_form() is not None:
-        return None
-    if isinstance(problem, TraceRatio):
-        return trace_ratio_solver(*problem.manifold.shape)
-    return TrustRegion()
 
 
 def reached(

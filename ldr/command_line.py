@@ -547,11 +547,9 @@ def _print_result(result: Result, name: str, written: list[str]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from ldr.result import shown
+    from ldr.result import as_tuple, shown
 
-    shapes = " x ".join(
-        str(len(M)) for M in (result.M if isinstance(result.M, tuple) else (result.M,))
-    )
+    shapes = " x ".join(str(len(M)) for M in as_tuple(result.M))
     table = Table(
         title=f"{name}: {result.objective!r}, {shapes} -> {result.r}",
         title_justify="left",

@@ -12,7 +12,7 @@ from ldr.objectives.algebra import penalty_of
 from ldr.objectives.l1 import L1
 from ldr.objectives.objective import Objective
 from ldr.objectives.sparse_pca import SparsePCA
-from ldr.result import Result
+from ldr.result import Result, as_tuple
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.solver import Solver
 from ldr.solving import as_objective, solve
@@ -132,5 +132,5 @@ def _penalised(smooth: Objective, weight: float) -> Objective:
 
 
 def _share_of_zeros(M: Any) -> float:
-    blocks = M if isinstance(M, tuple) else (M,)
+    blocks = as_tuple(M)
     return sum(int(np.sum(N == 0)) for N in blocks) / sum(N.size for N in blocks)

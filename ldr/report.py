@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import ldr
 from ldr import plots
+from ldr.result import as_tuple
 from ldr.solvers.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -96,8 +97,8 @@ def html(
     environment = Environment(
         loader=PackageLoader("ldr"), autoescape=True, undefined=StrictUndefined
     )
-    shapes = " and ".join(str(M.shape[0]) for M in _tuple(result.M))
-    rows = len(_tuple(result.transform(X))[0])
+    shapes = " and ".join(str(M.shape[0]) for M in as_tuple(result.M))
+    rows = len(as_tuple(result.transform(X))[0])
     where = f"{data_name}, " if data_name else ""
     return environment.get_template("report.html.jinja").render(
         title=f"{result.objective.name}: {shapes} to {result.r} dimensions",
@@ -164,7 +165,3 @@ def _table(summary: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, str
                 yield name, ", ".join(map(str, value))
         elif value is not None:
             yield name, str(value)
-
-
-def _tuple(value: Any) -> tuple[Any, ...]:
-    return value if isinstance(value, tuple) else (value,)

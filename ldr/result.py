@@ -229,7 +229,7 @@ class Result:
             "formula": self.objective.formula,
             "source": self.objective.source,
             "sense": self.objective.sense,
-            "columns": [len(M) for M in _tuple(self.M)],
+            "columns": [len(M) for M in as_tuple(self.M)],
             "r": self.r,
             "value": _finite(self.value),
             "baseline": _finite(self.baseline),
@@ -259,7 +259,7 @@ class Result:
         }
 
     def __repr__(self) -> str:
-        shapes = " x ".join(str(len(M)) for M in _tuple(self.M))
+        shapes = " x ".join(str(len(M)) for M in as_tuple(self.M))
         lines = [
             f"{self.objective!r}: {shapes} -> {self.r} dimensions",
             f"  value        {self.value:.12g}   ({self.objective.formula})",
@@ -298,7 +298,8 @@ def shown(value: Any) -> str:
     return np.array2string(np.asarray(value), precision=4, threshold=40, prefix=" " * 15)
 
 
-def _tuple(value: Any) -> tuple[Any, ...]:
+def as_tuple(value: Any) -> tuple[Any, ...]:
+    """The blocks of several views, or the only one as a tuple."""
     return value if isinstance(value, tuple) else (value,)
 
 

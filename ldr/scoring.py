@@ -10,7 +10,7 @@ from ldr.objectives.kernel import Kernel
 from ldr.objectives.objective import BoundObjective, Objective
 from ldr.objectives.samples import as_samples
 from ldr.objectives.sfa import SFA
-from ldr.result import Result
+from ldr.result import Result, as_tuple
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array, Orthonormal, Product, polar_factor
 from ldr.solving import as_data
@@ -54,8 +54,7 @@ def score(result: Result, X: Any, y: Any = None) -> float:
     problem = objective.bind(data, result.r)
     if isinstance(problem.manifold, Product) and len(problem.manifold.factors) > len(data.views):
         raise ArgumentError(f"objective {objective.name!r} fits more than a map: no score")
-    matrices = result.M if isinstance(result.M, tuple) else (result.M,)
-    maps = result.P if isinstance(result.P, tuple) else (result.P,)
+    matrices, maps = as_tuple(result.M), as_tuple(result.P)
     for view, P in zip(data.views, maps, strict=True):
         if view.d != P.shape[1]:
             raise ArgumentError(f"{view.name} has {view.d} columns, expected {P.shape[1]}")

@@ -335,12 +335,18 @@ def _choose(method: str | Solver, problem: BoundObjective) -> Solver | None:
     """The solver to run; None is the closed form."""
     if isinstance(method, Solver):
         return method
-    if problem.closed_form() is not None:
-        return None
-    if method == "closed-form":
+    automatic = automatic_solver(problem)
+    if method == "closed-form" and automatic is not None:
         raise ArgumentError(
             f"objective {problem.objective.name!r} has no closed form here; use solver='auto'"
         )
+    return automatic
+
+
+def automatic_solver(problem: BoundObjective) -> Solver | None:
+    """What solver="auto" takes; None is the closed form."""
+    if problem.closed_form() is not None:
+        return None
     if isinstance(problem, TraceRatioLike):
         return trace_ratio_solver(*problem.manifold.shape)
     if problem.penalty is not None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.projected import METHODS, accuracies, best_of_starts, main
+from benchmarks.projected import METHODS, accuracies, main
 from tests import real_data
 
 
@@ -25,8 +25,9 @@ def test_the_best_of_the_starts_is_at_least_the_first(name):
 
     X, y = real_data.wine()
     X, y = X[::2], y[::2]
-    first = ldr.solve(name, X, 1, y=y, max_iterations=50, certify=False)
-    best = best_of_starts(name, X, y, 1, 50)
+    options = {"y": y, "max_iterations": 50, "certify": False}
+    first = ldr.solve(name, X, 1, starts=1, **options)
+    best = ldr.solve(name, X, 1, **options)
     assert first.objective.sign * (first.value - best.value) >= 0
 
 
