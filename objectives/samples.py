@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from ldr.objectives.pieces import PIECE_NUMBERS, fold, workers_for
 from ldr.solvers.errors import ArgumentError, DataError
 
 Array = npt.NDArray[np.float64]
+Term = TypeVar("Term")
 
 # A block of 8 MiB stays in the last-level cache with its centred copy, and is long enough for each
 # product to pay for waking BLAS's threads.
@@ -62,6 +65,11 @@ class Samples:
         return not isinstance(self.array, np.ndarray)
 
     @property
+    def stored(self) -> bool:
+        """Whether rows are read only when they are asked for: each pass over them costs."""
+        return False
+
+    @property
     def block_rows(self) -> int:
         """Rows in a block where the caller does not say."""
         if self.is_sparse:
@@ -106,6 +114,44 @@ class Samples:
             raise ArgumentError(f"rows must be at least 1, got {rows}")
         for start in range(0, self.n, step):
             yield slice(start, min(start + step, self.n))
+
+    def pieces(self) -> list[slice]:
+        """Pieces of the rows that fit into memory; one, of data that are small or sparse."""
+        if self.is_sparse:
+            return [slice(0, self.n)]
+        return list(self.slices(max(1, PIECE_NUMBERS // self.d)))
+
+    def piece(self, where: slice) -> Samples:
+        """Rows of a slice as samples in memory, in their own type."""
+        if where == slice(0, self.n):
+            return self
+        return replace(self, array=self.array[where])
+
+    def reduce(
+        self,
+        term: Callable[..., Term],
+        merge: Callable[[Term, Term], Term],
+        *beside: Samples | npt.NDArray[Any],
+    ) -> Term:
+        """Sum a term over pieces of the rows, in threads; see `fold`.
+
+        Parameters
+        ----------
+        term : callable
+            Of a piece (Samples in memory) and of what stands beside its rows.
+        merge : callable
+            Of the terms of two neighbouring pieces, the earlier first; it may change the earlier.
+        *beside : Samples or ndarray, n rows each
+            Other views, labels; cut as the rows are.
+        """
+
+        def read(where: slice) -> tuple[Any, ...]:
+            return self.piece(where), *(cut(other, where) for other in beside)
+
+        pieces = self.pieces()
+        if len(pieces) == 1:
+            return term(*read(pieces[0]))
+        return fold(term, merge, (partial(read, where) for where in pieces), workers_for(self.d))
 
     def dense(self) -> Array:
         """All rows as one float64 array, shape (n, d); a view where possible.
@@ -173,6 +219,11 @@ class Samples:
         return product
 
 
+def cut(beside: Samples | npt.NDArray[Any], where: slice) -> Any:
+    """Rows of a slice of what stands beside samples."""
+    return beside.piece(where) if isinstance(beside, Samples) else beside[where]
+
+
 def as_samples(
     X: Any, name: str = "X", minimum_rows: int = 2, *, allow_nan: bool = False
 ) -> Samples:
@@ -182,8 +233,9 @@ def as_samples(
     ----------
     X : array-like, shape (n, d)
         An array of any real type, a memory map, a list of lists, a scipy.sparse matrix or array
-        (kept sparse), or a data frame with numeric columns. Never changed. A `Samples` is
-        returned as it is.
+        (kept sparse), a data frame with numeric columns, or what `open_stored` takes: the path of a
+        file and the like, whose rows are read and checked piece by piece when a method asks for
+        them. Never changed. A `Samples` is returned as it is.
     name : str
         The argument's name in messages.
     minimum_rows : int
@@ -206,6 +258,10 @@ def as_samples(
         if X.has_nan and not allow_nan:
             raise DataError(f"{X.name} has missing values (NaN), which this method cannot use")
         return X
+    stored = open_stored(X, name)
+    if stored is not None:
+        _check_shape(stored.array, name, minimum_rows)
+        return stored
     array, feature_names = _open(X, name)
     _check_dimensions(array, name)
     _check_real(array, name)
@@ -213,8 +269,15 @@ def as_samples(
     if hasattr(array, "tocsr"):
         array = _as_csr(array)
     samples = Samples(array, feature_names, name)
-    has_nan = _check_finite(samples, allow_nan)
+    has_nan = check_finite(samples, allow_nan)
     return Samples(array, feature_names, name, has_nan)
+
+
+def open_stored(X: Any, name: str) -> Samples | None:
+    """Samples of data that are larger than memory, if X stands for such data."""
+    from ldr.objectives.stored import open_source
+
+    return open_source(X, name)
 
 
 def _open(X: Any, name: str) -> tuple[Any, tuple[str, ...] | None]:
@@ -318,25 +381,40 @@ _SMALLEST, _LARGEST = 1e-130, 1e130
 def check_squares(samples: Samples) -> None:
     """Refuse data so large or so small that their sums of squares would not be numbers.
 
+    Stored samples check that themselves, as they are read.
+
     Raises
     ------
     DataError
         The largest entry is above 1e130 or (zero excepted) below 1e-130.
     """
+    if not samples.stored:
+        check_largest(largest_entry(samples), samples.name)
+
+
+def largest_entry(samples: Samples) -> float:
+    """The largest absolute value."""
     largest = 0.0
     for _, block in samples.blocks():
         values = block.data if samples.is_sparse else block
         if values.size:
             largest = max(largest, float(values.max()), -float(values.min()))
+    return largest
+
+
+def check_largest(largest: float, name: str) -> None:
     if largest > _LARGEST or 0.0 < largest < _SMALLEST:
         raise DataError(
-            f"{samples.name} has a largest entry of {largest:.1e}; between {_SMALLEST:.0e} and "
+            f"{name} has a largest entry of {largest:.1e}; between {_SMALLEST:.0e} and "
             f"{_LARGEST:.0e} was expected, so that squares can be summed: change the unit"
         )
 
 
-def _check_finite(samples: Samples, allow_nan: bool) -> bool:
-    """Refuse infinite values, and NaN unless allowed; return whether NaN occur."""
+def check_finite(samples: Samples, allow_nan: bool, first_row: int = 0) -> bool:
+    """Refuse infinite values, and NaN unless allowed; return whether NaN occur.
+
+    `first_row` is the number of the first row in the whole of the data, for the message.
+    """
     if samples.array.dtype.kind != "f":
         return False
     bad, first, has_nan = 0, (0, 0), False
@@ -353,7 +431,8 @@ def _check_finite(samples: Samples, allow_nan: bool) -> bool:
             first = _position(samples, start, found[0])
         bad += len(found)
     if bad:
-        _raise_not_finite(samples, bad, first, allow_nan)
+        row, column = first
+        _raise_not_finite(samples, bad, (first_row + row, column), allow_nan)
     return has_nan
 
 

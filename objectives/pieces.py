@@ -1,0 +1,80 @@
+"""Sums over pieces of rows: the one way in which data larger than memory are read.
+
+A sum is a `term`, a function of a piece of the rows that is small enough for memory, and a
+`merge` of two terms of neighbouring pieces. Where the pieces end depends on the shape of the data
+alone, and terms are merged in the order of the rows, so that the same data give the same bits
+however many threads there are.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from ldr.solvers.threads import threads_for
+
+Term = TypeVar("Term")
+
+# Numbers in a piece: 64 MiB in float64. Data of fewer numbers are one piece.
+PIECE_NUMBERS = 2**23
+# With more columns than this, a product has work enough for all threads of BLAS itself.
+_MOST_COLUMNS = 1500
+
+
+def workers_for(columns: int) -> int:
+    """How many pieces to work on at a time."""
+    return 1 if columns > _MOST_COLUMNS else (os.cpu_count() or 1)
+
+
+def fold(
+    term: Callable[..., Term],
+    merge: Callable[[Term, Term], Term],
+    pieces: Iterable[Callable[[], tuple[Any, ...]]],
+    workers: int,
+) -> Term:
+    """merge(... merge(merge(t_0, t_1), t_2) ...) of t_i = term(*pieces_i()), in threads.
+
+    Parameters
+    ----------
+    term : callable
+        Must not change its arguments.
+    merge : callable
+        Of two neighbouring terms, the earlier first; it may change and return the earlier.
+    pieces : iterable of callables
+        Each reads the arguments of one term; called in the threads. At least one.
+    workers : int
+        Terms at a time; one more may wait, so that memory does not grow with their number.
+    """
+
+    def work(piece: Callable[[], tuple[Any, ...]]) -> Term:
+        return term(*piece())
+
+    if workers == 1:
+        return _merged(merge, map(work, pieces))
+    with threads_for(0), ThreadPoolExecutor(workers) as pool:
+        waiting: deque[Future[Term]] = deque()
+
+        def results() -> Iterable[Term]:
+            for piece in pieces:
+                waiting.append(pool.submit(work, piece))
+                if len(waiting) > workers:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+
+        try:
+            return _merged(merge, results())
+        finally:
+            for late in waiting:
+                late.cancel()
+
+
+def _merged(merge: Callable[[Term, Term], Term], terms: Iterable[Term]) -> Term:
+    terms = iter(terms)
+    total = next(terms)
+    for term in terms:
+        total = merge(total, term)
+    return total
