@@ -22,9 +22,9 @@ class MemoryMap:
     feature_names = None
 
     def __init__(self, array: np.memmap[Any, Any]) -> None:
-        self.shape: tuple[int, int] = array.shape  # type: ignore[assignment]
+        self.shape: tuple[int, int] = array.shape
         self.dtype = array.dtype
-        self._map: mmap.mmap = array._mmap
+        self._map: mmap.mmap = array._mmap  # type: ignore[attr-defined]
         self._array = np.asarray(array)
         self._origin = np.frombuffer(self._map, np.uint8).ctypes.data
 
