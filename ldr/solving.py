@@ -15,6 +15,7 @@ from ldr.objectives.certificate import Certificate
 from ldr.objectives.objective import BoundObjective, Data, Objective
 from ldr.objectives.registry import named
 from ldr.objectives.samples import Samples, as_samples
+from ldr.objectives.stored import in_memory
 from ldr.result import Result, Starts
 from ldr.solvers.checks import number, whole
 from ldr.solvers.complementarity import slack_at
@@ -265,7 +266,7 @@ def as_data(objective: Objective, X: Any, y: Any) -> Data:
         if len({view.n for view in views}) > 1:
             rows = " and ".join(str(view.n) for view in views)
             raise DataError(f"the views in X have {rows} rows, expected the same number")
-    data = Data(views, y, background)
+    data = Data(views, in_memory(y), background)
     for need in ("labels", "response"):
         if need in objective.needs:
             data.require(need, objective.name)

@@ -263,8 +263,8 @@ def as_samples(
         _check_shape(stored.array, name, minimum_rows)
         return stored
     array, feature_names = _open(X, name)
-    _check_dimensions(array, name)
-    _check_real(array, name)
+    check_dimensions(array, name)
+    check_real(array, name)
     _check_shape(array, name, minimum_rows)
     if hasattr(array, "tocsr"):
         array = _as_csr(array)
@@ -292,7 +292,7 @@ def _open(X: Any, name: str) -> tuple[Any, tuple[str, ...] | None]:
     if type(X).__name__ == "LazyFrame":
         raise DataError(f"{name} is a LazyFrame, whose rows are not there yet: {name}.collect()")
     if all(hasattr(X, attribute) for attribute in ("columns", "dtypes", "to_numpy")):
-        return _open_frame(X, name)
+        return open_frame(X, name)
     try:
         return np.asarray(X), None
     except ValueError as error:  # rows of unequal lengths
@@ -302,7 +302,7 @@ def _open(X: Any, name: str) -> tuple[Any, tuple[str, ...] | None]:
         ) from error
 
 
-def _open_frame(frame: Any, name: str) -> tuple[npt.NDArray[Any], tuple[str, ...]]:
+def open_frame(frame: Any, name: str) -> tuple[npt.NDArray[Any], tuple[str, ...]]:
     """Array and column names of a pandas or polars data frame (known by what they can do)."""
     names = tuple(str(column) for column in frame.columns)
     for column, dtype in zip(names, frame.dtypes, strict=True):
@@ -347,7 +347,7 @@ def _as_csr(matrix: Any) -> Any:
     return csr
 
 
-def _check_dimensions(array: Any, name: str) -> None:
+def check_dimensions(array: Any, name: str) -> None:
     if array.ndim == 2:
         return
     hint = f"; for one feature pass {name}.reshape(-1, 1)" if array.ndim == 1 else ""
@@ -357,7 +357,7 @@ def _check_dimensions(array: Any, name: str) -> None:
     )
 
 
-def _check_real(array: Any, name: str) -> None:
+def check_real(array: Any, name: str) -> None:
     if array.dtype.kind not in _REAL_KINDS:
         raise DataError(f"{name} must hold real numbers, but its type is {array.dtype}")
 

@@ -150,8 +150,22 @@ class StoredSamples(Samples):
         return np.asarray(self.piece(slice(0, self.n)).array, dtype=np.float64)
 
 
+def is_dask(X: Any) -> bool:
+    """Whether something is a Dask array, DataFrame or Series; never imports Dask."""
+    return type(X).__module__.partition(".")[0] == "dask"
+
+
+def in_memory(y: Any) -> Any:
+    """Labels or a response, brought from the workers if they are Dask's."""
+    if not is_dask(y):
+        return y
+    from ldr.objectives.storage.dask_rows import gathered
+
+    return gathered(y)
+
+
 def open_source(X: Any, name: str) -> StoredSamples | None:
-    """Stored samples of a path to a file or of a large memory map; None of anything else.
+    """Stored samples of a path to a file, a large memory map or Dask's; None of anything else.
 
     Raises
     ------
@@ -160,6 +174,10 @@ def open_source(X: Any, name: str) -> StoredSamples | None:
     FileNotFoundError
     """
     source: Source
+    if is_dask(X):
+        from ldr.objectives.dask_samples import DaskSamples
+
+        return DaskSamples.open(X, name)
     if isinstance(X, (str, Path)):
         source = NpyFile.open(Path(X), name)
     elif isinstance(X, np.memmap) and MemoryMap.worthwhile(X):
