@@ -15,7 +15,7 @@ from ldr.objectives.certificate import Certificate
 from ldr.objectives.objective import BoundObjective, Data, Objective
 from ldr.objectives.registry import named
 from ldr.objectives.samples import Samples, as_samples
-from ldr.objectives.stored import in_memory
+from ldr.objectives.stored import StoredSamples, in_memory
 from ldr.result import Result, Starts
 from ldr.solvers.checks import number, whole
 from ldr.solvers.complementarity import slack_at
@@ -559,12 +559,21 @@ def _result(
         objective=problem.objective,
         r=r,
         seconds=seconds,
-        notes=(*problem.notes, *problem.remarks(run.M)),
+        notes=(*problem.notes, *problem.remarks(run.M), *_brought(data)),
         parameters=_parameters(problem, run),
         model=problem.model(run.M),
         feature_names=_single(tuple(view.feature_names for view in data.views)),
         features=_single(tuple(problem.features) or (None,) * len(data.views)),
     )
+
+
+def _brought(data: Data) -> list[str]:
+    """Notes on data from files or workers that the method needed in memory."""
+    return [
+        f"all rows of {view.name} were read into memory, where this method needs them at once"
+        for view in data.views
+        if isinstance(view, StoredSamples) and view.tally.whole
+    ]
 
 
 def _parameters(problem: BoundObjective, run: Run) -> dict[str, Any]:

@@ -168,6 +168,10 @@ class Samples:
             )
         return np.asarray(self.array, dtype=np.float64)
 
+    def loaded(self) -> Samples:
+        """The samples with all their rows in memory, for methods that look at any of them."""
+        return self
+
     def take(self, rows: npt.ArrayLike) -> Samples:
         """Samples of some rows, by index or boolean mask; copies those rows."""
         picked = self.array[np.asarray(rows)]

@@ -62,10 +62,13 @@ class Tally:
     rows : int
     largest : float
         Absolute value, of float64 data.
+    whole : bool
+        Whether all rows have been in memory at once.
     """
 
     rows: int = 0
     largest: float = 0.0
+    whole: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +150,11 @@ class StoredSamples(Samples):
                 f"where this method needs all of it at once; the machine has "
                 f"{memory / 2**30:.1f} GiB"
             )
+        self.tally.whole = True
         return np.asarray(self.piece(slice(0, self.n)).array, dtype=np.float64)
+
+    def loaded(self) -> Samples:
+        return Samples(self.dense(), self.feature_names, self.name)
 
 
 def is_dask(X: Any) -> bool:
