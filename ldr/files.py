@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ldr.objectives.samples import Samples, as_samples
+from ldr.objectives.stored import in_memory, is_dask
 from ldr.result import Result
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.manifolds import Array
@@ -53,6 +54,9 @@ class Table:
             found = self.beside[name]
             return np.ravel(found) if 1 in found.shape else found
         j = self._position(name)
+        if is_dask(self.X):
+            column = self.X.iloc[:, [j]] if _is_frame(self.X) else self.X[:, [j]]
+            return np.ravel(in_memory(column))
         if _is_frame(self.X):
             return np.asarray(self.X.iloc[:, j])
         column = self.X[:, [j]]
@@ -84,7 +88,7 @@ class Table:
         ldr.errors.DataError
             A cell is no number; its row (the first is row 0) and its column are named.
         """
-        if not _is_frame(self.X):
+        if not _is_frame(self.X) or is_dask(self.X):
             return as_samples(self.X, self.name)
         for column in self.X.columns:
             self._check_numbers(column)

@@ -11,7 +11,7 @@ import copy
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from itertools import accumulate
+from itertools import pairwise
 from typing import Any
 
 import dask
@@ -120,8 +120,7 @@ class DaskSamples(StoredSamples):
 
     def _places(self) -> list[slice]:
         """Where the chunks are."""
-        ends = list(accumulate(self.array.rows))
-        return [slice(stop - rows, stop) for stop, rows in zip(ends, self.array.rows, strict=True)]
+        return [slice(start, stop) for start, stop in pairwise(self.array.boundaries)]
 
     def _chunks(self) -> list[Any]:
         return list(self.array.array.to_delayed().ravel())

@@ -162,6 +162,12 @@ def is_dask(X: Any) -> bool:
     return type(X).__module__.partition(".")[0] == "dask"
 
 
+def lazy_rows(X: Any) -> Any:
+    """The Dask array or DataFrame that X is, or that samples are made of; None of others."""
+    rows = getattr(X.array, "array", None) if isinstance(X, StoredSamples) else X
+    return rows if is_dask(rows) else None
+
+
 def in_memory(y: Any) -> Any:
     """Labels or a response, brought from the workers if they are Dask's."""
     if not is_dask(y):

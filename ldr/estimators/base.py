@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from ldr.objectives.objective import Objective
 from ldr.objectives.samples import Samples, as_samples
+from ldr.objectives.stored import in_memory, is_dask
 from ldr.result import Result
 from ldr.scoring import score
 from ldr.solvers.checks import whole
@@ -197,10 +198,13 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             if background is None:
                 raise DataError(f"{type(self).__name__} needs background=, samples to compare with")
             return (samples, _other(background, "background")), None
+        y = in_memory(y)
         return samples, _numbers(y) if "response" in objective.needs else y
 
     def _samples(self, X: Any, *, reset: bool, minimum_rows: int = 1) -> Samples:
         """X checked by scikit-learn's rules, with the names of its columns."""
+        if is_dask(X):
+            return self._lazy_samples(X, reset, minimum_rows)
         array = validate_data(
             self,
             X,
@@ -215,9 +219,20 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         samples = as_samples(array, "X", minimum_rows, allow_nan=self._allows_nan())
         return samples if names is None else replace(samples, feature_names=tuple(names))
 
+    def _lazy_samples(self, X: Any, reset: bool, minimum_rows: int) -> Samples:
+        """Dask's rows, which scikit-learn would bring into memory to check them."""
+        samples = as_samples(X, "X", minimum_rows, allow_nan=self._allows_nan())
+        if reset:
+            self.n_features_in_ = samples.d
+            if samples.feature_names:
+                self.feature_names_in_ = np.array(samples.feature_names, dtype=object)
+        elif samples.d != self.n_features_in_:
+            raise DataError(f"X has {samples.d} features, expected {self.n_features_in_}")
+        return samples
+
     def _project(self, X: Any, y: Any = None) -> Any:
         check_is_fitted(self)
-        samples = self._samples(X, reset=False)
+        samples = X if is_dask(X) else self._samples(X, reset=False)
         if not isinstance(self.components_, tuple):
             return self.result_.transform(samples)
         if y is not None:
@@ -362,7 +377,7 @@ class WithBackground(Projection):
 
 def _other(given: Any, name: str) -> Samples:
     """A second view or a background, by the rules for X; a single column may come as (n,)."""
-    if hasattr(given, "columns"):
+    if hasattr(given, "columns") or is_dask(given):
         return as_samples(given, name, 1)
     array = check_array(
         given, accept_sparse=True, ensure_2d=False, dtype="numeric", input_name=name

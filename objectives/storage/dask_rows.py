@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import accumulate
 from typing import Any
 
 import dask
@@ -76,6 +77,11 @@ class DaskRows:
         """Rows in each chunk."""
         return self.array.chunks[0]
 
+    @property
+    def boundaries(self) -> tuple[int, ...]:
+        """The rows at which chunks begin, and n."""
+        return (0, *accumulate(self.rows))
+
     def read(self, start: int, stop: int) -> npt.NDArray[Any]:
         return np.asarray(computed(self.array[start:stop]))
 
@@ -100,8 +106,7 @@ def gathered(y: Any) -> npt.NDArray[Any]:
     """
     if y.ndim != 1 or getattr(y.dtype, "kind", "O") in "biufmM":
         return np.asarray(computed(y))
-    blocks = (y.to_dask_array() if hasattr(y, "to_dask_array") else y).to_delayed()
-    parts = computed(dask.delayed([dask.delayed(_distinct)(block) for block in blocks]))
+    parts = computed(dask.delayed([dask.delayed(_distinct)(part) for part in y.to_delayed()]))
     return np.concatenate([values[places] for values, places in parts])
 
 
