@@ -12,7 +12,7 @@ import json
 import sys
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -101,6 +101,10 @@ Parameter = Annotated[
 ]
 Seed = Annotated[int | None, typer.Option(metavar="NUMBER", help="Of random starts.")]
 SolverName = Annotated[str, typer.Option(metavar="NAME", help="By default the best for the task.")]
+Cluster = Annotated[
+    str,
+    typer.Option(metavar="ADDRESS", help="Of a Dask scheduler, whose workers read the files."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
@@ -156,9 +160,13 @@ def _input(
     second_view: Path | None,
     background: Path | None,
     standardise: bool,
+    cluster: str = "",
 ) -> _Input:
     """The files as Samples, checked cell by cell."""
-    from ldr.files import read
+    if cluster:
+        from ldr.cluster import read_in_chunks as read
+    else:
+        from ldr.files import read
 
     found = _objective(objective, parameters)
     _check_needs(
@@ -263,6 +271,7 @@ def _one_line_each() -> Iterator[None]:
 
 @app.command()
 def solve(
+    context: typer.Context,
     objective: ObjectiveName,
     data: DataFile,
     r: Annotated[int, typer.Option("-r", "--r", metavar="R", help="Dimensions to reduce to.")] = 2,
@@ -298,6 +307,7 @@ def solve(
     report: Annotated[
         Path | None, typer.Option(metavar="FILE", help="All figures and pictures: .html.")
     ] = None,
+    cluster: Cluster = "",
     as_json: Json = False,
 ) -> None:
     """Find the projection of a file's rows that optimises an objective.
@@ -311,8 +321,10 @@ def solve(
     from ldr.user_code import located
 
     _check_outputs(out, plot, report)
+    if cluster:
+        context.with_resource(_connected(cluster))
     given = _input(
-        objective, data, param, label, columns, drop, second_view, background, standardise
+        objective, data, param, label, columns, drop, second_view, background, standardise, cluster
     )
     with _one_line_each(), located(objective), Progress() as progress:
         result = ldr.solve(
@@ -346,6 +358,7 @@ def solve(
 
 @app.command()
 def path(
+    context: typer.Context,
     objective: ObjectiveName,
     data: DataFile,
     dimensions: Annotated[
@@ -369,6 +382,7 @@ def path(
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="The curve: .png, .pdf or .svg.")
     ] = None,
+    cluster: Cluster = "",
     as_json: Json = False,
 ) -> None:
     """Solve for several dimensions, to choose one."""
@@ -377,8 +391,10 @@ def path(
 
     _check_outputs(None, plot, None)
     order = _dimensions(dimensions)
+    if cluster:
+        context.with_resource(_connected(cluster))
     given = _input(
-        objective, data, param, label, columns, drop, second_view, background, standardise
+        objective, data, param, label, columns, drop, second_view, background, standardise, cluster
     )
     with _one_line_each(), located(objective):
         found = ldr.path(
@@ -520,6 +536,12 @@ def _check_outputs(out: Path | None, plot: Path | None, report: Path | None) -> 
     for path in (out, plot, report):
         if path is not None:
             check_writable(path)
+
+
+def _connected(cluster: str) -> AbstractContextManager[None]:
+    from ldr.cluster import connected
+
+    return connected(cluster)
 
 
 def _dimensions(text: str) -> list[int]:

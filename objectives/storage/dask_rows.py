@@ -126,7 +126,7 @@ def _matrix(frame: Any, name: str) -> tuple[Any, tuple[str, ...]]:
     if not names:
         raise DataError(f"{name} has no columns")
     array = frame.map_partitions(partial(_numbers, name=name, dtype=empty.dtype), meta=empty)
-    lengths = frame[frame.columns[:1]].map_partitions(len)
+    lengths = frame[list(frame.columns[:1])].map_partitions(len)
     return _of_lengths(array, computed(lengths)), names
 
 
