@@ -14,10 +14,10 @@ from functools import partial
 from itertools import pairwise
 from typing import Any
 
-import dask
 import dask.array
 import numpy as np
 import numpy.typing as npt
+from dask.delayed import delayed
 
 from ldr.objectives.pieces import PIECE_NUMBERS
 from ldr.objectives.samples import (
@@ -79,7 +79,7 @@ class DaskSamples(StoredSamples):
             max(1, PIECE_NUMBERS // sum(view.d for view in views)),
         )
         terms = [
-            dask.delayed(sums)(where.start, chunk, *lot)
+            delayed(sums)(where, chunk, *lot)
             for where, chunk, *lot in zip(self._places(), self._chunks(), *lots, strict=True)
         ]
         total = computed(_tree(partial(_merged, merge), terms))
@@ -110,7 +110,11 @@ class DaskSamples(StoredSamples):
         V = np.asarray(V, dtype=np.float64)
         columns = V.reshape(self.d, -1)
         product = self.array.array.map_blocks(
-            _centred_times, columns, mean, dtype=np.float64, chunks=(self.array.rows, columns.shape[1:])
+            _centred_times,
+            columns,
+            mean,
+            dtype=np.float64,
+            chunks=(self.array.rows, columns.shape[1:]),
         )
         return np.asarray(computed(product)).reshape(self.n, *V.shape[1:])
 
@@ -136,7 +140,7 @@ class DaskSamples(StoredSamples):
                 )
             return list(chunked(other, self.array.rows).to_delayed().ravel())
         if isinstance(other, StoredSamples):
-            read = dask.delayed(other.array.read, pure=False)
+            read = delayed(other.array.read, pure=False)
             return [read(where.start, where.stop) for where in self._places()]
         rows = other.array if isinstance(other, Samples) else _narrow(other)
         return [rows[where] for where in self._places()]
@@ -199,12 +203,17 @@ class _ChunkSum:
     views: tuple[_View, ...]
     rows: int
 
-    def __call__(self, first: int, *chunks: Any) -> _Total:
-        n = len(chunks[0])
-        total = self._of_piece(first, [chunk[: self.rows] for chunk in chunks])
+    def __call__(self, where: slice, *chunks: Any) -> _Total:
+        n = where.stop - where.start
+        if len(chunks[0]) != n:
+            raise DataError(
+                f"{self.views[0].name} has a chunk of {len(chunks[0])} rows, for which its Dask "
+                f"array says {n}"
+            )
+        total = self._of_piece(where.start, [chunk[: self.rows] for chunk in chunks])
         for start in range(self.rows, n, self.rows):
             piece = [chunk[start : start + self.rows] for chunk in chunks]
-            total = _joined(self.merge, total, self._of_piece(first + start, piece))
+            total = _joined(self.merge, total, self._of_piece(where.start + start, piece))
         return total
 
     def _of_piece(self, first: int, rows: list[Any]) -> _Total:
@@ -231,7 +240,7 @@ def _merged(merge: Callable[[Any, Any], Any], earlier: _Total, later: _Total) ->
 
 def _tree(merge: Callable[[Any, Any], Any], terms: list[Any]) -> Any:
     """Neighbours merged, then neighbours of those, down to one."""
-    join = dask.delayed(merge)
+    join = delayed(merge)
     while len(terms) > 1:
         odd = terms[-1:] if len(terms) % 2 else []
         terms = [join(a, b) for a, b in zip(terms[:-1:2], terms[1::2], strict=True)] + odd

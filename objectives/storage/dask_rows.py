@@ -8,10 +8,10 @@ from functools import partial
 from itertools import accumulate
 from typing import Any
 
-import dask
 import dask.array
 import numpy as np
 import numpy.typing as npt
+from dask.delayed import delayed
 
 from ldr.objectives.samples import check_dimensions, check_real, open_frame
 from ldr.solvers.errors import DataError
@@ -39,7 +39,7 @@ class DaskRows:
     def open(cls, X: Any, name: str) -> DaskRows:
         """
         Where lengths of chunks are not known, as in a DataFrame, the chunks are computed for their
-        lengths, of a DataFrame with one column only. Nothing is kept in memory.
+        lengths; nothing is kept in memory.
 
         Raises
         ------
@@ -47,8 +47,9 @@ class DaskRows:
             Not a matrix, or a column that is not of real numbers.
         """
         names = None
-        if hasattr(X, "columns"):
+        if is_frame(X):
             array, names = _matrix(X, name)
+            array = _with_lengths(array)
         elif isinstance(X, dask.array.Array):
             check_dimensions(X, name)
             check_real(X, name)
@@ -59,8 +60,10 @@ class DaskRows:
                 )
             array = _with_lengths(X)
         else:
-            check_dimensions(X, name)  # a Series
-            raise DataError(f"{name} is a {type(X).__name__}; a Dask array or DataFrame expected")
+            raise DataError(
+                f"{name} is a {type(X).__name__}; a Dask array or DataFrame was expected, samples "
+                "in rows"
+            )
         rows = _grouped(array.chunks[0], max(1, _LEAST_NUMBERS // max(1, array.shape[1])))
         return cls(chunked(array, rows), names)
 
@@ -86,6 +89,11 @@ class DaskRows:
         return np.asarray(computed(self.array[start:stop]))
 
 
+def is_frame(X: Any) -> bool:
+    """Whether something of Dask's is a DataFrame: a Delayed has any attribute, a Series columns."""
+    return hasattr(getattr(X, "_meta", None), "columns")
+
+
 def computed(lazy: Any) -> Any:
     """The value of something lazy: on the active cluster, else in threads of this process."""
     with threads_for(0):  # a thread a task, not a thread a core in each of them
@@ -104,9 +112,10 @@ def gathered(y: Any) -> npt.NDArray[Any]:
     They take 8 bytes a row: of strings, a worker sends each string once with the places where it
     stands, and the array holds references.
     """
-    if y.ndim != 1 or getattr(y.dtype, "kind", "O") in "biufmM":
+    of = getattr(y, "_meta", np.empty((0, 0)))  # a Delayed has none
+    if of.ndim != 1 or of.dtype.kind in "biufmM":
         return np.asarray(computed(y))
-    parts = computed(dask.delayed([dask.delayed(_distinct)(part) for part in y.to_delayed()]))
+    parts = computed(delayed([delayed(_distinct)(part) for part in y.to_delayed()]))
     return np.concatenate([values[places] for values, places in parts])
 
 
@@ -125,9 +134,7 @@ def _matrix(frame: Any, name: str) -> tuple[Any, tuple[str, ...]]:
     empty, names = open_frame(frame._meta, name)
     if not names:
         raise DataError(f"{name} has no columns")
-    array = frame.map_partitions(partial(_numbers, name=name, dtype=empty.dtype), meta=empty)
-    lengths = frame[list(frame.columns[:1])].map_partitions(len)
-    return _of_lengths(array, computed(lengths)), names
+    return frame.map_partitions(partial(_numbers, name=name, dtype=empty.dtype), meta=empty), names
 
 
 def _numbers(part: Any, name: str, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
@@ -136,16 +143,16 @@ def _numbers(part: Any, name: str, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
 
 
 def _with_lengths(array: Any) -> Any:
-    """The array, with the lengths of its chunks found where they are not known."""
+    """The array, with the lengths of its chunks found where they are not known.
+
+    They are those of the chunks themselves: of fewer columns, Dask may read other partitions.
+    """
     if not np.isnan(array.shape[0]):
         return array
     chunks = array.to_delayed()[:, 0]
-    return _of_lengths(array, computed(dask.delayed([dask.delayed(len)(c) for c in chunks])))
-
-
-def _of_lengths(array: Any, lengths: Sequence[int]) -> Any:
-    chunks = tuple(int(rows) for rows in lengths), array.chunks[1]
-    return dask.array.Array(array.dask, array.name, chunks, meta=array._meta)
+    lengths = computed(delayed([delayed(len)(chunk) for chunk in chunks]))
+    known = tuple(int(rows) for rows in lengths), array.chunks[1]
+    return dask.array.Array(array.dask, array.name, known, meta=array._meta)
 
 
 def _grouped(rows: Sequence[int], least: int) -> list[int]:
