@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Sequence
+from concurrent.futures import CancelledError
 from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate
@@ -95,9 +97,19 @@ def is_frame(X: Any) -> bool:
 
 
 def computed(lazy: Any) -> Any:
-    """The value of something lazy: on the active cluster, else in threads of this process."""
-    with threads_for(0):  # a thread a task, not a thread a core in each of them
-        return lazy.compute()
+    """The value of something lazy: on the active cluster, else in threads of this process.
+
+    Raises
+    ------
+    ConnectionError
+        The cluster's scheduler was lost.
+    """
+    try:
+        with threads_for(0):  # a thread a task, not a thread a core in each of them
+            return lazy.compute()
+    except CancelledError as error:
+        lost = "the scheduler was lost while its workers computed"
+        raise ConnectionError(errno.ECONNRESET, lost, "Dask cluster") from error
 
 
 def chunked(array: Any, rows: Sequence[int]) -> Any:
