@@ -14,6 +14,7 @@ from ldr.objectives.certificate import Certificate
 from ldr.objectives.factor_model import FactorModel
 from ldr.objectives.features import Features
 from ldr.objectives.objective import Objective
+from ldr.objectives.opening import open_table, stored
 from ldr.objectives.samples import as_samples
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.manifolds import Array
@@ -313,6 +314,8 @@ def _project(
     model: FactorModel | None = None,
 ) -> Array:
     gaps = model is not None and features is None
+    if columns and (table := open_table(X, name)):
+        X = stored(table.select(columns), name)
     samples = as_samples(X, name, minimum_rows=1, allow_nan=gaps)
     if columns and samples.feature_names and samples.feature_names != columns:
         raise ArgumentError(

@@ -33,7 +33,12 @@ class CovarianceOperator:
 
     @staticmethod
     def worthwhile(samples: Samples, r: int) -> bool:
-        """Whether r eigenvectors from products should cost less than the covariance itself."""
+        """Whether r eigenvectors from products should cost less than the covariance itself.
+
+        Products need all rows each time, which a stream does not promise.
+        """
+        if not samples.n_known:
+            return False
         order = min(samples.shape)
         return order > _LEAST_ORDER and (samples.is_sparse or order > _COLUMNS_PER_VECTOR * r)
 

@@ -263,9 +263,12 @@ class Compact:
 
     @classmethod
     def of(cls, samples: Samples) -> Compact:
-        """Exact where the optimum lies in the rows' span; never forms d x d for n < d."""
+        """Exact where the optimum lies in the rows' span; never forms d x d for n < d.
+
+        Rows that come as a stream are taken to outnumber the columns.
+        """
         check_squares(samples)
-        if samples.n >= samples.d:
+        if not samples.n_known or samples.n >= samples.d:
             return cls(samples, Columns())
         space = row_space(samples)
         return cls(Samples(space.scores), Subspace(space), space)

@@ -50,6 +50,11 @@ class Samples:
         return int(self.array.shape[0])
 
     @property
+    def n_known(self) -> bool:
+        """Whether n is known without reading all rows; of a stream it is not."""
+        return True
+
+    @property
     def d(self) -> int:
         """Number of features (columns)."""
         return int(self.array.shape[1])
@@ -233,9 +238,10 @@ def as_samples(
     ----------
     X : array-like, shape (n, d)
         An array of any real type, a memory map, a list of lists, a scipy.sparse matrix or array
-        (kept sparse), a data frame with numeric columns, or what `open_stored` takes: the path of a
-        file and the like, whose rows are read and checked piece by piece when a method asks for
-        them. Never changed. A `Samples` is returned as it is.
+        (kept sparse), a data frame with numeric columns, or what `open_source` takes: the path of a
+        file, a list of arrays or paths, an iterator of blocks of rows, whose rows are read and
+        checked piece by piece when a method asks for them. Never changed. A `Samples` is returned
+        as it is.
     name : str
         The argument's name in messages.
     minimum_rows : int
@@ -254,17 +260,17 @@ def as_samples(
         array; NaN or infinite values (read block by block).
     """
     if isinstance(X, Samples):
-        _check_shape(X.array, X.name, minimum_rows)
+        if X.n_known:
+            _check_shape(X, X.name, minimum_rows)
         if X.has_nan and not allow_nan:
             raise DataError(f"{X.name} has missing values (NaN), which this method cannot use")
         return X
-    stored = open_stored(X, name)
+    stored = open_stored(X, name, minimum_rows)
     if stored is not None:
-        _check_shape(stored.array, name, minimum_rows)
+        if stored.n_known:
+            _check_shape(stored, name, minimum_rows)
         return stored
-    array, feature_names = _open(X, name)
-    _check_dimensions(array, name)
-    _check_real(array, name)
+    array, feature_names = open_matrix(X, name)
     _check_shape(array, name, minimum_rows)
     if hasattr(array, "tocsr"):
         array = _as_csr(array)
@@ -273,11 +279,25 @@ def as_samples(
     return Samples(array, feature_names, name, has_nan)
 
 
-def open_stored(X: Any, name: str) -> Samples | None:
+def open_stored(X: Any, name: str, minimum_rows: int) -> Samples | None:
     """Samples of data that are larger than memory, if X stands for such data."""
-    from ldr.objectives.stored import open_source
+    from ldr.objectives.opening import open_source
 
-    return open_source(X, name)
+    return open_source(X, name, minimum_rows)
+
+
+def open_matrix(X: Any, name: str) -> tuple[Any, tuple[str, ...] | None]:
+    """A matrix of real numbers of any size out of its container, and the columns' names if any.
+
+    Raises
+    ------
+    DataError
+        Not two-dimensional, or not real numbers.
+    """
+    array, feature_names = _open(X, name)
+    _check_dimensions(array, name)
+    _check_real(array, name)
+    return array, feature_names
 
 
 def _open(X: Any, name: str) -> tuple[Any, tuple[str, ...] | None]:

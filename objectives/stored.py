@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,25 +16,12 @@ from ldr.objectives.samples import (
     Array,
     Samples,
     Term,
-    as_samples,
     check_finite,
     check_largest,
     largest_entry,
 )
-from ldr.objectives.storage import (
-    SEPARATORS,
-    InMemory,
-    MemoryMap,
-    NpyFile,
-    ParquetFile,
-    Source,
-    Stack,
-    TextFile,
-    pieces_along,
-)
-from ldr.objectives.streams import StreamSamples
-from ldr.solvers.errors import ArgumentError, DataError
-
+from ldr.objectives.storage import pieces_along
+from ldr.solvers.errors import DataError
 
 # The share of the machine's memory that a method which needs all rows at once may take.
 _SHARE = 0.5
@@ -42,17 +29,18 @@ _SHARE = 0.5
 
 @dataclass
 class Tally:
-    """What has been read so far.
+    """What has been read so far; threads append to it.
 
     Attributes
     ----------
-    rows : int
-    largest : float
-        Absolute value, of float64 data.
+    reads : list of int
+        Rows of each read.
+    largest : list of float
+        The largest absolute value in each, of float64 data.
     """
 
-    rows: int = 0
-    largest: float = 0.0
+    reads: list[int] = field(default_factory=list)
+    largest: list[float] = field(default_factory=list)
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +66,7 @@ class StoredSamples(Samples):
     @property
     def passes(self) -> float:
         """Passes over the data so far: rows read over rows."""
-        return self.tally.rows / self.n
+        return sum(self.tally.reads) / self.n
 
     def pieces(self) -> list[slice]:
         boundaries = self.array.boundaries
@@ -89,14 +77,18 @@ class StoredSamples(Samples):
     def read(self, where: slice) -> npt.NDArray[Any]:
         """Rows of a slice in their own type."""
         start, stop, _ = where.indices(self.n)
-        self.tally.rows += stop - start
+        self.tally.reads.append(stop - start)
         return np.asarray(self.array.read(start, stop))
 
     def piece(self, where: slice) -> Samples:
-        piece = Samples(self.read(where), self.feature_names, self.name)
-        check_finite(piece, False, where.start)
+        return self.checked(self.read(where), where.start)
+
+    def checked(self, rows: npt.NDArray[Any], start: int) -> Samples:
+        """Rows that were read as samples in memory; `start` is the number of the first."""
+        piece = Samples(rows, self.feature_names, self.name)
+        check_finite(piece, False, start)
         if piece.array.dtype.itemsize >= 8 and piece.array.dtype.kind == "f":
-            self.tally.largest = max(self.tally.largest, largest_entry(piece))
+            self.tally.largest.append(largest_entry(piece))
         return piece
 
     def reduce(
@@ -106,8 +98,12 @@ class StoredSamples(Samples):
         *beside: Samples | npt.NDArray[Any],
     ) -> Term:
         total = super().reduce(term, merge, *beside)
-        check_largest(self.tally.largest, self.name)
+        self.check_range()
         return total
+
+    def check_range(self) -> None:
+        """Refuse numbers, of those read so far, whose squares cannot be summed."""
+        check_largest(max(self.tally.largest, default=0.0), self.name)
 
     def rows(self, where: slice) -> Array:
         return np.ascontiguousarray(self.read(where), dtype=np.float64)
@@ -124,6 +120,12 @@ class StoredSamples(Samples):
         taken = Samples(picked, self.feature_names, self.name)
         check_finite(taken, False)
         return taken
+
+    def centred_times(self, V: Array, mean: Array) -> Array:
+        V = np.asarray(V, dtype=np.float64)
+        product = np.empty((self.n, *V.shape[1:]))
+        self.reduce(partial(_put_product, V=V, mean=mean), _neither, product)
+        return product
 
     def dense(self) -> Array:
         """All rows as one float64 array.
@@ -143,96 +145,10 @@ class StoredSamples(Samples):
         return np.asarray(self.piece(slice(0, self.n)).array, dtype=np.float64)
 
 
-def open_source(X: Any, name: str) -> Samples | None:
-    """Stored samples of what `as_samples` takes for larger than memory; None of anything else.
-
-    Raises
-    ------
-    ArgumentError
-        The ending of a path is not known.
-    DataError
-        What is stored is no matrix of real numbers.
-    FileNotFoundError
-    """
-    if StreamSamples.takes(X):
-        return StreamSamples.of(X, name)
-    source: Source
-    if isinstance(X, (str, Path)):
-        source = open_path(X, name)
-    elif isinstance(X, list) and X and all(map(_is_part, X)):
-        source = Stack(tuple(_part(part, f"{name}[{i}]") for i, part in enumerate(X)), name)
-    elif isinstance(X, np.memmap) and MemoryMap.worthwhile(X):
-        source = MemoryMap(X)
-    else:
-        return None
-    return stored(source, name)
+def _put_product(piece: Samples, out: Array, V: Array, mean: Array) -> None:
+    """Write the projected rows where they belong."""
+    out[:] = piece.centred_times(V, mean)
 
 
-def stored(source: Source, name: str) -> StoredSamples:
-    """Samples of a source, whose columns must hold numbers."""
-    if source.dtype.kind not in "biuf":
-        raise DataError(f"{name} must hold real numbers, but its type is {source.dtype}")
-    return StoredSamples(source, source.feature_names, name)
-
-
-def open_path(X: str | Path, name: str) -> Source:
-    """The source of a file, or of a folder of Parquet files."""
-    path = Path(X)
-    ending = path.suffix.lower()
-    if path.is_dir():
-        files = sorted(path.rglob("*.parquet"))
-        if not files:
-            raise ArgumentError(f"{name}: the folder {str(path)!r} has no .parquet files")
-        return Stack(tuple(ParquetFile(file, name) for file in files), name)
-    if ending == ".parquet":
-        return ParquetFile(path, name)
-    if ending in SEPARATORS:
-        return TextFile.open(path, name)
-    if ending == ".npy":
-        return NpyFile.open(path, name)
-    if ending in (".npz", ".mat"):
-        raise ArgumentError(
-            f"{name}: {ending} files are read as a whole: pass the array that "
-            f"{'numpy.load' if ending == '.npz' else 'scipy.io.loadmat'} finds in {path.name}"
-        )
-    known = ", ".join((".npy", ".parquet", *SEPARATORS))
-    raise ArgumentError(
-        f"{name} is the string {str(X)!r}; an array was expected, or the path of a file that ends "
-        f"in one of {known}, or of a folder of .parquet files"
-    )
-
-
-def with_column(X: Any, y: Any) -> tuple[Any, Any]:
-    """X and y where y may be the name of a column of X's file, or the path of an .npy file.
-
-    Returns
-    -------
-    X : as given, or Samples of the columns that are left
-    y : as given, or ndarray (n,)
-    """
-    if isinstance(y, Path) or (isinstance(y, str) and y.lower().endswith(".npy")):
-        return X, np.load(y)
-    if not isinstance(y, str) or not isinstance(X, (str, Path, list)):
-        return X, y
-    source = open_path(X, "X") if not isinstance(X, list) else open_source(X, "X").array
-    if not hasattr(source, "columns"):
-        raise ArgumentError(f"y is the name {y!r}, but the columns of X have no names")
-    rest = [column for column in source.columns if column != y]
-    labels = source.column(y)
-    return stored(source.select(rest), "X"), labels
-
-
-def _is_part(X: Any) -> bool:
-    """Whether an element of a list holds rows by itself."""
-    return isinstance(X, (str, Path)) or (hasattr(X, "shape") and len(X.shape) == 2)
-
-
-def _part(X: Any, name: str) -> Source:
-    """The source of an element of a list."""
-    found = open_source(X, name)
-    if found is not None:
-        return found.array
-    samples = as_samples(X, name, 0)
-    if samples.is_sparse:
-        raise DataError(f"{name} is sparse; lists are of dense arrays: stack them, scipy.sparse.vstack")
-    return InMemory(samples.array, samples.feature_names)
+def _neither(earlier: None, later: None) -> None:
+    """The merge of terms that are nothing."""

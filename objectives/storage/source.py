@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
@@ -70,14 +71,14 @@ def pieces_along(boundaries: Sequence[int], most: int) -> list[slice]:
     """
     pieces: list[slice] = []
     begin = boundaries[0]
-    for first, last in zip(boundaries[:-1], boundaries[1:], strict=True):
+    for first, last in pairwise(boundaries):
         if last - begin <= most:
             continue
         if first > begin:
             pieces.append(slice(begin, first))
         parts = -(-(last - first) // most)
         edges = [first + (last - first) * k // parts for k in range(parts + 1)]
-        pieces += [slice(a, b) for a, b in zip(edges[:-2], edges[1:-1], strict=True)]
+        pieces += [slice(a, b) for a, b in pairwise(edges[:-1])]
         begin = edges[-2]
     if boundaries[-1] > begin:
         pieces.append(slice(begin, boundaries[-1]))

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -25,10 +25,10 @@ _LONGEST_ROW = 2**28
 # Blocks in a piece: pieces of another file may begin within a block, which is then parsed twice.
 _BLOCKS = 8
 # Cells without a number, as pandas has them.
-_MISSING = (
-    ["", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN"]
-    + ["<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"]
-)
+_MISSING = [
+    *("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN"),
+    *("<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"),
+]
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,8 @@ class TextFile:
     boundaries: tuple[int, ...]
     feature_names: tuple[str, ...]
     name: str = "X"
-    dtype: np.dtype[Any] = np.dtype(np.float64)
+
+    dtype: ClassVar[np.dtype[Any]] = np.dtype(np.float64)
 
     @classmethod
     def open(cls, path: Path, name: str = "X") -> TextFile:
@@ -203,7 +204,9 @@ def _scan(file: Any, rows: int, name: str) -> tuple[tuple[int, ...], tuple[int, 
 
     Newlines within quotes end no row, and empty lines are none.
     """
-    starts, boundaries, n = [], [], 0
+    starts: list[int] = []
+    boundaries: list[int] = []
+    n = 0
     position, rest = file.tell(), b""
     while chunk := file.read(_CHUNK):
         text = rest + chunk
