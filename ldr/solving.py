@@ -16,7 +16,7 @@ from ldr.objectives.objective import BoundObjective, Data, Objective
 from ldr.objectives.opening import with_column
 from ldr.objectives.registry import named
 from ldr.objectives.samples import Samples, as_samples
-from ldr.objectives.streams import as_stream
+from ldr.objectives.streams import expect, together
 from ldr.result import Result, Starts
 from ldr.solvers.checks import number, whole
 from ldr.solvers.complementarity import slack_at
@@ -265,13 +265,12 @@ def as_data(objective: Objective, X: Any, y: Any) -> Data:
                 f"got {type(X).__name__}"
             )
         views = tuple(as_samples(view, f"X[{i}]") for i, view in enumerate(X))
-        if not all(view.n_known for view in views):
-            views = tuple(as_stream(view) for view in views)
-        elif len({view.n for view in views}) > 1:
+        views = together(views)
+        if all(view.n_known for view in views) and len({view.n for view in views}) > 1:
             rows = " and ".join(str(view.n) for view in views)
             raise DataError(f"the views in X have {rows} rows, expected the same number")
-    if y is not None and not views[0].n_known:
-        views[0].array.n = len(y)  # labels are told from a response by their number
+    if np.ndim(y) > 0:
+        expect(views[0], len(y))
     data = Data(views, y, background)
     for need in ("labels", "response"):
         if need in objective.needs:

@@ -77,7 +77,7 @@ def open_path(X: str | Path, name: str) -> Source:
         files = sorted(path.rglob("*.parquet"))
         if not files:
             raise ArgumentError(f"{name}: the folder {str(path)!r} has no .parquet files")
-        return Stack(tuple(ParquetFile(file, name) for file in files), name)
+        return Stack(tuple(ParquetFile(file, f"{name} ({file.name})") for file in files), name)
     if ending == ".parquet":
         return ParquetFile(path, name)
     if ending in SEPARATORS:

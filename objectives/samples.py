@@ -487,6 +487,39 @@ def _raise_not_finite(samples: Samples, bad: int, first: tuple[int, int], allow_
     )
 
 
+@dataclass(frozen=True, eq=False)
+class CodedLabels:
+    """Labels of some rows as codes of classes that are known, though not all need occur.
+
+    Attributes
+    ----------
+    codes : ndarray of int, shape (n,)
+    classes : ndarray, shape (c,)
+        Sorted.
+    """
+
+    codes: npt.NDArray[np.intp]
+    classes: npt.NDArray[Any]
+
+    @classmethod
+    def of(cls, y: Any, n: int, classes: npt.NDArray[Any], name: str = "y") -> CodedLabels:
+        """
+        Raises
+        ------
+        DataError
+            Not n labels, or a label that is none of the classes.
+        """
+        labels = _open_labels(y, n, name)
+        codes = np.searchsorted(classes, labels).clip(max=len(classes) - 1)
+        unknown = np.flatnonzero(classes[codes] != labels)
+        if len(unknown):
+            raise DataError(
+                f"{name} has the label {_show(labels[unknown[0]])}, which is none of the classes: "
+                "all of them are to be named in the first call, classes="
+            )
+        return cls(codes, classes)
+
+
 def as_labels(
     y: Any, n: int, name: str = "y", *, smallest_class: int = 2
 ) -> tuple[npt.NDArray[np.intp], npt.NDArray[Any]]:
@@ -495,7 +528,8 @@ def as_labels(
     Parameters
     ----------
     y : array-like, shape (n,)
-        Strings, integers, booleans, whole floats, or a pandas Series or Categorical.
+        Strings, integers, booleans, whole floats, or a pandas Series or Categorical; or
+        `CodedLabels`, which are taken as they are.
     n : int
         Number of samples the labels belong to.
     name : str
@@ -516,6 +550,8 @@ def as_labels(
         Not 1-D, another length, missing labels, numbers that look continuous, labels that
         cannot be ordered, a single class, or a class that is too small.
     """
+    if isinstance(y, CodedLabels):
+        return y.codes, y.classes
     labels = _open_labels(y, n, name)
     try:
         classes, codes, counts = np.unique(labels, return_inverse=True, return_counts=True)

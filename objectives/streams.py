@@ -1,4 +1,4 @@
-"""Rows that pass by in blocks, in an order of their own: once, or as often as they are asked for."""
+"""Rows that pass by in blocks, in their own order: once, or as often as they are asked for."""
 
 from __future__ import annotations
 
@@ -281,8 +281,21 @@ class StreamSamples(StoredSamples):
         return super().checked(rows, start)
 
 
-def as_stream(samples: Samples) -> StreamSamples:
-    """Samples as a stream of their pieces, to be read beside another stream."""
+def together(views: tuple[Samples, ...]) -> tuple[Samples, ...]:
+    """Views of the same rows; all as streams where one is, to be read side by side."""
+    if not any(isinstance(view, StreamSamples) for view in views):
+        return views
+    return tuple(map(_as_stream, views))
+
+
+def expect(samples: Samples, rows: int) -> None:
+    """Tell a stream how many rows there are, because there are as many labels."""
+    if isinstance(samples, StreamSamples):
+        samples.array.n = rows
+
+
+def _as_stream(samples: Samples) -> StreamSamples:
+    """Samples as a stream of their pieces."""
     if isinstance(samples, StreamSamples):
         return samples
     return StreamSamples.of(

@@ -74,8 +74,8 @@ class ParquetFile:
             types.append(np.dtype(kind.to_pandas_dtype()))
             if types[-1].kind not in "biuf":
                 raise DataError(
-                    f"{self._name}: column {column!r} of {self._path.name} is of type {kind}; "
-                    "numeric columns were expected: leave it out, or make it the label"
+                    f"{self._name}: column {column!r} is of type {kind}, which is no number; leave "
+                    "the column out, or make it the label"
                 )
         return np.result_type(*types)
 

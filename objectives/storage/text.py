@@ -150,9 +150,8 @@ class TextFile:
         except pyarrow.ArrowInvalid as error:
             if wrong:
                 raise DataError(
-                    f"{self.name}: row {first + wrong[0].number - 1} of {self.path.name} (the "
-                    f"first is row 0) has {wrong[0].actual_columns} cells, expected "
-                    f"{len(self.columns)}"
+                    f"{self.name}: row {first + wrong[0].number - 1} (the first is row 0) has "
+                    f"{wrong[0].actual_columns} cells, expected {len(self.columns)}"
                 ) from None
             cells = table(dict.fromkeys(columns, pyarrow.string()))
             raise self._no_number(cells, first) or DataError(
@@ -168,9 +167,8 @@ class TextFile:
             for row, cell in enumerate(values.to_pylist()):
                 if cell is not None and not _is_number(cell):
                     return DataError(
-                        f"{self.name}: row {first + row} of {self.path.name} (the first is row 0), "
-                        f"column {column!r}: {cell!r} is no number; leave the column out, or make "
-                        "it the label"
+                        f"{self.name}: row {first + row} (the first is row 0), column {column!r}: "
+                        f"{cell!r} is no number; leave the column out, or make it the label"
                     )
         return None
 
