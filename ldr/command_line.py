@@ -13,7 +13,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,7 +21,6 @@ import typer
 
 if TYPE_CHECKING:
     from ldr.objectives.objective import Objective
-    from ldr.objectives.samples import Samples
     from ldr.result import Result
 
 # typer has its own copy of click, or uses the one that is installed; this class is in either.
