@@ -270,6 +270,8 @@ class Compact:
         check_squares(samples)
         if not samples.n_known or samples.n >= samples.d:
             return cls(samples, Columns())
+        if samples.stored:  # few rows: they fit, and are needed more than once
+            samples = samples.take(np.arange(samples.n))
         space = row_space(samples)
         return cls(Samples(space.scores), Subspace(space), space)
 
