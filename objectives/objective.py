@@ -96,6 +96,15 @@ class Objective(ABC):
         """The problem of the data at dimension r."""
 
     @property
+    def from_sums(self) -> bool:
+        """Whether sums over rows are all that it knows of the data.
+
+        `Samples.reduce` adds them up, and their terms do not depend on other sums, so that blocks
+        of rows can be added one at a time. (For n >= d, and without missing values.)
+        """
+        return False
+
+    @property
     def sign(self) -> float:
         """Value reported = sign * value minimised."""
         return 1.0 if self.sense == "min" else -1.0
