@@ -269,8 +269,7 @@ def as_data(objective: Objective, X: Any, y: Any) -> Data:
         if all(view.n_known for view in views) and len({view.n for view in views}) > 1:
             rows = " and ".join(str(view.n) for view in views)
             raise DataError(f"the views in X have {rows} rows, expected the same number")
-    if np.ndim(y) > 0:
-        expect(views[0], len(y))
+    expect(views[0], y)
     data = Data(views, y, background)
     for need in ("labels", "response"):
         if need in objective.needs:

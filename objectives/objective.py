@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -43,6 +43,12 @@ class Data:
     @property
     def samples(self) -> Samples:
         return self.views[0]
+
+    def in_memory(self) -> Data:
+        """The same with all rows in memory, for methods that look them up."""
+        views = tuple(view.in_memory() for view in self.views)
+        background = None if self.background is None else self.background.in_memory()
+        return replace(self, views=views, background=background)
 
     def require(self, need: str, name: str) -> None:
         """Refuse data without the labels or response that an objective needs."""

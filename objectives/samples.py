@@ -158,6 +158,10 @@ class Samples:
             return term(*read(pieces[0]))
         return fold(term, merge, (partial(read, where) for where in pieces), workers_for(self.d))
 
+    def in_memory(self) -> Samples:
+        """Samples of the same rows whose `array` holds them."""
+        return self
+
     def dense(self) -> Array:
         """All rows as one float64 array, shape (n, d); a view where possible.
 

@@ -128,12 +128,15 @@ class StoredSamples(Samples):
         return product
 
     def dense(self) -> Array:
-        """All rows as one float64 array.
+        return self.in_memory().dense()
+
+    def in_memory(self) -> Samples:
+        """All rows, read and checked.
 
         Raises
         ------
         DataError
-            They would take more than half of the machine's memory.
+            As float64 they would take more than half of the machine's memory.
         """
         size, memory = 8 * self.n * self.d, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
         if size > _SHARE * memory:
@@ -142,7 +145,7 @@ class StoredSamples(Samples):
                 f"where this method needs all of it at once; the machine has "
                 f"{memory / 2**30:.1f} GiB"
             )
-        return np.asarray(self.piece(slice(0, self.n)).array, dtype=np.float64)
+        return self.piece(slice(0, self.n))
 
 
 def _put_product(piece: Samples, out: Array, V: Array, mean: Array) -> None:

@@ -216,8 +216,9 @@ class StreamSamples(StoredSamples):
     def centred_times(self, V: Array, mean: Array) -> Array:
         return np.concatenate(self.reduce(partial(_product, V=V, mean=mean), list.__add__))
 
-    def dense(self) -> Array:
-        return np.concatenate(self.reduce(_rows, list.__add__))
+    def in_memory(self) -> Samples:
+        rows = np.concatenate(self.reduce(_rows, list.__add__))
+        return Samples(rows, self.feature_names, self.name)
 
     def read(self, where: slice) -> Block:
         """Rows of a stream cannot be asked for.
@@ -226,7 +227,19 @@ class StreamSamples(StoredSamples):
         ------
         DataError
         """
-        raise DataError(
+        raise self._not_in_order()
+
+    def take(self, rows: npt.ArrayLike) -> Samples:
+        """Rows of a stream cannot be asked for.
+
+        Raises
+        ------
+        DataError
+        """
+        raise self._not_in_order()
+
+    def _not_in_order(self) -> DataError:
+        return DataError(
             f"{self.name} is a stream of blocks, and this method needs rows in another order: "
             f"{_INSTEAD}"
         )
@@ -288,10 +301,10 @@ def together(views: tuple[Samples, ...]) -> tuple[Samples, ...]:
     return tuple(map(_as_stream, views))
 
 
-def expect(samples: Samples, rows: int) -> None:
+def expect(samples: Samples, y: Any) -> None:
     """Tell a stream how many rows there are, because there are as many labels."""
-    if isinstance(samples, StreamSamples):
-        samples.array.n = rows
+    if isinstance(samples, StreamSamples) and y is not None:
+        samples.array.n = len(np.asarray(y))
 
 
 def _as_stream(samples: Samples) -> StreamSamples:
@@ -311,5 +324,5 @@ def _product(piece: Samples, V: Array, mean: Array) -> list[Array]:
     return [piece.centred_times(V, mean)]
 
 
-def _rows(piece: Samples) -> list[Array]:
-    return [piece.dense()]
+def _rows(piece: Samples) -> list[Block]:
+    return [piece.array]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import abstractmethod
 from dataclasses import replace
 from typing import Any
@@ -128,7 +129,8 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
         For methods that know the data by sums over rows. The rows are not kept; the sums are, with
         d x d numbers or a few times that. Each call solves once more, on top of one pass over the
-        block, so that blocks of many rows are the better ones. `fit` forgets what was seen.
+        block, so that blocks of many rows are the better ones. `fit`
+        forgets what was seen, and keeps no sums itself: after it, partial_fit begins anew.
 
         Parameters
         ----------
@@ -143,12 +145,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         Returns
         -------
         self
-            Where a block is refused, as it was before.
-
-        Attributes
-        ----------
-        n_samples_seen_ : int
-            Rows of all blocks.
+            Where a block is refused, as it was before. `n_samples_seen_` counts the rows.
         """
         return self._add(X, y, classes)
 
@@ -221,9 +218,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         objective = self._objective()
         begun = hasattr(self, "_totals")
         if not begun and hasattr(self, "result_"):
-            raise ArgumentError(
-                "fit does not keep what partial_fit could add to: begin with partial_fit"
-            )
+            warnings.warn("partial_fit begins anew: fit keeps no sums to add to", stacklevel=3)
         samples, y = self._given(X, y, None, objective, reset=not begun, minimum_rows=1)
         blocks = as_tuple(samples)
         if any(block.has_nan for block in blocks):
