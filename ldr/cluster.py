@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from ldr.files import Table, ending_of
+from ldr.files import TABLES, Table, ending_of
 from ldr.objectives.pieces import PIECE_NUMBERS
 from ldr.objectives.storage import NpyFile
-from ldr.solvers.errors import ArgumentError
+from ldr.solvers.errors import ArgumentError, DataError
 
 _TIMEOUT = 5.0  # seconds
 
@@ -50,7 +50,12 @@ def connected(address: str) -> Iterator[None]:
 
 
 def read_in_chunks(path: Path) -> Table:
-    """The matrix in a .csv, .tsv, .parquet or .npy file, to be read by workers.
+    """The matrix in a file that is read by workers.
+
+    Parameters
+    ----------
+    path : Path
+        .csv, .tsv, .parquet, .npy, or a folder of .parquet files.
 
     Raises
     ------
@@ -60,19 +65,26 @@ def read_in_chunks(path: Path) -> Table:
     ldr.errors.DataError
         The file is not what its ending says.
     """
-    ending = ending_of(path)
+    ending = ".parquet" if path.is_dir() else ending_of(path)
     if not path.exists():
         raise FileNotFoundError(2, "no such file", str(path))
     where = path.resolve()  # workers have other folders
     if ending == ".npy":
         return Table(path.name, _array(NpyFile.open(where, path.name)))
+    if ending not in TABLES:
+        raise ArgumentError(f"{path}: --cluster takes .csv, .tsv, .parquet and .npy files")
+    try:
+        return Table(path.name, _frame(where, ending))
+    except Exception as error:  # each reader has exceptions of its own
+        raise DataError(f"{path.name} cannot be read as {ending}: {error}") from error
+
+
+def _frame(path: Path, ending: str) -> Any:
     import dask.dataframe as frames
 
     if ending == ".parquet":
-        return Table(path.name, frames.read_parquet(where))
-    if ending in (".csv", ".tsv"):
-        return Table(path.name, frames.read_csv(where, sep="\t" if ending == ".tsv" else ","))
-    raise ArgumentError(f"{path}: --cluster takes .csv, .tsv, .parquet and .npy files")
+        return frames.read_parquet(path)
+    return frames.read_csv(path, sep="\t" if ending == ".tsv" else ",")
 
 
 def _array(file: NpyFile) -> Any:

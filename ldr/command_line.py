@@ -13,7 +13,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,7 +21,6 @@ import typer
 
 if TYPE_CHECKING:
     from ldr.objectives.objective import Objective
-    from ldr.objectives.samples import Samples
     from ldr.result import Result
 
 # typer has its own copy of click, or uses the one that is installed; this class is in either.
@@ -167,6 +166,7 @@ def _input(
         from ldr.cluster import read_in_chunks as read
     else:
         from ldr.files import read
+    from ldr.standardising import standardised
 
     found = _objective(objective, parameters)
     _check_needs(
@@ -186,8 +186,8 @@ def _input(
         other = (second.select(kept.columns) if X.feature_names else second).samples()
     if standardise:
         if other is not None:  # a background in the units of X, a view in its own
-            other = _standardised(other, X if background is not None else other)
-        X = _standardised(X, X)
+            other = standardised(other, X if background is not None else other)
+        X = standardised(X, X)
     both = X if other is None else (X, other)
     return _Input(found, both, y, X if background is not None else both)
 
@@ -213,43 +213,6 @@ def _check_needs(objective: Objective, given: dict[str, Any]) -> None:
 
 def _names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
-
-
-def _standardised(samples: Samples, reference: Samples) -> Samples:
-    """Columns divided by the standard deviations of those of the reference."""
-    import numpy as np
-
-    sd = _deviations(reference)
-    if samples.is_sparse:
-        from scipy.sparse import diags_array
-
-        return replace(samples, array=(samples.array @ diags_array(1 / sd)).tocsr())
-    return replace(samples, array=np.asarray(samples.array) / sd)
-
-
-def _deviations(samples: Samples) -> Any:
-    """Standard deviations of the columns, none of which may be constant."""
-    import numpy as np
-
-    from ldr.errors import DataError
-
-    X = samples.array
-    if samples.is_sparse:
-        from sklearn.utils.sparsefuncs import mean_variance_axis
-
-        low, high = X.min(axis=0).toarray(), X.max(axis=0).toarray()
-        sd = np.sqrt(mean_variance_axis(X.astype(np.float64), axis=0)[1])
-    else:
-        low, high, sd = X.min(axis=0), X.max(axis=0), X.std(axis=0, dtype=np.float64)
-    constant = np.flatnonzero(low == high)
-    if len(constant):
-        j = int(constant[0])
-        column = samples.feature_names[j] if samples.feature_names else str(j)
-        raise DataError(
-            f"{samples.name}: column {column!r} is constant and has no standard deviation to "
-            f"divide by; leave it out with --drop {column}"
-        )
-    return sd
 
 
 @contextmanager
@@ -315,7 +278,7 @@ def solve(
     Prints the value, the heuristic's value, the improvement and what is known of optimality.
     """
     import ldr
-    from ldr.files import write
+    from ldr.files import write_projection
     from ldr.observers import Progress
     from ldr.report import write_report
     from ldr.user_code import located
@@ -341,7 +304,7 @@ def solve(
         )
     colour = given.y if given.y is not None and given.y.ndim == 1 else None
     if out is not None:
-        write(out, result, result.transform(given.shown))
+        write_projection(out, result, given.shown)
     if plot is not None:
         result.plot_projection(given.shown, colour).savefig(plot)
     if report is not None:

@@ -15,6 +15,7 @@ from ldr.objectives.certificate import Certificate
 from ldr.objectives.factor_model import FactorModel
 from ldr.objectives.features import Features
 from ldr.objectives.objective import Objective
+from ldr.objectives.opening import open_table, stored
 from ldr.objectives.samples import as_samples
 from ldr.objectives.stored import lazy_rows
 from ldr.solvers.errors import ArgumentError, DataError
@@ -338,6 +339,8 @@ def _project(
     model: FactorModel | None = None,
 ) -> Array:
     gaps = model is not None and features is None
+    if columns and (table := open_table(X, name)):
+        X = stored(table.select(columns), name)
     samples = as_samples(X, name, minimum_rows=1, allow_nan=gaps)
     if columns and samples.feature_names and samples.feature_names != columns:
         raise ArgumentError(

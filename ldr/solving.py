@@ -13,9 +13,11 @@ import numpy as np
 
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.objective import BoundObjective, Data, Objective
+from ldr.objectives.opening import with_column
 from ldr.objectives.registry import named
 from ldr.objectives.samples import Samples, as_samples
-from ldr.objectives.stored import StoredSamples, in_memory
+from ldr.objectives.stored import StoredSamples, brought
+from ldr.objectives.streams import expect, together
 from ldr.result import Result, Starts
 from ldr.solvers.checks import number, whole
 from ldr.solvers.complementarity import slack_at
@@ -249,6 +251,7 @@ def as_objective(objective: str | Objective, parameters: dict[str, Any]) -> Obje
 
 def as_data(objective: Objective, X: Any, y: Any) -> Data:
     """The data, checked against what the objective needs."""
+    X, y = with_column(X, y)
     views: tuple[Samples, ...]
     background = None
     if "background" in objective.needs:
@@ -263,10 +266,13 @@ def as_data(objective: Objective, X: Any, y: Any) -> Data:
                 f"got {type(X).__name__}"
             )
         views = tuple(as_samples(view, f"X[{i}]") for i, view in enumerate(X))
-        if len({view.n for view in views}) > 1:
+        views = together(views)
+        if all(view.n_known for view in views) and len({view.n for view in views}) > 1:
             rows = " and ".join(str(view.n) for view in views)
             raise DataError(f"the views in X have {rows} rows, expected the same number")
-    data = Data(views, in_memory(y), background)
+    y = brought(y)
+    expect(views[0], y)
+    data = Data(views, y, background)
     for need in ("labels", "response"):
         if need in objective.needs:
             data.require(need, objective.name)

@@ -83,7 +83,7 @@ class DaskSamples(StoredSamples):
             for where, chunk, *lot in zip(self._places(), self._chunks(), *lots, strict=True)
         ]
         total = computed(_tree(partial(_merged, merge), terms))
-        self.tally.rows += self.n
+        self.tally.reads.append(self.n)
         for view, largest in zip(views, total.largest, strict=True):
             check_largest(largest, view.name)
         return total.term

@@ -41,6 +41,7 @@ class PPCA(Objective):
     domain = "R"
     exact = "where nothing is missing"
     missing = True
+    from_sums = True
 
     def bind(self, data: Data, r: int) -> BoundObjective:
         samples = data.samples

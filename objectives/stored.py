@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, Protocol
+from functools import partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ldr.objectives.pieces import PIECE_NUMBERS
 from ldr.objectives.samples import (
     Array,
     Samples,
@@ -19,35 +20,8 @@ from ldr.objectives.samples import (
     check_largest,
     largest_entry,
 )
-from ldr.objectives.storage import MemoryMap, NpyFile
+from ldr.objectives.storage import pieces_along
 from ldr.solvers.errors import DataError
-
-
-class Source(Protocol):
-    """Where rows are stored.
-
-    Attributes
-    ----------
-    shape : tuple of int
-        (n, d).
-    dtype : numpy.dtype
-        Of what is read.
-    feature_names : tuple of str or None
-    """
-
-    @property
-    def shape(self) -> tuple[int, int]: ...
-
-    @property
-    def dtype(self) -> np.dtype[Any]: ...
-
-    @property
-    def feature_names(self) -> tuple[str, ...] | None: ...
-
-    def read(self, start: int, stop: int) -> npt.NDArray[Any]:
-        """Rows start..stop-1 as an array of their own; called from several threads at a time."""
-        ...
-
 
 # The share of the machine's memory that a method which needs all rows at once may take.
 _SHARE = 0.5
@@ -55,19 +29,20 @@ _SHARE = 0.5
 
 @dataclass
 class Tally:
-    """What has been read so far.
+    """What has been read so far; threads append to it.
 
     Attributes
     ----------
-    rows : int
-    largest : float
-        Absolute value, of float64 data.
+    reads : list of int
+        Rows of each read.
+    largest : list of float
+        The largest absolute value in each, of float64 data.
     whole : bool
         Whether all rows have been in memory at once.
     """
 
-    rows: int = 0
-    largest: float = 0.0
+    reads: list[int] = field(default_factory=list)
+    largest: list[float] = field(default_factory=list)
     whole: bool = False
 
 
@@ -94,19 +69,29 @@ class StoredSamples(Samples):
     @property
     def passes(self) -> float:
         """Passes over the data so far: rows read over rows."""
-        return self.tally.rows / self.n
+        return sum(self.tally.reads) / self.n
+
+    def pieces(self) -> list[slice]:
+        boundaries = self.array.boundaries
+        if boundaries is None:
+            return super().pieces()
+        return pieces_along(boundaries, max(1, PIECE_NUMBERS // self.d))
 
     def read(self, where: slice) -> npt.NDArray[Any]:
         """Rows of a slice in their own type."""
         start, stop, _ = where.indices(self.n)
-        self.tally.rows += stop - start
+        self.tally.reads.append(stop - start)
         return np.asarray(self.array.read(start, stop))
 
     def piece(self, where: slice) -> Samples:
-        piece = Samples(self.read(where), self.feature_names, self.name)
-        check_finite(piece, False, where.start)
+        return self.checked(self.read(where), where.start)
+
+    def checked(self, rows: npt.NDArray[Any], start: int) -> Samples:
+        """Rows that were read as samples in memory; `start` is the number of the first."""
+        piece = Samples(rows, self.feature_names, self.name)
+        check_finite(piece, False, start)
         if piece.array.dtype.itemsize >= 8 and piece.array.dtype.kind == "f":
-            self.tally.largest = max(self.tally.largest, largest_entry(piece))
+            self.tally.largest.append(largest_entry(piece))
         return piece
 
     def reduce(
@@ -116,8 +101,12 @@ class StoredSamples(Samples):
         *beside: Samples | npt.NDArray[Any],
     ) -> Term:
         total = super().reduce(term, merge, *beside)
-        check_largest(self.tally.largest, self.name)
+        self.check_range()
         return total
+
+    def check_range(self) -> None:
+        """Refuse numbers, of those read so far, whose squares cannot be summed."""
+        check_largest(max(self.tally.largest, default=0.0), self.name)
 
     def rows(self, where: slice) -> Array:
         return np.ascontiguousarray(self.read(where), dtype=np.float64)
@@ -135,13 +124,22 @@ class StoredSamples(Samples):
         check_finite(taken, False)
         return taken
 
+    def centred_times(self, V: Array, mean: Array) -> Array:
+        V = np.asarray(V, dtype=np.float64)
+        product = np.empty((self.n, *V.shape[1:]))
+        self.reduce(partial(_put_product, V=V, mean=mean), _neither, product)
+        return product
+
     def dense(self) -> Array:
-        """All rows as one float64 array.
+        return self.in_memory().dense()
+
+    def in_memory(self) -> Samples:
+        """All rows, read and checked.
 
         Raises
         ------
         DataError
-            They would take more than half of the machine's memory.
+            As float64 they would take more than half of the machine's memory.
         """
         size, memory = 8 * self.n * self.d, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
         if size > _SHARE * memory:
@@ -151,10 +149,7 @@ class StoredSamples(Samples):
                 f"{memory / 2**30:.1f} GiB"
             )
         self.tally.whole = True
-        return np.asarray(self.piece(slice(0, self.n)).array, dtype=np.float64)
-
-    def loaded(self) -> Samples:
-        return Samples(self.dense(), self.feature_names, self.name)
+        return self.piece(slice(0, self.n))
 
 
 def is_dask(X: Any) -> bool:
@@ -168,7 +163,7 @@ def lazy_rows(X: Any) -> Any:
     return rows if is_dask(rows) else None
 
 
-def in_memory(y: Any) -> Any:
+def brought(y: Any) -> Any:
     """Labels or a response, brought from the workers if they are Dask's."""
     if not is_dask(y):
         return y
@@ -177,24 +172,10 @@ def in_memory(y: Any) -> Any:
     return gathered(y)
 
 
-def open_source(X: Any, name: str) -> StoredSamples | None:
-    """Stored samples of a path to a file, a large memory map or Dask's; None of anything else.
+def _put_product(piece: Samples, out: Array, V: Array, mean: Array) -> None:
+    """Write the projected rows where they belong."""
+    out[:] = piece.centred_times(V, mean)
 
-    Raises
-    ------
-    DataError
-        The file does not hold a matrix of real numbers.
-    FileNotFoundError
-    """
-    source: Source
-    if is_dask(X):
-        from ldr.objectives.dask_samples import DaskSamples
 
-        return DaskSamples.open(X, name)
-    if isinstance(X, (str, Path)):
-        source = NpyFile.open(Path(X), name)
-    elif isinstance(X, np.memmap) and MemoryMap.worthwhile(X):
-        source = MemoryMap(X)
-    else:
-        return None
-    return StoredSamples(source, source.feature_names, name)
+def _neither(earlier: None, later: None) -> None:
+    """The merge of terms that are nothing."""

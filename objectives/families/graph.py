@@ -7,7 +7,7 @@ from typing import Any
 
 from ldr.objectives.graphs import Graph, as_graph, lle_weights, within_classes
 from ldr.objectives.objective import Compact, Data, Objective
-from ldr.objectives.samples import Samples, as_labels
+from ldr.objectives.samples import as_labels
 from ldr.objectives.statistics import (
     class_moments,
     graph_scatter,
@@ -102,9 +102,9 @@ class LaplacianMethod(Objective):
         check_labels(data, self.graph, self.name)
         if isinstance(self.graph, str) and self.graph == "classes":
             return class_scatters(data)
-        samples = data.samples.loaded()
-        W = as_graph(self._graph(), samples, data.y)
-        compact = Compact.of(samples)
+        data = data.in_memory()
+        W = as_graph(self._graph(), data.samples, data.y)
+        compact = Compact.of(data.samples)
         stats = moments(compact.rows)
         middle = stats.mean
         if centre == "degree":
@@ -152,14 +152,14 @@ class ReconstructionMethod(Objective):
         check_labels(data, self.graph, self.name)
         if isinstance(self.graph, str) and self.graph == "classes":
             return class_scatters(data)
-        samples = data.samples.loaded()
-        W = self._weights(samples, data.y)
-        compact = Compact.of(samples)
+        data = data.in_memory()
+        W = self._weights(data)
+        compact = Compact.of(data.samples)
         stats = moments(compact.rows)
         A = reconstruction_scatter(compact.rows, W, mean(compact.rows))
         return Scatters(compact, stats.mean, A, stats.scatter, stats.scatter)
 
-    def _weights(self, samples: Samples, y: Any) -> Any:
+    def _weights(self, data: Data) -> Any:
         if not isinstance(self.graph, str):
             return self.graph
 
@@ -167,5 +167,5 @@ class ReconstructionMethod(Objective):
             return lle_weights(samples, k, self.regularisation)
 
         if self.graph == "neighbours":
-            return weights(samples, self.neighbours)
-        return within_classes(weights, samples, y, self.neighbours)
+            return weights(data.samples, self.neighbours)
+        return within_classes(weights, data.samples, data.y, self.neighbours)

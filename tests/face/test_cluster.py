@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 
+import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,6 +14,9 @@ import ldr
 from ldr import cluster
 from ldr.command_line import main
 from ldr.errors import ArgumentError, DataError
+from ldr.objectives.dask_samples import DaskSamples
+from ldr.objectives.samples import as_samples
+from ldr.standardising import standardised
 from tests.objectives import clusters
 
 X = np.random.default_rng(0).standard_normal((500, 4)) * [1, 2, 3, 4] + 5
@@ -41,6 +45,20 @@ def test_files_in_chunks(tmp_path, monkeypatch, ending):
     assert table.name == path.name
     np.testing.assert_allclose(table.samples().dense(), X, rtol=1e-15)
     assert ldr.solve("pca", table.X, r=1).value == pytest.approx(ldr.solve("pca", X, r=1).value)
+
+
+def test_a_folder_in_chunks(tmp_path):
+    for k in range(3):
+        TABLE[k::3].to_parquet(tmp_path / f"part{k}.parquet")
+    found = cluster.read_in_chunks(tmp_path).select(without=["kind"]).samples()
+    np.testing.assert_array_equal(found.dense(), np.vstack([X[k::3] for k in range(3)]))
+
+
+def test_units_of_standard_deviations():
+    table = dd.from_pandas(TABLE.drop(columns="kind"), npartitions=4)
+    found = standardised(as_samples(table), as_samples(table))
+    assert isinstance(found, DaskSamples) and found.feature_names == tuple("wxyz")
+    np.testing.assert_allclose(found.dense(), X / X.std(axis=0), rtol=1e-14)
 
 
 def test_files_that_cannot_be_read_in_chunks(tmp_path):
