@@ -72,14 +72,15 @@ class DaskSamples(StoredSamples):
         """
         views = (self, *(other for other in beside if isinstance(other, Samples)))
         lots = [self._lots(other) for other in beside]
-        sums = _ChunkSum(
+        chunk_sum = _ChunkSum(
             term,
             merge,
             tuple(_View.of(other) for other in (self, *beside)),
             max(1, PIECE_NUMBERS // sum(view.d for view in views)),
         )
+        of_chunk = delayed(chunk_sum, pure=False, traverse=False)
         terms = [
-            delayed(sums)(where, chunk, *lot)
+            of_chunk(where, chunk, *lot)
             for where, chunk, *lot in zip(self._places(), self._chunks(), *lots, strict=True)
         ]
         total = computed(_tree(partial(_merged, merge), terms))
@@ -240,7 +241,7 @@ def _merged(merge: Callable[[Any, Any], Any], earlier: _Total, later: _Total) ->
 
 def _tree(merge: Callable[[Any, Any], Any], terms: list[Any]) -> Any:
     """Neighbours merged, then neighbours of those, down to one."""
-    join = delayed(merge)
+    join = delayed(merge, pure=False, traverse=False)
     while len(terms) > 1:
         odd = terms[-1:] if len(terms) % 2 else []
         terms = [join(a, b) for a, b in zip(terms[:-1:2], terms[1::2], strict=True)] + odd
