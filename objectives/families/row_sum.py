@@ -1,0 +1,253 @@
+"""Objectives that need the rows at every step, evaluated piece by piece where the rows are.
+
+f(M) = sum over pieces of phi(M; piece). Value and gradient come together from one pass over the
+rows, each Hessian product from another; only numbers of M's shape come back from a piece. A term
+centres and whitens its rows itself, a block at a time, so that there is no copy of the data.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from operator import add
+from typing import Any
+
+import numpy as np
+
+from ldr.objectives.coordinates import Columns, Coordinates
+from ldr.objectives.families.whitened import Whitened
+from ldr.objectives.objective import BoundObjective, Data, check_dimension
+from ldr.objectives.samples import Samples, cut
+from ldr.objectives.statistics import moments
+from ldr.objectives.statistics.sums import spread_rows
+from ldr.solvers.manifolds import Array, Manifold
+from ldr.solvers.problem import Point, Problem
+
+# Rows of a sample on which heuristics that are no sums are found.
+SAMPLE_ROWS = 20_000
+
+# Rows are cut into this many parts for stochastic solvers, of no fewer numbers than so many.
+_PARTS = 64
+_PART_NUMBERS = 2**14
+
+
+class RowTerm(ABC):
+    """What some rows add to a sum. Immutable, and fit to be pickled."""
+
+    @abstractmethod
+    def first(self, M: Array, rows: Samples, *beside: Any) -> tuple[Any, Array]:
+        """Value and gradient at M; the value may be an array of several sums."""
+
+    def second(self, M: Array, V: Array, rows: Samples, *beside: Any) -> Array:
+        """The Hessian product with V."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class _First:
+    """`RowTerm.first` at an M, as a function of a piece."""
+
+    term: RowTerm
+    M: Array
+
+    def __call__(self, rows: Samples, *beside: Any) -> tuple[Any, Array]:
+        return self.term.first(self.M, rows, *beside)
+
+
+@dataclass(frozen=True)
+class _Second:
+    """`RowTerm.second` at an M along V, as a function of a piece."""
+
+    term: RowTerm
+    M: Array
+    V: Array
+
+    def __call__(self, rows: Samples, *beside: Any) -> Array:
+        return self.term.second(self.M, self.V, rows, *beside)
+
+
+def added(earlier: tuple[Any, Array], later: tuple[Any, Array]) -> tuple[Any, Array]:
+    """The sums of pairs."""
+    return earlier[0] + later[0], earlier[1] + later[1]
+
+
+class SumPoint(Point):
+    """A sum over rows at M: value and gradient by one pass, which neither repeats."""
+
+    def __init__(self, problem: InPieces | Part, M: Array) -> None:
+        self.M = M
+        self._problem = problem
+
+    @cached_property
+    def sums(self) -> tuple[Any, Array]:
+        problem = self._problem
+        return problem.samples.reduce(_First(problem.term, self.M), added, *problem.beside)
+
+    @property
+    def value(self) -> float:
+        return float(self.sums[0])
+
+    @property
+    def gradient(self) -> Array:
+        return self.sums[1]
+
+    def hessian_vector(self, V: Array) -> Array:
+        problem = self._problem
+        return problem.samples.reduce(_Second(problem.term, self.M, V), add, *problem.beside)
+
+
+@dataclass
+class InPieces(BoundObjective):
+    """An objective of sums over rows that are read at every evaluation.
+
+    Parameters
+    ----------
+    manifold : Manifold
+    samples : Samples
+    term : RowTerm
+    beside : tuple of ndarray
+        What stands beside the rows: labels, a response.
+    heuristics : mapping of str to callables
+        Each gives a point to start from; the first is the baseline.
+    """
+
+    manifold: Manifold
+    samples: Samples
+    term: RowTerm
+    beside: tuple[Any, ...] = field(default=(), kw_only=True)
+    heuristics: Mapping[str, Callable[[], Array]] = field(default_factory=dict, kw_only=True)
+
+    def at(self, M: Array) -> Point:
+        return SumPoint(self, M)
+
+    def baseline(self) -> Array | None:
+        for heuristic in self.heuristics.values():
+            return heuristic()
+        return None
+
+    def starts(self) -> dict[str, Array]:
+        return {name: heuristic() for name, heuristic in self.heuristics.items()}
+
+
+@dataclass
+class RowSum(InPieces):
+    """A sum over rows, and so over parts of them: a `Sum` for stochastic solvers."""
+
+    @property
+    def _part_rows(self) -> int:
+        return max(-(-self.samples.n // _PARTS), -(-_PART_NUMBERS // self.samples.d))
+
+    @property
+    def parts(self) -> int:
+        """How many parts the rows are cut into."""
+        return -(-self.samples.n // self._part_rows)
+
+    def part(self, i: int) -> Part:
+        """What the rows of a part add to f; they are read here, once."""
+        where = slice(i * self._part_rows, min((i + 1) * self._part_rows, self.samples.n))
+        beside = tuple(cut(other, where) for other in self.beside)
+        return Part(self.manifold, self.samples.piece(where), self.term, beside)
+
+
+@dataclass
+class Part(Problem):
+    """What some rows in memory add to a sum."""
+
+    manifold: Manifold
+    samples: Samples
+    term: RowTerm
+    beside: tuple[Any, ...] = ()
+
+    def at(self, M: Array) -> SumPoint:
+        return SumPoint(self, M)
+
+
+@dataclass(frozen=True)
+class ProjectedTerm(RowTerm):
+    """phi(Y) of the projected rows Y = ZM, Z = (X - mean) W, a block at a time.
+
+    A method writes phi with its first and its second derivative in Y, as in `Projected`.
+
+    Attributes
+    ----------
+    mean : ndarray (d,)
+    W : ndarray (d, k)
+        To the coordinates of the solver; the rows are multiplied by WM, never by W.
+    """
+
+    mean: Array
+    W: Array
+
+    @abstractmethod
+    def slope(self, Y: Array, Z: Array, N: Array) -> tuple[Any, Array]:
+        """phi and phi'(Y) of a block; Z = X - mean and N = WM, so that Y = ZN."""
+
+    @abstractmethod
+    def curvature(self, Y: Array, dY: Array, Z: Array, N: Array) -> Array:
+        """phi''(Y)[dY] of a block."""
+
+    def first(self, M: Array, rows: Samples, *beside: Any) -> tuple[Any, Array]:
+        N = self.W @ M
+        value: Any = 0.0
+        gradient = np.zeros_like(N)
+        for Z in self._blocks(rows):
+            part, slope = self.slope(Z @ N, Z, N)
+            value = value + part
+            gradient += Z.T @ slope
+        return value, self.W.T @ gradient
+
+    def second(self, M: Array, V: Array, rows: Samples, *beside: Any) -> Array:
+        N, dN = self.W @ M, self.W @ V
+        product = np.zeros_like(N)
+        for Z in self._blocks(rows):
+            product += Z.T @ self.curvature(Z @ N, Z @ dN, Z, N)
+        return self.W.T @ product
+
+    def _blocks(self, rows: Samples) -> Iterator[Array]:
+        for _, block in rows.blocks():
+            yield block - self.mean
+
+
+def in_pieces(samples: Samples) -> bool:
+    """Whether the rows stay where they are; of fewer rows than columns, their span is taken."""
+    return samples.stored and samples.n >= samples.d
+
+
+@dataclass(frozen=True)
+class WhitenedColumns:
+    """Whitening from the sums of a pass over the rows: (X - mean) W has the covariance I.
+
+    Attributes
+    ----------
+    mean : ndarray (d,)
+    W : ndarray (d, k)
+    coordinates : Coordinates
+        P = M'C^{-1/2}.
+    notes : list of str
+    """
+
+    mean: Array
+    W: Array
+    coordinates: Coordinates
+    notes: list[str]
+
+    @classmethod
+    def of(cls, samples: Samples, r: int) -> WhitenedColumns:
+        stats = moments(samples)
+        whitened = Whitened.of(stats.covariance, Columns(), "the covariance")
+        W = np.ascontiguousarray(whitened.rows(np.eye(samples.d)).T)
+        check_dimension(r, W.shape[1])
+        return cls(stats.mean, W, whitened.coordinates, whitened.notes)
+
+
+def some_rows(data: Data, count: int) -> tuple[Samples, np.ndarray]:
+    """A sample of `count` rows in memory, one of each of as many stretches, and which they are."""
+    chosen = spread_rows(data.samples.n, count)
+    return data.samples.take(chosen), chosen
+
+
+def sample_note(count: int, what: str = "the heuristics are found") -> str:
+    """What was done on a sample of rows only."""
+    return f"the data are read at every step; {what} on a random sample of {count} rows"
