@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
-import scipy
 
 from ldr.objectives.samples import Array, Samples
 from ldr.objectives.statistics.sums import (
     NO_SHIFT,
     Codes,
+    add_outers,
     add_square,
     dense,
     full,
@@ -79,23 +80,93 @@ def class_moments(
     ArgumentError
         Another number of codes than rows, codes out of range, or a class that never occurs.
     """
-    counts = _class_counts(samples.n, codes, n_classes)
-    if samples.is_sparse:
-        return _sparse_class_moments(samples, codes, counts)
-    pilots = _class_pilots(samples, codes, counts)
+    _check_codes(codes, samples.n, n_classes)
+    term = partial(_class_spread, n_classes=n_classes, rows=rows)
+    return samples.reduce(term, ClassSpread.merge, codes).moments
+
+
+@dataclass(eq=False)
+class ClassSpread:
+    """Counts, means and the scatter within classes of some rows; can be merged with others.
+
+    The means are kept in two parts, as a `TwoPartMean` is. Classes may be missing: their count is
+    zero and their means are arbitrary.
+
+    Attributes
+    ----------
+    counts : ndarray of int, shape (c,)
+    origins, offsets : ndarray, shape (c, d)
+    within : ndarray, shape (d, d)
+        Its upper triangle, in Fortran order.
+    """
+
+    counts: Codes
+    origins: Array
+    offsets: Array
+    within: Array
+
+    def merge(self, other: ClassSpread) -> ClassSpread:
+        """Those of both, in place; each class is merged like a `Spread`."""
+        counts = self.counts + other.counts
+        share = other.counts / np.maximum(counts, 1)
+        apart = (other.origins - self.origins) + (other.offsets - self.offsets)
+        self.within += other.within
+        self.within = add_outers(self.within, np.sqrt(self.counts * share)[:, None] * apart, 1.0)
+        new = self.counts == 0
+        self.origins[new], self.offsets[new] = other.origins[new], other.offsets[new]
+        self.offsets += np.where(new, 0.0, share)[:, None] * apart
+        self.counts = counts
+        return self
+
+    @property
+    def moments(self) -> ClassMoments:
+        if np.any(self.counts == 0):
+            missing = int(np.argmin(self.counts))
+            raise ArgumentError(f"class {missing} of {len(self.counts)} has no samples")
+        # Class means measured from one of the origins keep the digits that their differences need.
+        origin = self.origins[0]
+        offsets = (self.origins - origin) + self.offsets
+        centre = self.counts @ offsets / self.counts.sum()
+        weighted = np.sqrt(self.counts)[:, None] * (offsets - centre)
+        between = symmetric(weighted.T @ weighted)
+        within = full(self.within)
+        return ClassMoments(self.counts, origin + offsets, origin + centre, within, between)
+
+
+def _class_spread(piece: Samples, codes: Codes, n_classes: int, rows: int | None) -> ClassSpread:
+    """Counts, means and the scatter within the classes of a piece."""
+    counts = np.bincount(codes, minlength=n_classes)
+    there = np.flatnonzero(counts)
+    if len(there) < n_classes:  # work with the classes of this piece alone
+        place = np.zeros(n_classes, dtype=np.intp)
+        place[there] = np.arange(len(there))
+        codes = place[codes]
+    if piece.is_sparse:
+        pilots, rest, within = _sparse_class_sums(piece, codes, counts[there])
+    else:
+        pilots, rest, within = _dense_class_sums(piece, codes, counts[there], rows)
+    if len(there) == n_classes:
+        return ClassSpread(counts, pilots, rest, within)
+    origins, offsets = np.zeros((2, n_classes, piece.d))
+    origins[there], offsets[there] = pilots, rest
+    return ClassSpread(counts, origins, offsets, within)
+
+
+def _dense_class_sums(
+    piece: Samples, codes: Codes, counts: Codes, rows: int | None
+) -> tuple[Array, Array, Array]:
+    """Pilots, means less the pilots, and the scatter within classes (upper triangle)."""
+    c, d = len(counts), piece.d
+    pilots = _class_pilots(piece, codes, counts)
     # With many classes, longer blocks: the sums are rewritten for each.
-    rows = rows or max(samples.block_rows, _ROWS_PER_CLASS * n_classes)
-    sums, squares = np.zeros((n_classes, samples.d)), zeros(samples.d, samples.d)
-    for where, Z in _class_shifted_blocks(samples, codes, pilots, rows):
-        sums += _membership(codes[where], n_classes) @ Z
+    rows = rows or max(piece.block_rows, _ROWS_PER_CLASS * c)
+    sums, squares = np.zeros((c, d)), zeros(d, d)
+    for where, Z in _class_shifted_blocks(piece, codes, pilots, rows):
+        sums += _membership(codes[where], c) @ Z
         squares = add_square(squares, Z)
     rest = sums / counts[:, None]
-    weighted = np.sqrt(counts)[:, None] * rest
-    squares = scipy.linalg.blas.dsyrk(-1.0, weighted.T, beta=1.0, c=squares, overwrite_c=1)
-    if pilots is None:
-        return _class_moments(counts, np.zeros(samples.d), rest, full(squares))
-    # Class means measured from one of the pilots keep the digits that their differences need.
-    return _class_moments(counts, pilots[0], (pilots - pilots[0]) + rest, full(squares))
+    squares = add_outers(squares, np.sqrt(counts)[:, None] * rest, -1.0)
+    return np.zeros((c, d)) if pilots is None else pilots, rest, squares
 
 
 def _class_shifted_blocks(
@@ -113,17 +184,13 @@ def _class_shifted_blocks(
         yield where, np.subtract(block, Z, out=Z)
 
 
-def _class_counts(n: int, codes: Codes, n_classes: int) -> Codes:
+def _check_codes(codes: Codes, n: int, n_classes: int) -> None:
     if codes.shape != (n,):
         raise ArgumentError(f"codes has shape {codes.shape}; one code for each of {n} rows needed")
     if codes.min() < 0 or codes.max() >= n_classes:
         raise ArgumentError(
             f"codes run from {codes.min()} to {codes.max()}; 0 to {n_classes - 1} was expected"
         )
-    counts = np.bincount(codes, minlength=n_classes)
-    if np.any(counts == 0):
-        raise ArgumentError(f"class {int(np.argmin(counts))} of {n_classes} has no samples")
-    return counts
 
 
 def _class_pilots(samples: Samples, codes: Codes, counts: Codes) -> Array | None:
@@ -131,7 +198,8 @@ def _class_pilots(samples: Samples, codes: Codes, counts: Codes) -> Array | None
 
     None where the class means are already small against the spread within classes.
     """
-    first_rows = np.unique(codes, return_index=True)[1]
+    first_rows = np.empty(len(counts), dtype=np.intp)
+    first_rows[codes[::-1]] = np.arange(samples.n)[::-1]  # of equal codes the last one written
     rows = np.union1d(spread_rows(samples.n, pilot_rows(samples.d)), first_rows)
     firsts, sample, classes = sampled(samples, first_rows), sampled(samples, rows), codes[rows]
     sample -= firsts[classes]
@@ -152,18 +220,9 @@ def _membership(codes: Codes, n_classes: int) -> Any:
     return csc_array((np.ones(n), codes, np.arange(n + 1)), shape=(n_classes, n))
 
 
-def _class_moments(counts: Codes, origin: Array, offsets: Array, within: Array) -> ClassMoments:
-    """Put the parts together, from class means relative to an origin."""
-    centre = counts @ offsets / counts.sum()
-    weighted = np.sqrt(counts)[:, None] * (offsets - centre)
-    return ClassMoments(
-        counts, origin + offsets, origin + centre, within, symmetric(weighted.T @ weighted)
-    )
-
-
-def _sparse_class_moments(samples: Samples, codes: Codes, counts: Codes) -> ClassMoments:
-    X = sparse_rows(samples)
+def _sparse_class_sums(piece: Samples, codes: Codes, counts: Codes) -> tuple[Array, Array, Array]:
+    X = sparse_rows(piece)
     means = dense(_membership(codes, len(counts)).tocsr() @ X) / counts[:, None]
     weighted = np.sqrt(counts)[:, None] * means
-    within = dense(X.T @ X) - weighted.T @ weighted
-    return _class_moments(counts, np.zeros(samples.d), means, symmetric(within))
+    within = symmetric(dense(X.T @ X) - weighted.T @ weighted)
+    return np.zeros_like(means), means, np.asfortranarray(within)

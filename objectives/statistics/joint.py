@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from ldr.objectives.samples import Array, Samples
-from ldr.objectives.statistics.moments import moments, moments_of
-from ldr.objectives.statistics.sums import dense, pilot, sparse_rows
+from ldr.objectives.statistics.moments import Spread, moments, spread_of
+from ldr.objectives.statistics.sums import TwoPartMean, dense, pilot, sparse_rows
 from ldr.solvers.errors import DataError
 
 
@@ -61,19 +62,25 @@ def joint_moments(a: Samples, b: Samples, *, rows: int | None = None) -> JointMo
             f"{a.name} has {a.n} rows and {b.name} has {b.n}; "
             f"two views of the same samples were expected"
         )
+    both = a.reduce(partial(_joint_spread, rows=rows), Spread.merge, b).moments
+    first, second = slice(0, a.d), slice(a.d, None)
+    return JointMoments(
+        both.n,
+        both.mean[first],
+        both.mean[second],
+        both.scatter[first, first],
+        both.scatter[first, second],
+        both.scatter[second, second],
+    )
+
+
+def _joint_spread(a: Samples, b: Samples, rows: int | None) -> Spread:
+    """Mean and scatter of a piece of both views side by side."""
     if a.is_sparse or b.is_sparse:
-        return _joint_moments_apart(a, b)
+        return _joint_spread_apart(a, b)
     shift = _side_by_side(pilot(a), a.d, pilot(b), b.d)
     blocks = _joint_blocks(a, b, shift, rows or min(a.block_rows, b.block_rows))
-    both = moments_of(blocks, (a.n, a.d + b.d), shift)
-    return JointMoments(
-        a.n,
-        both.mean[: a.d],
-        both.mean[a.d :],
-        both.scatter[: a.d, : a.d],
-        both.scatter[: a.d, a.d :],
-        both.scatter[a.d :, a.d :],
-    )
+    return spread_of(blocks, (a.n, a.d + b.d), shift)
 
 
 def _side_by_side(shift_a: Array | None, da: int, shift_b: Array | None, db: int) -> Array:
@@ -94,7 +101,7 @@ def _joint_blocks(a: Samples, b: Samples, shift: Array, rows: int) -> Iterator[t
         yield where, block
 
 
-def _joint_moments_apart(a: Samples, b: Samples) -> JointMoments:
+def _joint_spread_apart(a: Samples, b: Samples) -> Spread:
     of_a, of_b = moments(a), moments(b)
     if a.is_sparse and b.is_sparse:
         cross = dense(sparse_rows(a).T @ sparse_rows(b))
@@ -103,7 +110,9 @@ def _joint_moments_apart(a: Samples, b: Samples) -> JointMoments:
         cross = _sparse_cross(a, b, of_b.mean)
     else:
         cross = _sparse_cross(b, a, of_a.mean).T
-    return JointMoments(a.n, of_a.mean, of_b.mean, of_a.scatter, cross, of_b.scatter)
+    scatter = np.block([[of_a.scatter, cross], [cross.T, of_b.scatter]])
+    mean = np.concatenate([of_a.mean, of_b.mean])
+    return Spread(TwoPartMean(a.n, np.zeros_like(mean), mean), np.asfortranarray(scatter))
 
 
 def _sparse_cross(a: Samples, b: Samples, mean_b: Array) -> Array:

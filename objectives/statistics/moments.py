@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
-import scipy
 
 from ldr.objectives.samples import Array, Samples
 from ldr.objectives.statistics.sums import (
+    TwoPartMean,
+    add_outer,
     add_square,
     add_sum,
     dense,
     full,
     pilot,
-    plus,
     shifted_blocks,
     sparse_mean,
     sparse_rows,
@@ -61,13 +62,17 @@ def mean(samples: Samples, *, rows: int | None = None) -> Array:
         Right to a few units in the last place of max(|mean|, spread); exact for constant
         columns of dense data.
     """
-    if samples.is_sparse:
-        return sparse_mean(samples)
-    shift = pilot(samples)
-    total = np.zeros(samples.d)
-    for _, Z in shifted_blocks(samples, shift, rows):
+    return samples.reduce(partial(_mean, rows=rows), TwoPartMean.merge).value
+
+
+def _mean(piece: Samples, rows: int | None) -> TwoPartMean:
+    if piece.is_sparse:
+        return TwoPartMean(piece.n, np.zeros(piece.d), sparse_mean(piece))
+    shift = pilot(piece)
+    total = np.zeros(piece.d)
+    for _, Z in shifted_blocks(piece, shift, rows):
         total = add_sum(total, Z)
-    return plus(shift, total / samples.n)
+    return TwoPartMean.about(shift, total, piece.n)
 
 
 def moments(samples: Samples, *, rows: int | None = None) -> Moments:
@@ -85,27 +90,59 @@ def moments(samples: Samples, *, rows: int | None = None) -> Moments:
         Accuracy as the module says: entries of the scatter to about 1e-14 sqrt(S_ii S_jj) for
         dense data; algebraic, X'X - n mean mean', for sparse data.
     """
-    if samples.is_sparse:
-        return sparse_moments(samples)
-    shift = pilot(samples)
-    return moments_of(shifted_blocks(samples, shift, rows), samples.shape, shift)
+    return samples.reduce(partial(spread, rows=rows), Spread.merge).moments
 
 
-def moments_of(
+@dataclass(eq=False)
+class Spread:
+    """Mean and scatter of some rows, which can be merged with those of others.
+
+    Attributes
+    ----------
+    mean : TwoPartMean
+    scatter : ndarray, shape (d, d)
+        Its upper triangle, in Fortran order.
+    """
+
+    mean: TwoPartMean
+    scatter: Array
+
+    def merge(self, other: Spread) -> Spread:
+        """Those of both, in place: S = S_a + S_b + (n_a n_b/n) delta delta'."""
+        na, nb = self.mean.n, other.mean.n
+        self.scatter += other.scatter
+        self.scatter = add_outer(self.scatter, other.mean - self.mean, na * nb / (na + nb))
+        self.mean = self.mean.merge(other.mean)
+        return self
+
+    @property
+    def moments(self) -> Moments:
+        return Moments(self.mean.n, self.mean.value, full(self.scatter))
+
+
+def spread(piece: Samples, rows: int | None) -> Spread:
+    """Mean and scatter of a piece."""
+    if piece.is_sparse:
+        return _sparse_spread(piece)
+    shift = pilot(piece)
+    return spread_of(shifted_blocks(piece, shift, rows), piece.shape, shift)
+
+
+def spread_of(
     blocks: Iterator[tuple[slice, Array]], shape: tuple[int, int], shift: Array | None
-) -> Moments:
-    """Moments of rows from their shifted blocks."""
+) -> Spread:
+    """Mean and scatter of rows from their shifted blocks."""
     n, d = shape
     total, squares = np.zeros(d), zeros(d, d)
     for _, Z in blocks:
         total = add_sum(total, Z)
         squares = add_square(squares, Z)
-    rest = total / n
-    squares = scipy.linalg.blas.dsyrk(-float(n), rest[:, None], beta=1.0, c=squares, overwrite_c=1)
-    return Moments(n, plus(shift, rest), full(squares))
+    mean = TwoPartMean.about(shift, total, n)
+    return Spread(mean, add_outer(squares, mean.offset, -float(n)))
 
 
-def sparse_moments(samples: Samples) -> Moments:
-    X, centre = sparse_rows(samples), sparse_mean(samples)
-    scatter = dense(X.T @ X) - samples.n * np.outer(centre, centre)
-    return Moments(samples.n, centre, symmetric(scatter))
+def _sparse_spread(piece: Samples) -> Spread:
+    X, centre = sparse_rows(piece), sparse_mean(piece)
+    scatter = dense(X.T @ X) - piece.n * np.outer(centre, centre)
+    mean = TwoPartMean(piece.n, np.zeros(piece.d), centre)
+    return Spread(mean, np.asfortranarray(symmetric(scatter)))
