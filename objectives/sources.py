@@ -7,8 +7,12 @@ from collections.abc import Callable
 import numpy as np
 
 from ldr.objectives.contrasts import Contrast
+from ldr.objectives.families.row_sum import SAMPLE_ROWS, WhitenedColumns, sample_note, some_rows
+from ldr.objectives.samples import Samples
 from ldr.solvers.eigen import symmetric_eigen
 from ldr.solvers.manifolds import Array
+
+Cost = Callable[[Array], Array]
 
 _STEPS = 100  # of the fixed point of one direction
 _SETTLED = 1e-6
@@ -58,7 +62,7 @@ def _orthogonal(w: Array, found: Array) -> Array:
 
 
 def heuristics(
-    X: Array, r: int, contrast: Contrast, cost: Callable[[Array], Array]
+    X: Array, r: int, contrast: Contrast, cost: Cost
 ) -> dict[str, Callable[[], Array]]:
     """FOBI and FastICA's deflation from it: of each the r directions m with the least cost of X m.
 
@@ -75,3 +79,12 @@ def heuristics(
         return best(deflated_directions(X, contrast, fobi(max(2 * r, r + 10))), r)
 
     return {"fobi": fobi, "deflation": deflation}
+
+
+def sampled_heuristics(
+    samples: Samples, columns: WhitenedColumns, r: int, contrast: Contrast, cost: Cost
+) -> tuple[dict[str, Callable[[], Array]], str]:
+    """Those of a random sample of rows, in the coordinates of all rows; and a note that says so."""
+    rows = some_rows(samples, SAMPLE_ROWS).dense()
+    X = (rows - columns.mean) @ columns.W
+    return heuristics(X, r, contrast, cost), sample_note(len(X))

@@ -18,7 +18,7 @@ import numpy as np
 
 from ldr.objectives.coordinates import Columns, Coordinates
 from ldr.objectives.families.whitened import Whitened
-from ldr.objectives.objective import BoundObjective, Data, check_dimension
+from ldr.objectives.objective import BoundObjective, check_dimension
 from ldr.objectives.samples import Samples, cut
 from ldr.objectives.statistics import moments
 from ldr.objectives.statistics.sums import spread_rows
@@ -28,13 +28,21 @@ from ldr.solvers.problem import Point, Problem
 # Rows of a sample on which heuristics that are no sums are found.
 SAMPLE_ROWS = 20_000
 
-# Rows are cut into this many parts for stochastic solvers, of no fewer numbers than so many.
-_PARTS = 64
-_PART_NUMBERS = 2**14
+# Rows are cut into this many parts for stochastic solvers, with at least this many rows a column.
+_PARTS = 32
+_PART_ROWS = 10
 
 
 class RowTerm(ABC):
-    """What some rows add to a sum. Immutable, and fit to be pickled."""
+    """What some rows add to a sum. Immutable, and fit to be pickled.
+
+    Attributes
+    ----------
+    has_hessian : bool
+        Whether there is `second`.
+    """
+
+    has_hessian: bool = True
 
     @abstractmethod
     def first(self, M: Array, rows: Samples, *beside: Any) -> tuple[Any, Array]:
@@ -119,6 +127,10 @@ class InPieces(BoundObjective):
     beside: tuple[Any, ...] = field(default=(), kw_only=True)
     heuristics: Mapping[str, Callable[[], Array]] = field(default_factory=dict, kw_only=True)
 
+    @property
+    def has_hessian(self) -> bool:  # type: ignore[override]
+        return self.term.has_hessian
+
     def at(self, M: Array) -> Point:
         return SumPoint(self, M)
 
@@ -137,7 +149,7 @@ class RowSum(InPieces):
 
     @property
     def _part_rows(self) -> int:
-        return max(-(-self.samples.n // _PARTS), -(-_PART_NUMBERS // self.samples.d))
+        return part_rows(*self.samples.shape)
 
     @property
     def parts(self) -> int:
@@ -159,6 +171,10 @@ class Part(Problem):
     samples: Samples
     term: RowTerm
     beside: tuple[Any, ...] = ()
+
+    @property
+    def has_hessian(self) -> bool:  # type: ignore[override]
+        return self.term.has_hessian
 
     def at(self, M: Array) -> SumPoint:
         return SumPoint(self, M)
@@ -210,6 +226,11 @@ class ProjectedTerm(RowTerm):
             yield block - self.mean
 
 
+def part_rows(n: int, d: int) -> int:
+    """Rows of a part for stochastic solvers."""
+    return max(-(-n // _PARTS), _PART_ROWS * d)
+
+
 def in_pieces(samples: Samples) -> bool:
     """Whether the rows stay where they are; of fewer rows than columns, their span is taken."""
     return samples.stored and samples.n >= samples.d
@@ -242,12 +263,14 @@ class WhitenedColumns:
         return cls(stats.mean, W, whitened.coordinates, whitened.notes)
 
 
-def some_rows(data: Data, count: int) -> tuple[Samples, np.ndarray]:
-    """A sample of `count` rows in memory, one of each of as many stretches, and which they are."""
-    chosen = spread_rows(data.samples.n, count)
-    return data.samples.take(chosen), chosen
+def some_rows(samples: Samples, count: int) -> Samples:
+    """A sample of `count` rows in memory, one at random of each of as many stretches."""
+    return samples.take(spread_rows(samples.n, count))
 
 
-def sample_note(count: int, what: str = "the heuristics are found") -> str:
-    """What was done on a sample of rows only."""
-    return f"the data are read at every step; {what} on a random sample of {count} rows"
+def sample_note(count: int) -> str:
+    """What was found on a sample of rows only."""
+    return (
+        "the rows are read at every evaluation; the heuristics were found on a random sample of "
+        f"{count} of them"
+    )
