@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from operator import add
 
 import numpy as np
 
 from ldr.objectives.contrasts import Contrast
-from ldr.objectives.families.row_sum import SAMPLE_ROWS, WhitenedColumns, sample_note, some_rows
+from ldr.objectives.families.row_sum import SAMPLE_ROWS, ProjectedTerm, added, some_rows
 from ldr.objectives.samples import Samples
 from ldr.solvers.eigen import symmetric_eigen
 from ldr.solvers.manifolds import Array
@@ -64,13 +67,14 @@ def _orthogonal(w: Array, found: Array) -> Array:
 def heuristics(
     X: Array, r: int, contrast: Contrast, cost: Cost
 ) -> dict[str, Callable[[], Array]]:
-    """FOBI and FastICA's deflation from it: of each the r directions m with the least cost of X m.
+    """FOBI and FastICA's deflation from it: of each the r directions m with the least cost.
 
-    More directions than r are deflated, for the first found need not be the best.
+    The cost is a function of E G(m'x). More directions than r are deflated, for the first found
+    need not be the best.
     """
 
     def best(M: Array, count: int) -> Array:
-        return np.ascontiguousarray(M[:, np.argsort(cost(X @ M), kind="stable")[:count]])
+        return _least(M, cost(contrast.value(X @ M).mean(axis=0)), count)
 
     def fobi(count: int = r) -> Array:
         return best(fourth_order_directions(X), count)
@@ -81,10 +85,54 @@ def heuristics(
     return {"fobi": fobi, "deflation": deflation}
 
 
-def sampled_heuristics(
-    samples: Samples, columns: WhitenedColumns, r: int, contrast: Contrast, cost: Cost
-) -> tuple[dict[str, Callable[[], Array]], str]:
-    """Those of a random sample of rows, in the coordinates of all rows; and a note that says so."""
-    rows = some_rows(samples, SAMPLE_ROWS).dense()
-    X = (rows - columns.mean) @ columns.W
-    return heuristics(X, r, contrast, cost), sample_note(len(X))
+def _least(M: Array, costs: Array, count: int) -> Array:
+    """The columns of least cost."""
+    return np.ascontiguousarray(M[:, np.argsort(costs, kind="stable")[:count]])
+
+
+@dataclass(frozen=True)
+class ContrastTerm(ProjectedTerm):
+    """The sums E G(m_k'x) of some of n rows, whose gradients are the columns of E x g(m_k'x)."""
+
+    contrast: Contrast
+    n: int
+
+    def slope(self, Y: Array, Z: Array, N: Array) -> tuple[Array, Array]:
+        return self.contrast.value(Y).sum(axis=0) / self.n, self.contrast.first(Y) / self.n
+
+    def curvature(self, Y: Array, dY: Array, Z: Array, N: Array) -> Array:
+        return self.contrast.second(Y) * dY / self.n
+
+
+def heuristics_in_pieces(
+    samples: Samples, term: ContrastTerm, r: int, cost: Cost
+) -> dict[str, Callable[[], Array]]:
+    """FOBI by a pass over the rows and another for the costs; deflation of a sample of rows."""
+
+    def fobi() -> Array:
+        squares = samples.reduce(partial(_fourth_order, mean=term.mean, W=term.W), add)
+        M = symmetric_eigen(squares / samples.n)[1]
+        means, _ = samples.reduce(partial(_at, term, M), added)
+        return _least(M, cost(means), r)
+
+    def deflation() -> Array:
+        rows = some_rows(samples, SAMPLE_ROWS).dense()
+        X = (rows - term.mean) @ term.W
+        return heuristics(X, r, term.contrast, cost)["deflation"]()
+
+    return {"fobi": fobi, "deflation": deflation}
+
+
+def _at(term: ContrastTerm, M: Array, piece: Samples) -> tuple[Array, Array]:
+    return term.first(M, piece)
+
+
+def _fourth_order(piece: Samples, mean: Array, W: Array) -> Array:
+    """The sum of |x|^2 x x' of white x."""
+
+    def terms() -> Iterator[Array]:
+        for _, block in piece.blocks():
+            X = (block - mean) @ W
+            yield (X * np.einsum("ij,ij->i", X, X)[:, None]).T @ X
+
+    return np.asarray(sum(terms()))

@@ -10,10 +10,10 @@ import numpy as np
 
 from ldr.objectives.contrasts import Contrast, hyperbolic_secant, student
 from ldr.objectives.families.projected import Projected, ProjectedPoint, WhitenedRows
-from ldr.objectives.families.row_sum import ProjectedTerm, RowSum, WhitenedColumns, in_pieces
+from ldr.objectives.families.row_sum import RowSum, WhitenedColumns, in_pieces
 from ldr.objectives.objective import BoundObjective, Data, Objective
 from ldr.objectives.samples import Samples
-from ldr.objectives.sources import Cost, heuristics, sampled_heuristics
+from ldr.objectives.sources import ContrastTerm, heuristics, heuristics_in_pieces
 from ldr.solvers.checks import choice, number
 from ldr.solvers.manifolds import Array, Euclidean, Manifold, Stiefel
 
@@ -30,7 +30,7 @@ class UndercompleteICA(Objective):
     columns mean nothing. The heuristic is FOBI; FastICA's deflation is another start.
 
     Cost of an evaluation: time O(n d r), memory O(n d); of rows in a file or on a cluster a pass
-    over them, with memory for a piece, and the heuristics are found on a random sample of rows.
+    over them, with memory for a piece, and deflation is that of a random sample of rows.
 
     Source: Porrill and Stone 1998; Welling, Zemel and Hinton 2004; Cunningham and Ghahramani
     2015.
@@ -59,12 +59,8 @@ class UndercompleteICA(Objective):
 
     def bind(self, data: Data, r: int) -> BoundObjective:
         expert = hyperbolic_secant() if self.expert == "log cosh" else student(self.degrees)
-
-        def cost(Y: Array) -> Array:
-            return expert.value(Y).mean(axis=0)
-
         if in_pieces(data.samples):
-            return _sum_of_experts(self, data.samples, r, expert, cost)
+            return _sum_of_experts(self, data.samples, r, expert)
         rows = WhitenedRows.of(data, self)
         X = rows.X
         return ProductOfExperts(
@@ -73,26 +69,31 @@ class UndercompleteICA(Objective):
             X,
             r,
             expert=expert,
-            heuristics=heuristics(X, r, expert, cost),
+            heuristics=heuristics(X, r, expert, _own),
             coordinates=(rows.coordinates,),
             notes=rows.notes,
         )
 
 
+def _own(means: Array) -> Array:
+    """The cost of a direction, its E G(m'x)."""
+    return means
+
+
 def _sum_of_experts(
-    objective: UndercompleteICA, samples: Samples, r: int, expert: Contrast, cost: Cost
+    objective: UndercompleteICA, samples: Samples, r: int, expert: Contrast
 ) -> SumOfExperts:
     columns = WhitenedColumns.of(samples, r)
-    found, note = sampled_heuristics(samples, columns, r, expert, cost)
+    contrasts = ContrastTerm(columns.mean, columns.W, expert, samples.n)
     return SumOfExperts(
         objective,
         (columns.mean,),
         Euclidean(columns.W.shape[1], r),
         samples,
         ExpertsTerm(columns.mean, columns.W, expert, samples.n),
-        heuristics=found,
+        heuristics=heuristics_in_pieces(samples, contrasts, r, _own),
         coordinates=(columns.coordinates,),
-        notes=[*columns.notes, note],
+        notes=columns.notes,
     )
 
 
@@ -157,22 +158,13 @@ class ProductOfExperts(Projected):
 
 
 @dataclass(frozen=True)
-class ExpertsTerm(ProjectedTerm):
+class ExpertsTerm(ContrastTerm):
     """Of m of the n rows: (1/n) sum_ik G(y_ik) - m/(2n) log|M'M|, so that terms add up to f."""
 
-    expert: Contrast
-    n: int
-
-    def slope(self, Y: Array, Z: Array, N: Array) -> tuple[float, Array]:
-        return float(self.expert.value(Y).sum()) / self.n, self.expert.first(Y) / self.n
-
-    def curvature(self, Y: Array, dY: Array, Z: Array, N: Array) -> Array:
-        return self.expert.second(Y) * dY / self.n
-
     def first(self, M: Array, rows: Samples, *beside: Any) -> tuple[float, Array]:
-        value, gradient = super().first(M, rows)
+        means, gradient = super().first(M, rows)
         share, S = rows.n / self.n, M.T @ M
-        value -= 0.5 * share * float(np.linalg.slogdet(S)[1])
+        value = float(means.sum()) - 0.5 * share * float(np.linalg.slogdet(S)[1])
         return value, gradient - share * np.linalg.solve(S, M.T).T
 
     def second(self, M: Array, V: Array, rows: Samples, *beside: Any) -> Array:

@@ -266,11 +266,3 @@ class WhitenedColumns:
 def some_rows(samples: Samples, count: int) -> Samples:
     """A sample of `count` rows in memory, one at random of each of as many stretches."""
     return samples.take(spread_rows(samples.n, count))
-
-
-def sample_note(count: int) -> str:
-    """What was found on a sample of rows only."""
-    return (
-        "the rows are read at every evaluation; the heuristics were found on a random sample of "
-        f"{count} of them"
-    )
