@@ -10,6 +10,7 @@ import numpy as np
 from ldr.objectives.contrasts import CONTRASTS, Contrast
 from ldr.objectives.families.projected import Projected, ProjectedPoint, WhitenedRows
 from ldr.objectives.families.row_sum import (
+    Frame,
     InPieces,
     SumPoint,
     WhitenedColumns,
@@ -17,7 +18,7 @@ from ldr.objectives.families.row_sum import (
 )
 from ldr.objectives.objective import BoundObjective, Data, Objective
 from ldr.objectives.samples import Samples
-from ldr.objectives.sources import ContrastTerm, Cost, heuristics, heuristics_in_pieces
+from ldr.objectives.sources import ContrastTerm, Cost, heuristics, heuristics_in_pieces, sample_note
 from ldr.solvers.checks import choice
 from ldr.solvers.manifolds import Array, Manifold, Stiefel
 
@@ -84,7 +85,7 @@ def _pursuit_in_pieces(
     objective: ICA, samples: Samples, r: int, contrast: Contrast, cost: Cost
 ) -> PursuitInPieces:
     columns = WhitenedColumns.of(samples, r)
-    term = ContrastTerm(columns.mean, columns.W, contrast, samples.n)
+    term = ContrastTerm(Frame(columns.mean), columns.W, contrast, samples.n)
     return PursuitInPieces(
         objective,
         (columns.mean,),
@@ -94,7 +95,7 @@ def _pursuit_in_pieces(
         gaussian=contrast.of_gaussian(),
         heuristics=heuristics_in_pieces(samples, term, r, cost),
         coordinates=(columns.coordinates,),
-        notes=columns.notes,
+        notes=[*columns.notes, sample_note(samples)],
     )
 
 

@@ -258,7 +258,7 @@ def as_samples(
         if X.has_nan and not allow_nan:
             raise DataError(f"{X.name} has missing values (NaN), which this method cannot use")
         return X
-    stored = open_stored(X, name)
+    stored = open_stored(X, name, allow_nan)
     if stored is not None:
         _check_shape(stored.array, name, minimum_rows)
         return stored
@@ -273,11 +273,11 @@ def as_samples(
     return Samples(array, feature_names, name, has_nan)
 
 
-def open_stored(X: Any, name: str) -> Samples | None:
+def open_stored(X: Any, name: str, allow_nan: bool = False) -> Samples | None:
     """Samples of data that are larger than memory, if X stands for such data."""
     from ldr.objectives.stored import open_source
 
-    return open_source(X, name)
+    return open_source(X, name, allow_nan)
 
 
 def _open(X: Any, name: str) -> tuple[Any, tuple[str, ...] | None]:

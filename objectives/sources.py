@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from operator import add
@@ -64,9 +64,7 @@ def _orthogonal(w: Array, found: Array) -> Array:
     return w
 
 
-def heuristics(
-    X: Array, r: int, contrast: Contrast, cost: Cost
-) -> dict[str, Callable[[], Array]]:
+def heuristics(X: Array, r: int, contrast: Contrast, cost: Cost) -> dict[str, Callable[[], Array]]:
     """FOBI and FastICA's deflation from it: of each the r directions m with the least cost.
 
     The cost is a function of E G(m'x). More directions than r are deflated, for the first found
@@ -94,6 +92,7 @@ def _least(M: Array, costs: Array, count: int) -> Array:
 class ContrastTerm(ProjectedTerm):
     """The sums E G(m_k'x) of some of n rows, whose gradients are the columns of E x g(m_k'x)."""
 
+    W: Array
     contrast: Contrast
     n: int
 
@@ -110,29 +109,34 @@ def heuristics_in_pieces(
     """FOBI by a pass over the rows and another for the costs; deflation of a sample of rows."""
 
     def fobi() -> Array:
-        squares = samples.reduce(partial(_fourth_order, mean=term.mean, W=term.W), add)
+        squares = samples.reduce(partial(_fourth_order, term), add)
         M = symmetric_eigen(squares / samples.n)[1]
         means, _ = samples.reduce(partial(_at, term, M), added)
         return _least(M, cost(means), r)
 
     def deflation() -> Array:
         rows = some_rows(samples, SAMPLE_ROWS).dense()
-        X = (rows - term.mean) @ term.W
+        X = term.frame.of(rows) @ term.W
         return heuristics(X, r, term.contrast, cost)["deflation"]()
 
     return {"fobi": fobi, "deflation": deflation}
+
+
+def sample_note(samples: Samples) -> str:
+    return (
+        "the rows are read at every evaluation; the start 'deflation' is that of a random sample "
+        f"of {min(SAMPLE_ROWS, samples.n)} rows"
+    )
 
 
 def _at(term: ContrastTerm, M: Array, piece: Samples) -> tuple[Array, Array]:
     return term.first(M, piece)
 
 
-def _fourth_order(piece: Samples, mean: Array, W: Array) -> Array:
+def _fourth_order(term: ContrastTerm, piece: Samples) -> Array:
     """The sum of |x|^2 x x' of white x."""
-
-    def terms() -> Iterator[Array]:
-        for _, block in piece.blocks():
-            X = (block - mean) @ W
-            yield (X * np.einsum("ij,ij->i", X, X)[:, None]).T @ X
-
-    return np.asarray(sum(terms()))
+    total = np.zeros((term.W.shape[1], term.W.shape[1]))
+    for Z in term.frame.blocks(piece):
+        X = Z @ term.W
+        total += (X * np.einsum("ij,ij->i", X, X)[:, None]).T @ X
+    return total

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -76,9 +76,12 @@ class StoredSamples(Samples):
     ----------
     array : Source
     tally : Tally
+    allow_nan : bool
+        Whether NaN, missing values, are accepted; whether they occur is known of a piece only.
     """
 
     tally: Tally = field(default_factory=Tally, repr=False)
+    allow_nan: bool = False
 
     @property
     def is_sparse(self) -> bool:
@@ -101,7 +104,8 @@ class StoredSamples(Samples):
 
     def piece(self, where: slice) -> Samples:
         piece = Samples(self.read(where), self.feature_names, self.name)
-        check_finite(piece, False, where.start)
+        if check_finite(piece, self.allow_nan, where.start):
+            piece = replace(piece, has_nan=True)
         if piece.array.dtype.itemsize >= 8 and piece.array.dtype.kind == "f":
             self.tally.largest = max(self.tally.largest, largest_entry(piece))
         return piece
@@ -129,8 +133,7 @@ class StoredSamples(Samples):
                 here = order[first:last]
                 picked[here] = self.read(where)[wanted[here] - where.start]
         taken = Samples(picked, self.feature_names, self.name)
-        check_finite(taken, False)
-        return taken
+        return replace(taken, has_nan=check_finite(taken, self.allow_nan))
 
     def dense(self) -> Array:
         """All rows as one float64 array.
@@ -150,7 +153,7 @@ class StoredSamples(Samples):
         return np.asarray(self.piece(slice(0, self.n)).array, dtype=np.float64)
 
 
-def open_source(X: Any, name: str) -> StoredSamples | None:
+def open_source(X: Any, name: str, allow_nan: bool = False) -> StoredSamples | None:
     """Stored samples of a path to a file or of a large memory map; None of anything else.
 
     Raises
@@ -166,4 +169,4 @@ def open_source(X: Any, name: str) -> StoredSamples | None:
         source = MemoryMap(X)
     else:
         return None
-    return StoredSamples(source, source.feature_names, name)
+    return StoredSamples(source, source.feature_names, name, allow_nan=allow_nan)

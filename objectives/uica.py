@@ -10,10 +10,10 @@ import numpy as np
 
 from ldr.objectives.contrasts import Contrast, hyperbolic_secant, student
 from ldr.objectives.families.projected import Projected, ProjectedPoint, WhitenedRows
-from ldr.objectives.families.row_sum import RowSum, WhitenedColumns, in_pieces
+from ldr.objectives.families.row_sum import Frame, RowSum, WhitenedColumns, in_pieces
 from ldr.objectives.objective import BoundObjective, Data, Objective
 from ldr.objectives.samples import Samples
-from ldr.objectives.sources import ContrastTerm, heuristics, heuristics_in_pieces
+from ldr.objectives.sources import ContrastTerm, heuristics, heuristics_in_pieces, sample_note
 from ldr.solvers.checks import choice, number
 from ldr.solvers.manifolds import Array, Euclidean, Manifold, Stiefel
 
@@ -84,16 +84,16 @@ def _sum_of_experts(
     objective: UndercompleteICA, samples: Samples, r: int, expert: Contrast
 ) -> SumOfExperts:
     columns = WhitenedColumns.of(samples, r)
-    contrasts = ContrastTerm(columns.mean, columns.W, expert, samples.n)
+    contrasts = ContrastTerm(Frame(columns.mean), columns.W, expert, samples.n)
     return SumOfExperts(
         objective,
         (columns.mean,),
         Euclidean(columns.W.shape[1], r),
         samples,
-        ExpertsTerm(columns.mean, columns.W, expert, samples.n),
+        ExpertsTerm(Frame(columns.mean), columns.W, expert, samples.n),
         heuristics=heuristics_in_pieces(samples, contrasts, r, _own),
         coordinates=(columns.coordinates,),
-        notes=columns.notes,
+        notes=[*columns.notes, sample_note(samples)],
     )
 
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from operator import add
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -81,10 +81,23 @@ def added(earlier: tuple[Any, Array], later: tuple[Any, Array]) -> tuple[Any, Ar
     return earlier[0] + later[0], earlier[1] + later[1]
 
 
+class Summed(Protocol):
+    """A problem of sums over rows."""
+
+    @property
+    def samples(self) -> Samples: ...
+
+    @property
+    def term(self) -> RowTerm: ...
+
+    @property
+    def beside(self) -> tuple[Any, ...]: ...
+
+
 class SumPoint(Point):
     """A sum over rows at M: value and gradient by one pass, which neither repeats."""
 
-    def __init__(self, problem: InPieces | Part, M: Array) -> None:
+    def __init__(self, problem: Summed, M: Array) -> None:
         self.M = M
         self._problem = problem
 
@@ -106,6 +119,30 @@ class SumPoint(Point):
         return problem.samples.reduce(_Second(problem.term, self.M, V), add, *problem.beside)
 
 
+class InParts:
+    """Makes of a sum over rows a `Sum` of parts, for stochastic solvers."""
+
+    manifold: Manifold
+    samples: Samples
+    term: RowTerm
+    beside: tuple[Any, ...]
+
+    @property
+    def _part_rows(self) -> int:
+        return part_rows(*self.samples.shape)
+
+    @property
+    def parts(self) -> int:
+        """How many parts the rows are cut into."""
+        return -(-self.samples.n // self._part_rows)
+
+    def part(self, i: int) -> Part:
+        """What the rows of a part add to f; they are read here, once."""
+        where = slice(i * self._part_rows, min((i + 1) * self._part_rows, self.samples.n))
+        beside = tuple(cut(other, where) for other in self.beside)
+        return Part(self.manifold, self.samples.piece(where), self.term, beside)
+
+
 @dataclass
 class InPieces(BoundObjective):
     """An objective of sums over rows that are read at every evaluation.
@@ -118,7 +155,7 @@ class InPieces(BoundObjective):
     beside : tuple of ndarray
         What stands beside the rows: labels, a response.
     heuristics : mapping of str to callables
-        Each gives a point to start from; the first is the baseline.
+        Each gives a point to start from and is called once; the first is the baseline.
     """
 
     manifold: Manifold
@@ -126,6 +163,9 @@ class InPieces(BoundObjective):
     term: RowTerm
     beside: tuple[Any, ...] = field(default=(), kw_only=True)
     heuristics: Mapping[str, Callable[[], Array]] = field(default_factory=dict, kw_only=True)
+
+    def __post_init__(self) -> None:
+        self.heuristics = {name: cache(find) for name, find in self.heuristics.items()}
 
     @property
     def has_hessian(self) -> bool:  # type: ignore[override]
@@ -144,23 +184,8 @@ class InPieces(BoundObjective):
 
 
 @dataclass
-class RowSum(InPieces):
-    """A sum over rows, and so over parts of them: a `Sum` for stochastic solvers."""
-
-    @property
-    def _part_rows(self) -> int:
-        return part_rows(*self.samples.shape)
-
-    @property
-    def parts(self) -> int:
-        """How many parts the rows are cut into."""
-        return -(-self.samples.n // self._part_rows)
-
-    def part(self, i: int) -> Part:
-        """What the rows of a part add to f; they are read here, once."""
-        where = slice(i * self._part_rows, min((i + 1) * self._part_rows, self.samples.n))
-        beside = tuple(cut(other, where) for other in self.beside)
-        return Part(self.manifold, self.samples.piece(where), self.term, beside)
+class RowSum(InPieces, InParts):
+    """A sum over rows that are read at every evaluation."""
 
 
 @dataclass
@@ -181,49 +206,73 @@ class Part(Problem):
 
 
 @dataclass(frozen=True)
+class Frame:
+    """Rows seen from a centre and in a unit of length: z = (x - centre)/length."""
+
+    centre: Array
+    length: float = 1.0
+
+    def of(self, rows: Array) -> Array:
+        Z = rows - self.centre
+        return Z if self.length == 1.0 else Z / self.length
+
+    def blocks(self, piece: Samples) -> Iterator[Array]:
+        """Block by block."""
+        for _, block in piece.blocks():
+            yield self.of(block)
+
+    def moved(self, z: Array) -> Frame:
+        """With its centre at z of this frame."""
+        return Frame(self.centre + self.length * z, self.length)
+
+
+@dataclass(frozen=True)
 class ProjectedTerm(RowTerm):
-    """phi(Y) of the projected rows Y = ZM, Z = (X - mean) W, a block at a time.
+    """phi(Y) of the projected rows Y = ZWM, Z the rows in a frame, a block at a time.
 
     A method writes phi with its first and its second derivative in Y, as in `Projected`.
 
     Attributes
     ----------
-    mean : ndarray (d,)
-    W : ndarray (d, k)
-        To the coordinates of the solver; the rows are multiplied by WM, never by W.
+    frame : Frame
+    W : ndarray (d, k) or None
+        To the coordinates of the solver, the identity where None; the rows are multiplied by WM,
+        never by W.
     """
 
-    mean: Array
-    W: Array
+    frame: Frame
+    W: Array | None
 
     @abstractmethod
     def slope(self, Y: Array, Z: Array, N: Array) -> tuple[Any, Array]:
-        """phi and phi'(Y) of a block; Z = X - mean and N = WM, so that Y = ZN."""
+        """phi and phi'(Y) of a block; N = WM, so that Y = ZN."""
 
     @abstractmethod
     def curvature(self, Y: Array, dY: Array, Z: Array, N: Array) -> Array:
         """phi''(Y)[dY] of a block."""
 
     def first(self, M: Array, rows: Samples, *beside: Any) -> tuple[Any, Array]:
-        N = self.W @ M
+        N = self._to_columns(M)
         value: Any = 0.0
         gradient = np.zeros_like(N)
-        for Z in self._blocks(rows):
+        for Z in self.frame.blocks(rows):
             part, slope = self.slope(Z @ N, Z, N)
             value = value + part
             gradient += Z.T @ slope
-        return value, self.W.T @ gradient
+        return value, self._from_columns(gradient)
 
     def second(self, M: Array, V: Array, rows: Samples, *beside: Any) -> Array:
-        N, dN = self.W @ M, self.W @ V
+        N, dN = self._to_columns(M), self._to_columns(V)
         product = np.zeros_like(N)
-        for Z in self._blocks(rows):
+        for Z in self.frame.blocks(rows):
             product += Z.T @ self.curvature(Z @ N, Z @ dN, Z, N)
-        return self.W.T @ product
+        return self._from_columns(product)
 
-    def _blocks(self, rows: Samples) -> Iterator[Array]:
-        for _, block in rows.blocks():
-            yield block - self.mean
+    def _to_columns(self, M: Array) -> Array:
+        return M if self.W is None else self.W @ M
+
+    def _from_columns(self, N: Array) -> Array:
+        return N if self.W is None else self.W.T @ N
 
 
 def part_rows(n: int, d: int) -> int:
