@@ -136,7 +136,8 @@ def check(
     objective : str or Objective
         As `ldr.solve` takes it; one of your own (`ldr.objective`), say.
     X, r, y, **parameters
-        As `ldr.solve` takes them. r >= 2 tells the Grassmann from the Stiefel manifold.
+        As `ldr.solve` takes them. r >= 2 tells the Grassmann from the Stiefel manifold. Of X in a
+        file or on a cluster, an objective with ``sum_over_rows=True`` is tested on the first rows.
     random_state : int or Generator
         Of the point and the directions.
 

@@ -7,25 +7,32 @@ import math
 import sys
 import warnings
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass, fields
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, overload
 
 import numpy as np
 
 from ldr.objectives.backends import Arguments, Autograd, Backend, Function, HandWritten, Jax
 from ldr.objectives.coordinates import Columns
+from ldr.objectives.families.row_sum import RowSum, RowTerm, part_rows
 from ldr.objectives.objective import BoundObjective, Data, Objective
 from ldr.objectives.samples import Samples
 from ldr.objectives.statistics import mean
 from ldr.solvers.checks import choice
 from ldr.solvers.errors import ArgumentError, DataError, ObjectiveError, ObjectiveWarning
 from ldr.solvers.manifolds import Array, Euclidean, Grassmann, Manifold, Stiefel
-from ldr.solvers.problem import Point
+from ldr.solvers.problem import Point, Problem
 
 MANIFOLDS = ("auto", "stiefel", "grassmann", "euclidean")
 SENSES = ("min", "max")
 BACKENDS = ("jax", "autograd", "numpy")
+
+# Of a sum over rows, the rows on which it is tested.
+TESTED_ROWS = 200
+# |f(M, X) - f(M, X1) - f(M, X2)| above this, relative to their sizes, is not rounding.
+_ADDITIVITY_TOLERANCE = 1e-8
 
 # |f(MQ) - f(M)| above this, relative to how much f varies, is not rounding.
 INVARIANCE_TOLERANCE = 1e-6
@@ -49,6 +56,7 @@ def objective(
     gradient: Function | None = ...,
     hessian: Function | None = ...,
     center: bool = ...,
+    sum_over_rows: bool = ...,
 ) -> Callable[[Function], CustomObjective]: ...
 
 
@@ -61,6 +69,7 @@ def objective(
     gradient: Function | None = None,
     hessian: Function | None = None,
     center: bool = True,
+    sum_over_rows: bool = False,
 ) -> CustomObjective | Callable[[Function], CustomObjective]:
     """Make a function of M and X an objective for `ldr.solve`; a decorator.
 
@@ -87,6 +96,11 @@ def objective(
     center : bool
         Whether the column means of X are subtracted before f sees it, so that the result's
         transform(X) = (X - mean) P' is what f saw; otherwise f sees X as it is, and mean is 0.
+    sum_over_rows : bool
+        Whether f is a sum over rows: f(M, X) = f(M, X1) + f(M, X2) where X is X1 above X2, and y
+        likewise. Then rows in a file or on a cluster are read piece by piece at each evaluation, f
+        sees some of them at a time, and ``solver="svrg"`` is there. A mean is no sum: divide by a
+        number of your own, not by len(X). jax compiles f once for each length of a piece.
 
     Returns
     -------
@@ -103,7 +117,10 @@ def objective(
     -----
     When data arrive, f is tested once, at a random M: it must return one finite real number, its
     gradient must have M's shape, a hand-written one must agree with finite differences, and on
-    "grassmann" f(MQ) must equal f(M). `ldr.check` tests more.
+    "grassmann" f(MQ) must equal f(M). `ldr.check` tests more. A sum over rows is tested on the
+    first 200 rows, also for being one.
+
+    Without `sum_over_rows`, f needs all rows at once, and so memory for them.
 
     Examples
     --------
@@ -119,7 +136,9 @@ def objective(
     """
 
     def decorate(function: Function) -> CustomObjective:
-        return CustomObjective(function, manifold, sense, backend, gradient, hessian, center)
+        return CustomObjective(
+            function, manifold, sense, backend, gradient, hessian, center, sum_over_rows
+        )
 
     return decorate if function is None else decorate(function)
 
@@ -130,7 +149,7 @@ class CustomObjective(Objective):
 
     Parameters
     ----------
-    function, manifold, sense, backend, gradient, hessian, center
+    function, manifold, sense, backend, gradient, hessian, center, sum_over_rows
         As `ldr.objective` says.
     """
 
@@ -146,6 +165,7 @@ class CustomObjective(Objective):
     gradient: Function | None = None
     hessian: Function | None = None
     center: bool = True
+    sum_over_rows: bool = False
 
     def __post_init__(self) -> None:
         choice("manifold", self.manifold, MANIFOLDS)
@@ -156,8 +176,11 @@ class CustomObjective(Objective):
                 "ldr.objective decorates a function f(M, X) or f(M, X, y), "
                 f"got {type(self.function).__name__}; options go by keyword"
             )
-        if not isinstance(self.center, bool):
-            raise ArgumentError(f"center must be True or False, got {self.center!r}")
+        for option in ("center", "sum_over_rows"):
+            if not isinstance(getattr(self, option), bool):
+                raise ArgumentError(
+                    f"{option} must be True or False, got {getattr(self, option)!r}"
+                )
         count = _required_parameters(self.function, "function", (2, 3), "f(M, X) or f(M, X, y)")
         object.__setattr__(self, "needs", ("response",) if count == 3 else ())
         self._look_like_function()
@@ -214,6 +237,8 @@ class CustomObjective(Objective):
         shown = [f"{option}={getattr(self, option)!r}" for option in options]
         if not self.center:
             shown.append("center=False")
+        if self.sum_over_rows:
+            shown.append("sum_over_rows=True")
         return f"{self.name}({', '.join(shown)})"
 
     def __reduce__(self) -> str | tuple[Any, ...]:
@@ -234,35 +259,68 @@ class CustomObjective(Objective):
             return HandWritten(self.function, self.gradient, self.hessian)
         return Jax(self.function) if self.backend == "jax" else Autograd(self.function)
 
-    def bind(self, data: Data, r: int) -> CustomProblem:
+    def bind(self, data: Data, r: int) -> BoundObjective:
         """The problem, after the tests that `ldr.objective` lists.
 
         Raises
         ------
         ldr.errors.DataError
-            Sparse X that f cannot take; a y that does not fit.
+            Sparse X that f cannot take; a y that does not fit; rows that are needed all at once
+            and do not fit into memory.
         ldr.errors.ObjectiveError
             A test failed.
         """
+        if self.sum_over_rows and not data.samples.is_sparse:
+            return self._sum(data, r)
         problem = self.attach(data, r)
         problem.verify()
         return problem
 
     def attach(self, data: Data, r: int) -> CustomProblem:
         """The problem, tested only for a finite scalar value, so that `ldr.check` can tell more."""
+        if self.sum_over_rows and data.samples.stored:
+            return self._on_some_rows(data, r)
         X, m = self._rows(data.samples)
-        arguments = [X]
-        if "response" in self.needs:
-            arguments.append(self._response(data.y, data.samples.n))
-        return CustomProblem(
+        return self._problem(CustomProblem, m, r, X, *self._beside(data))
+
+    def _problem(self, cls: type[CustomProblem], m: Array, r: int, *data: Any) -> Any:
+        placed = self.derivatives.place(*data)
+        return cls(self, (m,), self.derivatives, placed, len(m), r, coordinates=(Columns(),))
+
+    def _sum(self, data: Data, r: int) -> BoundObjective:
+        """The problem of a sum over rows, tested on some of them."""
+        tested = self._on_some_rows(data, r)
+        tested.verify()
+        tested.check_additive()
+        samples, m = data.samples, tested.means[0]
+        if not samples.stored and len(samples.pieces()) == 1:
+            X = self._rows(samples)[0]
+            problem: SummedProblem = self._problem(SummedProblem, m, r, X, *self._beside(data))
+            problem.manifold, problem.notes = tested.manifold, tested.notes
+            return problem
+        return RowSum(
             self,
             (m,),
-            self.derivatives,
-            self.derivatives.place(*arguments),
-            data.samples.d,
-            r,
+            tested.manifold,
+            samples,
+            FunctionTerm(self, m),
+            beside=self._beside(data),
             coordinates=(Columns(),),
+            notes=tested.notes,
         )
+
+    def _on_some_rows(self, data: Data, r: int) -> CustomProblem:
+        """The problem of the first rows, less the mean of all."""
+        where = slice(0, min(TESTED_ROWS, data.samples.n // 2 * 2))
+        m = self._mean(data.samples)
+        X = FunctionTerm(self, m).rows(data.samples.piece(where))
+        problem: CustomProblem = self._problem(
+            CustomProblem, m, r, X, *(y[where] for y in self._beside(data))
+        )
+        return problem
+
+    def _mean(self, samples: Samples) -> Array:
+        return mean(samples) if self.center else np.zeros(samples.d)
 
     def _rows(self, samples: Samples) -> tuple[Any, Array]:
         """The rows that f sees, and what was subtracted from them."""
@@ -278,11 +336,23 @@ class CustomObjective(Objective):
                     "dense: densify X, or declare center=False to receive X as a csr_array"
                 )
             return samples.array.astype(np.float64, copy=False), np.zeros(samples.d)
-        X = samples.dense()
-        m = mean(samples) if self.center else np.zeros(samples.d)
+        try:
+            X = samples.dense()
+        except DataError as error:
+            raise DataError(
+                f"{error}. If objective {self.name!r} is a sum over rows, declare it with "
+                "sum_over_rows=True: it then gets the rows piece by piece"
+            ) from error
+        m = self._mean(samples)
         X = X - m if self.center else X.view()
         X.flags.writeable = False  # it may be the user's own memory
         return X, m
+
+    def _beside(self, data: Data) -> tuple[Any, ...]:
+        """What f takes after X."""
+        if "response" not in self.needs:
+            return ()
+        return (self._response(data.y, data.samples.n),)
 
     def _response(self, y: Any, n: int) -> Any:
         """y as an array that f can use."""
@@ -297,6 +367,56 @@ class CustomObjective(Objective):
         if y.dtype.kind == "f" and not np.isfinite(y).all():
             raise DataError("y has NaN or infinite entries")
         return y
+
+
+@dataclass(frozen=True)
+class FunctionTerm(RowTerm):
+    """What some rows add to a sum of the user's own, with its sign."""
+
+    objective: CustomObjective
+    mean: Array
+
+    @property
+    def has_hessian(self) -> bool:  # type: ignore[override]
+        return self.objective.derivatives.has_hessian
+
+    def rows(self, piece: Samples) -> Array:
+        """The rows as f sees them."""
+        X = piece.dense()
+        X = X - self.mean if self.objective.center else X.view()
+        X.flags.writeable = False
+        return X
+
+    def first(self, M: Array, rows: Samples, *beside: Any) -> tuple[float, Array]:
+        derivatives, sign = self.objective.derivatives, self.objective.sign
+        value, gradient = derivatives.evaluate(M, self._placed(rows, beside))
+        return sign * value, sign * gradient()
+
+    def second(self, M: Array, V: Array, rows: Samples, *beside: Any) -> Array:
+        product = self.objective.derivatives.hessian(M, self._placed(rows, beside))
+        return self.objective.sign * product(V)
+
+    def _placed(self, piece: Samples, beside: tuple[Any, ...]) -> Arguments:
+        return self.objective.derivatives.place(self.rows(piece), *beside)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """By value, so that it works in processes that do not have the user's module."""
+        import cloudpickle
+
+        parts = tuple(getattr(self.objective, field.name) for field in fields(self.objective))
+        return _unpickled, (cloudpickle.dumps(parts), self.mean)
+
+
+def _unpickled(parts: bytes, mean: Array) -> FunctionTerm:
+    return FunctionTerm(_same_objective(parts), mean)
+
+
+@lru_cache(maxsize=32)
+def _same_objective(parts: bytes) -> CustomObjective:
+    """One object for what is pickled again and again: what jax compiles is kept in it."""
+    import pickle
+
+    return CustomObjective(*pickle.loads(parts))
 
 
 class CustomPoint(Point):
@@ -412,6 +532,21 @@ class CustomProblem(BoundObjective):
         if isinstance(self.manifold, Grassmann):
             self._check_invariance()
 
+    def check_additive(self) -> None:
+        """f of all rows must be f of the first half of them plus f of the second."""
+        half = len(self.data[0]) // 2
+        halves = (tuple(array[where] for array in self.data) for where in _halves(half))
+        whole, *parts = (
+            self.derivatives.evaluate(self._M, data)[0] for data in (self.data, *halves)
+        )
+        if not abs(whole - sum(parts)) <= _ADDITIVITY_TOLERANCE * sum(map(abs, (whole, *parts))):
+            raise ObjectiveError(
+                f"objective {self.objective.name!r} is declared with sum_over_rows=True, but of "
+                f"the first {2 * half} rows f(M, X) = {whole:.12g}, and f(M, X1) + f(M, X2) = "
+                f"{sum(parts):.12g} of their two halves: return a sum over rows (no mean, no "
+                "division by len(X), nothing that depends on several rows)"
+            )
+
     def _check_matrix(self, what: str, Z: Array) -> None:
         name, shape = self.objective.name, self._M.shape
         if Z.shape != shape:
@@ -459,6 +594,25 @@ class CustomProblem(BoundObjective):
             )
 
 
+@dataclass
+class SummedProblem(CustomProblem):
+    """A sum over rows in memory, evaluated by one call; a `Sum` for stochastic solvers."""
+
+    @property
+    def _part_rows(self) -> int:
+        return part_rows(len(self.data[0]), self.d)
+
+    @property
+    def parts(self) -> int:
+        return -(-len(self.data[0]) // self._part_rows)
+
+    def part(self, i: int) -> Problem:
+        rows = slice(i * self._part_rows, (i + 1) * self._part_rows)
+        part = copy(self)
+        part.data = tuple(array[rows] for array in self.data)
+        return part
+
+
 def random_orthogonal(r: int, rng: np.random.Generator) -> Array:
     """A random orthogonal r x r matrix of determinant -1, so that reflections are tested too."""
     Q = Stiefel(r, r).random_point(rng)
@@ -476,6 +630,10 @@ def invariance_error(problem: BoundObjective, M: Array, N: Array) -> float:
     difference = abs(problem.value(N) - problem.value(M))
     size = float(np.linalg.norm(point.gradient) * np.linalg.norm(M)) + 1e-6 * abs(point.value)
     return difference / size if size > 0 else (0.0 if difference == 0 else math.inf)
+
+
+def _halves(half: int) -> tuple[slice, slice]:
+    return slice(0, half), slice(half, 2 * half)
 
 
 def _manifold(declared: str, d: int, r: int) -> Manifold:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -103,9 +103,7 @@ class DaskSamples(StoredSamples):
         order = np.argsort(wanted, kind="stable")
         picked = np.empty((len(wanted), self.d), self.array.dtype)
         picked[order] = computed(self.array.array[wanted[order]])
-        taken = Samples(picked, self.feature_names, self.name)
-        check_finite(taken, False)
-        return taken
+        return self.checked(picked, 0)
 
     def centred_times(self, V: Array, mean: Array) -> Array:
         V = np.asarray(V, dtype=np.float64)
@@ -155,18 +153,22 @@ class _View:
     ----------
     name, feature_names
         Of Samples; a name of None is an array.
+    allow_nan : bool
+        Whether missing values are accepted.
     dtype : numpy.dtype or None
         Of an array, which may have been sent in a narrower one.
     """
 
     name: str | None
     feature_names: tuple[str, ...] | None = None
+    allow_nan: bool = False
     dtype: Any = None
 
     @classmethod
     def of(cls, argument: Any) -> _View:
         if isinstance(argument, Samples):
-            return cls(argument.name, argument.feature_names)
+            missing = argument.has_nan or getattr(argument, "allow_nan", False)
+            return cls(argument.name, argument.feature_names, missing)
         return cls(None, dtype=argument.dtype)
 
     def piece(self, rows: Any, first: int) -> Any:
@@ -174,8 +176,7 @@ class _View:
         if self.name is None:
             return rows.astype(self.dtype, copy=False)
         piece = Samples(rows, self.feature_names, self.name)
-        check_finite(piece, False, first)
-        return piece
+        return replace(piece, has_nan=check_finite(piece, self.allow_nan, first))
 
 
 @dataclass(frozen=True, eq=False)

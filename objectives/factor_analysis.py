@@ -13,7 +13,7 @@ from ldr.objectives.coordinates import ColumnScaling
 from ldr.objectives.covariance import DenseCovariance, RowCovariance
 from ldr.objectives.factor_model import FactorModel
 from ldr.objectives.families.factors import Factors, Noise, check_rank, inner
-from ldr.objectives.families.incomplete_factors import IncompleteFactors
+from ldr.objectives.families.incomplete_sums import has_missing, incomplete
 from ldr.objectives.objective import BoundObjective, Data, Objective
 from ldr.objectives.samples import Samples, check_squares
 from ldr.objectives.statistics import mean, moments
@@ -76,8 +76,8 @@ class FactorAnalysis(Objective):
 
     def bind(self, data: Data, r: int) -> BoundObjective:
         samples = data.samples
-        if samples.has_nan:
-            return IncompleteFactors.of(self, samples, r, tied=False, floor=self.least_noise)
+        if has_missing(samples):
+            return incomplete(self, samples, r, tied=False, floor=self.least_noise)
         check_squares(samples)
         n, centre, deviations, correlation = _correlation(samples)
         return DiagonalFactors(

@@ -264,8 +264,13 @@ def check_observed(samples: Samples) -> Array:
     for what, lines in (("row", missing.all(axis=1)), ("column", missing.all(axis=0))):
         empty = np.flatnonzero(lines)
         if len(empty):
-            raise DataError(
-                f"{samples.name} has {len(empty)} {what}(s) with nothing observed (all NaN), the "
-                f"first is {what} {empty[0]}; drop them"
-            )
+            raise empty_line(samples.name, what, len(empty), int(empty[0]))
     return X
+
+
+def empty_line(name: str, what: str, count: int, first: int) -> DataError:
+    """The error of rows or columns without any entry."""
+    return DataError(
+        f"{name} has {count} {what}(s) with nothing observed (all NaN), the "
+        f"first is {what} {first}; drop them"
+    )

@@ -9,8 +9,16 @@ import numpy as np
 
 from ldr.objectives.contrasts import CONTRASTS, Contrast
 from ldr.objectives.families.projected import Projected, ProjectedPoint, WhitenedRows
-from ldr.objectives.objective import Data, Objective
-from ldr.objectives.sources import heuristics
+from ldr.objectives.families.row_sum import (
+    Frame,
+    InPieces,
+    SumPoint,
+    WhitenedColumns,
+    in_pieces,
+)
+from ldr.objectives.objective import BoundObjective, Data, Objective
+from ldr.objectives.samples import Samples
+from ldr.objectives.sources import ContrastTerm, Cost, heuristics, heuristics_in_pieces, sample_note
 from ldr.solvers.checks import choice
 from ldr.solvers.manifolds import Array, Manifold, Stiefel
 
@@ -25,7 +33,8 @@ class ICA(Objective):
     The order and the signs of the columns mean nothing. The heuristic is FOBI; FastICA's deflation
     is the other default start.
 
-    Cost of an evaluation: time O(n d r), memory O(n d).
+    Cost of an evaluation: time O(n d r), memory O(n d); of rows in a file or on a cluster a pass
+    over them, with memory for a piece, and deflation is that of a random sample of rows.
 
     Source: Hyvarinen 1999 (FastICA's contrast for several units).
 
@@ -48,14 +57,17 @@ class ICA(Objective):
     def __post_init__(self) -> None:
         choice("contrast", self.contrast, CONTRASTS)
 
-    def bind(self, data: Data, r: int) -> Pursuit:
-        rows = WhitenedRows.of(data, self)
-        X, contrast = rows.X, CONTRASTS[self.contrast]
+    def bind(self, data: Data, r: int) -> BoundObjective:
+        contrast = CONTRASTS[self.contrast]
         gaussian = contrast.of_gaussian()
 
-        def cost(Y: Array) -> Array:
-            return -((contrast.value(Y).mean(axis=0) - gaussian) ** 2)
+        def cost(means: Array) -> Array:
+            return -((means - gaussian) ** 2)
 
+        if in_pieces(data.samples):
+            return _pursuit_in_pieces(self, data.samples, r, contrast, cost)
+        rows = WhitenedRows.of(data, self)
+        X = rows.X
         return Pursuit(
             self,
             (rows.mean,),
@@ -67,6 +79,24 @@ class ICA(Objective):
             coordinates=(rows.coordinates,),
             notes=rows.notes,
         )
+
+
+def _pursuit_in_pieces(
+    objective: ICA, samples: Samples, r: int, contrast: Contrast, cost: Cost
+) -> PursuitInPieces:
+    columns = WhitenedColumns.of(samples, r)
+    term = ContrastTerm(Frame(columns.mean), columns.W, contrast, samples.n)
+    return PursuitInPieces(
+        objective,
+        (columns.mean,),
+        Stiefel(columns.W.shape[1], r),
+        samples,
+        term,
+        gaussian=contrast.of_gaussian(),
+        heuristics=heuristics_in_pieces(samples, term, r, cost),
+        coordinates=(columns.coordinates,),
+        notes=[*columns.notes, sample_note(samples)],
+    )
 
 
 class PursuitPoint(ProjectedPoint):
@@ -120,3 +150,48 @@ class Pursuit(Projected):
 
     def at(self, M: Array) -> PursuitPoint:
         return PursuitPoint(self, M)
+
+
+class PursuitSums(SumPoint):
+    """`PursuitPoint` from sums: -sum_k c_k^2, no sum over rows itself but a function of r of them.
+
+    With h_k = E x g(m_k'x) the gradient is -2 c_k h_k, and its change along V is
+    -2 (c_k E x g'(m_k'x) x'v_k + (h_k'v_k) h_k).
+    """
+
+    def __init__(self, problem: PursuitInPieces, M: Array) -> None:
+        super().__init__(problem, M)
+        self._gaussian = problem.gaussian
+
+    @property
+    def _c(self) -> Array:
+        return np.asarray(self.sums[0] - self._gaussian)
+
+    @property
+    def value(self) -> float:
+        return -float(self._c @ self._c)
+
+    @property
+    def gradient(self) -> Array:
+        return -2.0 * self._c * self.sums[1]
+
+    def hessian_vector(self, V: Array) -> Array:
+        slopes = self.sums[1]
+        dc = np.sum(slopes * V, axis=0)
+        return -2.0 * (self._c * super().hessian_vector(V) + dc * slopes)
+
+
+@dataclass
+class PursuitInPieces(InPieces):
+    """Projection pursuit of rows that are read at every step.
+
+    Parameters
+    ----------
+    gaussian : float
+        E G(nu).
+    """
+
+    gaussian: float = field(kw_only=True)
+
+    def at(self, M: Array) -> PursuitSums:
+        return PursuitSums(self, M)

@@ -11,7 +11,7 @@ import scipy
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.coordinates import Scaling
 from ldr.objectives.families.factors import Factors, Noise, check_rank
-from ldr.objectives.families.incomplete_factors import IncompleteFactors
+from ldr.objectives.families.incomplete_sums import has_missing, incomplete
 from ldr.objectives.objective import BoundObjective, Compact, Data, Objective, check_dimension
 from ldr.objectives.statistics import moments
 from ldr.solvers.manifolds import Array
@@ -45,8 +45,8 @@ class PPCA(Objective):
 
     def bind(self, data: Data, r: int) -> BoundObjective:
         samples = data.samples
-        if samples.has_nan:
-            return IncompleteFactors.of(self, samples, r, tied=True)
+        if has_missing(samples):
+            return incomplete(self, samples, r, tied=True)
         compact = Compact.of(samples)
         stats = moments(compact.rows)
         C = stats.covariance

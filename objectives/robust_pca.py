@@ -2,24 +2,36 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from ldr.objectives.families.projected import CentredRows, Projected, ProjectedPoint
+from ldr.objectives.families.row_sum import Frame, RowSum, in_pieces
 from ldr.objectives.lengths import typical_length
-from ldr.objectives.objective import Data, Objective
+from ldr.objectives.losses import Huber, Loss, RoundedDistance
+from ldr.objectives.medians import geometric_median
+from ldr.objectives.objective import BoundObjective, Data, Objective
+from ldr.objectives.reconstruction_sums import (
+    IN_PIECES,
+    distances,
+    median_frame,
+    reconstruction,
+    spherical_sums,
+)
+from ldr.objectives.samples import Samples
 from ldr.solvers.checks import choice, number
 from ldr.solvers.eigen import top_eigenvectors
 from ldr.solvers.manifolds import Array
 
 LOSSES = ("l1", "huber")
 
+CENTRED = "the data are centred at their geometric median"
+
 _REWEIGHTINGS = 200
 _SETTLED = 1e-9  # relative decrease of the value at which reweighting ends
-_WEISZFELD_STEPS = 1000
 
 
 @dataclass(frozen=True)
@@ -31,9 +43,10 @@ class RobustPCA(Objective):
     at their geometric median, the point of least sum of distances. P = M'. There are local optima.
     A row counts by its distance, no longer by its square, but does count: enough outliers in one
     direction, or a few very far out in it, are still followed.
-    An evaluation takes O(ndr) time. The heuristic is iteratively reweighted pca, O(nd^2 + d^3) a
-    step, from pca of the rows' directions (spherical pca); every step of it lowers the value, so it
-    often ends at the optimum itself, and then the improvement is nil.
+    An evaluation takes O(ndr) time; of rows in a file or on a cluster it is a pass over them. The
+    heuristic is iteratively reweighted pca, O(nd^2 + d^3) a step, from pca of the rows' directions
+    (spherical pca); every step of it lowers the value, so it often ends at the optimum itself, and
+    then the improvement is nil.
 
     Source: Ding, Zhou, He and Zha 2006; Huber 1964; Locantore and others 1999 (spherical pca).
 
@@ -64,97 +77,53 @@ class RobustPCA(Objective):
         if self.threshold is not None:
             number("threshold", self.threshold, positive=True)
 
-    def bind(self, data: Data, r: int) -> RobustReconstruction:
+    def bind(self, data: Data, r: int) -> BoundObjective:
+        if in_pieces(data.samples):
+            return self._in_pieces(data.samples, r)
         rows = CentredRows.of(data, self)
         length = typical_length(rows.X)
         centre = geometric_median(rows.X / length)
         X = rows.X / length - centre
-        distances = np.linalg.norm(X, axis=1)
-        rounding = self.epsilon * float(np.median(distances) or distances.mean())
-        loss: Loss = RoundedDistance(rounding)
-        if self.loss == "huber":
-            threshold = (self.threshold or 0.0) / length or _typical_residual(X, r)
-            loss = Huber(max(threshold, rounding))
+        loss = self._loss(np.linalg.norm(X, axis=1), length, lambda: _typical_residual(X, r))
         return RobustReconstruction(
             self,
             (rows.mean + length * rows.coordinates.lift(centre[:, None])[:, 0],),
             X,
             r,
             loss,
-            unit=length if self.loss == "l1" else length**2,
+            unit=self._unit(length),
             coordinates=(rows.coordinates,),
-            notes=[*rows.notes, "the data are centred at their geometric median"],
+            notes=[*rows.notes, CENTRED],
         )
 
+    def _in_pieces(self, samples: Samples, r: int) -> RowSum:
+        frame = median_frame(samples, r)
+        loss = self._loss(
+            distances(samples, frame),
+            frame.length,
+            lambda: _typical_residual_in_pieces(samples, frame, r),
+        )
+        return reconstruction(
+            self,
+            samples,
+            frame,
+            loss,
+            r,
+            unit=self._unit(frame.length),
+            notes=[CENTRED, IN_PIECES],
+        )
 
-def geometric_median(X: Array) -> Array:
-    """The point of least sum of distances to the rows, by Weiszfeld's steps; O(nd) each."""
-    centre = np.median(X, axis=0)
-    least = np.finfo(float).eps * float(np.abs(X).max())
-    for _ in range(_WEISZFELD_STEPS):
-        weights = 1.0 / np.maximum(np.linalg.norm(X - centre, axis=1), least)
-        previous, centre = centre, weights @ X / weights.sum()
-        if np.linalg.norm(centre - previous) <= 1e-10 * np.linalg.norm(X[0] - centre):
-            break
-    return centre
+    def _unit(self, length: float) -> float:
+        """Of the value, where lengths are in this unit."""
+        return length if self.loss == "l1" else length**2
 
-
-class Loss(ABC):
-    """rho as a function g(q) of the squared distance q = t^2, and its derivatives in q.
-
-    It is concave, so that pca weighted with g' never raises the sum.
-    """
-
-    @abstractmethod
-    def __call__(self, q: Array) -> Array: ...
-
-    @abstractmethod
-    def slope(self, q: Array) -> Array: ...
-
-    @abstractmethod
-    def curvature(self, q: Array) -> Array: ...
-
-
-@dataclass(frozen=True)
-class RoundedDistance(Loss):
-    """sqrt(q + e^2) - e, written without cancellation."""
-
-    rounding: float
-
-    def _root(self, q: Array) -> Array:
-        return np.sqrt(q + self.rounding**2)
-
-    def __call__(self, q: Array) -> Array:
-        return q / (self._root(q) + self.rounding)
-
-    def slope(self, q: Array) -> Array:
-        return 0.5 / self._root(q)
-
-    def curvature(self, q: Array) -> Array:
-        return -0.25 / self._root(q) ** 3
-
-
-@dataclass(frozen=True)
-class Huber(Loss):
-    """q/2 up to the square of the threshold c, c sqrt(q) - c^2/2 beyond."""
-
-    threshold: float
-
-    def _outside(self, q: Array) -> Array:
-        """sqrt(q), or c where that is more."""
-        return np.maximum(np.sqrt(q), self.threshold)
-
-    def __call__(self, q: Array) -> Array:
-        t = np.sqrt(q)
-        inside = np.minimum(t, self.threshold)
-        return inside * (t - 0.5 * inside)
-
-    def slope(self, q: Array) -> Array:
-        return 0.5 * self.threshold / self._outside(q)
-
-    def curvature(self, q: Array) -> Array:
-        curved = -0.25 * self.threshold / self._outside(q) ** 3
-        return np.where(q > self.threshold**2, curved, 0.0)
+    def _loss(self, lengths: Array, unit: float, typical: Callable[[], float]) -> Loss:
+        """rho, from the rows' distances from the centre and from a typical residual, in a unit."""
+        rounding = self.epsilon * float(np.median(lengths) or lengths.mean())
+        if self.loss == "l1":
+            return RoundedDistance(rounding)
+        threshold = (self.threshold or 0.0) / unit or typical()
+        return Huber(max(threshold, rounding))
 
 
 class ReconstructionPoint(ProjectedPoint):
@@ -236,3 +205,8 @@ def _typical_residual(X: Array, r: int) -> float:
     """The median distance of the rows from the subspace of spherical pca."""
     M = spherical_directions(X, r)
     return float(np.median(np.linalg.norm(X - (X @ M) @ M.T, axis=1)))
+
+
+def _typical_residual_in_pieces(samples: Samples, frame: Frame, r: int) -> float:
+    M = top_eigenvectors(spherical_sums(samples, frame)[1], r)[1]
+    return float(np.median(distances(samples, frame, M)))

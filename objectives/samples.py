@@ -269,7 +269,7 @@ def as_samples(
         if X.has_nan and not allow_nan:
             raise DataError(f"{X.name} has missing values (NaN), which this method cannot use")
         return X
-    stored = open_stored(X, name, minimum_rows)
+    stored = open_stored(X, name, minimum_rows, allow_nan)
     if stored is not None:
         if stored.n_known:
             _check_shape(stored, name, minimum_rows)
@@ -283,11 +283,12 @@ def as_samples(
     return Samples(array, feature_names, name, has_nan)
 
 
-def open_stored(X: Any, name: str, minimum_rows: int) -> Samples | None:
+def open_stored(X: Any, name: str, minimum_rows: int, allow_nan: bool) -> Samples | None:
     """Samples of data that are larger than memory, if X stands for such data."""
     from ldr.objectives.opening import open_source
 
-    return open_source(X, name, minimum_rows)
+    found = open_source(X, name, minimum_rows)
+    return None if found is None else replace(found, allow_nan=allow_nan)
 
 
 def open_matrix(X: Any, name: str) -> tuple[Any, tuple[str, ...] | None]:

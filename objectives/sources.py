@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from operator import add
 
 import numpy as np
 
 from ldr.objectives.contrasts import Contrast
+from ldr.objectives.families.row_sum import SAMPLE_ROWS, ProjectedTerm, added, some_rows
+from ldr.objectives.samples import Samples
 from ldr.solvers.eigen import symmetric_eigen
 from ldr.solvers.manifolds import Array
+
+Cost = Callable[[Array], Array]
 
 _STEPS = 100  # of the fixed point of one direction
 _SETTLED = 1e-6
@@ -57,16 +64,15 @@ def _orthogonal(w: Array, found: Array) -> Array:
     return w
 
 
-def heuristics(
-    X: Array, r: int, contrast: Contrast, cost: Callable[[Array], Array]
-) -> dict[str, Callable[[], Array]]:
-    """FOBI and FastICA's deflation from it: of each the r directions m with the least cost of X m.
+def heuristics(X: Array, r: int, contrast: Contrast, cost: Cost) -> dict[str, Callable[[], Array]]:
+    """FOBI and FastICA's deflation from it: of each the r directions m with the least cost.
 
-    More directions than r are deflated, for the first found need not be the best.
+    The cost is a function of E G(m'x). More directions than r are deflated, for the first found
+    need not be the best.
     """
 
     def best(M: Array, count: int) -> Array:
-        return np.ascontiguousarray(M[:, np.argsort(cost(X @ M), kind="stable")[:count]])
+        return _least(M, cost(contrast.value(X @ M).mean(axis=0)), count)
 
     def fobi(count: int = r) -> Array:
         return best(fourth_order_directions(X), count)
@@ -75,3 +81,62 @@ def heuristics(
         return best(deflated_directions(X, contrast, fobi(max(2 * r, r + 10))), r)
 
     return {"fobi": fobi, "deflation": deflation}
+
+
+def _least(M: Array, costs: Array, count: int) -> Array:
+    """The columns of least cost."""
+    return np.ascontiguousarray(M[:, np.argsort(costs, kind="stable")[:count]])
+
+
+@dataclass(frozen=True)
+class ContrastTerm(ProjectedTerm):
+    """The sums E G(m_k'x) of some of n rows, whose gradients are the columns of E x g(m_k'x)."""
+
+    W: Array
+    contrast: Contrast
+    n: int
+
+    def slope(self, Y: Array, Z: Array, N: Array) -> tuple[Array, Array]:
+        return self.contrast.value(Y).sum(axis=0) / self.n, self.contrast.first(Y) / self.n
+
+    def curvature(self, Y: Array, dY: Array, Z: Array, N: Array) -> Array:
+        return self.contrast.second(Y) * dY / self.n
+
+
+def heuristics_in_pieces(
+    samples: Samples, term: ContrastTerm, r: int, cost: Cost
+) -> dict[str, Callable[[], Array]]:
+    """FOBI by a pass over the rows and another for the costs; deflation of a sample of rows."""
+
+    def fobi() -> Array:
+        squares = samples.reduce(partial(_fourth_order, term), add)
+        M = symmetric_eigen(squares / samples.n)[1]
+        means, _ = samples.reduce(partial(_at, term, M), added)
+        return _least(M, cost(means), r)
+
+    def deflation() -> Array:
+        rows = some_rows(samples, SAMPLE_ROWS).dense()
+        X = term.frame.of(rows) @ term.W
+        return heuristics(X, r, term.contrast, cost)["deflation"]()
+
+    return {"fobi": fobi, "deflation": deflation}
+
+
+def sample_note(samples: Samples) -> str:
+    return (
+        "the rows are read at every evaluation; the start 'deflation' is that of a random sample "
+        f"of {min(SAMPLE_ROWS, samples.n)} rows"
+    )
+
+
+def _at(term: ContrastTerm, M: Array, piece: Samples) -> tuple[Array, Array]:
+    return term.first(M, piece)
+
+
+def _fourth_order(term: ContrastTerm, piece: Samples) -> Array:
+    """The sum of |x|^2 x x' of white x."""
+    total = np.zeros((term.W.shape[1], term.W.shape[1]))
+    for Z in term.frame.blocks(piece):
+        X = Z @ term.W
+        total += (X * np.einsum("ij,ij->i", X, X)[:, None]).T @ X
+    return total

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -54,9 +54,12 @@ class StoredSamples(Samples):
     ----------
     array : Source
     tally : Tally
+    allow_nan : bool
+        Whether NaN, missing values, are accepted; whether they occur is known of a piece only.
     """
 
     tally: Tally = field(default_factory=Tally, repr=False)
+    allow_nan: bool = False
 
     @property
     def is_sparse(self) -> bool:
@@ -89,7 +92,8 @@ class StoredSamples(Samples):
     def checked(self, rows: npt.NDArray[Any], start: int) -> Samples:
         """Rows that were read as samples in memory; `start` is the number of the first."""
         piece = Samples(rows, self.feature_names, self.name)
-        check_finite(piece, False, start)
+        if check_finite(piece, self.allow_nan, start):
+            piece = replace(piece, has_nan=True)
         if piece.array.dtype.itemsize >= 8 and piece.array.dtype.kind == "f":
             self.tally.largest.append(largest_entry(piece))
         return piece
@@ -121,8 +125,7 @@ class StoredSamples(Samples):
                 here = order[first:last]
                 picked[here] = self.read(where)[wanted[here] - where.start]
         taken = Samples(picked, self.feature_names, self.name)
-        check_finite(taken, False)
-        return taken
+        return replace(taken, has_nan=check_finite(taken, self.allow_nan))
 
     def centred_times(self, V: Array, mean: Array) -> Array:
         V = np.asarray(V, dtype=np.float64)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from ldr.objectives.contrasts import Contrast, hyperbolic_secant, student
 from ldr.objectives.families.projected import Projected, ProjectedPoint, WhitenedRows
-from ldr.objectives.objective import Data, Objective
-from ldr.objectives.sources import heuristics
+from ldr.objectives.families.row_sum import Frame, RowSum, WhitenedColumns, in_pieces
+from ldr.objectives.objective import BoundObjective, Data, Objective
+from ldr.objectives.samples import Samples
+from ldr.objectives.sources import ContrastTerm, heuristics, heuristics_in_pieces, sample_note
 from ldr.solvers.checks import choice, number
 from ldr.solvers.manifolds import Array, Euclidean, Manifold, Stiefel
 
@@ -26,7 +29,8 @@ class UndercompleteICA(Objective):
     with heavier tails than a Gaussian; for lighter tails see `ICA`. The order and the signs of the
     columns mean nothing. The heuristic is FOBI; FastICA's deflation is another start.
 
-    Cost of an evaluation: time O(n d r), memory O(n d).
+    Cost of an evaluation: time O(n d r), memory O(n d); of rows in a file or on a cluster a pass
+    over them, with memory for a piece, and deflation is that of a random sample of rows.
 
     Source: Porrill and Stone 1998; Welling, Zemel and Hinton 2004; Cunningham and Ghahramani
     2015.
@@ -53,24 +57,44 @@ class UndercompleteICA(Objective):
         choice("expert", self.expert, EXPERTS)
         number("degrees", self.degrees, positive=True)
 
-    def bind(self, data: Data, r: int) -> ProductOfExperts:
+    def bind(self, data: Data, r: int) -> BoundObjective:
+        expert = hyperbolic_secant() if self.expert == "log cosh" else student(self.degrees)
+        if in_pieces(data.samples):
+            return _sum_of_experts(self, data.samples, r, expert)
         rows = WhitenedRows.of(data, self)
         X = rows.X
-        expert = hyperbolic_secant() if self.expert == "log cosh" else student(self.degrees)
-
-        def cost(Y: Array) -> Array:
-            return expert.value(Y).mean(axis=0)
-
         return ProductOfExperts(
             self,
             (rows.mean,),
             X,
             r,
             expert=expert,
-            heuristics=heuristics(X, r, expert, cost),
+            heuristics=heuristics(X, r, expert, _own),
             coordinates=(rows.coordinates,),
             notes=rows.notes,
         )
+
+
+def _own(means: Array) -> Array:
+    """The cost of a direction, its E G(m'x)."""
+    return means
+
+
+def _sum_of_experts(
+    objective: UndercompleteICA, samples: Samples, r: int, expert: Contrast
+) -> SumOfExperts:
+    columns = WhitenedColumns.of(samples, r)
+    contrasts = ContrastTerm(Frame(columns.mean), columns.W, expert, samples.n)
+    return SumOfExperts(
+        objective,
+        (columns.mean,),
+        Euclidean(columns.W.shape[1], r),
+        samples,
+        ExpertsTerm(Frame(columns.mean), columns.W, expert, samples.n),
+        heuristics=heuristics_in_pieces(samples, contrasts, r, _own),
+        coordinates=(columns.coordinates,),
+        notes=[*columns.notes, sample_note(samples)],
+    )
 
 
 class ExpertsPoint(ProjectedPoint):
@@ -131,3 +155,28 @@ class ProductOfExperts(Projected):
 
     def at(self, M: Array) -> ExpertsPoint:
         return ExpertsPoint(self, M)
+
+
+@dataclass(frozen=True)
+class ExpertsTerm(ContrastTerm):
+    """Of m of the n rows: (1/n) sum_ik G(y_ik) - m/(2n) log|M'M|, so that terms add up to f."""
+
+    def first(self, M: Array, rows: Samples, *beside: Any) -> tuple[float, Array]:
+        means, gradient = super().first(M, rows)
+        share, S = rows.n / self.n, M.T @ M
+        value = float(means.sum()) - 0.5 * share * float(np.linalg.slogdet(S)[1])
+        return value, gradient - share * np.linalg.solve(S, M.T).T
+
+    def second(self, M: Array, V: Array, rows: Samples, *beside: Any) -> Array:
+        """With d(M S^{-1}) = (V - M S^{-1} dS) S^{-1}, S = M'M."""
+        share, S = rows.n / self.n, M.T @ M
+        change = V - M @ np.linalg.solve(S, V.T @ M + M.T @ V)
+        return super().second(M, V, rows) - share * np.linalg.solve(S, change.T).T
+
+
+class SumOfExperts(RowSum):
+    """Undercomplete ica of rows that are read at every step."""
+
+    def random_point(self, rng: np.random.Generator) -> Array:
+        """Orthonormal columns: sources of variance 1."""
+        return Stiefel(*self.manifold.shape).random_point(rng)

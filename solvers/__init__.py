@@ -6,7 +6,7 @@ from ldr.solvers.expectation_maximisation import ExpectationMaximisation
 from ldr.solvers.lbfgs import LBFGS
 from ldr.solvers.manifolds import Euclidean, Grassmann, Manifold, Product, Stiefel
 from ldr.solvers.penalty import L1, Penalty
-from ldr.solvers.problem import Point, Problem
+from ldr.solvers.problem import Point, Problem, Sum
 from ldr.solvers.proximal_gradient import ProximalGradient
 from ldr.solvers.pymanopt import Pymanopt
 from ldr.solvers.registry import named_solver, solver_names
@@ -15,12 +15,14 @@ from ldr.solvers.smoothing import Smoothing
 from ldr.solvers.solver import Iteration, Run, Solver, State, Stopping, minimise
 from ldr.solvers.status import Status
 from ldr.solvers.steepest_descent import SteepestDescent
+from ldr.solvers.stochastic import SVRG
 from ldr.solvers.trust_region import TrustRegion
 from ldr.solvers.variable_projection import VariableProjection
 
 __all__ = [
     "L1",
     "LBFGS",
+    "SVRG",
     "ConjugateGradient",
     "Davidson",
     "Euclidean",
@@ -43,6 +45,7 @@ __all__ = [
     "SteepestDescent",
     "Stiefel",
     "Stopping",
+    "Sum",
     "TrustRegion",
     "VariableProjection",
     "minimise",

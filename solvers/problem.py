@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from typing import Protocol, runtime_checkable
 
 from ldr.solvers.manifolds import Array, Manifold
 from ldr.solvers.penalty import Penalty
@@ -62,3 +63,15 @@ class Problem(ABC):
         tangent space at N and into it; None where there is none.
         """
         return None
+
+
+@runtime_checkable
+class Sum(Protocol):
+    """A problem that is the sum of its parts, f = f_0 + ... + f_{p-1}, each cheaper than f."""
+
+    @property
+    def parts(self) -> int:
+        """p."""
+
+    def part(self, i: int) -> Problem:
+        """f_i, on the same manifold."""

@@ -15,6 +15,7 @@ from ldr.solvers.self_consistent_field import SelfConsistentField
 from ldr.solvers.smoothing import Smoothing
 from ldr.solvers.solver import Solver
 from ldr.solvers.steepest_descent import SteepestDescent
+from ldr.solvers.stochastic import SVRG
 from ldr.solvers.trust_region import TrustRegion
 from ldr.solvers.variable_projection import VariableProjection
 
@@ -24,6 +25,7 @@ NATIVE: dict[str, type[Solver]] = {
         SteepestDescent,
         ConjugateGradient,
         LBFGS,
+        SVRG,
         TrustRegion,
         SelfConsistentField,
         Davidson,

@@ -37,7 +37,7 @@ class IncompletePoint(Point):
     O(p d r^2) for p patterns of missing entries.
     """
 
-    def __init__(self, problem: IncompleteFactors, M: Array) -> None:
+    def __init__(self, problem: ObservedRows, M: Array) -> None:
         self.M = M
         self._problem = problem
         self._loadings, self._t, self._mean = problem.manifold.split(M)
@@ -105,89 +105,111 @@ class IncompletePoint(Point):
         in_t = problem.noise.gather(self._slope * dh + dslope * self._h)
         return problem.manifold.join([in_M, in_t, in_mean[:, None]])
 
+    def regressions(self) -> Regressions:
+        """Of each column on (y, 1), over the rows that have it: what a step of EM needs."""
+        posterior, observed = self._posterior, self._problem.observed
+        r = self._problem.r
+        regressors = np.column_stack([posterior.y, np.ones(len(posterior.y))])
+        moments = over_columns(observed.mask.T, outer(regressors, regressors))
+        moments[:, :r, :r] += posterior.spread
+        squares = np.sum(observed.Z**2, axis=0)
+        return Regressions(moments, observed.Z.T @ regressors, squares, observed.counts)
+
     def improved(self) -> Array:
         """One step of EM: regress each column on (y, 1) over the rows that have it.
 
-        The moments of (y, 1) that the regression of a column needs are those of the posterior;
         psi is what is left of the column, averaged over its entries, or over all where tied.
         """
         problem, posterior = self._problem, self._posterior
-        observed, r = problem.observed, problem.r
-        regressors = np.column_stack([posterior.y, np.ones(problem.n)])
-        moments = over_columns(observed.mask.T, outer(regressors, regressors))
-        moments[:, :r, :r] += posterior.spread
-        targets = observed.Z.T @ regressors
-        M, mean = np.split(np.linalg.solve(moments, targets[:, :, None])[:, :, 0], [r], axis=1)
+        observed, noise = problem.observed, problem.noise
+        M, mean = self.regressions().coefficients()
         residual = observed.mask * (observed.Z - mean[:, 0] - posterior.y @ M.T)
         left = np.sum(residual**2, axis=0) + inner(M, times(posterior.spread, M))
-        gather = problem.noise.gather
-        psi = gather(left) / gather(observed.counts)
-        return problem.manifold.join([M, problem.noise.coordinate(psi), mean])
+        psi = noise.gather(left) / noise.gather(observed.counts)
+        return problem.manifold.join([M, noise.coordinate(psi), mean])
+
+
+@dataclass(frozen=True)
+class Regressions:
+    """Of each column on (y, 1), as sums over rows; the moments are those of the posterior.
+
+    Attributes
+    ----------
+    moments : ndarray (d, r + 1, r + 1)
+    targets : ndarray (d, r + 1)
+    squares, counts : ndarray (d,)
+        Sum of squares and number of each column's entries.
+    """
+
+    moments: Array
+    targets: Array
+    squares: Array
+    counts: Array
+
+    def __add__(self, other: Regressions) -> Regressions:
+        return Regressions(
+            self.moments + other.moments,
+            self.targets + other.targets,
+            self.squares + other.squares,
+            self.counts + other.counts,
+        )
+
+    def coefficients(self) -> tuple[Array, Array]:
+        """M (d x r) and the mean (d x 1)."""
+        both = np.linalg.solve(self.moments, self.targets[:, :, None])[:, :, 0]
+        return both[:, :-1], both[:, -1:]
+
+    def left(self, M: Array, mean: Array) -> Array:
+        """Of each column's sum of squares, by the normal equations."""
+        return self.squares - inner(np.hstack([M, mean]), self.targets)
+
+
+@dataclass(frozen=True, eq=False)
+class ObservedRows:
+    """Rows with what their likelihood needs: the problem that a point is of.
+
+    Attributes
+    ----------
+    observed : Observed
+        In the coordinates of the solver.
+    noise : Noise
+    r : int
+    scale : ndarray (d,)
+    """
+
+    observed: Observed
+    noise: Noise
+    r: int
+    scale: Array
+
+    @cached_property
+    def manifold(self) -> Product:
+        return factor_space(self.noise, self.r)
+
+    @cached_property
+    def constant(self) -> float:
+        return float(self.observed.counts @ np.log(self.scale))
+
+
+def factor_space(noise: Noise, r: int) -> Product:
+    """Of M, t and the mean."""
+    return Product(Euclidean(noise.k, r), Euclidean(noise.size, 1), Euclidean(noise.k, 1))
 
 
 @dataclass
-class IncompleteFactors(FactorLikelihood):
+class IncompleteLikelihood(FactorLikelihood):
     """The likelihood of the observed entries over M in R^{d x r}, t (the noise), and the mean.
 
     Parameters
     ----------
-    observed : Observed
-        The rows in the coordinates of the solver, less the means of what was observed.
     filled : Factors
         The problem of the rows filled in with the columns' means: its heuristic starts this one.
     """
 
-    observed: Observed
     filled: Factors
 
-    @classmethod
-    def of(
-        cls, objective: Objective, samples: Samples, r: int, *, tied: bool, floor: float = 0.0
-    ) -> IncompleteFactors:
-        """The problem of samples with missing entries.
-
-        Raises
-        ------
-        DataError
-            A row or a column has nothing; X is sparse.
-        SingularError
-            The likelihood is unbounded, or the noise cannot be told from the factors.
-        """
-        X = check_observed(samples)
-        most = int(np.max(np.sum(~np.isnan(X), axis=1)))
-        if r >= most:
-            raise SingularError(
-                f"no row has more than {most} entries, which r = {r} factors explain without "
-                f"noise; expected r < {most}"
-            )
-        mean = np.nanmean(X, axis=0)
-        missing = int(np.isnan(X).sum())
-        rows = np.where(np.isnan(X), mean, X)
-        filled = objective.bind(Data((Samples(rows, samples.feature_names, samples.name),)), r)
-        assert isinstance(filled, Factors)
-        scale = filled.scale
-        return cls(
-            objective,
-            (mean,),
-            Observed.of((X - mean) / scale),
-            filled,
-            noise=Noise(samples.d, tied, floor),
-            r=r,
-            n=samples.n,
-            scale=scale,
-            coordinates=(ColumnScaling(scale),),
-            notes=[f"{missing} of {X.size} entries are missing: the likelihood is of the others"],
-        )
-
     def __post_init__(self) -> None:
-        d = self.noise.k
-        self.manifold = Product(
-            Euclidean(d, self.r), Euclidean(self.noise.size, 1), Euclidean(d, 1)
-        )
-        self.constant = float(self.observed.counts @ np.log(self.scale))
-
-    def at(self, M: Array) -> IncompletePoint:
-        return IncompletePoint(self, M)
+        self.manifold = factor_space(self.noise, self.r)
 
     def baseline(self) -> Array:
         """The heuristic's model for the rows filled in with the columns' means."""
@@ -220,3 +242,70 @@ class IncompleteFactors(FactorLikelihood):
 
     def remarks(self, M: Array) -> list[str]:
         return self.filled.remarks_on(self.model(M))
+
+
+@dataclass
+class IncompleteFactors(IncompleteLikelihood):
+    """The likelihood of rows in memory.
+
+    Parameters
+    ----------
+    observed : Observed
+        The rows in the coordinates of the solver, less the means of what was observed.
+    """
+
+    observed: Observed
+
+    @classmethod
+    def of(
+        cls, objective: Objective, samples: Samples, r: int, *, tied: bool, floor: float = 0.0
+    ) -> IncompleteFactors:
+        """The problem of samples with missing entries.
+
+        Raises
+        ------
+        DataError
+            A row or a column has nothing; X is sparse.
+        SingularError
+            The likelihood is unbounded, or the noise cannot be told from the factors.
+        """
+        X = check_observed(samples)
+        check_entries(r, int(np.max(np.sum(~np.isnan(X), axis=1))))
+        mean = np.nanmean(X, axis=0)
+        missing = int(np.isnan(X).sum())
+        rows = np.where(np.isnan(X), mean, X)
+        filled = objective.bind(Data((Samples(rows, samples.feature_names, samples.name),)), r)
+        assert isinstance(filled, Factors)
+        scale = filled.scale
+        return cls(
+            objective,
+            (mean,),
+            filled,
+            Observed.of((X - mean) / scale),
+            noise=Noise(samples.d, tied, floor),
+            r=r,
+            n=samples.n,
+            scale=scale,
+            coordinates=(ColumnScaling(scale),),
+            notes=[missing_note(missing, X.size)],
+        )
+
+    @cached_property
+    def _rows(self) -> ObservedRows:
+        return ObservedRows(self.observed, self.noise, self.r, self.scale)
+
+    def at(self, M: Array) -> IncompletePoint:
+        return IncompletePoint(self._rows, M)
+
+
+def check_entries(r: int, most: int) -> None:
+    """Refuse as many factors as the fullest row has entries."""
+    if r >= most:
+        raise SingularError(
+            f"no row has more than {most} entries, which r = {r} factors explain without "
+            f"noise; expected r < {most}"
+        )
+
+
+def missing_note(missing: int, entries: int) -> str:
+    return f"{missing} of {entries} entries are missing: the likelihood is of the others"

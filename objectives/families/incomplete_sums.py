@@ -1,0 +1,232 @@
+"""Gaussian factor models of rows with missing entries that are read piece by piece."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from operator import add, or_
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ldr.objectives.coordinates import ColumnScaling
+from ldr.objectives.factor_model import Observed, empty_line
+from ldr.objectives.families.factors import Factors, Noise
+from ldr.objectives.families.incomplete_factors import (
+    IncompleteFactors,
+    IncompleteLikelihood,
+    IncompletePoint,
+    ObservedRows,
+    Regressions,
+    check_entries,
+    missing_note,
+)
+from ldr.objectives.families.row_sum import InParts, RowTerm, SumPoint, in_pieces
+from ldr.objectives.objective import Data, Objective
+from ldr.objectives.samples import Samples, Term
+from ldr.solvers.manifolds import Array
+
+
+def has_missing(samples: Samples) -> bool:
+    """Whether entries are missing; of rows that are read piece by piece that takes a pass."""
+    return samples.reduce(_has_nan, or_) if samples.stored else samples.has_nan
+
+
+def _has_nan(piece: Samples) -> bool:
+    return piece.has_nan
+
+
+def incomplete(
+    objective: Objective, samples: Samples, r: int, *, tied: bool, floor: float = 0.0
+) -> IncompleteLikelihood:
+    """The problem of samples with missing entries; raises as `IncompleteFactors.of` does."""
+    if not in_pieces(samples):
+        return IncompleteFactors.of(objective, samples, r, tied=tied, floor=floor)
+    entries = samples.reduce(_entries, Entries.merge)
+    entries.check(samples.name)
+    check_entries(r, entries.most)
+    filled = objective.bind(Data((Filled.of(samples, entries.mean),)), r)
+    assert isinstance(filled, Factors)
+    noise = Noise(samples.d, tied, floor)
+    missing = entries.rows * samples.d - int(entries.counts.sum())
+    return IncompleteInPieces(
+        objective,
+        (entries.mean,),
+        filled,
+        samples,
+        ObservedTerm(entries.mean, filled.scale, noise, r),
+        noise=noise,
+        r=r,
+        n=entries.rows,
+        scale=filled.scale,
+        coordinates=(ColumnScaling(filled.scale),),
+        notes=[missing_note(missing, entries.rows * samples.d)],
+    )
+
+
+@dataclass(frozen=True)
+class Entries:
+    """What was observed of some rows.
+
+    Attributes
+    ----------
+    rows : int
+    counts, mean : ndarray (d,)
+        Of each column's entries; a mean of 0 where there is none.
+    most : int
+        Entries of the fullest row.
+    empty, first : int
+        Rows without any, and the number of the first of them.
+    """
+
+    rows: int
+    counts: Array
+    mean: Array
+    most: int
+    empty: int
+    first: int
+
+    def merge(self, later: Entries) -> Entries:
+        counts = self.counts + later.counts
+        share = later.counts / np.maximum(counts, 1.0)
+        return Entries(
+            self.rows + later.rows,
+            counts,
+            self.mean + share * (later.mean - self.mean),
+            max(self.most, later.most),
+            self.empty + later.empty,
+            self.first if self.empty else self.rows + later.first,
+        )
+
+    def check(self, name: str) -> None:
+        """Refuse rows and columns with nothing."""
+        if self.empty:
+            raise empty_line(name, "row", self.empty, self.first)
+        columns = np.flatnonzero(self.counts == 0)
+        if len(columns):
+            raise empty_line(name, "column", len(columns), int(columns[0]))
+
+
+def _entries(piece: Samples) -> Entries:
+    total: Entries | None = None
+    for _, block in piece.blocks():
+        there = ~np.isnan(block)
+        counts, of_rows = there.sum(axis=0).astype(np.float64), there.sum(axis=1)
+        mean = np.where(there, block, 0.0).sum(axis=0) / np.maximum(counts, 1.0)
+        empty = np.flatnonzero(of_rows == 0)
+        first = int(empty[0]) if len(empty) else 0
+        part = Entries(len(block), counts, mean, int(of_rows.max()), len(empty), first)
+        total = part if total is None else total.merge(part)
+    assert total is not None
+    return total
+
+
+@dataclass(frozen=True, eq=False)
+class Filled(Samples):
+    """Samples whose missing entries are replaced by numbers, when they are read.
+
+    Attributes
+    ----------
+    array : Samples
+    numbers : ndarray (d,)
+    """
+
+    numbers: Array = field(default_factory=lambda: np.zeros(0))
+
+    @classmethod
+    def of(cls, samples: Samples, numbers: Array) -> Filled:
+        return cls(samples, samples.feature_names, samples.name, numbers=numbers)
+
+    @property
+    def is_sparse(self) -> bool:
+        return False
+
+    @property
+    def stored(self) -> bool:
+        return True
+
+    def reduce(
+        self,
+        term: Callable[..., Term],
+        merge: Callable[[Term, Term], Term],
+        *beside: Samples | npt.NDArray[Any],
+    ) -> Term:
+        return self.array.reduce(partial(_of_filled, term, self.numbers), merge, *beside)  # type: ignore[no-any-return]
+
+
+def _of_filled(term: Callable[..., Any], numbers: Array, piece: Samples, *beside: Any) -> Any:
+    rows = piece.dense()
+    filled = np.where(np.isnan(rows), numbers, rows)
+    return term(Samples(filled, piece.feature_names, piece.name), *beside)
+
+
+@dataclass(frozen=True)
+class ObservedTerm(RowTerm):
+    """The negative log-likelihood of what was observed of some rows, a block at a time."""
+
+    mean: Array
+    scale: Array
+    noise: Noise
+    r: int
+
+    def _points(self, M: Array, rows: Samples) -> Iterator[IncompletePoint]:
+        for _, block in rows.blocks():
+            observed = Observed.of((block - self.mean) / self.scale)
+            yield IncompletePoint(ObservedRows(observed, self.noise, self.r, self.scale), M)
+
+    def first(self, M: Array, rows: Samples, *beside: Any) -> tuple[float, Array]:
+        value, gradient = 0.0, np.zeros_like(M)
+        for point in self._points(M, rows):
+            value += point.value
+            if math.isinf(value):  # a wall: there is no gradient
+                return value, gradient
+            gradient += point.gradient
+        return value, gradient
+
+    def second(self, M: Array, V: Array, rows: Samples, *beside: Any) -> Array:
+        product = np.zeros_like(M)
+        for point in self._points(M, rows):
+            product += point.hessian_vector(V)
+        return product
+
+    def regressions(self, M: Array, rows: Samples) -> Regressions:
+        first, *others = (point.regressions() for point in self._points(M, rows))
+        return sum(others, first)
+
+
+class IncompleteSums(SumPoint):
+    """`IncompletePoint` by sums over pieces."""
+
+    def __init__(self, problem: IncompleteInPieces, M: Array) -> None:
+        super().__init__(problem, M)
+        self._factors = problem
+
+    def improved(self) -> Array:
+        """One step of EM, in one pass."""
+        problem = self._factors
+        regressions = problem.samples.reduce(partial(problem.term.regressions, self.M), add)
+        M, mean = regressions.coefficients()
+        gather = problem.noise.gather
+        psi = gather(regressions.left(M, mean)) / gather(regressions.counts)
+        return problem.manifold.join([M, problem.noise.coordinate(psi), mean])
+
+
+@dataclass
+class IncompleteInPieces(IncompleteLikelihood, InParts):
+    """The likelihood of rows that are read at every step.
+
+    Parameters
+    ----------
+    samples : Samples
+    term : ObservedTerm
+    """
+
+    samples: Samples
+    term: ObservedTerm
+    beside: tuple[Any, ...] = field(default=(), init=False)
+
+    def at(self, M: Array) -> IncompleteSums:
+        return IncompleteSums(self, M)

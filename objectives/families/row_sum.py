@@ -1,0 +1,317 @@
+"""Objectives that need the rows at every step, evaluated piece by piece where the rows are.
+
+f(M) = sum over pieces of phi(M; piece). Value and gradient come together from one pass over the
+rows, each Hessian product from another; only numbers of M's shape come back from a piece. A term
+centres and whitens its rows itself, a block at a time, so that there is no copy of the data.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from operator import add
+from typing import Any, Protocol
+
+import numpy as np
+
+from ldr.objectives.coordinates import Columns, Coordinates
+from ldr.objectives.families.whitened import Whitened
+from ldr.objectives.objective import BoundObjective, check_dimension
+from ldr.objectives.samples import Samples, cut
+from ldr.objectives.statistics import moments
+from ldr.objectives.statistics.sums import spread_rows
+from ldr.solvers.manifolds import Array, Manifold
+from ldr.solvers.problem import Point, Problem
+
+# Rows of a sample on which heuristics that are no sums are found.
+SAMPLE_ROWS = 20_000
+
+# Rows are cut into this many parts for stochastic solvers, with at least this many rows a column.
+_PARTS = 32
+_PART_ROWS = 10
+
+
+class RowTerm(ABC):
+    """What some rows add to a sum. Immutable, and fit to be pickled.
+
+    Attributes
+    ----------
+    has_hessian : bool
+        Whether there is `second`.
+    """
+
+    has_hessian: bool = True
+
+    @abstractmethod
+    def first(self, M: Array, rows: Samples, *beside: Any) -> tuple[Any, Array]:
+        """Value and gradient at M; the value may be an array of several sums."""
+
+    def second(self, M: Array, V: Array, rows: Samples, *beside: Any) -> Array:
+        """The Hessian product with V."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class _First:
+    """`RowTerm.first` at an M, as a function of a piece."""
+
+    term: RowTerm
+    M: Array
+
+    def __call__(self, rows: Samples, *beside: Any) -> tuple[Any, Array]:
+        return self.term.first(self.M, rows, *beside)
+
+
+@dataclass(frozen=True)
+class _Second:
+    """`RowTerm.second` at an M along V, as a function of a piece."""
+
+    term: RowTerm
+    M: Array
+    V: Array
+
+    def __call__(self, rows: Samples, *beside: Any) -> Array:
+        return self.term.second(self.M, self.V, rows, *beside)
+
+
+def added(earlier: tuple[Any, Array], later: tuple[Any, Array]) -> tuple[Any, Array]:
+    """The sums of pairs."""
+    return earlier[0] + later[0], earlier[1] + later[1]
+
+
+class Summed(Protocol):
+    """A problem of sums over rows."""
+
+    @property
+    def samples(self) -> Samples: ...
+
+    @property
+    def term(self) -> RowTerm: ...
+
+    @property
+    def beside(self) -> tuple[Any, ...]: ...
+
+
+class SumPoint(Point):
+    """A sum over rows at M: value and gradient by one pass, which neither repeats."""
+
+    def __init__(self, problem: Summed, M: Array) -> None:
+        self.M = M
+        self._problem = problem
+
+    @cached_property
+    def sums(self) -> tuple[Any, Array]:
+        problem = self._problem
+        return problem.samples.reduce(_First(problem.term, self.M), added, *problem.beside)
+
+    @property
+    def value(self) -> float:
+        return float(self.sums[0])
+
+    @property
+    def gradient(self) -> Array:
+        return self.sums[1]
+
+    def hessian_vector(self, V: Array) -> Array:
+        problem = self._problem
+        return problem.samples.reduce(_Second(problem.term, self.M, V), add, *problem.beside)
+
+
+class InParts:
+    """Makes of a sum over rows a `Sum` of parts, for stochastic solvers."""
+
+    manifold: Manifold
+    samples: Samples
+    term: RowTerm
+    beside: tuple[Any, ...]
+
+    @property
+    def _part_rows(self) -> int:
+        return part_rows(*self.samples.shape)
+
+    @property
+    def parts(self) -> int:
+        """How many parts the rows are cut into."""
+        return -(-self.samples.n // self._part_rows)
+
+    def part(self, i: int) -> Part:
+        """What the rows of a part add to f; they are read here, once."""
+        where = slice(i * self._part_rows, min((i + 1) * self._part_rows, self.samples.n))
+        beside = tuple(cut(other, where) for other in self.beside)
+        return Part(self.manifold, self.samples.piece(where), self.term, beside)
+
+
+@dataclass
+class InPieces(BoundObjective):
+    """An objective of sums over rows that are read at every evaluation.
+
+    Parameters
+    ----------
+    manifold : Manifold
+    samples : Samples
+    term : RowTerm
+    beside : tuple of ndarray
+        What stands beside the rows: labels, a response.
+    heuristics : mapping of str to callables
+        Each gives a point to start from and is called once; the first is the baseline.
+    """
+
+    manifold: Manifold
+    samples: Samples
+    term: RowTerm
+    beside: tuple[Any, ...] = field(default=(), kw_only=True)
+    heuristics: Mapping[str, Callable[[], Array]] = field(default_factory=dict, kw_only=True)
+
+    def __post_init__(self) -> None:
+        self.heuristics = {name: cache(find) for name, find in self.heuristics.items()}
+
+    @property
+    def has_hessian(self) -> bool:  # type: ignore[override]
+        return self.term.has_hessian
+
+    def at(self, M: Array) -> Point:
+        return SumPoint(self, M)
+
+    def baseline(self) -> Array | None:
+        for heuristic in self.heuristics.values():
+            return heuristic()
+        return None
+
+    def starts(self) -> dict[str, Array]:
+        return {name: heuristic() for name, heuristic in self.heuristics.items()}
+
+
+@dataclass
+class RowSum(InPieces, InParts):
+    """A sum over rows that are read at every evaluation."""
+
+
+@dataclass
+class Part(Problem):
+    """What some rows in memory add to a sum."""
+
+    manifold: Manifold
+    samples: Samples
+    term: RowTerm
+    beside: tuple[Any, ...] = ()
+
+    @property
+    def has_hessian(self) -> bool:  # type: ignore[override]
+        return self.term.has_hessian
+
+    def at(self, M: Array) -> SumPoint:
+        return SumPoint(self, M)
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Rows seen from a centre and in a unit of length: z = (x - centre)/length."""
+
+    centre: Array
+    length: float = 1.0
+
+    def of(self, rows: Array) -> Array:
+        Z = rows - self.centre
+        return Z if self.length == 1.0 else Z / self.length
+
+    def blocks(self, piece: Samples) -> Iterator[Array]:
+        """Block by block."""
+        for _, block in piece.blocks():
+            yield self.of(block)
+
+    def moved(self, z: Array) -> Frame:
+        """With its centre at z of this frame."""
+        return Frame(self.centre + self.length * z, self.length)
+
+
+@dataclass(frozen=True)
+class ProjectedTerm(RowTerm):
+    """phi(Y) of the projected rows Y = ZWM, Z the rows in a frame, a block at a time.
+
+    A method writes phi with its first and its second derivative in Y, as in `Projected`.
+
+    Attributes
+    ----------
+    frame : Frame
+    W : ndarray (d, k) or None
+        To the coordinates of the solver, the identity where None; the rows are multiplied by WM,
+        never by W.
+    """
+
+    frame: Frame
+    W: Array | None
+
+    @abstractmethod
+    def slope(self, Y: Array, Z: Array, N: Array) -> tuple[Any, Array]:
+        """phi and phi'(Y) of a block; N = WM, so that Y = ZN."""
+
+    @abstractmethod
+    def curvature(self, Y: Array, dY: Array, Z: Array, N: Array) -> Array:
+        """phi''(Y)[dY] of a block."""
+
+    def first(self, M: Array, rows: Samples, *beside: Any) -> tuple[Any, Array]:
+        N = self._to_columns(M)
+        value: Any = 0.0
+        gradient = np.zeros_like(N)
+        for Z in self.frame.blocks(rows):
+            part, slope = self.slope(Z @ N, Z, N)
+            value = value + part
+            gradient += Z.T @ slope
+        return value, self._from_columns(gradient)
+
+    def second(self, M: Array, V: Array, rows: Samples, *beside: Any) -> Array:
+        N, dN = self._to_columns(M), self._to_columns(V)
+        product = np.zeros_like(N)
+        for Z in self.frame.blocks(rows):
+            product += Z.T @ self.curvature(Z @ N, Z @ dN, Z, N)
+        return self._from_columns(product)
+
+    def _to_columns(self, M: Array) -> Array:
+        return M if self.W is None else self.W @ M
+
+    def _from_columns(self, N: Array) -> Array:
+        return N if self.W is None else self.W.T @ N
+
+
+def part_rows(n: int, d: int) -> int:
+    """Rows of a part for stochastic solvers."""
+    return max(-(-n // _PARTS), _PART_ROWS * d)
+
+
+def in_pieces(samples: Samples) -> bool:
+    """Whether the rows stay where they are; of fewer rows than columns, their span is taken."""
+    return samples.stored and samples.n >= samples.d
+
+
+@dataclass(frozen=True)
+class WhitenedColumns:
+    """Whitening from the sums of a pass over the rows: (X - mean) W has the covariance I.
+
+    Attributes
+    ----------
+    mean : ndarray (d,)
+    W : ndarray (d, k)
+    coordinates : Coordinates
+        P = M'C^{-1/2}.
+    notes : list of str
+    """
+
+    mean: Array
+    W: Array
+    coordinates: Coordinates
+    notes: list[str]
+
+    @classmethod
+    def of(cls, samples: Samples, r: int) -> WhitenedColumns:
+        stats = moments(samples)
+        whitened = Whitened.of(stats.covariance, Columns(), "the covariance")
+        W = np.ascontiguousarray(whitened.rows(np.eye(samples.d)).T)
+        check_dimension(r, W.shape[1])
+        return cls(stats.mean, W, whitened.coordinates, whitened.notes)
+
+
+def some_rows(samples: Samples, count: int) -> Samples:
+    """A sample of `count` rows in memory, one at random of each of as many stretches."""
+    return samples.take(spread_rows(samples.n, count))

@@ -1,0 +1,91 @@
+"""The geometric median: the point of least sum of distances to the rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from ldr.objectives.families.row_sum import SAMPLE_ROWS, Frame, some_rows
+from ldr.objectives.samples import Samples
+from ldr.solvers.manifolds import Array
+
+_WEISZFELD_STEPS = 1000
+_NEWTON_STEPS = 50
+_SETTLED = 1e-10  # in units of a row's distance
+_ROUNDING = 1e-13  # relative
+
+
+def geometric_median(X: Array) -> Array:
+    """The point of least sum of distances to the rows, by Weiszfeld's steps; O(nd) each."""
+    centre = np.median(X, axis=0)
+    least = np.finfo(float).eps * float(np.abs(X).max())
+    for _ in range(_WEISZFELD_STEPS):
+        weights = 1.0 / np.maximum(np.linalg.norm(X - centre, axis=1), least)
+        previous, centre = centre, weights @ X / weights.sum()
+        if np.linalg.norm(centre - previous) <= _SETTLED * np.linalg.norm(X[0] - centre):
+            break
+    return centre
+
+
+@dataclass(frozen=True)
+class Distances:
+    """Sums over the rows u, seen from a candidate: of |u|, of u/|u|, of 1/|u| and of uu'/|u|^3."""
+
+    n: int
+    value: float
+    pull: Array
+    weight: float
+    bend: Array
+
+    def __add__(self, other: Distances) -> Distances:
+        return Distances(
+            self.n + other.n,
+            self.value + other.value,
+            self.pull + other.pull,
+            self.weight + other.weight,
+            self.bend + other.bend,
+        )
+
+    def newton(self) -> Array:
+        """The step of Newton's method; the Hessian is sum I/|u| - uu'/|u|^3."""
+        hessian = self.weight * np.eye(len(self.pull)) - self.bend
+        return np.asarray(np.linalg.lstsq(hessian, self.pull, rcond=None)[0])
+
+    def weiszfeld(self) -> Array:
+        """Weiszfeld's step, which never raises the sum of distances."""
+        return self.pull / self.weight
+
+
+def _distances(piece: Samples, frame: Frame, least: float) -> Distances:
+    total = Distances(0, 0.0, np.zeros(piece.d), 0.0, np.zeros((piece.d, piece.d)))
+    for U in frame.blocks(piece):
+        length = np.maximum(np.linalg.norm(U, axis=1), least)
+        weights = 1.0 / length
+        bend = (U.T * weights**3) @ U
+        total += Distances(len(U), float(length.sum()), weights @ U, float(weights.sum()), bend)
+    return total
+
+
+def median_in_pieces(samples: Samples, frame: Frame) -> Array:
+    """The geometric median of the rows in a frame, by Newton's method, a pass each step.
+
+    It starts from the median of a sample of rows; a step that raises the sum is replaced by
+    Weiszfeld's.
+    """
+    centre = geometric_median(frame.of(some_rows(samples, SAMPLE_ROWS).dense()))
+    least = np.finfo(float).eps
+    best: tuple[Array, Distances] | None = None
+    for _ in range(_NEWTON_STEPS):
+        term = partial(_distances, frame=frame.moved(centre), least=least)
+        sums = samples.reduce(term, Distances.__add__)
+        if best is not None and sums.value > best[1].value * (1 + _ROUNDING):
+            centre = best[0] + best[1].weiszfeld()
+            best = None
+            continue
+        step = sums.newton()
+        best, centre = (centre, sums), centre + step
+        if np.linalg.norm(step) <= _SETTLED * sums.value / sums.n:
+            break
+    return centre

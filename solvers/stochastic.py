@@ -1,0 +1,140 @@
+"""Variance-reduced stochastic quasi-Newton for sums of which a pass over all terms is dear."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ldr.solvers.errors import ArgumentError
+from ldr.solvers.lbfgs import inverse_hessian_times
+from ldr.solvers.line_search import initial_step
+from ldr.solvers.manifolds import Array
+from ldr.solvers.problem import Problem, Sum
+from ldr.solvers.riemannian import RiemannianProblem
+from ldr.solvers.solver import Solver, State
+
+_MEMORY = 20
+_FIRST_RATE = 0.2
+# The cosine of a pair, of which noise may have made nearly nothing: it would suggest long steps.
+_LEAST_CURVATURE = 1e-2
+_LONGEST = 0.25  # of the manifold's length scale, a step within an epoch
+
+
+@dataclass(frozen=True)
+class AnchorState(State):
+    """The point is the anchor, where the gradient of the whole sum is known.
+
+    `steps` and `changes` are the quasi-Newton pairs, tangent there; `rate` multiplies each step;
+    `epoch` is the number of the pass to come.
+    """
+
+    steps: Array
+    changes: Array
+    rate: float
+    epoch: int = 0
+
+
+@dataclass(frozen=True)
+class SVRG(Solver):
+    """Steps from the gradients of parts of a sum, corrected by that of the whole at an anchor.
+
+    An epoch computes the gradient g of the whole sum of p parts at the anchor A, then visits the
+    parts in a random order. At W the part i gives v = p (grad f_i(W) - T grad f_i(A)) + T g, with
+    T the transport from A to W: an unbiased gradient whose variance vanishes as W and A approach
+    the optimum, so that the convergence is linear with steps of constant size. A step is -rate H v,
+    H the inverse Hessian of limited-memory BFGS from the changes of one part's gradient along each
+    step. Where W ends is the next anchor, if the sum is lower there; if not, the epoch is
+    taken back and the rate halved. An epoch reads all data twice, however many steps it takes.
+
+    For problems that are sums of parts (`Sum`): uica and robust-pca of rows in a file, ppca and fa
+    with missing entries there, and objectives of one's own with ``sum_over_rows=True``.
+
+    Source: R. Johnson and T. Zhang, Accelerating stochastic gradient descent using predictive
+    variance reduction, NIPS 2013; P. Moritz, R. Nishihara and M. I. Jordan, A linearly-convergent
+    stochastic L-BFGS algorithm, AISTATS 2016; on manifolds H. Zhang, S. J. Reddi and S. Sra,
+    Riemannian SVRG, NIPS 2016. Pairs from the same part at both ends of a step: N. N. Schraudolph,
+    J. Yu and S. Guenter, AISTATS 2007.
+    """
+
+    name = "svrg"
+    default_max_iterations = 1000
+
+    def initialise(self, problem: RiemannianProblem, M: Array) -> AnchorState:
+        if not isinstance(problem.problem, Sum):
+            raise ArgumentError(
+                "solver 'svrg' takes problems that are sums over rows (uica or robust-pca of "
+                "rows in a file, your own objective with sum_over_rows=True); for others take "
+                "'trust-region' or 'lbfgs'"
+            )
+        nothing = np.empty((0, *M.shape))
+        return AnchorState(problem.at(M), nothing, nothing, _FIRST_RATE)
+
+    def step(self, problem: RiemannianProblem, state: State) -> AnchorState:
+        """An epoch."""
+        assert isinstance(state, AnchorState)
+        epoch = _Epoch(problem, state)
+        epoch.run()
+        old, new = state.point, problem.at(epoch.W)
+        lower = new.value < old.value or new.gradient_norm < old.gradient_norm
+        if not (lower and np.isfinite(new.value)):
+            return replace(state, rate=0.5 * state.rate, epoch=state.epoch + 1)
+        return AnchorState(new, epoch.steps, epoch.changes, state.rate, state.epoch + 1)
+
+
+class _Epoch:
+    """A walk over the parts from the anchor; W is where it has come to."""
+
+    def __init__(self, problem: RiemannianProblem, state: AnchorState) -> None:
+        self._problem, self._anchor = problem, state.point
+        self._manifold, self._rate = problem.manifold, state.rate
+        self._order = np.random.default_rng(state.epoch)
+        self.W, self.steps, self.changes = state.point.M, state.steps, state.changes
+
+    def run(self) -> None:
+        whole = self._problem.problem
+        assert isinstance(whole, Sum)
+        for i in self._order.permutation(whole.parts):
+            self._visit(whole.part(int(i)), whole.parts)
+
+    def _visit(self, part: Problem, parts: int) -> None:
+        manifold, anchor, W = self._manifold, self._anchor, self.W
+        of_part = parts * self._gradient(part, W)
+        at_anchor = anchor.gradient - parts * self._gradient(part, anchor.M)
+        v = of_part + manifold.transport(anchor.M, W, at_anchor)
+        s = -self._step_length() * inverse_hessian_times(v, self.steps, self.changes)
+        s = self._shortened(manifold.project(W, s))
+        self.W = manifold.retract(W, s)
+        self._remember(W, s, parts * self._gradient(part, self.W), of_part)
+
+    def _gradient(self, part: Problem, M: Array) -> Array:
+        """Riemannian gradient of a part."""
+        self._problem.evaluations["part gradient"] += 1
+        return self._manifold.gradient(M, part.at(M).gradient)
+
+    def _step_length(self) -> float:
+        """Times H v; of the first step of a run, that of a gradient."""
+        if len(self.steps):
+            return self._rate
+        return initial_step(self._problem, self._anchor)
+
+    def _shortened(self, s: Array) -> Array:
+        """No longer than a part of the manifold's length scale: noise may suggest anything."""
+        manifold, W = self._manifold, self.W
+        longest = _LONGEST * min(manifold.diameter, max(1.0, float(np.linalg.norm(W))))
+        length = manifold.norm(W, s)
+        return s if length <= longest else s * (longest / length)
+
+    def _remember(self, W: Array, s: Array, ahead: Array, behind: Array) -> None:
+        """Carry the pairs from W to the new point and add that of the step s from there."""
+        manifold, N = self._manifold, self.W
+        s, behind = manifold.transport(W, N, np.stack([s, behind]))
+        y = ahead - behind
+        steps, changes = (
+            manifold.transport(W, N, stack[1 - _MEMORY :]) for stack in (self.steps, self.changes)
+        )
+        lengths = manifold.norm(N, s) * manifold.norm(N, y)
+        if manifold.inner(N, s, y) > _LEAST_CURVATURE * lengths:
+            steps = np.concatenate([steps, s[None]])
+            changes = np.concatenate([changes, y[None]])
+        self.steps, self.changes = steps, changes
