@@ -100,7 +100,9 @@ class StoredSamples(Samples):
         return np.asarray(self.array.read(start, stop))
 
     def piece(self, where: slice) -> Samples:
-        piece = Samples(self.read(where), self.feature_names, self.name)
+        piece = Samples(
+            self.read(where), self.feature_names, self.name, accelerator=self.accelerator
+        )
         check_finite(piece, False, where.start)
         if piece.array.dtype.itemsize >= 8 and piece.array.dtype.kind == "f":
             self.tally.largest = max(self.tally.largest, largest_entry(piece))
