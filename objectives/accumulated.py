@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy.typing as npt
@@ -61,7 +61,8 @@ class AccumulatedSamples(Samples):
         blocks = (
             other.block if isinstance(other, AccumulatedSamples) else other for other in beside
         )
-        total = self.block.reduce(term, merge, *blocks)
+        block = replace(self.block, accelerator=self.accelerator)
+        total = block.reduce(term, merge, *blocks)
         key = pickle.dumps((term, merge))
         if self.before:
             if key not in self.before:

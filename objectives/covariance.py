@@ -76,6 +76,8 @@ def _scatter_times(piece: Samples, mean: Array, V: Array) -> Array:
     """(X - 1m')'(X - 1m')V of a piece."""
     if piece.is_sparse:
         return piece.centred_transpose_times(piece.centred_times(V, mean), mean)
+    if piece.accelerator is not None:
+        return piece.accelerator.scatter_times(piece.array, mean, V)
     product = np.zeros_like(V)
     for _, block in piece.blocks():
         centred = block - mean

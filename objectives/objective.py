@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ldr.objectives.accelerator import Accelerator
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.coordinates import Columns, Coordinates, Subspace
 from ldr.objectives.factor_model import FactorModel
@@ -48,6 +49,14 @@ class Data:
         """The same with all rows in memory, for methods that look them up."""
         views = tuple(view.in_memory() for view in self.views)
         background = None if self.background is None else self.background.in_memory()
+        return replace(self, views=views, background=background)
+
+    def on(self, accelerator: Accelerator | None) -> Data:
+        """The same data, with sums over their rows computed on an accelerator."""
+        if accelerator is None:
+            return self
+        views = tuple(replace(view, accelerator=accelerator) for view in self.views)
+        background = self.background and replace(self.background, accelerator=accelerator)
         return replace(self, views=views, background=background)
 
     def require(self, need: str, name: str) -> None:

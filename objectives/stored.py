@@ -91,7 +91,7 @@ class StoredSamples(Samples):
 
     def checked(self, rows: npt.NDArray[Any], start: int) -> Samples:
         """Rows that were read as samples in memory; `start` is the number of the first."""
-        piece = Samples(rows, self.feature_names, self.name)
+        piece = Samples(rows, self.feature_names, self.name, accelerator=self.accelerator)
         if check_finite(piece, self.allow_nan, start):
             piece = replace(piece, has_nan=True)
         if piece.array.dtype.itemsize >= 8 and piece.array.dtype.kind == "f":

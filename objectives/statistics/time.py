@@ -160,7 +160,25 @@ def _lagged_spread(piece: Samples, lag: int, rows: int | None) -> LaggedSpread:
         return LaggedSpread(lag, spread(piece, rows), _sparse_products(piece, lag), first, last)
     n, d = piece.shape
     shift = pilot(piece)
-    total, periods, products = np.zeros(d), Periods(d), zeros(d, d)
+    if piece.accelerator is not None:
+        origin = np.zeros(d) if shift is None else shift
+        total, squares, products = piece.accelerator.lagged(piece.array, origin, lag)
+    else:
+        total, squares, products = _lagged_sums(piece, lag, shift, rows)
+    mean = TwoPartMean.about(shift, total, n)
+    e, pairs = mean.offset, max(0, n - lag)
+    heads = total - _less_shift(last, shift).sum(axis=0)
+    tails = total - _less_shift(first, shift).sum(axis=0)
+    if pairs > 0:
+        products -= np.outer(heads, e) + np.outer(e, tails - pairs * e)
+    return LaggedSpread(lag, Spread(mean, add_outer(squares, e, -float(n))), products, first, last)
+
+
+def _lagged_sums(
+    piece: Samples, lag: int, shift: Array | None, rows: int | None
+) -> tuple[Array, Array, Array]:
+    """Of the rows less a shift: sum, sum of z_t z_t' (upper triangle), sum of z_t z_{t+lag}'."""
+    total, periods, products = np.zeros(piece.d), Periods(piece.d), zeros(piece.d, piece.d)
     for where, Z in shifted_blocks(piece, shift, rows):
         total = add_sum(total, Z)
         # Lagged rows are read again rather than carried: any lag, any block, little memory.
@@ -170,15 +188,7 @@ def _lagged_spread(piece: Samples, lag: int, rows: int | None) -> LaggedSpread:
         else:
             partners = piece.rows(slice(where.start + lag, where.stop + lag))
             products = periods.add_apart(Z, _less_shift(partners, shift), products)
-    mean = TwoPartMean.about(shift, total, n)
-    e, pairs = mean.offset, max(0, n - lag)
-    heads = total - _less_shift(last, shift).sum(axis=0)
-    tails = total - _less_shift(first, shift).sum(axis=0)
-    products += periods.lagged()
-    if pairs > 0:
-        products -= np.outer(heads, e) + np.outer(e, tails - pairs * e)
-    squares = add_outer(periods.scatter(), e, -float(n))
-    return LaggedSpread(lag, Spread(mean, squares), products, first, last)
+    return total, periods.scatter(), products + periods.lagged()
 
 
 _EIGHT = 8
