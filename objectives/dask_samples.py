@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 from dask.delayed import delayed
 
+from ldr.objectives.accelerator import Accelerator
 from ldr.objectives.pieces import PIECE_NUMBERS
 from ldr.objectives.samples import (
     Array,
@@ -155,6 +156,8 @@ class _View:
         Of Samples; a name of None is an array.
     allow_nan : bool
         Whether missing values are accepted.
+    accelerator : Accelerator or None
+        Of samples; the worker's.
     dtype : numpy.dtype or None
         Of an array, which may have been sent in a narrower one.
     """
@@ -162,20 +165,21 @@ class _View:
     name: str | None
     feature_names: tuple[str, ...] | None = None
     allow_nan: bool = False
+    accelerator: Accelerator | None = None
     dtype: Any = None
 
     @classmethod
     def of(cls, argument: Any) -> _View:
         if isinstance(argument, Samples):
             missing = argument.has_nan or getattr(argument, "allow_nan", False)
-            return cls(argument.name, argument.feature_names, missing)
+            return cls(argument.name, argument.feature_names, missing, argument.accelerator)
         return cls(None, dtype=argument.dtype)
 
     def piece(self, rows: Any, first: int) -> Any:
         """Rows as the term takes them; samples are checked."""
         if self.name is None:
             return rows.astype(self.dtype, copy=False)
-        piece = Samples(rows, self.feature_names, self.name)
+        piece = Samples(rows, self.feature_names, self.name, accelerator=self.accelerator)
         return replace(piece, has_nan=check_finite(piece, self.allow_nan, first))
 
 

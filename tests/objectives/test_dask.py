@@ -3,6 +3,7 @@
 import operator
 import subprocess
 import sys
+from dataclasses import replace
 
 import dask
 import dask.array as da
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 import ldr
 from ldr.errors import DataError
 from ldr.objectives import dask_samples, statistics, stored
+from ldr.objectives.accelerator import Accelerator
 from ldr.objectives.samples import as_samples
 from ldr.objectives.storage import dask_rows
 from ldr.result import as_tuple
@@ -365,6 +367,51 @@ def test_solutions_are_those_in_memory(objective, X, y):
     ):
         assert isinstance(lazily, da.Array)
         np.testing.assert_allclose(lazily.compute(), at_once, rtol=0, atol=1e-11)
+
+
+@pytest.fixture
+def few_pieces(monkeypatch):
+    """For methods that read the rows again and again."""
+    monkeypatch.setattr(dask_samples, "PIECE_NUMBERS", 5 * 100)
+
+
+def in_two(array):
+    return da.from_array(array, chunks=(150, 5))
+
+
+def test_missing_values(few_pieces):
+    gaps = np.where(rng.random(X.shape) < 0.1, np.nan, X)
+    expected = ldr.solve("ppca", gaps, r=2, starts=1)
+    found = ldr.solve("ppca", in_two(gaps), r=2, starts=1)
+    assert found.value == pytest.approx(expected.value, rel=1e-10)
+    Y = found.transform(in_two(gaps)).compute()
+    np.testing.assert_allclose(Y, found.transform(gaps), atol=1e-10)
+
+
+@ldr.objective(manifold="stiefel", sense="max", sum_over_rows=True)
+def fourth_moments(M, X):
+    return ((X @ M) ** 4).sum() / 300
+
+
+@pytest.mark.parametrize("objective", ["uica", fourth_moments], ids=["uica", "own"])
+def test_sums_over_rows_are_evaluated_in_chunks(few_pieces, objective):
+    """At every step of the solver; nothing is brought together."""
+    expected = ldr.solve(objective, X, r=2, starts=1)
+    samples = as_samples(in_two(X))
+    found = ldr.solve(objective, samples, r=2, starts=1)
+    assert found.value == pytest.approx(expected.value, rel=1e-10)
+    assert samples.passes > 5 and not samples.tally.whole
+
+
+def test_sums_on_an_accelerator_of_the_workers():
+    expected = ldr.solve("pca", X, r=2).value
+    samples = replace(as_samples(lazy(X)), accelerator=Accelerator("cpu"))
+    assert samples.reduce(accelerators, set.union) == {"cpu"}
+    assert ldr.solve("pca", samples, r=2).value == pytest.approx(expected, rel=1e-12)
+
+
+def accelerators(piece):
+    return {piece.accelerator.platform}
 
 
 @pytest.mark.parametrize("kind", ["array", "series", "strings", "category", "object"])
