@@ -184,7 +184,7 @@ def read(path: str | Path) -> Table:
     ending = ending_of(path)
     if not path.exists():
         raise FileNotFoundError(2, "no such file", str(path))
-    if path.stat().st_size >= LARGE and ending in (*TABLES, ".npy"):
+    if path.stat().st_size >= LARGE and (ending in TABLES or _has_rows(path, ending)):
         return StoredTable(path.name, open_path(path, path.name))
     try:
         if ending in TABLES:
@@ -282,6 +282,14 @@ def check_writable(path: Path) -> None:
         raise ArgumentError(f"{path}: there is no folder {str(path.parent)!r}")
     if path.is_dir():
         raise ArgumentError(f"{path} is a folder, expected a file")
+
+
+def _has_rows(path: Path, ending: str) -> bool:
+    """Whether it is an .npy file with a matrix, stored row after row."""
+    if ending != ".npy":
+        return False
+    array = np.load(path, mmap_mode="r")
+    return array.ndim == 2 and bool(array.flags.c_contiguous)
 
 
 _PAIR_IN_NPY = "two views do not fit into one .npy file: write .npz, or a table"

@@ -177,7 +177,9 @@ class Result:
 
         Parameters
         ----------
-        X : array, memory map, sparse matrix, DataFrame or Dask's (m, d); a pair for two views
+        X : array, memory map, sparse matrix or DataFrame (m, d); a pair of them for two views
+            Or data larger than memory, as for `ldr.solve`: they are read piece by piece, and of a
+            table those columns that were solved for.
 
         Returns
         -------

@@ -67,17 +67,21 @@ def solve(
         A name in the registry (`ldr.objectives.list()` prints them), an objective with its
         parameters (``ldr.objectives.MAF(lag=2)``), a kernel version (`ldr.kernel`), or one of your
         own (`ldr.objective`).
-    X : array, memory map, sparse matrix or DataFrame (n, d)
-        Samples in rows. Sparse data stay sparse. Nothing is changed in place. NaN is a missing
-        value, for the objectives that take them (ppca and fa). For objectives of two
-        views (cca, pls, reduced-rank-regression) a pair of them with the same rows; for opca,
-        signal-noise and contrastive-pca a pair (samples, noise or background) with the same
-        columns; for mds-distances an n x n matrix of distances.
+    X : array, memory map, sparse matrix or DataFrame (n, d); or data larger than memory
+        Samples in rows. Sparse data stay sparse. Nothing is changed in place. The path of a .npy,
+        .parquet, .csv or .tsv file or of a folder of .parquet files, a list of arrays and paths
+        below one another, an iterator of blocks of rows, or a function that returns one, are read
+        piece by piece (see the guide to data larger than memory). NaN is a missing value, for the
+        objectives that take them (ppca and fa). For objectives of two views (cca, pls,
+        reduced-rank-regression) a pair of them with the same rows; for opca, signal-noise and
+        contrastive-pca a pair (samples, noise or background) with the same columns; for
+        mds-distances an n x n matrix of distances.
     r : int
         Dimension to reduce to, 1 <= r <= d (or the number of features, of a kernel version).
     y : array (n,), optional
         Labels (lda, or a graph of the classes) or response (sdr, hsic, sir, save,
-        regressions).
+        regressions); or the name of a column, where X is the path of a table; or the path of an
+        .npy file.
     solver : str or Solver
         "auto" takes the closed form where it is exact, the self-consistent field or block
         Davidson for trace ratios, variable projection for fa of complete data, smoothing and

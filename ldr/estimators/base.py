@@ -215,12 +215,12 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         for name in ("n_samples_seen_", "_totals", "_classes"):
             self.__dict__.pop(name, None)
 
-    def _add(self, X: Any, y: Any, classes: Any) -> Projection:
+    def _add(self, X: Any, y: Any, classes: Any, background: Any = None) -> Projection:
         objective = self._objective()
         begun = hasattr(self, "_totals")
         if not begun and hasattr(self, "result_"):
             warnings.warn("partial_fit begins anew: fit keeps no sums to add to", stacklevel=3)
-        samples, y = self._given(X, y, None, objective, reset=not begun, minimum_rows=1)
+        samples, y = self._given(X, y, background, objective, not begun, minimum_rows=1)
         blocks = as_tuple(samples)
         if any(block.has_nan for block in blocks):
             raise DataError("X has missing values (NaN), which need all rows at once: use fit")
@@ -443,6 +443,25 @@ class WithBackground(Projection):
         self
         """
         return self._fit(X, y, background)
+
+    @available_if(_from_sums)
+    def partial_fit(
+        self, X: Any, y: Any = None, *, classes: Any = None, background: Any = None
+    ) -> Projection:
+        """Add a block of rows, and one of the background; see `Projection.partial_fit`.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or DataFrame (m, d)
+        y, classes : ignored, but for a `Reducer` of labels
+        background : array, sparse matrix or DataFrame (k, d)
+            As in `fit`.
+
+        Returns
+        -------
+        self
+        """
+        return self._add(X, y, classes, background)
 
     @available_if(_of_points)
     def score(self, X: Any, y: Any = None, *, background: Any = None) -> float:

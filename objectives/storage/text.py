@@ -137,7 +137,7 @@ class TextFile:
                 ),
                 parser.ParseOptions(
                     delimiter=_separator(self.path),
-                    newlines_in_values=True,
+                    newlines_in_values=b'"' in text,
                     invalid_row_handler=refuse,
                 ),
                 parser.ConvertOptions(
