@@ -156,7 +156,7 @@ class Regressions:
 
     def coefficients(self) -> tuple[Array, Array]:
         """M (d x r) and the mean (d x 1)."""
-        both = np.linalg.solve(self.moments, self.targets[:, :, None])[:, :, 0]
+        both: Array = np.linalg.solve(self.moments, self.targets[:, :, None])[:, :, 0]
         return both[:, :-1], both[:, -1:]
 
     def left(self, M: Array, mean: Array) -> Array:
