@@ -19,6 +19,7 @@ from experiments import (
     convergence,
     figures,
     guided_tour,
+    medians,
     planar,
     probabilistic,
     random_projection,
@@ -158,6 +159,13 @@ def _run_convergence(session: Session) -> None:
     session.run("figure4", convergence.COLUMNS, convergence.KEY, stages, convergence.traced_rows)
 
 
+def _run_further(session: Session) -> None:
+    if RecipeName.CODE in session.recipes:
+        stages = [("further data sets of maf", medians.further_cases(session.extent, session.seed))]
+        run = (stages, medians.further_rows, medians.further_cost)
+        session.run("medians", medians.COLUMNS, medians.KEY, *run)
+
+
 def _draw1(session: Session) -> None:
     for recipe in session.recipes:
         figures.figure1(session.table("figure1"), recipe, session.out)
@@ -178,8 +186,11 @@ def _draw4(session: Session) -> None:
     figures.figure4(session.table("figure4"), session.recipes[0], session.out)
 
 
+_TABLES = ("sweeps", "figure1", "figure4", "medians")
+
+
 def _judge(session: Session) -> None:
-    report = judgement.judge(*(session.table(name) for name in ("sweeps", "figure1", "figure4")))
+    report = judgement.judge(*(session.table(name) for name in _TABLES))
     (session.out / "verdict.md").write_text(report.markdown())
     report.show(session.console)
 
@@ -218,6 +229,7 @@ _command(
     _run_sweeps,
     _draw2,
     _draw3,
+    _run_further,
     _judge,
 )
 

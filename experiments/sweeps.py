@@ -31,6 +31,8 @@ class Extent:
         Data sets that figure 1 looks through.
     traced : int
         Data sets of figure 4.
+    further : int
+        Data sets at each point of maf, beyond those of the figures; see `medians`.
     """
 
     d: tuple[int, ...]
@@ -38,10 +40,11 @@ class Extent:
     datasets: int
     searched: int
     traced: int
+    further: int
 
 
-FULL = Extent((4, 8, 16, 32, 64, 128, 256, 512, 1024), (1, 2, 5, 10, 20, 40, 80), 20, 400, 100)
-QUICK = Extent((4, 8, 16, 32), (1, 2, 5, 10), 5, 100, 5)
+FULL = Extent((4, 8, 16, 32, 64, 128, 256, 512, 1024), (1, 2, 5, 10, 20, 40, 80), 20, 400, 100, 100)
+QUICK = Extent((4, 8, 16, 32), (1, 2, 5, 10), 5, 100, 5, 5)
 
 
 def sweep_cases(extent: Extent, recipe: str, seed: int) -> list[Case]:

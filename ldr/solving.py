@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ldr.objectives.accelerator import accelerator
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.objective import BoundObjective, Data, Objective
 from ldr.objectives.registry import named
@@ -52,6 +53,7 @@ def solve(
     observers: Sequence[Observer] = (),
     certify: bool = True,
     random_state: int | np.random.Generator | None = None,
+    device: str = "cpu",
     **parameters: Any,
 ) -> Result:
     """The r-dimensional linear projection of X that optimises an objective.
@@ -106,6 +108,10 @@ def solve(
         saddle is left along a direction of descent and the solver runs on; a note says so.
     random_state : int or Generator, optional
         Of the random starts.
+    device : {"cpu", "gpu"}
+        Where sums over dense rows (means, scatters, their products with d x r matrices) are
+        computed: "gpu" is the first device of that kind that jax finds. Where there is none, a
+        DeviceWarning says so and the processor is used.
     **parameters
         Of the objective, where it is given by name: ``ldr.solve("maf", X, 3, lag=2)``.
 
@@ -138,7 +144,7 @@ def solve(
     True
     """
     objective = as_objective(objective, parameters)
-    data = as_data(objective, X, y)
+    data = as_data(objective, X, y).on(accelerator(device))
     check_r(r, objective, data)
     rng = as_generator(random_state)
     stopping = _stopping(tolerance, max_iterations, time_limit)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 import scipy
 
 from ldr.objectives.samples import Samples
 from ldr.objectives.statistics import moments
+from ldr.objectives.statistics.sums import added
 from ldr.solvers.eigen import top_eigenvectors
 from ldr.solvers.manifolds import Array
 
@@ -18,6 +20,8 @@ _LEAST_ORDER = 2000
 # Columns for each of the r wanted, from which on dense data are not squared. Block Krylov usually
 # needs 10 r to 15 r products; it may spend d/8, which is half of the work of squaring.
 _COLUMNS_PER_VECTOR = 150
+# Of stored samples an array is made up to this order, at which it takes 128 MiB.
+_MOST_STORED = 4096
 
 
 @dataclass(frozen=True)
@@ -35,6 +39,8 @@ class CovarianceOperator:
     def worthwhile(samples: Samples, r: int) -> bool:
         """Whether r eigenvectors from products should cost less than the covariance itself."""
         order = min(samples.shape)
+        if samples.stored:  # a product costs a pass, the covariance one pass in all
+            return order > _MOST_STORED
         return order > _LEAST_ORDER and (samples.is_sparse or order > _COLUMNS_PER_VECTOR * r)
 
     @property
@@ -51,25 +57,37 @@ class CovarianceOperator:
         return None if self.samples.is_sparse else moments(self.samples).covariance
 
     def __matmul__(self, V: Array) -> Array:
-        columns, samples = V.reshape(self.samples.d, -1), self.samples
-        if samples.is_sparse:
-            product = samples.centred_transpose_times(
-                samples.centred_times(columns, self.mean), self.mean
-            )
-        else:
-            product = np.zeros_like(columns)
-            for _, block in samples.blocks():
-                centred = block - self.mean
-                product += centred.T @ (centred @ columns)
-        return product.reshape(V.shape) / samples.n
+        columns = V.reshape(self.samples.d, -1)
+        term = partial(_scatter_times, mean=self.mean, V=columns)
+        return self.samples.reduce(term, added).reshape(V.shape) / self.samples.n
 
     @cached_property
     def trace(self) -> float:
-        if self.samples.is_sparse:
-            squares = sum(float(np.sum(np.square(b.data))) for _, b in self.samples.blocks())
-            return squares / self.samples.n - float(self.mean @ self.mean)
-        deviations = (block - self.mean for _, block in self.samples.blocks())
-        return sum(float(np.vdot(b, b)) for b in deviations) / self.samples.n
+        squares = self.samples.reduce(partial(_sum_of_squares, mean=self.mean), operator.add)
+        return squares / self.samples.n
+
+
+def _scatter_times(piece: Samples, mean: Array, V: Array) -> Array:
+    """(X - 1m')'(X - 1m')V of a piece."""
+    if piece.is_sparse:
+        return piece.centred_transpose_times(piece.centred_times(V, mean), mean)
+    if piece.accelerator is not None:
+        return piece.accelerator.scatter_times(piece.array, mean, V)
+    product = np.zeros_like(V)
+    for _, block in piece.blocks():
+        centred = block - mean
+        product += centred.T @ (centred @ V)
+    return product
+
+
+def _sum_of_squares(piece: Samples, mean: Array) -> float:
+    """||X - 1m'||^2 of a piece; of sparse rows by algebra."""
+    if piece.is_sparse:
+        rows = piece.array.astype(np.float64, copy=False)
+        squares = float(np.vdot(rows.data, rows.data)) - 2.0 * float((rows @ mean).sum())
+        return squares + piece.n * float(mean @ mean)
+    deviations = (block - mean for _, block in piece.blocks())
+    return sum(float(np.vdot(b, b)) for b in deviations)
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
+from ldr.objectives.accelerator import Accelerator
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.coordinates import Columns, Coordinates, Subspace
 from ldr.objectives.factor_model import FactorModel
@@ -43,6 +44,14 @@ class Data:
     @property
     def samples(self) -> Samples:
         return self.views[0]
+
+    def on(self, accelerator: Accelerator | None) -> Data:
+        """The same data, with sums over their rows computed on an accelerator."""
+        if accelerator is None:
+            return self
+        views = tuple(replace(view, accelerator=accelerator) for view in self.views)
+        background = self.background and replace(self.background, accelerator=accelerator)
+        return replace(self, views=views, background=background)
 
     def require(self, need: str, name: str) -> None:
         """Refuse data without the labels or response that an objective needs."""
@@ -267,6 +276,8 @@ class Compact:
         check_squares(samples)
         if samples.n >= samples.d:
             return cls(samples, Columns())
+        if samples.stored:  # few rows: they fit, and are needed more than once
+            samples = samples.take(np.arange(samples.n))
         space = row_space(samples)
         return cls(Samples(space.scores), Subspace(space), space)
 

@@ -30,9 +30,9 @@ class PCA(Objective):
 
     def bind(self, data: Data, r: int) -> Trace:
         samples = data.samples
-        n = samples.n
         if CovarianceOperator.worthwhile(samples, r):
             C = CovarianceOperator(samples, mean(samples))
+            n = samples.n
             return Trace(self, (C.mean,), C, r, n, n * C.trace, coordinates=(Columns(),))
         compact = Compact.of(samples)
         stats = moments(compact.rows)
@@ -41,7 +41,7 @@ class PCA(Objective):
             (compact.mean(stats.mean),),
             stats.covariance,
             r,
-            scale=n,
+            scale=stats.n,
             offset=float(stats.scatter.trace()),
             coordinates=(compact.coordinates,),
         )

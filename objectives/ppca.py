@@ -58,7 +58,7 @@ class PPCA(Objective):
             np.diag(C),
             noise=Noise(len(C), tied=True),
             r=r,
-            n=samples.n,
+            n=stats.n,
             scale=np.full(samples.d, scaling.unit),
             coordinates=(scaling,),
         )

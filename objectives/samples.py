@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from ldr.objectives.accelerator import Accelerator
 from ldr.objectives.pieces import PIECE_NUMBERS, fold, workers_for
 from ldr.solvers.errors import ArgumentError, DataError
 
@@ -37,12 +38,15 @@ class Samples:
         What the caller calls the data, for messages.
     has_nan : bool
         Whether NaN (missing values) occur; only ever true with ``allow_nan=True``.
+    accelerator : Accelerator or None
+        Where sums over dense rows are computed; None is the processor.
     """
 
     array: Any
     feature_names: tuple[str, ...] | None = None
     name: str = "X"
     has_nan: bool = False
+    accelerator: Accelerator | None = None
 
     @property
     def n(self) -> int:

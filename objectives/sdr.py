@@ -19,7 +19,7 @@ from ldr.objectives.families.landmarks import (
     landmark_rows,
     landmarks_for,
 )
-from ldr.objectives.families.projected import CentredRows, Projected
+from ldr.objectives.families.projected import CentredRows
 from ldr.objectives.kernels import centred_gram
 from ldr.objectives.objective import BoundObjective, Data, Objective
 from ldr.objectives.responses import Response, check_kind

@@ -51,7 +51,7 @@ class SIR(Objective):
         compact = Compact.of(data.samples)
         groups = int(codes.max()) + 1
         stats = class_moments(compact.rows, codes, groups)
-        n = data.samples.n
+        n = int(stats.counts.sum())
         return whitened_trace(
             self,
             compact.mean(stats.mean),

@@ -103,7 +103,9 @@ class StoredSamples(Samples):
         return np.asarray(self.array.read(start, stop))
 
     def piece(self, where: slice) -> Samples:
-        piece = Samples(self.read(where), self.feature_names, self.name)
+        piece = Samples(
+            self.read(where), self.feature_names, self.name, accelerator=self.accelerator
+        )
         if check_finite(piece, self.allow_nan, where.start):
             piece = replace(piece, has_nan=True)
         if piece.array.dtype.itemsize >= 8 and piece.array.dtype.kind == "f":

@@ -21,5 +21,9 @@ class ObjectiveWarning(UserWarning):
     """An objective is not what it says; what was done instead."""
 
 
+class DeviceWarning(UserWarning):
+    """A device is not there; what is used instead."""
+
+
 class ConvergenceWarning(RuntimeWarning):
     """The solver stopped before the gradient was small; the best point is returned."""

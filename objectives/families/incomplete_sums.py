@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from operator import add, or_
 from typing import Any
@@ -160,7 +160,7 @@ class Filled(Samples):
 def _of_filled(term: Callable[..., Any], numbers: Array, piece: Samples, *beside: Any) -> Any:
     rows = piece.dense()
     filled = np.where(np.isnan(rows), numbers, rows)
-    return term(Samples(filled, piece.feature_names, piece.name), *beside)
+    return term(replace(piece, array=filled, has_nan=False), *beside)
 
 
 @dataclass(frozen=True)

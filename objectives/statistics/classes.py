@@ -158,15 +158,23 @@ def _dense_class_sums(
     """Pilots, means less the pilots, and the scatter within classes (upper triangle)."""
     c, d = len(counts), piece.d
     pilots = _class_pilots(piece, codes, counts)
+    if piece.accelerator is not None:
+        shift = np.zeros((c, d)) if pilots is None else pilots
+        sums, squares = piece.accelerator.class_sums(piece.array, shift, codes)
+        return shift, *_centred_classes(sums, squares, counts)
     # With many classes, longer blocks: the sums are rewritten for each.
     rows = rows or max(piece.block_rows, _ROWS_PER_CLASS * c)
     sums, squares = np.zeros((c, d)), zeros(d, d)
     for where, Z in _class_shifted_blocks(piece, codes, pilots, rows):
         sums += _membership(codes[where], c) @ Z
         squares = add_square(squares, Z)
-    rest = sums / counts[:, None]
-    squares = add_outers(squares, np.sqrt(counts)[:, None] * rest, -1.0)
-    return np.zeros((c, d)) if pilots is None else pilots, rest, squares
+    return np.zeros((c, d)) if pilots is None else pilots, *_centred_classes(sums, squares, counts)
+
+
+def _centred_classes(sums: Array, squares: Array, counts: Codes) -> tuple[Array, Array]:
+    """Means of classes from their sums, and the scatter about them from that about zero."""
+    means = np.asarray(sums / counts[:, None], order="C")
+    return means, add_outers(squares, np.sqrt(counts)[:, None] * means, -1.0)
 
 
 def _class_shifted_blocks(

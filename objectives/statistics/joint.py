@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from ldr.objectives.samples import Array, Samples
-from ldr.objectives.statistics.moments import Spread, moments, spread_of
+from ldr.objectives.statistics.moments import Spread, moments, spread_of, spread_on
 from ldr.objectives.statistics.sums import TwoPartMean, dense, pilot, sparse_rows
 from ldr.solvers.errors import DataError
 
@@ -79,6 +79,8 @@ def _joint_spread(a: Samples, b: Samples, rows: int | None) -> Spread:
     if a.is_sparse or b.is_sparse:
         return _joint_spread_apart(a, b)
     shift = _side_by_side(pilot(a), a.d, pilot(b), b.d)
+    if a.accelerator is not None:
+        return spread_on(a.accelerator, np.hstack([a.array, b.array]), shift)
     blocks = _joint_blocks(a, b, shift, rows or min(a.block_rows, b.block_rows))
     return spread_of(blocks, (a.n, a.d + b.d), shift)
 

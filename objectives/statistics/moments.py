@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from ldr.objectives.accelerator import Accelerator
 from ldr.objectives.samples import Array, Samples
 from ldr.objectives.statistics.sums import (
     TwoPartMean,
@@ -125,6 +128,8 @@ def spread(piece: Samples, rows: int | None) -> Spread:
     if piece.is_sparse:
         return _sparse_spread(piece)
     shift = pilot(piece)
+    if piece.accelerator is not None:
+        return spread_on(piece.accelerator, piece.array, shift)
     return spread_of(shifted_blocks(piece, shift, rows), piece.shape, shift)
 
 
@@ -139,6 +144,13 @@ def spread_of(
         squares = add_square(squares, Z)
     mean = TwoPartMean.about(shift, total, n)
     return Spread(mean, add_outer(squares, mean.offset, -float(n)))
+
+
+def spread_on(accelerator: Accelerator, X: npt.NDArray[Any], shift: Array | None) -> Spread:
+    """Mean and scatter of rows, computed on an accelerator."""
+    total, squares = accelerator.spread(X, np.zeros(X.shape[1]) if shift is None else shift)
+    mean = TwoPartMean.about(shift, total, len(X))
+    return Spread(mean, add_outer(squares, mean.offset, -float(len(X))))
 
 
 def _sparse_spread(piece: Samples) -> Spread:

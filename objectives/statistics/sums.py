@@ -127,6 +127,12 @@ def add_product(total: Array, Z: Array, Y: Array) -> Array:
     return scipy.linalg.blas.dgemm(1.0, Z.T, Y.T, beta=1.0, c=total, trans_b=1, overwrite_c=1)
 
 
+def added(earlier: Array, later: Array) -> Array:
+    """earlier + later, in place: the merge of sums that are arrays."""
+    earlier += later
+    return earlier
+
+
 def add_sum(total: Array, Z: Array) -> Array:
     """Return total + 1'Z. The block is summed on its own first, which rounds less."""
     return total + scipy.linalg.blas.dgemv(1.0, Z.T, np.ones(len(Z)))

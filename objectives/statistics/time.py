@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import partial
 
@@ -154,24 +155,124 @@ def _lagged_spread(piece: Samples, lag: int, rows: int | None) -> LaggedSpread:
         return LaggedSpread(lag, spread(piece, rows), _sparse_products(piece, lag), first, last)
     n, d = piece.shape
     shift = pilot(piece)
-    head_sum, tail_sum, total = np.zeros(d), np.zeros(d), np.zeros(d)
-    squares, products = zeros(d, d), zeros(d, d)
-    for where, Z in shifted_blocks(piece, shift, rows):
-        total = add_sum(total, Z)
-        squares = add_square(squares, Z)
-        # The rows `lag` later are read again rather than carried: any lag, any block, and
-        # memory for two blocks only.
-        head = Z[: max(0, n - lag - where.start)]
-        if len(head) == 0:
-            continue
-        later = piece.rows(slice(where.start + lag, where.start + lag + len(head)))
-        tail = later if shift is None else later - shift
-        head_sum, tail_sum = add_sum(head_sum, head), add_sum(tail_sum, tail)
-        products = add_product(products, head, tail)
+    if piece.accelerator is not None:
+        origin = np.zeros(d) if shift is None else shift
+        total, squares, products = piece.accelerator.lagged(piece.array, origin, lag)
+    else:
+        total, squares, products = _lagged_sums(piece, lag, shift, rows)
     mean = TwoPartMean.about(shift, total, n)
     e, pairs = mean.offset, max(0, n - lag)
-    products -= np.outer(head_sum, e) + np.outer(e, tail_sum - pairs * e)
+    heads = total - _less_shift(last, shift).sum(axis=0)
+    tails = total - _less_shift(first, shift).sum(axis=0)
+    if pairs > 0:
+        products -= np.outer(heads, e) + np.outer(e, tails - pairs * e)
     return LaggedSpread(lag, Spread(mean, add_outer(squares, e, -float(n))), products, first, last)
+
+
+def _lagged_sums(
+    piece: Samples, lag: int, shift: Array | None, rows: int | None
+) -> tuple[Array, Array, Array]:
+    """Of the rows less a shift: sum, sum of z_t z_t' (upper triangle), sum of z_t z_{t+lag}'."""
+    total, periods, products = np.zeros(piece.d), Periods(piece.d), zeros(piece.d, piece.d)
+    for where, Z in shifted_blocks(piece, shift, rows):
+        total = add_sum(total, Z)
+        # Lagged rows are read again rather than carried: any lag, any block, little memory.
+        if _EIGHT * lag <= len(Z):
+            later = _less_shift(piece.rows(slice(where.stop, where.stop + lag)), shift)
+            products = periods.add(Z, later, lag, products)
+        else:
+            partners = piece.rows(slice(where.start + lag, where.stop + lag))
+            products = periods.add_apart(Z, _less_shift(partners, shift), products)
+    return total, periods.scatter(), products + periods.lagged()
+
+
+_EIGHT = 8
+_ROOT_HALF = math.sqrt(0.5)
+
+
+class Periods:
+    """Sums of z_t z_t' and of z_t z_{t+lag}' at little more than the cost of the first.
+
+    Eight rows at distances of the lag are taken for one period of a series. Their real Fourier
+    coefficients u_k are an orthogonal transform, so sum_j z_j z_j' = sum_k u_k u_k', and a shift by
+    one multiplies coefficients by a phase, so the symmetric part of sum_j z_j z_{j+1}', with z_8
+    = z_0, is sum_k cos(2 pi k/8) u_k u_k'. One product for each frequency gives both sums. What is
+    wrong with z_8 = z_0 is put right by a product of an eighth of the rows.
+
+    Attributes
+    ----------
+    grams : list of ndarray, shape (d, d)
+        Of the unnormalised coefficients of k = 0, 4, 1, 2, 3; upper triangles in Fortran order.
+    rest : ndarray, shape (d, d)
+        Of rows that fill no period.
+    """
+
+    def __init__(self, d: int) -> None:
+        self.grams = [zeros(d, d) for _ in range(5)]
+        self.rest = zeros(d, d)
+
+    def add(self, Z: Array, later: Array, lag: int, products: Array) -> Array:
+        """Add a block, followed by at most `lag` later rows; returns products + what is wrong.
+
+        Parameters
+        ----------
+        Z : ndarray, shape (rows, d)
+        later : ndarray, shape (at most lag, d)
+            The rows that follow.
+        products : ndarray, shape (d, d)
+            Changed in place.
+        """
+        d = Z.shape[1]
+        whole = len(Z) // (_EIGHT * lag) * _EIGHT * lag
+        following = np.vstack([Z[whole:], later])
+        periods = Z[:whole].reshape(-1, _EIGHT, lag, d)
+        self._transform(periods)
+        first, last = periods[:, 0], np.ascontiguousarray(periods[:, -1])
+        change = -first  # z_0 was taken where the next period's first rows belong
+        change[:-1] += first[1:]
+        change[-1, : len(following)] += following[:lag]
+        products = add_product(products, last.reshape(-1, d), change.reshape(-1, d))
+        rest = following[: len(Z) - whole]
+        return self.add_apart(rest, following[lag:][: len(rest)], products)
+
+    def add_apart(self, Z: Array, partners: Array, products: Array) -> Array:
+        """Add rows that fill no period; `partners` are the rows a lag after the first of them."""
+        self.rest = add_square(self.rest, Z)
+        return add_product(products, Z[: len(partners)], partners)
+
+    def _transform(self, z: Array) -> None:
+        """Eight-point real Fourier transform by sums and differences, and its products."""
+        half, shape = _EIGHT // 2, z[:, 0].shape
+        e = [z[:, j] + z[:, j + half] for j in range(half)]
+        o = [z[:, j] - z[:, j + half] for j in range(half)]
+        even, odd = e[0] + e[2], e[1] + e[3]
+        p, q = o[1] - o[3], o[1] + o[3]
+        p *= _ROOT_HALF
+        q *= _ROOT_HALF
+        pairs = np.empty((3, 2, *shape))
+        np.add(o[0], p, out=pairs[0, 0])
+        np.add(q, o[2], out=pairs[0, 1])
+        np.subtract(e[0], e[2], out=pairs[1, 0])
+        np.subtract(e[1], e[3], out=pairs[1, 1])
+        np.subtract(o[0], p, out=pairs[2, 0])
+        np.subtract(q, o[2], out=pairs[2, 1])
+        for k, coefficients in enumerate((even + odd, even - odd, *pairs)):
+            rows = coefficients.reshape(-1, shape[-1])
+            self.grams[k] = add_square(self.grams[k], rows)
+
+    def scatter(self) -> Array:
+        """sum_t z_t z_t', its upper triangle in Fortran order."""
+        zero, four, one, two, three = self.grams
+        return self.rest + (zero + four) / 8 + (one + two + three) / 4
+
+    def lagged(self) -> Array:
+        """The symmetric part of sum_t z_t z_{t+lag}', but for what `add` put right."""
+        zero, four, one, _, three = self.grams
+        return full((zero - four) / 8 + _ROOT_HALF / 4 * (one - three))
+
+
+def _less_shift(rows: Array, shift: Array | None) -> Array:
+    return rows if shift is None else rows - shift
 
 
 def _rows(piece: Samples, where: slice) -> Array:

@@ -131,6 +131,8 @@ def test_the_generic_solver_reaches_the_same_value_on_real_data(key):
     if name_of(key) in {"cca", "lasso"} | ITERATIVE:
         pytest.skip("local optima, or not smooth")
     exact = ldr.solve(name_of(key), X, r, y=y, certify=False, **parameters)
+    # Of two views of r columns each M has a sign of its determinant, which no path can change.
+    square = isinstance(X, tuple) and all(view.shape[1] == r for view in X)
     found = ldr.solve(
         name_of(key),
         X,
@@ -138,6 +140,7 @@ def test_the_generic_solver_reaches_the_same_value_on_real_data(key):
         y=y,
         solver="trust-region",
         start="random",
+        starts=8 if square else None,
         random_state=4,
         certify=False,
         **parameters,

@@ -1,0 +1,151 @@
+"""An accelerator known to jax, and what is computed there: sums over the rows of a piece.
+
+A piece goes to the device in its own type and is made float64 there, so that float32 data cost half
+the transfer; only d x d or d x r comes back.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ldr.solvers.checks import choice
+from ldr.solvers.errors import DeviceWarning
+
+DEVICES = ("cpu", "gpu")
+
+Array = npt.NDArray[np.float64]
+
+
+@cache
+def _enable_x64() -> Callable[[bool], AbstractContextManager[Any]]:
+    try:
+        from jax import enable_x64 as context
+    except ImportError:  # before jax 0.8
+        from jax.experimental import enable_x64 as context
+    return context
+
+
+def float64() -> AbstractContextManager[Any]:
+    """The context in which jax computes in float64; no global flag is touched."""
+    return _enable_x64()(True)
+
+
+@dataclass(frozen=True)
+class Accelerator:
+    """The first device of a platform of jax; found anew in every process that it is sent to.
+
+    Attributes
+    ----------
+    platform : str
+        "gpu"; "cpu" is jax on the processor, for tests.
+    """
+
+    platform: str
+
+    @property
+    def device(self) -> Any:
+        """jax's handle."""
+        return _devices(self.platform)[0]
+
+    def spread(self, X: npt.NDArray[Any], shift: Array) -> tuple[Array, Array]:
+        """Sum and scatter of the rows less a shift, shapes (d,) and (d, d)."""
+        return self._run("spread", X, shift)
+
+    def class_sums(
+        self, X: npt.NDArray[Any], pilots: Array, codes: npt.NDArray[np.intp]
+    ) -> tuple[Array, Array]:
+        """Sums of each class and scatter of the rows less their class's pilot."""
+        return self._run("class_sums", X, pilots, codes)
+
+    def lagged(self, X: npt.NDArray[Any], shift: Array, lag: int) -> tuple[Array, Array, Array]:
+        """Sum, scatter and products with the row a lag later, of the rows less a shift."""
+        return self._run("lagged", X, shift, lag=min(lag, len(X)))
+
+    def scatter_times(self, X: npt.NDArray[Any], mean: Array, V: Array) -> Array:
+        """(X - 1m')'(X - 1m')V, shape (d, r)."""
+        return self._run("scatter_times", X, mean, V)
+
+    def _run(self, name: str, *arrays: Any, **options: int) -> Any:
+        import jax
+
+        with float64():
+            placed = jax.device_put(arrays, self.device)
+            found = _kernels()[name](*placed, **options)
+            # NumPy's own copies: what jax hands out cannot be written to.
+            return jax.tree.map(partial(np.array, order="F"), found)
+
+
+@cache
+def _devices(platform: str) -> Any:
+    import jax
+
+    return jax.devices(platform)
+
+
+@cache
+def _kernels() -> dict[str, Any]:
+    import jax
+    import jax.numpy as jnp
+
+    def spread(X: Any, shift: Any) -> Any:
+        Z = X.astype(jnp.float64) - shift
+        return Z.sum(axis=0), Z.T @ Z
+
+    def class_sums(X: Any, pilots: Any, codes: Any) -> Any:
+        Z = X.astype(jnp.float64) - pilots[codes]
+        return jax.ops.segment_sum(Z, codes, len(pilots)), Z.T @ Z
+
+    def lagged(X: Any, shift: Any, lag: int) -> Any:
+        Z = X.astype(jnp.float64) - shift
+        return Z.sum(axis=0), Z.T @ Z, Z[: len(Z) - lag].T @ Z[lag:]
+
+    def scatter_times(X: Any, mean: Any, V: Any) -> Any:
+        Z = X.astype(jnp.float64) - mean
+        return Z.T @ (Z @ V)
+
+    return {
+        "spread": jax.jit(spread),
+        "class_sums": jax.jit(class_sums),
+        "lagged": jax.jit(lagged, static_argnames="lag"),
+        "scatter_times": jax.jit(scatter_times),
+    }
+
+
+def accelerator(device: str) -> Accelerator | None:
+    """The accelerator of a device's name; None is the processor, by NumPy.
+
+    Raises
+    ------
+    ldr.errors.ArgumentError
+        An unknown name.
+
+    Warns
+    -----
+    ldr.errors.DeviceWarning
+        jax, or a device of this kind, is not there: the processor is taken.
+    """
+    choice("device", device, DEVICES)
+    if device == "cpu":
+        return None
+    try:
+        _devices(device)
+    except ImportError:
+        reason = "jax is not installed"
+    except RuntimeError as error:
+        reason = f"jax finds none ({str(error).splitlines()[0]})"
+    else:
+        return Accelerator(device)
+    warnings.warn(
+        f"device={device!r} was asked for, but {reason}: the processor is used",
+        DeviceWarning,
+        stacklevel=3,
+    )
+    return None

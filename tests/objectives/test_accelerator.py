@@ -1,0 +1,87 @@
+"""Sums computed by jax on a device: the same numbers as by NumPy. Without a device, a warning."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import ldr
+from ldr.errors import ArgumentError, DeviceWarning
+from ldr.objectives import samples as samples_module
+from ldr.objectives import statistics
+from ldr.objectives.accelerator import Accelerator, accelerator
+from ldr.objectives.covariance import CovarianceOperator
+from ldr.objectives.samples import as_samples
+from tests.objectives.test_statistics import CODES, DATA, C, error
+
+jax = pytest.importorskip("jax")
+
+PROCESSOR = Accelerator("cpu")  # jax's own, which is always there
+NAMES = ("centred", "mean 1e8", "mixed means", "float32", "integers", "random walk")
+
+
+@pytest.fixture(params=NAMES, ids=str)
+def both(request, monkeypatch):
+    """The same samples for NumPy and for jax, in several pieces."""
+    monkeypatch.setattr(samples_module, "PIECE_NUMBERS", 4000)
+    plain = as_samples(DATA[request.param])
+    return plain, replace(plain, accelerator=PROCESSOR)
+
+
+def test_moments(both):
+    expected, found = map(statistics.moments, both)
+    assert error(found.scatter, expected.scatter) < 1e-13
+    np.testing.assert_allclose(found.mean, expected.mean, rtol=1e-12, atol=1e-13)
+
+
+def test_class_moments(both):
+    expected, found = (statistics.class_moments(s, CODES, C) for s in both)
+    assert error(found.within, expected.within) < 1e-13
+    assert error(found.between, expected.between, expected.within) < 1e-12
+    np.testing.assert_allclose(found.means, expected.means, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("lag", [1, 5, 900, 2900])
+def test_lagged_moments(both, lag):
+    expected, found = (statistics.lagged_moments(s, lag) for s in both)
+    assert error(found.scatter, expected.scatter) < 1e-13
+    scale = expected.scatter / (found.n - lag)
+    assert error(found.lagged, expected.lagged, scale) < 1e-12
+
+
+def test_joint_moments(both):
+    plain, placed = both
+    expected = statistics.joint_moments(plain, plain)
+    found = statistics.joint_moments(placed, plain)
+    assert error(found.scatter_ab, expected.scatter_ab, expected.scatter_aa) < 1e-13
+
+
+def test_products(both):
+    V = np.random.default_rng(0).standard_normal((5, 2))
+    mean = statistics.mean(both[0])
+    expected, found = (CovarianceOperator(s, mean) @ V for s in both)
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12 * np.abs(expected).max())
+
+
+def test_jax_stays_in_single_precision_elsewhere():
+    statistics.moments(replace(as_samples(np.eye(5)), accelerator=PROCESSOR))
+    assert jax.numpy.ones(3).dtype == np.float32
+
+
+def test_a_solution_on_a_device_that_is_not_there():
+    try:
+        jax.devices("gpu")
+    except RuntimeError:
+        pass
+    else:
+        pytest.skip("there is a device")
+    X = DATA["centred"]
+    with pytest.warns(DeviceWarning, match="device='gpu' was asked for, but jax finds none"):
+        result = ldr.solve("pca", X, 2, device="gpu")
+    assert result.value == ldr.solve("pca", X, 2).value
+    assert accelerator("cpu") is None
+
+
+def test_an_unknown_device():
+    with pytest.raises(ArgumentError, match="device must be 'cpu' or 'gpu', got 'tpu'"):
+        ldr.solve("pca", DATA["centred"], 2, device="tpu")
