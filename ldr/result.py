@@ -179,7 +179,7 @@ class Result:
         ----------
         X : array, memory map, sparse matrix or DataFrame (m, d); a pair of them for two views
             Or data larger than memory, as for `ldr.solve`: they are read piece by piece, and of a
-            table those columns that were solved for.
+            table those columns that were solved for. Or a Dask array or DataFrame.
 
         Returns
         -------

@@ -401,7 +401,7 @@ class FunctionTerm(RowTerm):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """By value, so that it works in processes that do not have the user's module."""
-        import cloudpickle
+        import cloudpickle  # type: ignore[import-untyped]
 
         parts = tuple(getattr(self.objective, field.name) for field in fields(self.objective))
         return _unpickled, (cloudpickle.dumps(parts), self.mean)

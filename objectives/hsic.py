@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ldr.objectives.directions import principal_directions
+from ldr.objectives.families.batches import on_some_rows
 from ldr.objectives.families.gram import Gram, GramPoint, kernel_width
 from ldr.objectives.families.landmarks import (
     Landmarks,
@@ -17,9 +18,9 @@ from ldr.objectives.families.landmarks import (
     landmark_rows,
     landmarks_for,
 )
-from ldr.objectives.families.projected import CentredRows, Projected
+from ldr.objectives.families.projected import CentredRows
 from ldr.objectives.kernels import centred_gram
-from ldr.objectives.objective import Data, Objective
+from ldr.objectives.objective import BoundObjective, Data, Objective
 from ldr.objectives.responses import Response, check_kind
 from ldr.solvers.checks import number
 from ldr.solvers.eigen import top_eigenvectors
@@ -74,7 +75,9 @@ class HSIC(Objective):
         check_kind(self.response)
         check_landmarks(self.landmarks)
 
-    def bind(self, data: Data, r: int) -> Projected:
+    def bind(self, data: Data, r: int) -> BoundObjective:
+        if data.samples.stored:
+            return on_some_rows(self, data, r)
         rows = CentredRows.of(data, self)
         X, n = rows.X, len(rows.X)
         width = self.width or kernel_width(X, r, data.samples.d)

@@ -8,9 +8,11 @@ from itertools import pairwise
 
 import numpy as np
 
+from ldr.objectives.families.batches import in_batches
 from ldr.objectives.families.labelled_pairs import LabelledPairs, LabelledRows
 from ldr.objectives.families.pairwise import PairwisePoint
-from ldr.objectives.objective import Data, Objective
+from ldr.objectives.families.row_sum import in_pieces
+from ldr.objectives.objective import BoundObjective, Data, Objective
 from ldr.solvers.checks import choice, number, whole
 from ldr.solvers.eigen import top_eigenvectors
 from ldr.solvers.lbfgs import LBFGS
@@ -68,7 +70,9 @@ class LMNN(Objective):
         number("width", self.width)
         choice("hinge", self.hinge, HINGES)
 
-    def bind(self, data: Data, r: int) -> LargeMargin:
+    def bind(self, data: Data, r: int) -> BoundObjective:
+        if in_pieces(data.samples):
+            return in_batches(self, data, r, smallest_class=self.neighbours + 1)
         rows = LabelledRows.of(data, self, smallest_class=self.neighbours + 1)
         return LargeMargin(
             self,
@@ -212,6 +216,21 @@ class LargeMargin(LabelledPairs):
     targets: np.ndarray
     hinge: Hinge
     impostor_weight: float = 1.0
+
+    def emptied(self) -> LargeMargin:
+        return replace(
+            self, X=self.X[:0], boundaries=np.zeros(2, dtype=np.intp), targets=self.targets[:0]
+        )
+
+    def on(self, rows: Array, codes: np.ndarray) -> LargeMargin | None:
+        """With target neighbours among these rows; classes with too few of them are left out."""
+        k = self.targets.shape[1]
+        enough = np.bincount(codes)[codes] > k
+        if not enough.any():
+            return None
+        new = super().on(rows[enough], codes[enough])
+        assert isinstance(new, LargeMargin)
+        return replace(new, targets=target_neighbours(new.X * new.lengths, new.boundaries, k))
 
     def at(self, M: Array) -> LargeMarginPoint:
         return LargeMarginPoint(self, M)

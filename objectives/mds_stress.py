@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import math
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from ldr.objectives.families.batches import in_batches
 from ldr.objectives.families.pairwise import Pairwise, PairwisePoint
 from ldr.objectives.families.projected import CentredRows
+from ldr.objectives.families.row_sum import in_pieces
 from ldr.objectives.lengths import typical_length
-from ldr.objectives.objective import Data, Objective
+from ldr.objectives.objective import BoundObjective, Data, Objective
 from ldr.solvers.checks import choice, number
 from ldr.solvers.eigen import top_eigenvectors
 from ldr.solvers.manifolds import Array
@@ -54,7 +57,9 @@ class MDSStress(Objective):
         choice("weights", self.weights, WEIGHTS)
         number("epsilon", self.epsilon, positive=True)
 
-    def bind(self, data: Data, r: int) -> Stress:
+    def bind(self, data: Data, r: int) -> BoundObjective:
+        if in_pieces(data.samples):
+            return in_batches(self, data, r)
         rows = CentredRows.of(data, self)
         length = typical_length(rows.X)
         X = rows.X / length
@@ -124,6 +129,15 @@ class Stress(Pairwise):
         super().__post_init__()
         if len(self.X) ** 2 <= _KEPT:
             self._kept = self._measured(slice(None))
+
+    def emptied(self) -> Stress:
+        """Without rows, as a template for others."""
+        return replace(self, X=self.X[:0])
+
+    def on(self, rows: Array) -> Stress:
+        """The problem of other rows of the user's."""
+        length = self.unit if self.sammon else math.sqrt(self.unit)
+        return replace(self, X=(rows - self.means[0]) / length)
 
     def _measured(self, rows: slice) -> Array:
         from scipy.spatial.distance import cdist

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ldr.objectives.families.batches import in_batches
 from ldr.objectives.families.labelled_pairs import LabelledPairs, LabelledRows
 from ldr.objectives.families.pairwise import PairwisePoint
-from ldr.objectives.objective import Data, Objective
+from ldr.objectives.families.row_sum import in_pieces
+from ldr.objectives.objective import BoundObjective, Data, Objective
 from ldr.solvers.manifolds import Array
 
 
@@ -33,7 +35,9 @@ class NCA(Objective):
     baseline = "lda, unit variance within classes"
     domain = "R"
 
-    def bind(self, data: Data, r: int) -> SoftNeighbours:
+    def bind(self, data: Data, r: int) -> BoundObjective:
+        if in_pieces(data.samples):
+            return in_batches(self, data, r, smallest_class=2)
         rows = LabelledRows.of(data, self)
         return SoftNeighbours(
             self,

@@ -10,6 +10,7 @@ import numpy as np
 import scipy
 
 from ldr.objectives.directions import gradient_directions, principal_directions
+from ldr.objectives.families.batches import on_some_rows
 from ldr.objectives.families.gram import Gram, GramPoint, kernel_width
 from ldr.objectives.families.landmarks import (
     Landmarks,
@@ -18,9 +19,9 @@ from ldr.objectives.families.landmarks import (
     landmark_rows,
     landmarks_for,
 )
-from ldr.objectives.families.projected import CentredRows, Projected
+from ldr.objectives.families.projected import CentredRows
 from ldr.objectives.kernels import centred_gram
-from ldr.objectives.objective import Data, Objective
+from ldr.objectives.objective import BoundObjective, Data, Objective
 from ldr.objectives.responses import Response, check_kind
 from ldr.objectives.slices import check_slices, sliced_directions
 from ldr.solvers.checks import number
@@ -98,7 +99,9 @@ class SDR(Objective):
             number("annealing", factor, positive=True)
         object.__setattr__(self, "annealing", tuple(self.annealing))
 
-    def bind(self, data: Data, r: int) -> Projected:
+    def bind(self, data: Data, r: int) -> BoundObjective:
+        if data.samples.stored:
+            return on_some_rows(self, data, r)
         rows = CentredRows.of(data, self)
         X, n = rows.X, len(rows.X)
         response = Response.of(data.y, n, self.response)

@@ -179,4 +179,5 @@ class SumOfExperts(RowSum):
 
     def random_point(self, rng: np.random.Generator) -> Array:
         """Orthonormal columns: sources of variance 1."""
-        return Stiefel(*self.manifold.shape).random_point(rng)
+        k, r = self.manifold.shape
+        return Stiefel(k, r).random_point(rng)

@@ -156,8 +156,8 @@ class Regressions:
 
     def coefficients(self) -> tuple[Array, Array]:
         """M (d x r) and the mean (d x 1)."""
-        both = np.linalg.solve(self.moments, self.targets[:, :, None])[:, :, 0]
-        return both[:, :-1], both[:, -1:]
+        both = np.asarray(np.linalg.solve(self.moments, self.targets[:, :, None]), dtype=np.float64)
+        return both[:, :-1, 0], both[:, -1:, 0]
 
     def left(self, M: Array, mean: Array) -> Array:
         """Of each column's sum of squares, by the normal equations."""

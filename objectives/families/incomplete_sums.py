@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from operator import add, or_
 from typing import Any
@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ldr.objectives.coordinates import ColumnScaling
-from ldr.objectives.factor_model import Observed, empty_line
+from ldr.objectives.factor_model import FactorModel, Observed, empty_line
 from ldr.objectives.families.factors import Factors, Noise
 from ldr.objectives.families.incomplete_factors import (
     IncompleteFactors,
@@ -27,7 +27,7 @@ from ldr.objectives.families.incomplete_factors import (
 from ldr.objectives.families.row_sum import InParts, RowTerm, SumPoint, in_pieces
 from ldr.objectives.objective import Data, Objective
 from ldr.objectives.samples import Samples, Term
-from ldr.solvers.manifolds import Array
+from ldr.solvers.manifolds import Array, Product
 
 
 def has_missing(samples: Samples) -> bool:
@@ -154,13 +154,13 @@ class Filled(Samples):
         merge: Callable[[Term, Term], Term],
         *beside: Samples | npt.NDArray[Any],
     ) -> Term:
-        return self.array.reduce(partial(_of_filled, term, self.numbers), merge, *beside)  # type: ignore[no-any-return]
+        return self.array.reduce(partial(_of_filled, term, self.numbers), merge, *beside)
 
 
 def _of_filled(term: Callable[..., Any], numbers: Array, piece: Samples, *beside: Any) -> Any:
     rows = piece.dense()
     filled = np.where(np.isnan(rows), numbers, rows)
-    return term(Samples(filled, piece.feature_names, piece.name), *beside)
+    return term(replace(piece, array=filled, has_nan=False), *beside)
 
 
 @dataclass(frozen=True)
@@ -224,9 +224,18 @@ class IncompleteInPieces(IncompleteLikelihood, InParts):
     term : ObservedTerm
     """
 
+    manifold: Product = field(init=False)
     samples: Samples
     term: ObservedTerm
     beside: tuple[Any, ...] = field(default=(), init=False)
 
+    _fitted: tuple[Array, FactorModel] | None = field(default=None, init=False)
+
     def at(self, M: Array) -> IncompleteSums:
         return IncompleteSums(self, M)
+
+    def model(self, M: Array) -> FactorModel:
+        """The last one is kept: its likelihood takes a pass."""
+        if self._fitted is None or self._fitted[0] is not M:
+            self._fitted = M, super().model(M)
+        return self._fitted[1]

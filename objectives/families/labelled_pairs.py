@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 
@@ -89,6 +89,19 @@ class LabelledPairs(Pairwise):
         """All rows of the class of these."""
         c = int(np.searchsorted(self.boundaries, rows.start, side="right"))
         return slice(int(self.boundaries[c - 1]), int(self.boundaries[c]))
+
+    def emptied(self) -> LabelledPairs:
+        """Without rows, as a template for others."""
+        return replace(self, X=self.X[:0], boundaries=np.zeros(2, dtype=np.intp))
+
+    def on(self, rows: Array, codes: np.ndarray) -> LabelledPairs | None:
+        """The problem of other rows of the user's and of their classes."""
+        scaling = self.coordinates[0]
+        assert isinstance(scaling, ColumnScaling)
+        order = np.argsort(codes, kind="stable")
+        _, sizes = np.unique(codes, return_counts=True)
+        X = (rows[order] - self.means[0]) * scaling.scale
+        return replace(self, X=X, boundaries=np.concatenate([[0], np.cumsum(sizes)]))
 
     @cached_property
     def _scatters(self) -> ClassMoments:

@@ -1,0 +1,138 @@
+"""Objectives of pairs of rows, where the rows are read piece by piece: sums over batches of rows.
+
+A pair of rows that are far apart in a file cannot be looked at. A piece is cut into batches, each
+of rows spread over the whole piece, and the objective is the sum of its values on the batches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from ldr.objectives.families.row_sum import InPieces, RowTerm
+from ldr.objectives.objective import BoundObjective, Data, Objective
+from ldr.objectives.samples import Samples, as_labels
+from ldr.objectives.statistics import mean
+from ldr.objectives.statistics.sums import spread_rows
+from ldr.solvers.errors import DataError
+from ldr.solvers.manifolds import Array
+from ldr.solvers.problem import Problem
+
+# An evaluation takes time in proportion to it, for every row.
+BATCH_ROWS = 250
+# Rows in memory from which starts and units are found.
+_SAMPLE_ROWS = 2000
+# Rows in memory that stand for all where an objective is no sum over batches.
+_STANDING_ROWS = 5000
+
+
+class Template(Protocol):
+    """A problem of some rows that can make the same of others."""
+
+    def on(self, rows: Array, *beside: Any) -> Problem | None:
+        """The problem of other rows, in the same coordinates; None where they say nothing."""
+
+
+@dataclass(frozen=True)
+class BatchTerm(RowTerm):
+    """The sum of an objective over the batches of a piece."""
+
+    template: Template
+
+    def _points(self, M: Array, rows: Samples, beside: tuple[Any, ...]) -> Iterator[Any]:
+        batches = max(1, round(rows.n / BATCH_ROWS))
+        for b in range(batches):
+            batch = slice(b, None, batches)
+            X = np.asarray(rows.array[batch], dtype=np.float64)
+            problem = self.template.on(X, *(other[batch] for other in beside))
+            if problem is not None:
+                yield problem.at(M)
+
+    def first(self, M: Array, rows: Samples, *beside: Any) -> tuple[float, Array]:
+        value, gradient = 0.0, np.zeros_like(M)
+        for point in self._points(M, rows, beside):
+            value += point.value
+            gradient += point.gradient
+        return value, gradient
+
+    def second(self, M: Array, V: Array, rows: Samples, *beside: Any) -> Array:
+        product = np.zeros_like(M)
+        for point in self._points(M, rows, beside):
+            product += point.hessian_vector(V)
+        return product
+
+
+@dataclass
+class Batches(InPieces):
+    """A sum over batches; its starts are those of a sample of rows.
+
+    Parameters
+    ----------
+    sample : BoundObjective
+        The problem of the sample.
+    """
+
+    sample: BoundObjective = field(kw_only=True)
+
+    def baseline(self) -> Array | None:
+        return self.sample.baseline()
+
+    def starts(self) -> dict[str, Array]:
+        return self.sample.starts()
+
+
+def in_batches(
+    objective: Objective, data: Data, r: int, *, smallest_class: int | None = None
+) -> Batches:
+    """The sum over batches, with labels beside the rows where classes are to be that large."""
+    samples, labels = data.samples, None
+    beside: tuple[Any, ...] = ()
+    chosen = spread_rows(samples.n, max(_SAMPLE_ROWS, samples.d))
+    if smallest_class is not None:
+        codes, _ = as_labels(data.y, samples.n, smallest_class=smallest_class)
+        enough = np.bincount(codes[chosen], minlength=codes.max() + 1) >= smallest_class
+        chosen = chosen[enough[codes[chosen]]]
+        beside, labels = (codes,), codes[chosen]
+    sample = objective.bind(Data((samples.take(chosen),), labels), r)
+    note = (
+        f"the rows are read at every evaluation: pairs are those within batches of {BATCH_ROWS} "
+        f"rows, and the starts are found on {len(chosen)} rows"
+    )
+    return Batches(
+        objective,
+        (mean(samples),),
+        sample.manifold,
+        samples,
+        BatchTerm(sample.emptied()),  # type: ignore[attr-defined]
+        beside=beside,
+        sample=sample,
+        coordinates=sample.coordinates,
+        unit=sample.unit,
+        notes=[*sample.notes, note],
+    )
+
+
+def on_some_rows(objective: Objective, data: Data, r: int) -> BoundObjective:
+    """The problem of a random sample of rows, which a note mentions.
+
+    Raises
+    ------
+    DataError
+        y has another length than X.
+    """
+    samples, y = data.samples, data.y
+    chosen = spread_rows(samples.n, _STANDING_ROWS)
+    if y is not None:
+        y = np.asarray(y)
+        if y.ndim == 0 or len(y) != samples.n:
+            raise DataError(
+                f"y has shape {y.shape}, expected an entry for each of {samples.n} rows"
+            )
+        y = y[chosen]
+    problem = objective.bind(Data((samples.take(chosen),), y), r)
+    note = f"{objective.name} was solved on a random sample of {len(chosen)} of {samples.n} rows"
+    problem.means, problem.notes = (mean(samples),), [*problem.notes, note]
+    return problem
