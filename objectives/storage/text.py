@@ -88,8 +88,11 @@ class TextFile:
 
     def column(self, name: str) -> npt.NDArray[Any]:
         check_known([name], self.columns, self.path.name)
-        blocks = [self._parsed(k, (name,), {}) for k in range(len(self.starts) - 1)]
         pyarrow, _ = _libraries()
+        every = range(len(self.starts) - 1)
+        blocks = [self._parsed(k, (name,), {}) for k in every]
+        if any(pyarrow.types.is_string(block.schema.types[0]) for block in blocks):
+            blocks = [self._parsed(k, (name,), {name: pyarrow.string()}) for k in every]
         together = pyarrow.concat_tables(blocks, promote_options="permissive")
         return np.asarray(together.column(name).to_pandas())
 
@@ -141,7 +144,10 @@ class TextFile:
                     invalid_row_handler=refuse,
                 ),
                 parser.ConvertOptions(
-                    column_types=types, include_columns=columns, null_values=_MISSING
+                    column_types=types,
+                    include_columns=columns,
+                    null_values=_MISSING,
+                    strings_can_be_null=True,
                 ),
             )
 

@@ -336,6 +336,19 @@ def test_newlines_within_quotes(tmp_path):
     )
 
 
+def test_labels_that_look_like_numbers_at_first(tmp_path):
+    y = np.where(np.arange(N) < 100, np.arange(N) % 2, -1).astype(str)
+    y[100:] = np.array(["x", "y"])[np.arange(100, N) % 2]
+    FRAME.assign(y=y).to_csv(tmp_path / "X.csv", index=False)
+    found = ldr.solve("lda", tmp_path / "X.csv", 2, y="y")
+    assert found.value == pytest.approx(ldr.solve("lda", X, 2, y=y).value, rel=1e-10)
+    for missing in ("", "NA"):
+        y[3] = missing
+        FRAME.assign(y=y).to_csv(tmp_path / "X.csv", index=False)
+        with pytest.raises(DataError, match=r"missing .* position 3"):
+            ldr.solve("lda", tmp_path / "X.csv", 2, y="y")
+
+
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
