@@ -79,7 +79,10 @@ class FactorAnalysis(Objective):
         if has_missing(samples):
             return incomplete(self, samples, r, tied=False, floor=self.least_noise)
         check_squares(samples)
-        n, centre, deviations, correlation = _correlation(samples)
+        found = _correlation(samples)
+        if found is None:
+            return incomplete(self, samples, r, tied=False, floor=self.least_noise)
+        n, centre, deviations, correlation = found
         return DiagonalFactors(
             self,
             (centre,),
@@ -94,10 +97,17 @@ class FactorAnalysis(Objective):
         )
 
 
-def _correlation(samples: Samples) -> tuple[int, Array, Array, DenseCovariance | RowCovariance]:
-    """n, mean, standard deviations and correlation matrix; of n < d columns only its root."""
+def _correlation(
+    samples: Samples,
+) -> tuple[int, Array, Array, DenseCovariance | RowCovariance] | None:
+    """n, mean, standard deviations and correlation matrix; of n < d columns only its root.
+
+    None where the sums tell that entries are missing.
+    """
     if not samples.n_known or samples.n >= samples.d:
         stats = moments(samples)
+        if np.isnan(stats.mean).any():
+            return None
         deviations = np.sqrt(np.diag(stats.covariance))
         _refuse_constant(deviations, samples)
         C = stats.covariance / deviations / deviations[:, None]
