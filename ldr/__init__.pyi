@@ -52,6 +52,7 @@ from .objectives.custom import objective
 from .objectives.kernel import kernel
 from .objectives.l1 import l1
 from .objectives.normalised import normalised
+from .refitting import refit
 from .regularisation import RegularisationPath, regularisation_path
 from .result import Result
 from .scoring import score
@@ -123,6 +124,7 @@ __all__ = [
     "parallel_analysis",
     "path",
     "plots",
+    "refit",
     "regularisation_path",
     "report",
     "score",

@@ -183,7 +183,7 @@ def solve(
                 certificate = Certificate("none", math.inf, "interrupted from the keyboard")
     if not run.status.converged:
         warnings.warn(f"{objective.name}: {run.status.advice}", ConvergenceWarning, stacklevel=2)
-    result = _result(problem, data, run, baseline, chosen, certificate, int(r), seconds)
+    result = as_result(problem, data, run, baseline, chosen, certificate, int(r), seconds)
     return replace(
         result,
         notes=result.notes + notes,
@@ -531,7 +531,7 @@ def _improvement(problem: BoundObjective, value: float, baseline: float) -> floa
     return gain / abs(baseline) if baseline != 0 else math.copysign(math.inf, gain)
 
 
-def _result(
+def as_result(
     problem: BoundObjective,
     data: Data,
     run: Run,
@@ -541,6 +541,7 @@ def _result(
     r: int,
     seconds: float,
 ) -> Result:
+    """What the user gets of a run."""
     baseline_value = baseline_M = improvement = None
     if baseline is not None:
         minimised = problem.value(baseline)

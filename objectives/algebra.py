@@ -138,6 +138,14 @@ def penalty_of(objective: Objective) -> L1 | None:
     return expanded.penalty if isinstance(expanded, Sum) else None
 
 
+def without_penalty(objective: Objective) -> Objective:
+    """The smooth part; itself where there is no penalty."""
+    expanded = objective.expanded()
+    if isinstance(expanded, Sum) and expanded.penalty is not None:
+        return _sum(expanded.terms, None)
+    return objective
+
+
 def _sum(terms: tuple[Term, ...], penalty: L1 | None) -> Objective:
     """The sum; the objective itself where it is the only term and counts once."""
     (weight, only), *others = terms

@@ -6,11 +6,9 @@ from scipy.linalg import subspace_angles
 from sklearn.decomposition import SparsePCA as TheirSparsePCA
 
 import ldr
-from ldr.errors import ArgumentError, ConvergenceWarning
+from ldr.errors import ArgumentError, ConvergenceWarning, DataError
 from ldr.objectives import LDA, PCA, PPCA, SparsePCA
 from ldr.objectives.sparse_pca import varimax
-from ldr.solvers import Point, Problem, TrustRegion, minimise
-from ldr.solvers.manifolds import SparseStiefel
 from tests import real_data
 
 
@@ -201,46 +199,14 @@ def adjusted_variance(X, V):
     return np.sum(np.diag(R) ** 2) / np.sum((X - X.mean(axis=0)) ** 2)
 
 
-class _VariancePoint(Point):
-    def __init__(self, A, M):
-        self.M, self.A, self.AM = M, A, A @ M
-
-    @property
-    def value(self):
-        return -float(np.vdot(self.M, self.AM))
-
-    @property
-    def gradient(self):
-        return -2 * self.AM
-
-    def hessian_vector(self, V):
-        return -2 * self.A @ V
-
-
-class Variance(Problem):
-    """max tr(M'AM) with the zeros of a support."""
-
-    def __init__(self, A, support):
-        self.A, self.manifold = A, SparseStiefel(support.astype(float))
-
-    def at(self, M):
-        return _VariancePoint(self.A, M)
-
-
-def refitted(X, M):
-    """Orthonormal loadings of most variance with M's zeros: without the penalty's shrinkage."""
-    X = X - X.mean(axis=0)
-    return minimise(Variance(X.T @ X, M != 0), M, TrustRegion()).M
-
-
 def at_sparsity(X, r, wanted):
-    """Our M for about the least penalty at which the share of zeros is at least `wanted`."""
+    """Our solution for about the least penalty at which the share of zeros is at least `wanted`."""
     low, high, best = 1.0, 20.0 * len(X), None
     for _ in range(8):
         penalty = np.sqrt(low * high)
-        M = ldr.solve("sparse-pca", X, r, penalty=penalty, certify=False).M
-        if np.mean(M == 0) >= wanted:
-            high, best = penalty, M
+        result = ldr.solve("sparse-pca", X, r, penalty=penalty, certify=False)
+        if np.mean(result.M == 0) >= wanted:
+            high, best = penalty, result
         else:
             low = penalty
     return best
@@ -252,8 +218,10 @@ def test_variance_at_equal_sparsity_beside_scikit_learn(data, wine):
     X, alpha = (planted(0)[0], 6.0) if data == "planted" else (wine, 1.0)
     theirs = TheirSparsePCA(3, alpha=alpha, random_state=0, max_iter=300).fit(X).components_.T
     zeros = np.mean(theirs == 0)
-    M = at_sparsity(X, 3, zeros)
-    ours, alone, other = (adjusted_variance(X, V) for V in (refitted(X, M), M, theirs))
+    found = at_sparsity(X, 3, zeros)
+    M, refitted = found.M, ldr.refit(found, X)
+    np.testing.assert_array_equal(refitted.M == 0, M == 0)
+    ours, alone, other = (adjusted_variance(X, V) for V in (refitted.M, M, theirs))
     print(
         f"{data}: zeros {np.mean(M == 0):.3f} (theirs {zeros:.3f}); adjusted variance {ours:.5f} "
         f"refitted, {alone:.5f} as returned (theirs {other:.5f})"
@@ -280,3 +248,60 @@ def test_of_white_data_the_penalty_alone_decides(seed):
     result = ldr.solve(SparsePCA(0.1), rows, 2, certify=False)
     assert result.converged
     assert result.value == pytest.approx(2.0 + 0.1 * 2, rel=1e-8)  # two columns picked
+
+
+def test_refitting_takes_the_shrinkage_away(wine):
+    result = ldr.solve("sparse-pca", wine, 3, penalty=150.0)
+    refitted = ldr.refit(result, wine)
+    assert refitted.converged and refitted.certificate.kind == "local"
+    assert repr(refitted.objective) == "PCA()"
+    X, M = wine - wine.mean(axis=0), refitted.M
+    np.testing.assert_array_equal(M == 0, result.M == 0)
+    assert np.abs(M.T @ M - np.eye(3)).max() < 1e-13
+    error = np.linalg.norm(X - X @ M @ M.T) ** 2
+    assert refitted.value == pytest.approx(error, rel=1e-12)
+    assert error < np.linalg.norm(X - X @ result.M @ result.M.T) ** 2
+    # stationary: the gradient is a multiplier of M'M = I on the support
+    A = X.T @ X
+    support = M != 0
+    G = A @ M
+    basis = [np.where(support, M @ S, 0.0) for S in _symmetric(3)]
+    columns = np.column_stack([b[support] for b in basis])
+    rest = G[support] - columns @ np.linalg.lstsq(columns, G[support], rcond=None)[0]
+    assert np.abs(rest).max() < 1e-7 * np.abs(G).max()
+
+
+def _symmetric(r):
+    for i in range(r):
+        for j in range(i + 1):
+            S = np.zeros((r, r))
+            S[i, j] = S[j, i] = 1.0
+            yield S
+
+
+def test_one_column_is_refitted_by_an_eigenvector(wine):
+    result = ldr.solve("sparse-pca", wine, 1, penalty=300.0)
+    there = np.flatnonzero(result.M)
+    assert 1 < len(there) < wine.shape[1]
+    S = np.cov(wine[:, there].T, bias=True) * len(wine)
+    v = np.linalg.eigh(S)[1][:, -1]
+    assert abs(ldr.refit(result, wine).M[there, 0] @ v) == pytest.approx(1.0, abs=1e-12)
+
+
+def test_other_objectives_are_refitted(wine):
+    y = real_data.wine()[1]
+    result = ldr.solve(LDA() + ldr.l1(0.3), wine, 2, y=y)
+    refitted = ldr.refit(result, wine, y=y)
+    assert refitted.objective == LDA()
+    assert result.value < refitted.value <= ldr.solve("lda", wine, 2, y=y).value
+    np.testing.assert_array_equal(refitted.M == 0, result.M == 0)
+
+
+def test_what_cannot_be_refitted(wine):
+    with pytest.raises(ArgumentError, match="expected an objective with a penalty"):
+        ldr.refit(ldr.solve("pca", wine, 2), wine)
+    with pytest.raises(ArgumentError, match="result must be a Result"):
+        ldr.refit(3, wine)
+    sparse = ldr.solve("sparse-pca", wine, 2, penalty=50.0)
+    with pytest.raises(DataError, match="X has 12 columns, the solution is for 13"):
+        ldr.refit(sparse, wine[:, 1:])

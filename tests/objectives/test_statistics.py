@@ -395,7 +395,7 @@ def check_row_space(X, space, tolerance):
     np.testing.assert_allclose(space.lift(space.lower(Q)), Q, atol=tolerance)
 
 
-@pytest.mark.parametrize("shape", [(2, 5), (20, 300), (50, 50), (40, 7)])
+@pytest.mark.parametrize("shape", [(2, 5), (20, 300), (50, 50), (40, 7), (11, 7000)])
 @pytest.mark.parametrize("offset", [0.0, 1e3])
 def test_dense_row_space(shape, offset):
     X = RNG.standard_normal(shape) + offset

@@ -1,0 +1,103 @@
+"""`ldr.refit`: a sparse solution without the shrinkage that the penalty put on it."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ldr.objectives.algebra import penalty_of, without_penalty
+from ldr.objectives.certificate import Certificate
+from ldr.result import Result, as_tuple
+from ldr.solvers.errors import ArgumentError, ConvergenceWarning, DataError
+from ldr.solvers.manifolds import Array
+from ldr.solvers.manifolds.support import on_support
+from ldr.solvers.problem import Point, Problem
+from ldr.solvers.second_order import smallest_curvature
+from ldr.solvers.solver import minimise
+from ldr.solvers.threads import threads_for
+from ldr.solvers.trust_region import TrustRegion
+from ldr.solving import as_data, as_result
+
+
+class WithZeros(Problem):
+    """The smooth part of a problem among the matrices that have M's zeros."""
+
+    def __init__(self, problem: Problem, M: Array) -> None:
+        self._problem = problem
+        self.manifold = on_support(problem.manifold, (M != 0).astype(np.float64))
+        self.has_hessian = problem.has_hessian
+
+    def at(self, M: Array) -> Point:
+        return self._problem.at(M)
+
+
+def refit(result: Result, X: Any, *, y: Any = None) -> Result:
+    """Optimise the objective again without its penalty, keeping the zeros of a solution.
+
+    The l1 penalty finds which columns of X matter, and shrinks the loadings of those towards equal
+    ones. With the zeros fixed the penalty is needed no more: of sparse pca the refitted M explains
+    the most variance that orthonormal loadings with these zeros can, near the solution.
+
+    Parameters
+    ----------
+    result : Result
+        Of an objective with a penalty: "sparse-pca", or any with ``+ ldr.l1(weight)``.
+    X, y
+        The data that it was solved for, as `ldr.solve` takes them.
+
+    Returns
+    -------
+    Result
+        Of the objective without the penalty, its value too. M has the zeros of ``result.M``. The
+        certificate is about matrices with these zeros; there is no heuristic to compare with.
+
+    Raises
+    ------
+    ldr.errors.ArgumentError
+        The objective has no penalty.
+    ldr.errors.DataError
+        X has other columns than the solution.
+
+    References
+    ----------
+    N. Meinshausen, Relaxed lasso, Computational Statistics & Data Analysis 52 (2007).
+
+    Examples
+    --------
+    >>> import numpy as np, ldr
+    >>> X = np.random.default_rng(0).standard_normal((100, 6)) * [3, 3, 3, 1, 1, 1]
+    >>> sparse = ldr.solve("sparse-pca", X, 2, penalty=300.0)
+    >>> refitted = ldr.refit(sparse, X)
+    >>> bool(((refitted.M == 0) == (sparse.M == 0)).all())
+    True
+    """
+    if not isinstance(result, Result):
+        raise ArgumentError(f"result must be a Result of ldr.solve, got {type(result).__name__}")
+    if penalty_of(result.objective) is None:
+        raise ArgumentError(
+            f"result is of {result.objective!r}, expected an objective with a penalty, such as "
+            "'sparse-pca' or ldr.objectives.LDA() + ldr.l1(0.1): without one nothing is shrunk"
+        )
+    data = as_data(result.objective, X, y)
+    for view, M in zip(data.views, as_tuple(result.M), strict=True):
+        if view.d != len(M):
+            raise DataError(f"{view.name} has {view.d} columns, the solution is for {len(M)}")
+    began = time.perf_counter()
+    problem = result.objective.bind(data, result.r)
+    start = problem.lower(as_tuple(result.M))
+    within, solver = WithZeros(problem, start), TrustRegion()
+    with threads_for(problem.order):
+        run = minimise(within, start, solver)
+        curvature = smallest_curvature(within, run.M)
+    if not run.status.converged:
+        warnings.warn(f"refit: {run.status.advice}", ConvergenceWarning, stacklevel=2)
+    kind, found = ("saddle", "a") if curvature.descends else ("local", "no")
+    message = f"among matrices with these zeros the Hessian has {found} direction of descent"
+    certificate = Certificate(kind, np.inf, message, curvature.smallest)
+    seconds = time.perf_counter() - began
+    found_result = as_result(problem, data, run, None, solver, certificate, result.r, seconds)
+    return replace(found_result, objective=without_penalty(result.objective))
