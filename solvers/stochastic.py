@@ -106,6 +106,8 @@ class _Epoch:
         at_anchor = anchor.gradient - parts * self._gradient(part, anchor.M)
         v = of_part + manifold.transport(anchor.M, W, at_anchor)
         s = -self._length() * inverse_hessian_times(v, self.steps, self.changes)
+        if not np.isfinite(s).all():  # past a wall; the epoch will be taken back
+            return
         s = self._shortened(manifold.project(W, s))
         self.W = manifold.retract(W, s)
         self._remember(W, s, parts * self._gradient(part, self.W), of_part)
