@@ -97,7 +97,8 @@ class Result:
         Why the solver stopped; `converged` and `message` follow from it.
     iterations : int
     evaluations : dict
-        True counts of value, gradient and Hessian-product evaluations.
+        True counts of value, gradient and Hessian-product evaluations, and of svrg those of
+        gradients of a part of the sum.
     gradient_norm : float
         Of the Riemannian gradient at M, in the solver's variable; with a penalty the stationarity
         measure |V|/t of the proximal step V, which takes the gradient's place in `history` too.

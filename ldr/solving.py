@@ -88,8 +88,9 @@ def solve(
         proximal gradients where there is an l1 penalty, the trust region otherwise. Or
         "closed-form", "trust-region", "lbfgs", "conjugate-gradient", "steepest-descent",
         "self-consistent-field", "davidson", "variable-projection" (fa), "em" (ppca and fa),
-        "smoothing", "proximal-gradient", "pymanopt:trust-region", "pymanopt:conjugate-gradient",
-        "pymanopt:steepest-descent", or a solver with its options.
+        "svrg" (stochastic, for sums over rows: uica and robust-pca of rows in a file, your own
+        with ``sum_over_rows=True``), "smoothing", "proximal-gradient", "pymanopt:trust-region",
+        "pymanopt:conjugate-gradient", "pymanopt:steepest-descent", or a solver with its options.
     start : str or array (d, r); for two views a pair of arrays
         Where an iterative solver starts: "baseline", the objective's heuristic, by default;
         "random"; or one of the objective's own starts by name, say "gradient outer product" of sdr.

@@ -62,6 +62,10 @@ class Backend(ABC):
     def hessian(self, M: Array, data: Arguments) -> Callable[[Array], Array]:
         """The map from V to the Hessian product (d x r) at M."""
 
+    def hessian_vector(self, M: Array, V: Array, data: Arguments) -> Array:
+        """One product, where nothing of the Hessian at M is worth keeping."""
+        return self.hessian(M, data)(V)
+
 
 @dataclass(frozen=True)
 class Jax(Backend):
@@ -115,11 +119,25 @@ class Jax(Backend):
 
         return product
 
+    def hessian_vector(self, M: Array, V: Array, data: Arguments) -> Array:
+        with float64():
+            return np.asarray(self._product(M, V, *data), np.float64)
+
     @cached_property
     def _value_and_gradient(self) -> Function:
         import jax
 
         return jax.jit(jax.value_and_grad(self.function))
+
+    @cached_property
+    def _product(self) -> Function:
+        """The derivative of the gradient along V, which holds on to nothing of the size of X."""
+        import jax
+
+        def product(M: Any, V: Any, *data: Any) -> Any:
+            return jax.jvp(lambda N: jax.grad(self.function)(N, *data), (M,), (V,))[1]
+
+        return jax.jit(product)
 
     @cached_property
     def _gradient_pullback(self) -> Function:

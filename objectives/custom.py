@@ -395,8 +395,8 @@ class FunctionTerm(RowTerm):
         return sign * value, sign * gradient()
 
     def second(self, M: Array, V: Array, rows: Samples, *beside: Any) -> Array:
-        product = self.objective.derivatives.hessian(M, self._placed(rows, beside))
-        return self.objective.sign * product(V)
+        derivatives, sign = self.objective.derivatives, self.objective.sign
+        return sign * derivatives.hessian_vector(M, V, self._placed(rows, beside))
 
     def _placed(self, piece: Samples, beside: tuple[Any, ...]) -> Arguments:
         place = self.objective.derivatives.place

@@ -138,7 +138,8 @@ class Run:
     iterations : int
         Steps taken.
     evaluations : dict
-        True counts of value, gradient and Hessian-product evaluations.
+        True counts of value, gradient and Hessian-product evaluations, and of `SVRG` those of
+        gradients of a part of the sum.
     history : dict of lists
         `iteration`, `value`, `gradient_norm` and `seconds`, the start included.
     seconds : float

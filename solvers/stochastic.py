@@ -18,6 +18,7 @@ _MEMORY = 20
 _FIRST_RATE = 0.2
 # The cosine of a pair, of which noise may have made nearly nothing: it would suggest long steps.
 _LEAST_CURVATURE = 1e-2
+_PROBE = 1e-4  # of a first step
 _LONGEST = 0.25  # of the manifold's length scale, a step within an epoch
 
 
@@ -100,9 +101,13 @@ class _Epoch:
     def _visit(self, part: Problem, parts: int) -> None:
         manifold, anchor, W = self._manifold, self._anchor, self.W
         of_part = parts * self._gradient(part, W)
+        if not len(self.steps):
+            self._probe(part, parts, of_part)
         at_anchor = anchor.gradient - parts * self._gradient(part, anchor.M)
         v = of_part + manifold.transport(anchor.M, W, at_anchor)
-        s = -self._step_length() * inverse_hessian_times(v, self.steps, self.changes)
+        s = -self._length() * inverse_hessian_times(v, self.steps, self.changes)
+        if not np.isfinite(s).all():  # past a wall; the epoch will be taken back
+            return
         s = self._shortened(manifold.project(W, s))
         self.W = manifold.retract(W, s)
         self._remember(W, s, parts * self._gradient(part, self.W), of_part)
@@ -112,11 +117,20 @@ class _Epoch:
         self._problem.evaluations["part gradient"] += 1
         return self._manifold.gradient(M, part.at(M).gradient)
 
-    def _step_length(self) -> float:
-        """Times H v; of the first step of a run, that of a gradient."""
+    def _probe(self, part: Problem, parts: int, of_part: Array) -> None:
+        """A first pair, from a part's gradient a little way down the whole's, without going."""
+        manifold, W, down = self._manifold, self.W, -self._anchor.gradient
+        s = _PROBE * initial_step(self._problem, self._anchor) * down
+        N = manifold.retract(W, s)
+        y = manifold.transport(N, W, parts * self._gradient(part, N)) - of_part
+        if manifold.inner(W, s, y) > 0:
+            self.steps, self.changes = s[None], y[None]
+
+    def _length(self) -> float:
+        """Times H v; where the function curves down, the first steps are those of a gradient."""
         if len(self.steps):
             return self._rate
-        return initial_step(self._problem, self._anchor)
+        return self._rate * initial_step(self._problem, self._anchor)
 
     def _shortened(self, s: Array) -> Array:
         """No longer than a part of the manifold's length scale: noise may suggest anything."""
