@@ -12,8 +12,8 @@ import json
 import sys
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,7 +21,6 @@ import typer
 
 if TYPE_CHECKING:
     from ldr.objectives.objective import Objective
-    from ldr.objectives.samples import Samples
     from ldr.result import Result
 
 # typer has its own copy of click, or uses the one that is installed; this class is in either.
@@ -101,6 +100,10 @@ Parameter = Annotated[
 ]
 Seed = Annotated[int | None, typer.Option(metavar="NUMBER", help="Of random starts.")]
 SolverName = Annotated[str, typer.Option(metavar="NAME", help="By default the best for the task.")]
+Cluster = Annotated[
+    str,
+    typer.Option(metavar="ADDRESS", help="Of a Dask scheduler, whose workers read the files."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
@@ -156,9 +159,14 @@ def _input(
     second_view: Path | None,
     background: Path | None,
     standardise: bool,
+    cluster: str = "",
 ) -> _Input:
     """The files as Samples, checked cell by cell."""
-    from ldr.files import read
+    if cluster:
+        from ldr.cluster import read_in_chunks as read
+    else:
+        from ldr.files import read
+    from ldr.standardising import standardised
 
     found = _objective(objective, parameters)
     _check_needs(
@@ -178,8 +186,8 @@ def _input(
         other = (second.select(kept.columns) if X.feature_names else second).samples()
     if standardise:
         if other is not None:  # a background in the units of X, a view in its own
-            other = _standardised(other, X if background is not None else other)
-        X = _standardised(X, X)
+            other = standardised(other, X if background is not None else other)
+        X = standardised(X, X)
     both = X if other is None else (X, other)
     return _Input(found, both, y, X if background is not None else both)
 
@@ -207,43 +215,6 @@ def _names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
-def _standardised(samples: Samples, reference: Samples) -> Samples:
-    """Columns divided by the standard deviations of those of the reference."""
-    import numpy as np
-
-    sd = _deviations(reference)
-    if samples.is_sparse:
-        from scipy.sparse import diags_array
-
-        return replace(samples, array=(samples.array @ diags_array(1 / sd)).tocsr())
-    return replace(samples, array=np.asarray(samples.array) / sd)
-
-
-def _deviations(samples: Samples) -> Any:
-    """Standard deviations of the columns, none of which may be constant."""
-    import numpy as np
-
-    from ldr.errors import DataError
-
-    X = samples.array
-    if samples.is_sparse:
-        from sklearn.utils.sparsefuncs import mean_variance_axis
-
-        low, high = X.min(axis=0).toarray(), X.max(axis=0).toarray()
-        sd = np.sqrt(mean_variance_axis(X.astype(np.float64), axis=0)[1])
-    else:
-        low, high, sd = X.min(axis=0), X.max(axis=0), X.std(axis=0, dtype=np.float64)
-    constant = np.flatnonzero(low == high)
-    if len(constant):
-        j = int(constant[0])
-        column = samples.feature_names[j] if samples.feature_names else str(j)
-        raise DataError(
-            f"{samples.name}: column {column!r} is constant and has no standard deviation to "
-            f"divide by; leave it out with --drop {column}"
-        )
-    return sd
-
-
 @contextmanager
 def _one_line_each() -> Iterator[None]:
     """Warnings as lines on standard error; what a result tells itself is not told twice."""
@@ -263,6 +234,7 @@ def _one_line_each() -> Iterator[None]:
 
 @app.command()
 def solve(
+    context: typer.Context,
     objective: ObjectiveName,
     data: DataFile,
     r: Annotated[int, typer.Option("-r", "--r", metavar="R", help="Dimensions to reduce to.")] = 2,
@@ -298,6 +270,7 @@ def solve(
     report: Annotated[
         Path | None, typer.Option(metavar="FILE", help="All figures and pictures: .html.")
     ] = None,
+    cluster: Cluster = "",
     as_json: Json = False,
 ) -> None:
     """Find the projection of a file's rows that optimises an objective.
@@ -305,14 +278,16 @@ def solve(
     Prints the value, the heuristic's value, the improvement and what is known of optimality.
     """
     import ldr
-    from ldr.files import write
+    from ldr.files import write_projection
     from ldr.observers import Progress
     from ldr.report import write_report
     from ldr.user_code import located
 
     _check_outputs(out, plot, report)
+    if cluster:
+        context.with_resource(_connected(cluster))
     given = _input(
-        objective, data, param, label, columns, drop, second_view, background, standardise
+        objective, data, param, label, columns, drop, second_view, background, standardise, cluster
     )
     with _one_line_each(), located(objective), Progress() as progress:
         result = ldr.solve(
@@ -329,7 +304,7 @@ def solve(
         )
     colour = given.y if given.y is not None and given.y.ndim == 1 else None
     if out is not None:
-        write(out, result, result.transform(given.shown))
+        write_projection(out, result, given.shown)
     if plot is not None:
         result.plot_projection(given.shown, colour).savefig(plot)
     if report is not None:
@@ -346,6 +321,7 @@ def solve(
 
 @app.command()
 def path(
+    context: typer.Context,
     objective: ObjectiveName,
     data: DataFile,
     dimensions: Annotated[
@@ -369,6 +345,7 @@ def path(
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="The curve: .png, .pdf or .svg.")
     ] = None,
+    cluster: Cluster = "",
     as_json: Json = False,
 ) -> None:
     """Solve for several dimensions, to choose one."""
@@ -377,8 +354,10 @@ def path(
 
     _check_outputs(None, plot, None)
     order = _dimensions(dimensions)
+    if cluster:
+        context.with_resource(_connected(cluster))
     given = _input(
-        objective, data, param, label, columns, drop, second_view, background, standardise
+        objective, data, param, label, columns, drop, second_view, background, standardise, cluster
     )
     with _one_line_each(), located(objective):
         found = ldr.path(
@@ -520,6 +499,12 @@ def _check_outputs(out: Path | None, plot: Path | None, report: Path | None) -> 
     for path in (out, plot, report):
         if path is not None:
             check_writable(path)
+
+
+def _connected(cluster: str) -> AbstractContextManager[None]:
+    from ldr.cluster import connected
+
+    return connected(cluster)
 
 
 def _dimensions(text: str) -> list[int]:

@@ -6,18 +6,25 @@ Tables are read and written by pandas (with pyarrow for .parquet), the others by
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
+from ldr.objectives.opening import open_path, stored
 from ldr.objectives.samples import Samples, as_samples
-from ldr.result import Result
+from ldr.objectives.storage import Columns
+from ldr.objectives.stored import brought, is_dask, lazy_rows
+from ldr.result import Result, as_tuple
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.manifolds import Array
+
+# Bytes from which on a file is not loaded.
+LARGE = 2**26
 
 TABLES = (".csv", ".tsv", ".parquet")
 ARRAYS = (".npy", ".npz", ".mat")
@@ -53,6 +60,9 @@ class Table:
             found = self.beside[name]
             return np.ravel(found) if 1 in found.shape else found
         j = self._position(name)
+        if is_dask(self.X):
+            column = self.X.iloc[:, [j]] if _is_frame(self.X) else self.X[:, [j]]
+            return np.ravel(brought(column))
         if _is_frame(self.X):
             return np.asarray(self.X.iloc[:, j])
         column = self.X[:, [j]]
@@ -65,13 +75,8 @@ class Table:
 
     def select(self, only: Sequence[str] = (), without: Sequence[str] = ()) -> Table:
         """The table of some columns, in the order given; by default of all but those left out."""
-        left_out = {self._position(name) for name in without}
-        every = range(len(self.columns))
-        where = [self._position(name) for name in only] if only else list(every)
-        where = [j for j in where if j not in left_out]
-        if not where:
-            raise ArgumentError(f"{self.name}: no column is left")
-        if where == list(every):
+        where = self._selected(only, without)
+        if where == list(range(len(self.columns))):
             return self  # a memory map stays one
         X = self.X.iloc[:, where] if _is_frame(self.X) else self.X[:, where]
         return replace(self, X=X)
@@ -84,11 +89,20 @@ class Table:
         ldr.errors.DataError
             A cell is no number; its row (the first is row 0) and its column are named.
         """
-        if not _is_frame(self.X):
+        if not _is_frame(self.X) or is_dask(self.X):
             return as_samples(self.X, self.name)
         for column in self.X.columns:
             self._check_numbers(column)
         return as_samples(self.X, self.name)
+
+    def _selected(self, only: Sequence[str], without: Sequence[str]) -> list[int]:
+        """The positions of the columns that are wanted."""
+        left_out = {self._position(name) for name in without}
+        where = [self._position(name) for name in only or self.columns]
+        where = [j for j in where if j not in left_out]
+        if not where:
+            raise ArgumentError(f"{self.name}: no column is left")
+        return where
 
     def _position(self, name: str) -> int:
         columns = self.columns
@@ -115,13 +129,44 @@ class Table:
             )
 
 
+@dataclass(frozen=True, eq=False)
+class StoredTable(Table):
+    """A large file, whose rows stay where they are.
+
+    Attributes
+    ----------
+    X : Source
+    """
+
+    @property
+    def columns(self) -> list[str]:
+        return list(self.X.feature_names or map(str, range(self.X.shape[1])))
+
+    def column(self, name: str) -> np.ndarray:
+        j = self._position(name)
+        if self.X.feature_names is not None:
+            return np.asarray(self.X.column(name))
+        rows = stored(self.X, self.name)
+        return np.concatenate([rows.read(where)[:, j].copy() for where in rows.pieces()])
+
+    def select(self, only: Sequence[str] = (), without: Sequence[str] = ()) -> Table:
+        where = self._selected(only, without)
+        if self.X.feature_names is None:
+            return replace(self, X=Columns(self.X, tuple(where)))
+        return replace(self, X=self.X.select([self.columns[j] for j in where]))
+
+    def samples(self) -> Samples:
+        return stored(self.X, self.name)
+
+
 def read(path: str | Path) -> Table:
     """The matrix in a file.
 
     Parameters
     ----------
     path : str or Path
-        .csv, .tsv and .parquet have named columns. .npy is mapped into memory, not loaded. Of an
+        .csv, .tsv and .parquet have named columns, and so has a folder of .parquet files. Of these
+        and of .npy, large files are not loaded: their rows are read when they are needed. Of an
         .npz or .mat file the matrix is the array called X, or the only one of several rows and
         columns; ``data.mat:name`` asks for another. An .npz file of scipy.sparse stays sparse.
 
@@ -134,9 +179,13 @@ def read(path: str | Path) -> Table:
         The file is not what its ending says.
     """
     path, wanted = _split(str(path))
+    if path.is_dir():
+        return StoredTable(path.name, open_path(path, path.name))
     ending = ending_of(path)
     if not path.exists():
         raise FileNotFoundError(2, "no such file", str(path))
+    if path.stat().st_size >= LARGE and (ending in TABLES or _has_rows(path, ending)):
+        return StoredTable(path.name, open_path(path, path.name))
     try:
         if ending in TABLES:
             return Table(path.name, _read_frame(path, ending))
@@ -148,6 +197,37 @@ def read(path: str | Path) -> Table:
     except Exception as error:  # each reader has exceptions of its own
         raise DataError(f"{path.name} cannot be read as {ending}: {error}") from error
     return _one_of(arrays, wanted, path.name)
+
+
+def write_projection(path: str | Path, result: Result, X: Any) -> None:
+    """Projected rows in a file, piece by piece where the rows are stored ones.
+
+    Parameters
+    ----------
+    path, result : as for `write`
+    X : Samples, a pair of them for two views
+
+    Raises
+    ------
+    ldr.errors.ArgumentError
+    OSError
+        As `write`.
+    """
+    path = Path(path)
+    ending = ending_of(path)
+    views = as_tuple(X)
+    in_pieces = any(view.stored for view in views) and lazy_rows(views[0]) is None
+    if ending in ARRAYS or not in_pieces:
+        write(path, result, result.transform(X))
+        return
+    names = sum(result.columns, ()) if len(views) > 1 else result.columns
+    if ending == ".npy" and len(views) > 1:
+        raise ArgumentError(_PAIR_IN_NPY)
+    parts = (_projected(result, views, where) for where in views[0].pieces())
+    if ending == ".npy":
+        _save_parts(path, (views[0].n, result.r), parts)
+    else:
+        _write_frames(path, ending, parts, names)
 
 
 def write(path: str | Path, result: Result, Y: Any) -> None:
@@ -174,7 +254,7 @@ def write(path: str | Path, result: Result, Y: Any) -> None:
     pair = isinstance(result.P, tuple)
     if ending == ".npy":
         if pair:
-            raise ArgumentError("two views do not fit into one .npy file: write .npz, or a table")
+            raise ArgumentError(_PAIR_IN_NPY)
         np.save(path, np.asarray(Y))
     elif ending in ARRAYS:
         arrays = {"Y": Y, "M": result.M, "P": result.P, "mean": result.mean}
@@ -202,6 +282,23 @@ def check_writable(path: Path) -> None:
         raise ArgumentError(f"{path}: there is no folder {str(path.parent)!r}")
     if path.is_dir():
         raise ArgumentError(f"{path} is a folder, expected a file")
+
+
+def _has_rows(path: Path, ending: str) -> bool:
+    """Whether it is an .npy file with a matrix, stored row after row."""
+    if ending != ".npy":
+        return False
+    array = np.load(path, mmap_mode="r")
+    return array.ndim == 2 and bool(array.flags.c_contiguous)
+
+
+_PAIR_IN_NPY = "two views do not fit into one .npy file: write .npz, or a table"
+
+
+def _projected(result: Result, views: tuple[Samples, ...], where: slice) -> Array:
+    """Some rows projected, the coordinates of all views side by side."""
+    pieces = tuple(view.piece(where) for view in views)
+    return np.hstack(as_tuple(result.transform(pieces if len(views) > 1 else pieces[0])))
 
 
 def _is_frame(X: Any) -> bool:
@@ -250,11 +347,35 @@ def _read_frame(path: Path, ending: str) -> Any:
 
 
 def _write_frame(path: Path, ending: str, Y: Array, names: Sequence[str]) -> None:
-    frame = _pandas(ending).DataFrame(np.asarray(Y), columns=list(names))
+    _write_frames(path, ending, iter([np.asarray(Y)]), names)
+
+
+def _write_frames(path: Path, ending: str, parts: Iterable[Array], names: Sequence[str]) -> None:
+    """Rows below one another in a table, a part at a time."""
+    pandas = _pandas(ending)
+    frames = (pandas.DataFrame(part, columns=list(names)) for part in parts)
     if ending == ".parquet":
-        frame.to_parquet(path, index=False)
-    else:
-        frame.to_csv(path, sep="\t" if ending == ".tsv" else ",", index=False)
+        from pyarrow import Table as Rows
+        from pyarrow.parquet import ParquetWriter
+
+        tables = (Rows.from_pandas(frame, preserve_index=False) for frame in frames)
+        first = next(tables)
+        with ParquetWriter(path, first.schema) as writer:
+            for table in chain([first], tables):
+                writer.write_table(table)
+        return
+    with path.open("w", encoding="utf-8", newline="") as file:
+        for i, frame in enumerate(frames):
+            frame.to_csv(file, sep="\t" if ending == ".tsv" else ",", index=False, header=i == 0)
+
+
+def _save_parts(path: Path, shape: tuple[int, int], parts: Iterable[Array]) -> None:
+    """Rows below one another in an .npy file, a part at a time."""
+    header = {"descr": "<f8", "fortran_order": False, "shape": shape}
+    with path.open("wb") as file:
+        np.lib.format.write_array_header_1_0(file, header)
+        for part in parts:
+            part.astype("<f8").tofile(file)
 
 
 def _read_npz(path: Path) -> dict[str, Any]:

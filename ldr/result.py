@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +15,9 @@ from ldr.objectives.certificate import Certificate
 from ldr.objectives.factor_model import FactorModel
 from ldr.objectives.features import Features
 from ldr.objectives.objective import Objective
+from ldr.objectives.opening import open_table, stored
 from ldr.objectives.samples import as_samples
+from ldr.objectives.stored import lazy_rows
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.manifolds import Array
 from ldr.solvers.status import Status
@@ -176,21 +179,36 @@ class Result:
         Parameters
         ----------
         X : array, memory map, sparse matrix or DataFrame (m, d); a pair of them for two views
+            Or data larger than memory, as for `ldr.solve`: they are read piece by piece, and of a
+            table those columns that were solved for. Or a Dask array or DataFrame.
 
         Returns
         -------
         ndarray (m, r), or a DataFrame where X is one (pandas or polars); a pair of them for two
-        views. The columns of a DataFrame are named `columns`.
+        views. The columns of a DataFrame are named `columns`. Of a Dask array or DataFrame it is
+        one in the same chunks of rows, which has not been computed yet.
         """
         if not isinstance(self.P, tuple):
-            Y = _project(X, self.features, self.mean, self.P, "X", self.feature_names, self.model)
-            return like(X, Y, self.columns)
+            project = partial(
+                _project,
+                features=self.features,
+                mean=self.mean,
+                P=self.P,
+                columns=self.feature_names,
+                model=self.model,
+            )
+            return _in_kind(X, project, "X", self.columns)
         if not isinstance(X, (tuple, list)) or len(X) != len(self.P):
             raise DataError(f"X must be a pair of arrays, one a view, got {type(X).__name__}")
         features = self.features or (None,) * len(self.P)
         parts = zip(X, features, self.mean, self.P, self.feature_names, strict=True)
         return tuple(
-            like(x, _project(x, f, m, P, f"X[{i}]", columns), self.columns[i])
+            _in_kind(
+                x,
+                partial(_project, features=f, mean=m, P=P, columns=columns),
+                f"X[{i}]",
+                self.columns[i],
+            )
             for i, (x, f, m, P, columns) in enumerate(parts)
         )
 
@@ -304,16 +322,28 @@ def as_tuple(value: Any) -> tuple[Any, ...]:
     return value if isinstance(value, tuple) else (value,)
 
 
+def _in_kind(X: Any, project: Any, name: str, names: tuple[str, ...]) -> Any:
+    """The projection in X's own kind of container; of Dask's it is computed later."""
+    lazy = lazy_rows(X)
+    if lazy is None:
+        return like(X, project(X, name), names)
+    from ldr.chunks import project_chunks
+
+    return project_chunks(lazy, project, name, names)
+
+
 def _project(
     X: Any,
+    name: str,
     features: Features | None,
     mean: Array,
     P: Array,
-    name: str,
     columns: tuple[str, ...] | None,
     model: FactorModel | None = None,
 ) -> Array:
     gaps = model is not None and features is None
+    if columns and (table := open_table(X, name)):
+        X = stored(table.select(columns), name)
     samples = as_samples(X, name, minimum_rows=1, allow_nan=gaps)
     if columns and samples.feature_names and samples.feature_names != columns:
         raise ArgumentError(

@@ -14,8 +14,11 @@ import numpy as np
 from ldr.objectives.accelerator import accelerator
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.objective import BoundObjective, Data, Objective
+from ldr.objectives.opening import with_column
 from ldr.objectives.registry import named
 from ldr.objectives.samples import Samples, as_samples
+from ldr.objectives.stored import StoredSamples, brought
+from ldr.objectives.streams import expect, together
 from ldr.result import Result, Starts
 from ldr.solvers.checks import number, whole
 from ldr.solvers.complementarity import slack_at
@@ -64,17 +67,21 @@ def solve(
         A name in the registry (`ldr.objectives.list()` prints them), an objective with its
         parameters (``ldr.objectives.MAF(lag=2)``), a kernel version (`ldr.kernel`), or one of your
         own (`ldr.objective`).
-    X : array, memory map, sparse matrix or DataFrame (n, d)
-        Samples in rows. Sparse data stay sparse. Nothing is changed in place. NaN is a missing
-        value, for the objectives that take them (ppca and fa). For objectives of two
-        views (cca, pls, reduced-rank-regression) a pair of them with the same rows; for opca,
-        signal-noise and contrastive-pca a pair (samples, noise or background) with the same
-        columns; for mds-distances an n x n matrix of distances.
+    X : array, memory map, sparse matrix or DataFrame (n, d); or data larger than memory
+        Samples in rows. Sparse data stay sparse. Nothing is changed in place. The path of a .npy,
+        .parquet, .csv or .tsv file or of a folder of .parquet files, a list of arrays and paths
+        below one another, an iterator of blocks of rows, or a function that returns one, are read
+        piece by piece (see the guide to data larger than memory). NaN is a missing value, for the
+        objectives that take them (ppca and fa). For objectives of two views (cca, pls,
+        reduced-rank-regression) a pair of them with the same rows; for opca, signal-noise and
+        contrastive-pca a pair (samples, noise or background) with the same columns; for
+        mds-distances an n x n matrix of distances.
     r : int
         Dimension to reduce to, 1 <= r <= d (or the number of features, of a kernel version).
     y : array (n,), optional
         Labels (lda, or a graph of the classes) or response (sdr, hsic, sir, save,
-        regressions).
+        regressions); or the name of a column, where X is the path of a table; or the path of an
+        .npy file.
     solver : str or Solver
         "auto" takes the closed form where it is exact, the self-consistent field or block
         Davidson for trace ratios, variable projection for fa of complete data, smoothing and
@@ -255,6 +262,7 @@ def as_objective(objective: str | Objective, parameters: dict[str, Any]) -> Obje
 
 def as_data(objective: Objective, X: Any, y: Any) -> Data:
     """The data, checked against what the objective needs."""
+    X, y = with_column(X, y)
     views: tuple[Samples, ...]
     background = None
     if "background" in objective.needs:
@@ -269,9 +277,12 @@ def as_data(objective: Objective, X: Any, y: Any) -> Data:
                 f"got {type(X).__name__}"
             )
         views = tuple(as_samples(view, f"X[{i}]") for i, view in enumerate(X))
-        if len({view.n for view in views}) > 1:
+        views = together(views)
+        if all(view.n_known for view in views) and len({view.n for view in views}) > 1:
             rows = " and ".join(str(view.n) for view in views)
             raise DataError(f"the views in X have {rows} rows, expected the same number")
+    y = brought(y)
+    expect(views[0], y)
     data = Data(views, y, background)
     for need in ("labels", "response"):
         if need in objective.needs:
@@ -566,12 +577,21 @@ def as_result(
         objective=problem.objective,
         r=r,
         seconds=seconds,
-        notes=(*problem.notes, *problem.remarks(run.M)),
+        notes=(*problem.notes, *problem.remarks(run.M), *_brought(data)),
         parameters=_parameters(problem, run),
         model=problem.model(run.M),
         feature_names=_single(tuple(view.feature_names for view in data.views)),
         features=_single(tuple(problem.features) or (None,) * len(data.views)),
     )
+
+
+def _brought(data: Data) -> list[str]:
+    """Notes on data from files or workers that the method needed in memory."""
+    return [
+        f"all rows of {view.name} were read into memory, where this method needs them at once"
+        for view in data.views
+        if isinstance(view, StoredSamples) and view.tally.whole
+    ]
 
 
 def _parameters(problem: BoundObjective, run: Run) -> dict[str, Any]:

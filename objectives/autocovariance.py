@@ -32,6 +32,7 @@ class Autocovariance(Objective):
     needs = ("time order",)
     baseline = "top eigenvectors of S_lag (exact)"
     exact = "yes"
+    from_sums = True
 
     lag: int = 1
 

@@ -29,7 +29,8 @@ class Pair:
         assert data.background is not None
         samples, background = data.samples, data.background
         # The rows and their negatives have mean zero, so that centring leaves them alone.
-        if 2 * (samples.n + background.n) >= samples.d:
+        known = samples.n_known and background.n_known
+        if not known or 2 * (samples.n + background.n) >= samples.d:
             return cls(samples, background, Compact.of_columns(samples))
         if samples.is_sparse or background.is_sparse:
             raise DataError("X is sparse with fewer rows than columns; pass dense arrays here")

@@ -40,6 +40,7 @@ class CCA(Objective):
     baseline = "traditional cca's maps, orthonormalised"
     domain = "St x St"
     exact = "r = 1"
+    from_sums = True
 
     orthonormalise: str = "polar"
     ridge: float = 0.0

@@ -41,6 +41,7 @@ class ClassicalCCA(Objective):
     baseline = "leading singular vectors of Caa^{-1/2} Cab Cbb^{-1/2} (exact)"
     domain = "St x St"
     exact = "yes"
+    from_sums = True
 
     ridge: float = 0.0
 

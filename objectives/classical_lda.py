@@ -35,6 +35,7 @@ class ClassicalLDA(Objective):
     needs = ("labels",)
     baseline = "top generalised eigenvectors of (S_B, S_W) (exact)"
     exact = "yes"
+    from_sums = True
 
     ridge: float = 0.0
 

@@ -37,6 +37,7 @@ class ClassicalMAF(Objective):
     needs = ("time order",)
     baseline = "top generalised eigenvectors of (S_lag, C) (exact)"
     exact = "yes"
+    from_sums = True
 
     lag: int = 1
     ridge: float = 0.0

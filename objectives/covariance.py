@@ -37,7 +37,12 @@ class CovarianceOperator:
 
     @staticmethod
     def worthwhile(samples: Samples, r: int) -> bool:
-        """Whether r eigenvectors from products should cost less than the covariance itself."""
+        """Whether r eigenvectors from products should cost less than the covariance itself.
+
+        Products need all rows each time, which a stream does not promise.
+        """
+        if not samples.n_known:
+            return False
         order = min(samples.shape)
         if samples.stored:  # a product costs a pass, the covariance one pass in all
             return order > _MOST_STORED

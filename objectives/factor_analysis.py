@@ -65,6 +65,7 @@ class FactorAnalysis(Objective):
     baseline = "loadings for noise variances by squared multiple correlations"
     domain = "R"
     missing = True
+    from_sums = True
 
     least_noise: float = 1e-6
 
@@ -78,7 +79,10 @@ class FactorAnalysis(Objective):
         if has_missing(samples):
             return incomplete(self, samples, r, tied=False, floor=self.least_noise)
         check_squares(samples)
-        centre, deviations, correlation = _correlation(samples)
+        found = _correlation(samples)
+        if found is None:
+            return incomplete(self, samples, r, tied=False, floor=self.least_noise)
+        n, centre, deviations, correlation = found
         return DiagonalFactors(
             self,
             (centre,),
@@ -86,26 +90,34 @@ class FactorAnalysis(Objective):
             np.ones(samples.d),
             noise=Noise(samples.d, tied=False, floor=self.least_noise),
             r=r,
-            n=samples.n,
+            n=n,
             scale=deviations,
             coordinates=(ColumnScaling(deviations),),
             feature_names=samples.feature_names,
         )
 
 
-def _correlation(samples: Samples) -> tuple[Array, Array, DenseCovariance | RowCovariance]:
-    """Mean, standard deviations and correlation matrix; of n < d columns only its root."""
-    if samples.n >= samples.d:
+def _correlation(
+    samples: Samples,
+) -> tuple[int, Array, Array, DenseCovariance | RowCovariance] | None:
+    """n, mean, standard deviations and correlation matrix; of n < d columns only its root.
+
+    None where the sums tell that entries are missing.
+    """
+    if not samples.n_known or samples.n >= samples.d:
         stats = moments(samples)
+        if np.isnan(stats.mean).any():
+            return None
         deviations = np.sqrt(np.diag(stats.covariance))
         _refuse_constant(deviations, samples)
         C = stats.covariance / deviations / deviations[:, None]
-        return stats.mean, deviations, DenseCovariance(C)
+        return stats.n, stats.mean, deviations, DenseCovariance(C)
     centre = mean(samples)
     rows = samples.dense() - centre
     deviations = np.sqrt(np.mean(rows**2, axis=0))
     _refuse_constant(deviations, samples)
-    return centre, deviations, RowCovariance(rows / deviations / math.sqrt(samples.n))
+    Z = rows / deviations / math.sqrt(samples.n)
+    return samples.n, centre, deviations, RowCovariance(Z)
 
 
 def _refuse_constant(deviations: Array, samples: Samples) -> None:

@@ -104,6 +104,7 @@ class Kernel(Objective):
         return n if self.components is None else min(n, self.components)
 
     def bind(self, data: Data, r: int) -> BoundObjective:
+        data = data.in_memory()
         maps, views, background, notes = [], [], None, []
         for view in data.views:
             together = view if data.background is None else _stacked(view, data.background)

@@ -34,6 +34,7 @@ class LDA(Objective):
     needs = ("labels",)
     baseline = "orthonormalised generalised eigenvectors of (S_B, S_W)"
     exact = "r = 1"
+    from_sums = True
 
     ridge: float = 0.0
 

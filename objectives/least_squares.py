@@ -26,6 +26,7 @@ class LeastSquares(Objective):
     baseline = "least squares (exact)"
     domain = "R"
     exact = "yes"
+    from_sums = True
 
     def bind(self, data: Data, r: int) -> Regression:
         return regression(self, data, r)

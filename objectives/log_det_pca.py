@@ -42,6 +42,7 @@ class LogDetPCA(Objective):
     sense = "max"
     baseline = "top eigenvectors of the covariance (exact)"
     exact = "yes"
+    from_sums = True
 
     def bind(self, data: Data, r: int) -> LogDeterminant:
         compact = Compact.of(data.samples)

@@ -36,6 +36,7 @@ class MAF(Objective):
     needs = ("time order",)
     baseline = "orthonormalised generalised eigenvectors of (S_lag, C)"
     exact = "r = 1"
+    from_sums = True
 
     lag: int = 1
     ridge: float = 0.0

@@ -34,6 +34,7 @@ class MDS(Objective):
     sense = "max"
     baseline = "top eigenvectors of the covariance (exact)"
     exact = "yes"
+    from_sums = True
 
     def bind(self, data: Data, r: int) -> Trace:
         compact = Compact.of(data.samples)

@@ -45,6 +45,12 @@ class Data:
     def samples(self) -> Samples:
         return self.views[0]
 
+    def in_memory(self) -> Data:
+        """The same with all rows in memory, for methods that look them up."""
+        views = tuple(view.in_memory() for view in self.views)
+        background = None if self.background is None else self.background.in_memory()
+        return replace(self, views=views, background=background)
+
     def on(self, accelerator: Accelerator | None) -> Data:
         """The same data, with sums over their rows computed on an accelerator."""
         if accelerator is None:
@@ -103,6 +109,15 @@ class Objective(ABC):
     @abstractmethod
     def bind(self, data: Data, r: int) -> BoundObjective:
         """The problem of the data at dimension r."""
+
+    @property
+    def from_sums(self) -> bool:
+        """Whether sums over rows are all that it knows of the data.
+
+        `Samples.reduce` adds them up, and their terms do not depend on other sums, so that blocks
+        of rows can be added one at a time. (For n >= d, and without missing values.)
+        """
+        return False
 
     @property
     def sign(self) -> float:
@@ -272,9 +287,12 @@ class Compact:
 
     @classmethod
     def of(cls, samples: Samples) -> Compact:
-        """Exact where the optimum lies in the rows' span; never forms d x d for n < d."""
+        """Exact where the optimum lies in the rows' span; never forms d x d for n < d.
+
+        Rows that come as a stream are taken to outnumber the columns.
+        """
         check_squares(samples)
-        if samples.n >= samples.d:
+        if not samples.n_known or samples.n >= samples.d:
             return cls(samples, Columns())
         if samples.stored:  # few rows: they fit, and are needed more than once
             samples = samples.take(np.arange(samples.n))

@@ -40,6 +40,7 @@ class OPCA(Objective):
     needs = ("background",)
     baseline = "top generalised eigenvectors of (C, R) (exact)"
     exact = "yes"
+    from_sums = True
 
     ridge: float = 0.0
 

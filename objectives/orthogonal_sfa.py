@@ -33,6 +33,7 @@ class OrthogonalSFA(Objective):
     needs = ("time order",)
     baseline = "orthonormalised generalised eigenvectors of (X_dot'X_dot, C)"
     exact = "r = 1"
+    from_sums = True
 
     ridge: float = 0.0
 

@@ -27,6 +27,7 @@ class PCA(Objective):
     sense = "min"
     baseline = "top eigenvectors of the covariance (exact)"
     exact = "yes"
+    from_sums = True
 
     def bind(self, data: Data, r: int) -> Trace:
         samples = data.samples

@@ -27,6 +27,7 @@ class PLS(Objective):
     baseline = "leading singular vectors of Xa'Xb (exact)"
     domain = "St x St"
     exact = "yes"
+    from_sums = True
 
     def bind(self, data: Data, r: int) -> Bilinear:
         a, b = (Compact.of(view) for view in data.views)

@@ -41,6 +41,7 @@ class PPCA(Objective):
     domain = "R"
     exact = "where nothing is missing"
     missing = True
+    from_sums = True
 
     def bind(self, data: Data, r: int) -> BoundObjective:
         samples = data.samples
@@ -48,6 +49,8 @@ class PPCA(Objective):
             return incomplete(self, samples, r, tied=True)
         compact = Compact.of(samples)
         stats = moments(compact.rows)
+        if np.isnan(stats.mean).any():
+            return incomplete(self, samples, r, tied=True)
         C = stats.covariance
         scaling = Scaling.of(math.sqrt(float(C.trace()) / samples.d), compact.coordinates)
         C = C / scaling.unit / scaling.unit

@@ -31,6 +31,7 @@ class PrincipalComponentsRegression(Objective):
     needs = ("response",)
     baseline = "top eigenvectors of the covariance (exact)"
     exact = "yes"
+    from_sums = True
 
     def bind(self, data: Data, r: int) -> Components:
         compact = Compact.of(data.samples)

@@ -40,6 +40,7 @@ class ReducedRankRegression(Objective):
     baseline = "principal components regression, or partial least squares"
     domain = "St x St"
     exact = "no (the closed form is)"
+    from_sums = True
 
     heuristic: str = "pcr"
 

@@ -32,6 +32,7 @@ class RidgeRegression(Objective):
     baseline = "closed form (exact)"
     domain = "R"
     exact = "yes"
+    from_sums = True
 
     penalty: float = 1.0
 

@@ -54,6 +54,11 @@ class Samples:
         return int(self.array.shape[0])
 
     @property
+    def n_known(self) -> bool:
+        """Whether n is known without reading all rows; of a stream it is not."""
+        return True
+
+    @property
     def d(self) -> int:
         """Number of features (columns)."""
         return int(self.array.shape[1])
@@ -157,6 +162,10 @@ class Samples:
             return term(*read(pieces[0]))
         return fold(term, merge, (partial(read, where) for where in pieces), workers_for(self.d))
 
+    def in_memory(self) -> Samples:
+        """Samples of the same rows whose `array` holds them."""
+        return self
+
     def dense(self) -> Array:
         """All rows as one float64 array, shape (n, d); a view where possible.
 
@@ -237,9 +246,10 @@ def as_samples(
     ----------
     X : array-like, shape (n, d)
         An array of any real type, a memory map, a list of lists, a scipy.sparse matrix or array
-        (kept sparse), a data frame with numeric columns, or what `open_stored` takes: the path of a
-        file and the like, whose rows are read and checked piece by piece when a method asks for
-        them. Never changed. A `Samples` is returned as it is.
+        (kept sparse), a data frame with numeric columns, or what `open_source` takes: the path of a
+        file, a list of arrays or paths, an iterator of blocks of rows, whose rows are read and
+        checked piece by piece when a method asks for them. Never changed. A `Samples` is returned
+        as it is.
     name : str
         The argument's name in messages.
     minimum_rows : int
@@ -258,17 +268,17 @@ def as_samples(
         array; NaN or infinite values (read block by block).
     """
     if isinstance(X, Samples):
-        _check_shape(X.array, X.name, minimum_rows)
+        if X.n_known:
+            _check_shape(X, X.name, minimum_rows)
         if X.has_nan and not allow_nan:
             raise DataError(f"{X.name} has missing values (NaN), which this method cannot use")
         return X
-    stored = open_stored(X, name, allow_nan)
+    stored = open_stored(X, name, minimum_rows, allow_nan)
     if stored is not None:
-        _check_shape(stored.array, name, minimum_rows)
+        if stored.n_known:
+            _check_shape(stored, name, minimum_rows)
         return stored
-    array, feature_names = _open(X, name)
-    _check_dimensions(array, name)
-    _check_real(array, name)
+    array, feature_names = open_matrix(X, name)
     _check_shape(array, name, minimum_rows)
     if hasattr(array, "tocsr"):
         array = _as_csr(array)
@@ -277,11 +287,26 @@ def as_samples(
     return Samples(array, feature_names, name, has_nan)
 
 
-def open_stored(X: Any, name: str, allow_nan: bool = False) -> Samples | None:
+def open_stored(X: Any, name: str, minimum_rows: int, allow_nan: bool) -> Samples | None:
     """Samples of data that are larger than memory, if X stands for such data."""
-    from ldr.objectives.stored import open_source
+    from ldr.objectives.opening import open_source
 
-    return open_source(X, name, allow_nan)
+    found = open_source(X, name, minimum_rows)
+    return None if found is None else replace(found, allow_nan=allow_nan)
+
+
+def open_matrix(X: Any, name: str) -> tuple[Any, tuple[str, ...] | None]:
+    """A matrix of real numbers of any size out of its container, and the columns' names if any.
+
+    Raises
+    ------
+    DataError
+        Not two-dimensional, or not real numbers.
+    """
+    array, feature_names = _open(X, name)
+    check_dimensions(array, name)
+    check_real(array, name)
+    return array, feature_names
 
 
 def _open(X: Any, name: str) -> tuple[Any, tuple[str, ...] | None]:
@@ -296,7 +321,7 @@ def _open(X: Any, name: str) -> tuple[Any, tuple[str, ...] | None]:
     if type(X).__name__ == "LazyFrame":
         raise DataError(f"{name} is a LazyFrame, whose rows are not there yet: {name}.collect()")
     if all(hasattr(X, attribute) for attribute in ("columns", "dtypes", "to_numpy")):
-        return _open_frame(X, name)
+        return open_frame(X, name)
     try:
         return np.asarray(X), None
     except ValueError as error:  # rows of unequal lengths
@@ -306,7 +331,7 @@ def _open(X: Any, name: str) -> tuple[Any, tuple[str, ...] | None]:
         ) from error
 
 
-def _open_frame(frame: Any, name: str) -> tuple[npt.NDArray[Any], tuple[str, ...]]:
+def open_frame(frame: Any, name: str) -> tuple[npt.NDArray[Any], tuple[str, ...]]:
     """Array and column names of a pandas or polars data frame (known by what they can do)."""
     names = tuple(str(column) for column in frame.columns)
     for column, dtype in zip(names, frame.dtypes, strict=True):
@@ -351,7 +376,7 @@ def _as_csr(matrix: Any) -> Any:
     return csr
 
 
-def _check_dimensions(array: Any, name: str) -> None:
+def check_dimensions(array: Any, name: str) -> None:
     if array.ndim == 2:
         return
     hint = f"; for one feature pass {name}.reshape(-1, 1)" if array.ndim == 1 else ""
@@ -361,7 +386,7 @@ def _check_dimensions(array: Any, name: str) -> None:
     )
 
 
-def _check_real(array: Any, name: str) -> None:
+def check_real(array: Any, name: str) -> None:
     if array.dtype.kind not in _REAL_KINDS:
         raise DataError(f"{name} must hold real numbers, but its type is {array.dtype}")
 
@@ -471,6 +496,39 @@ def _raise_not_finite(samples: Samples, bad: int, first: tuple[int, int], allow_
     )
 
 
+@dataclass(frozen=True, eq=False)
+class CodedLabels:
+    """Labels of some rows as codes of classes that are known, though not all need occur.
+
+    Attributes
+    ----------
+    codes : ndarray of int, shape (n,)
+    classes : ndarray, shape (c,)
+        Sorted.
+    """
+
+    codes: npt.NDArray[np.intp]
+    classes: npt.NDArray[Any]
+
+    @classmethod
+    def of(cls, y: Any, n: int, classes: npt.NDArray[Any], name: str = "y") -> CodedLabels:
+        """
+        Raises
+        ------
+        DataError
+            Not n labels, or a label that is none of the classes.
+        """
+        labels = _open_labels(y, n, name)
+        codes = np.searchsorted(classes, labels).clip(max=len(classes) - 1)
+        unknown = np.flatnonzero(classes[codes] != labels)
+        if len(unknown):
+            raise DataError(
+                f"{name} has the label {_show(labels[unknown[0]])}, which is none of the classes: "
+                "all of them are to be named in the first call, classes="
+            )
+        return cls(codes, classes)
+
+
 def as_labels(
     y: Any, n: int, name: str = "y", *, smallest_class: int = 2
 ) -> tuple[npt.NDArray[np.intp], npt.NDArray[Any]]:
@@ -479,7 +537,8 @@ def as_labels(
     Parameters
     ----------
     y : array-like, shape (n,)
-        Strings, integers, booleans, whole floats, or a pandas Series or Categorical.
+        Strings, integers, booleans, whole floats, or a pandas Series or Categorical; or
+        `CodedLabels`, which are taken as they are.
     n : int
         Number of samples the labels belong to.
     name : str
@@ -500,6 +559,8 @@ def as_labels(
         Not 1-D, another length, missing labels, numbers that look continuous, labels that
         cannot be ordered, a single class, or a class that is too small.
     """
+    if isinstance(y, CodedLabels):
+        return y.codes, y.classes
     labels = _open_labels(y, n, name)
     try:
         classes, codes, counts = np.unique(labels, return_inverse=True, return_counts=True)

@@ -56,6 +56,11 @@ class SFA(Objective):
         if self.degree == 2 and self.derivatives is not None:
             raise ArgumentError("derivatives= are of the columns, expected degree=1 with them")
 
+    @property
+    def from_sums(self) -> bool:
+        """Of the columns themselves; an expansion depends on their mean."""
+        return self.degree == 1 and self.derivatives is None
+
     def largest_r(self, data: Data) -> int:
         d = data.samples.d
         return d if self.degree == 1 else d * (d + 3) // 2

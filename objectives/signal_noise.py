@@ -35,6 +35,7 @@ class SignalNoise(Objective):
     needs = ("background",)
     baseline = "top eigenvectors of C_signal - alpha C_noise (exact)"
     exact = "yes"
+    from_sums = True
 
     alpha: float = 1.0
 

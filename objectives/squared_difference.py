@@ -35,6 +35,7 @@ class SquaredDifference(Objective):
     needs = ("time order",)
     baseline = "extreme eigenvectors of C - S_lag (exact)"
     exact = "yes"
+    from_sums = True
 
     lag: int = 1
     extreme: str = "min"

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Any, Protocol
+from functools import partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ldr.objectives.pieces import PIECE_NUMBERS
 from ldr.objectives.samples import (
     Array,
     Samples,
@@ -19,35 +20,8 @@ from ldr.objectives.samples import (
     check_largest,
     largest_entry,
 )
-from ldr.objectives.storage import MemoryMap, NpyFile
+from ldr.objectives.storage import pieces_along
 from ldr.solvers.errors import DataError
-
-
-class Source(Protocol):
-    """Where rows are stored.
-
-    Attributes
-    ----------
-    shape : tuple of int
-        (n, d).
-    dtype : numpy.dtype
-        Of what is read.
-    feature_names : tuple of str or None
-    """
-
-    @property
-    def shape(self) -> tuple[int, int]: ...
-
-    @property
-    def dtype(self) -> np.dtype[Any]: ...
-
-    @property
-    def feature_names(self) -> tuple[str, ...] | None: ...
-
-    def read(self, start: int, stop: int) -> npt.NDArray[Any]:
-        """Rows start..stop-1 as an array of their own; called from several threads at a time."""
-        ...
-
 
 # The share of the machine's memory that a method which needs all rows at once may take.
 _SHARE = 0.5
@@ -55,17 +29,21 @@ _SHARE = 0.5
 
 @dataclass
 class Tally:
-    """What has been read so far.
+    """What has been read so far; threads append to it.
 
     Attributes
     ----------
-    rows : int
-    largest : float
-        Absolute value, of float64 data.
+    reads : list of int
+        Rows of each read.
+    largest : list of float
+        The largest absolute value in each, of float64 data.
+    whole : bool
+        Whether all rows have been in memory at once.
     """
 
-    rows: int = 0
-    largest: float = 0.0
+    reads: list[int] = field(default_factory=list)
+    largest: list[float] = field(default_factory=list)
+    whole: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,22 +72,30 @@ class StoredSamples(Samples):
     @property
     def passes(self) -> float:
         """Passes over the data so far: rows read over rows."""
-        return self.tally.rows / self.n
+        return sum(self.tally.reads) / self.n
+
+    def pieces(self) -> list[slice]:
+        boundaries = self.array.boundaries
+        if boundaries is None:
+            return super().pieces()
+        return pieces_along(boundaries, max(1, PIECE_NUMBERS // self.d))
 
     def read(self, where: slice) -> npt.NDArray[Any]:
         """Rows of a slice in their own type."""
         start, stop, _ = where.indices(self.n)
-        self.tally.rows += stop - start
+        self.tally.reads.append(stop - start)
         return np.asarray(self.array.read(start, stop))
 
     def piece(self, where: slice) -> Samples:
-        piece = Samples(
-            self.read(where), self.feature_names, self.name, accelerator=self.accelerator
-        )
-        if check_finite(piece, self.allow_nan, where.start):
+        return self.checked(self.read(where), where.start)
+
+    def checked(self, rows: npt.NDArray[Any], start: int) -> Samples:
+        """Rows that were read as samples in memory; `start` is the number of the first."""
+        piece = Samples(rows, self.feature_names, self.name, accelerator=self.accelerator)
+        if check_finite(piece, self.allow_nan, start):
             piece = replace(piece, has_nan=True)
         if piece.array.dtype.itemsize >= 8 and piece.array.dtype.kind == "f":
-            self.tally.largest = max(self.tally.largest, largest_entry(piece))
+            self.tally.largest.append(largest_entry(piece))
         return piece
 
     def reduce(
@@ -119,8 +105,12 @@ class StoredSamples(Samples):
         *beside: Samples | npt.NDArray[Any],
     ) -> Term:
         total = super().reduce(term, merge, *beside)
-        check_largest(self.tally.largest, self.name)
+        self.check_range()
         return total
+
+    def check_range(self) -> None:
+        """Refuse numbers, of those read so far, whose squares cannot be summed."""
+        check_largest(max(self.tally.largest, default=0.0), self.name)
 
     def rows(self, where: slice) -> Array:
         return np.ascontiguousarray(self.read(where), dtype=np.float64)
@@ -137,13 +127,22 @@ class StoredSamples(Samples):
         taken = Samples(picked, self.feature_names, self.name)
         return replace(taken, has_nan=check_finite(taken, self.allow_nan))
 
+    def centred_times(self, V: Array, mean: Array) -> Array:
+        V = np.asarray(V, dtype=np.float64)
+        product = np.empty((self.n, *V.shape[1:]))
+        self.reduce(partial(_put_product, V=V, mean=mean), _neither, product)
+        return product
+
     def dense(self) -> Array:
-        """All rows as one float64 array.
+        return self.in_memory().dense()
+
+    def in_memory(self) -> Samples:
+        """All rows, read and checked.
 
         Raises
         ------
         DataError
-            They would take more than half of the machine's memory.
+            As float64 they would take more than half of the machine's memory.
         """
         size, memory = 8 * self.n * self.d, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
         if size > _SHARE * memory:
@@ -152,23 +151,34 @@ class StoredSamples(Samples):
                 f"where this method needs all of it at once; the machine has "
                 f"{memory / 2**30:.1f} GiB"
             )
-        return np.asarray(self.piece(slice(0, self.n)).array, dtype=np.float64)
+        self.tally.whole = True
+        return self.piece(slice(0, self.n))
 
 
-def open_source(X: Any, name: str, allow_nan: bool = False) -> StoredSamples | None:
-    """Stored samples of a path to a file or of a large memory map; None of anything else.
+def is_dask(X: Any) -> bool:
+    """Whether something is a Dask array, DataFrame or Series; never imports Dask."""
+    return type(X).__module__.partition(".")[0] == "dask"
 
-    Raises
-    ------
-    DataError
-        The file does not hold a matrix of real numbers.
-    FileNotFoundError
-    """
-    source: Source
-    if isinstance(X, (str, Path)):
-        source = NpyFile.open(Path(X), name)
-    elif isinstance(X, np.memmap) and MemoryMap.worthwhile(X):
-        source = MemoryMap(X)
-    else:
-        return None
-    return StoredSamples(source, source.feature_names, name, allow_nan=allow_nan)
+
+def lazy_rows(X: Any) -> Any:
+    """The Dask array or DataFrame that X is, or that samples are made of; None of others."""
+    rows = getattr(X.array, "array", None) if isinstance(X, StoredSamples) else X
+    return rows if is_dask(rows) else None
+
+
+def brought(y: Any) -> Any:
+    """Labels or a response, brought from the workers if they are Dask's."""
+    if not is_dask(y):
+        return y
+    from ldr.objectives.storage.dask_rows import gathered
+
+    return gathered(y)
+
+
+def _put_product(piece: Samples, out: Array, V: Array, mean: Array) -> None:
+    """Write the projected rows where they belong."""
+    out[:] = piece.centred_times(V, mean)
+
+
+def _neither(earlier: None, later: None) -> None:
+    """The merge of terms that are nothing."""

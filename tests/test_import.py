@@ -10,6 +10,8 @@ import ldr
 
 HEAVY = [
     "autograd",
+    "dask",
+    "distributed",
     "jax",
     "numpy",
     "matplotlib",

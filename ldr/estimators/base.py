@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import abstractmethod
 from dataclasses import replace
 from typing import Any
@@ -11,9 +12,11 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
+from ldr.objectives.accumulated import AccumulatedSamples, Totals
 from ldr.objectives.objective import Objective
-from ldr.objectives.samples import Samples, as_samples
-from ldr.result import Result
+from ldr.objectives.samples import CodedLabels, Samples, as_labels, as_samples
+from ldr.objectives.stored import brought, is_dask
+from ldr.result import Result, as_tuple
 from ldr.scoring import score
 from ldr.solvers.checks import whole
 from ldr.solvers.errors import ArgumentError, DataError, SingularError
@@ -54,6 +57,14 @@ def _of_points(estimator: Projection) -> bool:
     return "distances" not in estimator._traits().needs
 
 
+def _from_sums(estimator: Projection) -> bool:
+    """Whether blocks of rows can be added one at a time."""
+    try:
+        return estimator._objective().from_sums
+    except ArgumentError:  # a parameter that `fit` will refuse
+        return False
+
+
 class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Base of the estimators: projects the rows of X to n_components dimensions.
 
@@ -79,6 +90,9 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     mean_: Any
     n_features_in_: int
     feature_names_in_: Any
+    n_samples_seen_: int
+    _totals: tuple[Totals, ...]
+    _classes: Any
 
     @abstractmethod
     def _objective(self) -> Objective:
@@ -109,6 +123,32 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         self
         """
         return self._fit(X, y)
+
+    @available_if(_from_sums)
+    def partial_fit(self, X: Any, y: Any = None, *, classes: Any = None) -> Projection:
+        """Add a block of rows to those seen so far, and find the projection for all of them.
+
+        For methods that know the data by sums over rows. The rows are not kept; the sums are, with
+        d x d numbers or a few times that. Each call solves once more, on top of one pass over the
+        block, so that blocks of many rows are the better ones. `fit`
+        forgets what was seen, and keeps no sums itself: after it, partial_fit begins anew.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or DataFrame (m, d)
+            Any number of rows; the first block must be enough for a solution. Blocks of time series
+            come in the order of time.
+        y : array (m,), or the second view (m, e)
+            As in `fit`.
+        classes : array (c,), optional
+            All the labels there are, for the first call; by default those of the first block.
+
+        Returns
+        -------
+        self
+            Where a block is refused, as it was before. `n_samples_seen_` counts the rows.
+        """
+        return self._add(X, y, classes)
 
     def transform(self, X: Any) -> Any:
         """Project rows: Y = (X - mean_) components_'.
@@ -165,9 +205,49 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def _fit(self, X: Any, y: Any, background: Any = None) -> Projection:
         objective = self._objective()
-        r = whole("n_components", self.n_components, 1)
         samples, y = self._given(X, y, background, objective, reset=True)
-        n = samples[0].n if isinstance(samples, tuple) else samples.n
+        self._forget()
+        self._solve(objective, samples, y)
+        return self
+
+    def _forget(self) -> None:
+        """Leave what `partial_fit` has seen."""
+        for name in ("n_samples_seen_", "_totals", "_classes"):
+            self.__dict__.pop(name, None)
+
+    def _add(self, X: Any, y: Any, classes: Any, background: Any = None) -> Projection:
+        objective = self._objective()
+        begun = hasattr(self, "_totals")
+        if not begun and hasattr(self, "result_"):
+            warnings.warn("partial_fit begins anew: fit keeps no sums to add to", stacklevel=3)
+        samples, y = self._given(X, y, background, objective, not begun, minimum_rows=1)
+        blocks = as_tuple(samples)
+        if any(block.has_nan for block in blocks):
+            raise DataError("X has missing values (NaN), which need all rows at once: use fit")
+        before = self._totals if begun else ({},) * len(blocks)
+        views = tuple(map(AccumulatedSamples.of, blocks, before))
+        known = None
+        if "labels" in objective.needs:
+            known = self._known_classes(y, classes)
+            y = CodedLabels.of(y, blocks[0].n, known)
+        self._solve(objective, views if len(views) > 1 else views[0], y)
+        self._totals, self._classes = tuple(view.totals for view in views), known
+        self.n_samples_seen_ = getattr(self, "n_samples_seen_", 0) + blocks[0].n
+        return self
+
+    def _known_classes(self, y: Any, classes: Any) -> Any:
+        """The labels of the first call."""
+        given = None if classes is None else np.unique(classes)
+        known = getattr(self, "_classes", None)
+        if known is None:
+            return as_labels(y, len(y), smallest_class=1)[1] if given is None else given
+        if given is not None and not np.array_equal(given, known):
+            raise DataError(f"classes = {given} are others than those of the first call, {known}")
+        return known
+
+    def _solve(self, objective: Objective, samples: Any, y: Any) -> None:
+        """Find the projection and set what is fitted."""
+        r = whole("n_components", self.n_components, 1)
         options = {name: getattr(self, name) for name in OPTIONS}
         options["random_state"] = _generator(options["random_state"])
         try:
@@ -178,15 +258,22 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                 )
             self.result_ = solve(objective, samples, r, y=y, **options)
         except (ArgumentError, DataError, SingularError) as error:  # in a pipeline, say of what
-            shape = f"n_samples = {n}, n_features = {self.n_features_in_}"
+            shape = f"n_samples = {as_tuple(samples)[0].n}, n_features = {self.n_features_in_}"
             raise type(error)(f"{error} ({shape})") from error
         self.components_ = self.result_.P
         self.mean_ = self.result_.mean
-        return self
 
-    def _given(self, X: Any, y: Any, background: Any, objective: Any, reset: bool) -> Any:
+    def _given(
+        self,
+        X: Any,
+        y: Any,
+        background: Any,
+        objective: Any,
+        reset: bool,
+        minimum_rows: int = 2,
+    ) -> Any:
         """The data as `ldr.solve` takes them: X, or a pair, and y."""
-        samples: Any = self._samples(X, reset=reset, minimum_rows=2)
+        samples: Any = self._samples(X, reset=reset, minimum_rows=minimum_rows)
         if self._requires_y() and y is None:
             raise DataError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None"
@@ -197,10 +284,13 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             if background is None:
                 raise DataError(f"{type(self).__name__} needs background=, samples to compare with")
             return (samples, _other(background, "background")), None
+        y = brought(y)
         return samples, _numbers(y) if "response" in objective.needs else y
 
     def _samples(self, X: Any, *, reset: bool, minimum_rows: int = 1) -> Samples:
         """X checked by scikit-learn's rules, with the names of its columns."""
+        if is_dask(X):
+            return self._lazy_samples(X, reset, minimum_rows)
         array = validate_data(
             self,
             X,
@@ -215,9 +305,20 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         samples = as_samples(array, "X", minimum_rows, allow_nan=self._allows_nan())
         return samples if names is None else replace(samples, feature_names=tuple(names))
 
+    def _lazy_samples(self, X: Any, reset: bool, minimum_rows: int) -> Samples:
+        """Dask's rows, which scikit-learn would bring into memory to check them."""
+        samples = as_samples(X, "X", minimum_rows, allow_nan=self._allows_nan())
+        if reset:
+            self.n_features_in_ = samples.d
+            if samples.feature_names:
+                self.feature_names_in_ = np.array(samples.feature_names, dtype=object)
+        elif samples.d != self.n_features_in_:
+            raise DataError(f"X has {samples.d} features, expected {self.n_features_in_}")
+        return samples
+
     def _project(self, X: Any, y: Any = None) -> Any:
         check_is_fitted(self)
-        samples = self._samples(X, reset=False)
+        samples = X if is_dask(X) else self._samples(X, reset=False)
         if not isinstance(self.components_, tuple):
             return self.result_.transform(samples)
         if y is not None:
@@ -343,6 +444,25 @@ class WithBackground(Projection):
         """
         return self._fit(X, y, background)
 
+    @available_if(_from_sums)
+    def partial_fit(
+        self, X: Any, y: Any = None, *, classes: Any = None, background: Any = None
+    ) -> Projection:
+        """Add a block of rows, and one of the background; see `Projection.partial_fit`.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or DataFrame (m, d)
+        y, classes : ignored, but for a `Reducer` of labels
+        background : array, sparse matrix or DataFrame (k, d)
+            As in `fit`.
+
+        Returns
+        -------
+        self
+        """
+        return self._add(X, y, classes, background)
+
     @available_if(_of_points)
     def score(self, X: Any, y: Any = None, *, background: Any = None) -> float:
         """The objective of other data and another background; see `Projection.score`.
@@ -362,7 +482,7 @@ class WithBackground(Projection):
 
 def _other(given: Any, name: str) -> Samples:
     """A second view or a background, by the rules for X; a single column may come as (n,)."""
-    if hasattr(given, "columns"):
+    if hasattr(given, "columns") or is_dask(given):
         return as_samples(given, name, 1)
     array = check_array(
         given, accept_sparse=True, ensure_2d=False, dtype="numeric", input_name=name

@@ -102,6 +102,7 @@ class LaplacianMethod(Objective):
         check_labels(data, self.graph, self.name)
         if isinstance(self.graph, str) and self.graph == "classes":
             return class_scatters(data)
+        data = data.in_memory()
         W = as_graph(self._graph(), data.samples, data.y)
         compact = Compact.of(data.samples)
         stats = moments(compact.rows)
@@ -151,6 +152,7 @@ class ReconstructionMethod(Objective):
         check_labels(data, self.graph, self.name)
         if isinstance(self.graph, str) and self.graph == "classes":
             return class_scatters(data)
+        data = data.in_memory()
         W = self._weights(data)
         compact = Compact.of(data.samples)
         stats = moments(compact.rows)

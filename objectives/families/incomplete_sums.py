@@ -31,8 +31,13 @@ from ldr.solvers.manifolds import Array, Product
 
 
 def has_missing(samples: Samples) -> bool:
-    """Whether entries are missing; of rows that are read piece by piece that takes a pass."""
-    return samples.reduce(_has_nan, or_) if samples.stored else samples.has_nan
+    """Whether entries are known to be missing before the sums over the rows are.
+
+    Of rows that are read piece by piece the sums will tell: missing entries make them NaN.
+    """
+    if samples.stored and samples.n_known and not in_pieces(samples):  # few rows
+        return samples.reduce(_has_nan, or_)
+    return samples.has_nan
 
 
 def _has_nan(piece: Samples) -> bool:

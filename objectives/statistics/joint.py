@@ -57,7 +57,7 @@ def joint_moments(a: Samples, b: Samples, *, rows: int | None = None) -> JointMo
     DataError
         The views have different numbers of rows.
     """
-    if a.n != b.n:
+    if a.n_known and b.n_known and a.n != b.n:
         raise DataError(
             f"{a.name} has {a.n} rows and {b.name} has {b.n}; "
             f"two views of the same samples were expected"

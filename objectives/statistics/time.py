@@ -69,15 +69,20 @@ def lagged_moments(samples: Samples, lag: int, *, rows: int | None = None) -> La
     ArgumentError
         The lag is out of range.
     """
-    if not 1 <= lag < samples.n:
-        raise ArgumentError(
-            f"lag must be between 1 and n - 1 = {samples.n - 1} "
-            f"({samples.name} has {samples.n} rows), got {lag}"
-        )
+    if samples.n_known:
+        _check_lag(lag, samples.n, samples.name)
     whole = samples.reduce(partial(_lagged_spread, lag=lag, rows=rows), LaggedSpread.merge)
     of_rows = whole.spread.moments
+    _check_lag(lag, of_rows.n, samples.name)
     lagged = symmetric(whole.products) / (of_rows.n - lag)
     return LaggedMoments(of_rows.n, of_rows.mean, of_rows.scatter, lagged)
+
+
+def _check_lag(lag: int, n: int, name: str) -> None:
+    if not 1 <= lag < n:
+        raise ArgumentError(
+            f"lag must be between 1 and n - 1 = {n - 1} ({name} has {n} rows), got {lag}"
+        )
 
 
 @dataclass(eq=False)
@@ -313,7 +318,7 @@ def difference_scatter(samples: Samples, *, rows: int | None = None) -> Array:
     DataError
         Fewer than two rows.
     """
-    if samples.n < 2:
+    if samples.n_known and samples.n < 2:
         raise DataError(f"{samples.name} has {samples.n} row(s); differences need at least 2")
     return full(samples.reduce(partial(_differences, rows=rows), DifferenceSpread.merge).squares)
 

@@ -20,6 +20,7 @@ class MemoryMap:
     """
 
     feature_names = None
+    boundaries = None
 
     def __init__(self, array: np.memmap[Any, Any]) -> None:
         self.shape: tuple[int, int] = array.shape

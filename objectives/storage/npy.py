@@ -25,6 +25,7 @@ class NpyFile:
     dtype: np.dtype[Any]
     offset: int
     feature_names: None = None
+    boundaries: None = None
 
     @classmethod
     def open(cls, path: Path, name: str = "X") -> NpyFile:

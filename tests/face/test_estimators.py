@@ -40,6 +40,9 @@ class ChangesAsBackground:
     def fit(self, X, y=None):
         return super().fit(X, background=_changes(X))
 
+    def partial_fit(self, X, y=None):
+        return super().partial_fit(X, background=_changes(X))
+
     def score(self, X, y=None):
         return super().score(X, background=_changes(X))
 

@@ -1,0 +1,103 @@
+"""A Dask cluster for the command line, and files that its workers read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ldr.files import TABLES, Table, ending_of
+from ldr.objectives.pieces import PIECE_NUMBERS
+from ldr.objectives.storage import NpyFile
+from ldr.solvers.errors import ArgumentError, DataError
+
+_TIMEOUT = 5.0  # seconds
+
+
+@contextmanager
+def connected(address: str) -> Iterator[None]:
+    """The cluster of a scheduler does what is computed within.
+
+    Raises
+    ------
+    ldr.errors.ArgumentError
+        Nothing answers at the address, or no worker is there; Dask is not installed.
+    """
+    try:
+        from distributed import Client
+    except ImportError:
+        raise ArgumentError(
+            "--cluster needs Dask, which is not installed: pip install 'ldr-manifold[dask]'"
+        ) from None
+    try:
+        client = Client(address, timeout=_TIMEOUT)
+    except (OSError, ValueError) as error:
+        raise ArgumentError(
+            f"--cluster {address}: no scheduler answers there ({error}); start one with "
+            "`dask scheduler`, which prints its address"
+        ) from None
+    with client:
+        if not client.nthreads():
+            raise ArgumentError(
+                f"--cluster {address}: the scheduler has no workers; start some with "
+                f"`dask worker {address}`"
+            )
+        yield
+
+
+def read_in_chunks(path: Path) -> Table:
+    """The matrix in a file that is read by workers.
+
+    Parameters
+    ----------
+    path : Path
+        .csv, .tsv, .parquet, .npy, or a folder of .parquet files.
+
+    Raises
+    ------
+    FileNotFoundError
+    ldr.errors.ArgumentError
+        Another ending.
+    ldr.errors.DataError
+        The file is not what its ending says.
+    """
+    ending = ".parquet" if path.is_dir() else ending_of(path)
+    if not path.exists():
+        raise FileNotFoundError(2, "no such file", str(path))
+    where = path.resolve()  # workers have other folders
+    if ending == ".npy":
+        return Table(path.name, _array(NpyFile.open(where, path.name)))
+    if ending not in TABLES:
+        raise ArgumentError(f"{path}: --cluster takes .csv, .tsv, .parquet and .npy files")
+    try:
+        return Table(path.name, _frame(where, ending))
+    except Exception as error:  # each reader has exceptions of its own
+        raise DataError(f"{path.name} cannot be read as {ending}: {error}") from error
+
+
+def _frame(path: Path, ending: str) -> Any:
+    import dask.dataframe as frames
+
+    if ending == ".parquet":
+        return frames.read_parquet(path)
+    return frames.read_csv(path, sep="\t" if ending == ".tsv" else ",")
+
+
+def _array(file: NpyFile) -> Any:
+    """Rows of a file as a Dask array, a chunk a piece."""
+    import dask.array as arrays
+
+    n, d = file.shape
+    (rows,) = arrays.core.normalize_chunks(max(1, PIECE_NUMBERS // d), shape=(n,))
+    return arrays.map_blocks(
+        partial(_read, file), chunks=(rows, (d,)), meta=np.empty((0, 0), file.dtype)
+    )
+
+
+def _read(file: NpyFile, block_info: Any = None) -> Any:
+    start, stop = block_info[None]["array-location"][0]
+    return file.read(start, stop)

@@ -1,0 +1,145 @@
+"""From paths, lists and iterators of blocks to samples that are read piece by piece."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+from ldr.objectives.samples import open_matrix
+from ldr.objectives.storage import (
+    SEPARATORS,
+    InMemory,
+    MemoryMap,
+    NpyFile,
+    ParquetFile,
+    Source,
+    Stack,
+    TableSource,
+    TextFile,
+)
+from ldr.objectives.storage.columns import check_known
+from ldr.objectives.stored import StoredSamples, is_dask
+from ldr.objectives.streams import StreamSamples, is_stream
+from ldr.solvers.errors import ArgumentError, DataError
+
+
+def open_source(X: Any, name: str, minimum_rows: int = 2) -> StoredSamples | None:
+    """Samples that are read piece by piece, of X that may be larger than memory.
+
+    Parameters
+    ----------
+    X : path, list, memory map, iterator, callable or Dask's
+        A path is that of a .npy, .parquet, .csv or .tsv file, or of a folder of .parquet files. A
+        list has arrays, data frames and paths, the rows of one below those of the other. Memory
+        maps are large ones. An iterator gives blocks of rows, once; a callable returns a new
+        iterator each time that the rows are read. A Dask array or DataFrame is read by workers.
+
+    Returns
+    -------
+    StoredSamples, or None of any other X
+
+    Raises
+    ------
+    ArgumentError
+        The ending of a path is not known.
+    DataError
+        What is stored is no matrix of real numbers.
+    FileNotFoundError
+    """
+    if is_dask(X):
+        from ldr.objectives.dask_samples import DaskSamples
+
+        return DaskSamples.open(X, name)
+    if is_stream(X):
+        return StreamSamples.of(X, name, minimum_rows)
+    source: Source
+    if isinstance(X, (str, Path)):
+        source = open_path(X, name)
+    elif isinstance(X, list) and X and all(map(_is_part, X)):
+        source = Stack(tuple(_part(part, f"{name}[{i}]") for i, part in enumerate(X)), name)
+    elif isinstance(X, np.memmap) and MemoryMap.worthwhile(X):
+        source = MemoryMap(X)
+    else:
+        return None
+    return stored(source, name)
+
+
+def stored(source: Source, name: str) -> StoredSamples:
+    """Samples of a source, whose columns must hold numbers."""
+    if source.dtype.kind not in "biuf":
+        raise DataError(f"{name} must hold real numbers, but its type is {source.dtype}")
+    return StoredSamples(source, source.feature_names, name)
+
+
+def open_path(X: str | Path, name: str) -> Source:
+    """The source of a file, or of a folder of Parquet files."""
+    path = Path(X)
+    ending = path.suffix.lower()
+    if path.is_dir():
+        files = sorted(path.rglob("*.parquet"))
+        if not files:
+            raise ArgumentError(f"{name}: the folder {str(path)!r} has no .parquet files")
+        return Stack(tuple(ParquetFile(file, f"{name} ({file.name})") for file in files), name)
+    if ending == ".parquet":
+        return ParquetFile(path, name)
+    if ending in SEPARATORS:
+        return TextFile.open(path, name)
+    if ending == ".npy":
+        return NpyFile.open(path, name)
+    if ending in (".npz", ".mat"):
+        raise ArgumentError(
+            f"{name}: {ending} files are read as a whole: pass the array that "
+            f"{'numpy.load' if ending == '.npz' else 'scipy.io.loadmat'} finds in {path.name}"
+        )
+    known = ", ".join((".npy", ".parquet", *SEPARATORS))
+    raise ArgumentError(
+        f"{name} is the string {str(X)!r}; an array was expected, or the path of a file that ends "
+        f"in one of {known}, or of a folder of .parquet files"
+    )
+
+
+def with_column(X: Any, y: Any) -> tuple[Any, Any]:
+    """X and y, where y may name a column of X's files, or be the path of an .npy file.
+
+    Returns
+    -------
+    X : as given, or StoredSamples of the columns that are left
+    y : as given, or ndarray (n,)
+    """
+    if isinstance(y, Path) or (isinstance(y, str) and y.lower().endswith(".npy")):
+        return X, np.load(y)
+    table = open_table(X, "X") if isinstance(y, str) else None
+    if table is None:
+        return X, y
+    check_known([y], table.columns, "X")
+    rest = [column for column in table.columns if column != y]
+    return stored(table.select(rest), "X"), table.column(y)
+
+
+def open_table(X: Any, name: str) -> TableSource | None:
+    """The source of paths whose columns have names, and None of any other X."""
+    if isinstance(X, (str, Path)):
+        source = open_path(X, name)
+    elif isinstance(X, list) and X and all(isinstance(path, (str, Path)) for path in X):
+        source = Stack(tuple(open_path(path, f"{name}[{i}]") for i, path in enumerate(X)), name)
+    else:
+        return None
+    return cast(TableSource, source) if source.feature_names is not None else None
+
+
+def _is_part(X: Any) -> bool:
+    """Whether an element of a list holds rows by itself."""
+    return isinstance(X, (str, Path)) or (hasattr(X, "shape") and len(X.shape) == 2)
+
+
+def _part(X: Any, name: str) -> Source:
+    """The source of an element of a list."""
+    found = open_source(X, name)
+    if found is not None:
+        return cast(Source, found.array)
+    array, feature_names = open_matrix(X, name)
+    if not isinstance(array, np.ndarray):
+        raise DataError(f"{name} is sparse, a dense array was expected: stack sparse ones first")
+    return InMemory(array, feature_names)

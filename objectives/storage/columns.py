@@ -1,0 +1,94 @@
+"""Some columns of a source, and columns in other units."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ldr.objectives.storage.source import Source
+from ldr.solvers.errors import ArgumentError, DataError
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Some columns of a source that reads whole rows.
+
+    Attributes
+    ----------
+    source : Source
+    where : tuple of int
+    """
+
+    source: Source
+    where: tuple[int, ...]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.source.shape[0], len(self.where)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.source.dtype
+
+    @property
+    def feature_names(self) -> tuple[str, ...] | None:
+        names = self.source.feature_names
+        return None if names is None else tuple(names[j] for j in self.where)
+
+    @property
+    def boundaries(self) -> Sequence[int] | None:
+        return self.source.boundaries
+
+    def read(self, start: int, stop: int) -> npt.NDArray[Any]:
+        return self.source.read(start, stop)[:, self.where]
+
+
+@dataclass(frozen=True, eq=False)
+class Scaled:
+    """A source whose columns are divided by numbers.
+
+    Attributes
+    ----------
+    source : Source
+    units : ndarray (d,)
+    """
+
+    source: Source
+    units: npt.NDArray[np.float64]
+
+    dtype = np.dtype(np.float64)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.source.shape
+
+    @property
+    def feature_names(self) -> tuple[str, ...] | None:
+        return self.source.feature_names
+
+    @property
+    def boundaries(self) -> Sequence[int] | None:
+        return self.source.boundaries
+
+    def read(self, start: int, stop: int) -> npt.NDArray[Any]:
+        return np.asarray(self.source.read(start, stop) / self.units)
+
+
+def check_distinct(columns: Sequence[str], file: str, name: str) -> None:
+    """Refuse two columns of one name."""
+    column, times = Counter(columns).most_common(1)[0] if columns else ("", 0)
+    if times > 1:
+        raise DataError(f"{name}: {file} has {times} columns called {column!r}")
+
+
+def check_known(wanted: Sequence[str], columns: Sequence[str], file: str) -> None:
+    """Refuse a column that is not there."""
+    for column in wanted:
+        if column not in columns:
+            shown = columns if len(columns) <= 20 else [*columns[:20], "..."]
+            raise ArgumentError(f"{file} has no column {column!r}; it has: {', '.join(shown)}")

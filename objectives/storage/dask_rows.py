@@ -1,0 +1,178 @@
+"""Rows of a Dask array or DataFrame. Imported only where there is one."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Sequence
+from concurrent.futures import CancelledError
+from dataclasses import dataclass
+from functools import partial
+from itertools import accumulate
+from typing import Any
+
+import dask.array
+import numpy as np
+import numpy.typing as npt
+from dask.delayed import delayed
+
+from ldr.objectives.samples import check_dimensions, check_real, open_frame
+from ldr.solvers.errors import DataError
+from ldr.solvers.threads import threads_for
+
+# Neighbouring chunks are put together up to so many numbers: a task costs about a millisecond.
+_LEAST_NUMBERS = 2**20
+
+
+@dataclass(frozen=True, eq=False)
+class DaskRows:
+    """Rows in chunks, which are computed where they are needed.
+
+    Attributes
+    ----------
+    array : dask.array.Array, shape (n, d)
+        Of known shape; a chunk has all columns.
+    feature_names : tuple of str or None
+    """
+
+    array: Any
+    feature_names: tuple[str, ...] | None = None
+
+    @classmethod
+    def open(cls, X: Any, name: str) -> DaskRows:
+        """
+        Where lengths of chunks are not known, as in a DataFrame, the chunks are computed for their
+        lengths; nothing is kept in memory.
+
+        Raises
+        ------
+        DataError
+            Not a matrix, or a column that is not of real numbers.
+        """
+        names = None
+        if is_frame(X):
+            array, names = _matrix(X, name)
+            array = _with_lengths(array)
+        elif isinstance(X, dask.array.Array):
+            check_dimensions(X, name)
+            check_real(X, name)
+            if not isinstance(X._meta, np.ndarray):
+                raise DataError(
+                    f"{name} has chunks of type {type(X._meta).__name__}; chunks that are NumPy "
+                    f"arrays were expected: {name}.map_blocks(lambda chunk: chunk.toarray())"
+                )
+            array = _with_lengths(X)
+        else:
+            raise DataError(
+                f"{name} is a {type(X).__name__}; a Dask array or DataFrame was expected, samples "
+                "in rows"
+            )
+        rows = _grouped(array.chunks[0], max(1, _LEAST_NUMBERS // max(1, array.shape[1])))
+        return cls(chunked(array, rows), names)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.array.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.array.dtype
+
+    @property
+    def rows(self) -> tuple[int, ...]:
+        """Rows in each chunk."""
+        return self.array.chunks[0]
+
+    @property
+    def boundaries(self) -> tuple[int, ...]:
+        """The rows at which chunks begin, and n."""
+        return (0, *accumulate(self.rows))
+
+    def read(self, start: int, stop: int) -> npt.NDArray[Any]:
+        return np.asarray(computed(self.array[start:stop]))
+
+
+def is_frame(X: Any) -> bool:
+    """Whether something of Dask's is a DataFrame: a Delayed has any attribute, a Series columns."""
+    return hasattr(getattr(X, "_meta", None), "columns")
+
+
+def computed(lazy: Any) -> Any:
+    """The value of something lazy: on the active cluster, else in threads of this process.
+
+    Raises
+    ------
+    ConnectionError
+        The cluster's scheduler was lost.
+    """
+    try:
+        with threads_for(0):  # a thread a task, not a thread a core in each of them
+            return lazy.compute()
+    except CancelledError as error:
+        lost = "the scheduler was lost while its workers computed"
+        raise ConnectionError(errno.ECONNRESET, lost, "Dask cluster") from error
+
+
+def chunked(array: Any, rows: Sequence[int]) -> Any:
+    """An array in chunks of so many rows each, and of all columns."""
+    columns = [(size,) for size in array.shape[1:]]
+    return array.rechunk((tuple(rows), *columns), method="tasks")
+
+
+def gathered(y: Any) -> npt.NDArray[Any]:
+    """Labels or a response of a Dask array, Series or DataFrame, in memory.
+
+    They take 8 bytes a row: of strings, a worker sends each string once with the places where it
+    stands, and the array holds references.
+    """
+    of = getattr(y, "_meta", np.empty((0, 0)))  # a Delayed has none
+    if of.ndim != 1 or of.dtype.kind in "biufmM":
+        return np.asarray(computed(y))
+    parts = computed(delayed([delayed(_distinct)(part) for part in y.to_delayed()]))
+    return np.concatenate([values[places] for values, places in parts])
+
+
+def _distinct(labels: Any) -> tuple[npt.NDArray[Any], npt.NDArray[np.intp]]:
+    """Distinct labels as Python objects, and which of them stands where."""
+    where: dict[Any, int] = {}
+    labels = np.asarray(labels).astype(object)
+    places = np.fromiter((where.setdefault(x, len(where)) for x in labels), np.intp, len(labels))
+    values = np.empty(len(where), dtype=object)
+    values[:] = list(where)
+    return values, places
+
+
+def _matrix(frame: Any, name: str) -> tuple[Any, tuple[str, ...]]:
+    """Array of a DataFrame, and the names of its columns."""
+    empty, names = open_frame(frame._meta, name)
+    if not names:
+        raise DataError(f"{name} has no columns")
+    return frame.map_partitions(partial(_numbers, name=name, dtype=empty.dtype), meta=empty), names
+
+
+def _numbers(part: Any, name: str, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+    """A partition as an array."""
+    return open_frame(part, name)[0].astype(dtype, copy=False)
+
+
+def _with_lengths(array: Any) -> Any:
+    """The array, with the lengths of its chunks found where they are not known.
+
+    They are those of the chunks themselves: of fewer columns, Dask may read other partitions.
+    """
+    if not np.isnan(array.shape[0]):
+        return array
+    chunks = array.to_delayed()[:, 0]
+    lengths = computed(delayed([delayed(len)(chunk) for chunk in chunks]))
+    known = tuple(int(rows) for rows in lengths), array.chunks[1]
+    return dask.array.Array(array.dask, array.name, known, meta=array._meta)
+
+
+def _grouped(rows: Sequence[int], least: int) -> list[int]:
+    """Lengths of chunks after neighbours have been put together; none is zero but of no rows."""
+    grouped = [0]
+    for length in rows:
+        if grouped[-1] + length <= least:
+            grouped[-1] += length
+        elif length:
+            grouped = [*grouped, length] if grouped[-1] else [length]
+    return grouped

@@ -1,0 +1,85 @@
+"""What every place where rows are stored can do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+
+class Source(Protocol):
+    """Where rows are stored.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        (n, d).
+    dtype : numpy.dtype
+        Of what is read.
+    feature_names : tuple of str or None
+    boundaries : sequence of int, or None
+        The rows at which the stretches begin that are best read whole, and n at the end; None where
+        any stretch of rows is read as cheaply as another.
+    """
+
+    @property
+    def shape(self) -> tuple[int, int]: ...
+
+    @property
+    def dtype(self) -> np.dtype[Any]: ...
+
+    @property
+    def feature_names(self) -> tuple[str, ...] | None: ...
+
+    @property
+    def boundaries(self) -> Sequence[int] | None: ...
+
+    def read(self, start: int, stop: int) -> npt.NDArray[Any]:
+        """Rows start..stop-1, not to be written to; called from several threads at a time."""
+        ...
+
+
+class TableSource(Source, Protocol):
+    """A source whose columns have names, and need not be numbers as long as nobody reads them.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        All of the file's.
+    """
+
+    @property
+    def columns(self) -> tuple[str, ...]: ...
+
+    def select(self, columns: Sequence[str]) -> TableSource:
+        """The source of some columns, which must hold numbers, in this order."""
+        ...
+
+    def column(self, name: str) -> npt.NDArray[Any]:
+        """One column of all rows, of any type: labels, say."""
+        ...
+
+
+def pieces_along(boundaries: Sequence[int], most: int) -> list[slice]:
+    """Pieces of at most `most` rows that follow boundaries.
+
+    Neighbouring stretches are joined as long as they are no more rows together; a longer stretch is
+    cut into equal parts.
+    """
+    pieces: list[slice] = []
+    begin = boundaries[0]
+    for first, last in pairwise(boundaries):
+        if last - begin <= most:
+            continue
+        if first > begin:
+            pieces.append(slice(begin, first))
+        parts = -(-(last - first) // most)
+        edges = [first + (last - first) * k // parts for k in range(parts + 1)]
+        pieces += [slice(a, b) for a, b in pairwise(edges[:-1])]
+        begin = edges[-2]
+    if boundaries[-1] > begin:
+        pieces.append(slice(begin, boundaries[-1]))
+    return pieces

@@ -1,0 +1,120 @@
+"""Sources below one another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import accumulate
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from ldr.objectives.storage.columns import check_known
+from ldr.objectives.storage.source import Source, TableSource
+from ldr.solvers.errors import DataError
+
+
+@dataclass(frozen=True, eq=False)
+class InMemory:
+    """Rows of an array."""
+
+    array: npt.NDArray[Any]
+    feature_names: tuple[str, ...] | None = None
+
+    boundaries = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return cast(tuple[int, int], self.array.shape)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.array.dtype
+
+    def read(self, start: int, stop: int) -> npt.NDArray[Any]:
+        return self.array[start:stop]
+
+
+@dataclass(frozen=True, eq=False)
+class Stack:
+    """The rows of several sources with the same columns, one source after the other.
+
+    Attributes
+    ----------
+    sources : tuple of Source
+        At least one.
+    name : str
+        For messages.
+    """
+
+    sources: tuple[Source, ...]
+    name: str = "X"
+
+    def __post_init__(self) -> None:
+        """
+        Raises
+        ------
+        DataError
+            Another number of columns, or other names of columns, than the first has.
+        """
+        first = self.sources[0]
+        for i, source in enumerate(self.sources):
+            if source.shape[1] != first.shape[1]:
+                raise DataError(
+                    f"{self.name}[{i}] has {source.shape[1]} columns, expected {first.shape[1]} as "
+                    f"{self.name}[0] has"
+                )
+            if source.feature_names != first.feature_names:
+                raise DataError(
+                    f"{self.name}[{i}] has other names of columns than {self.name}[0], or in "
+                    "another order"
+                )
+
+    @cached_property
+    def starts(self) -> list[int]:
+        """The row at which each source begins, and n."""
+        return [0, *accumulate(source.shape[0] for source in self.sources)]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.starts[-1], self.sources[0].shape[1]
+
+    @cached_property
+    def dtype(self) -> np.dtype[Any]:
+        return np.result_type(*(source.dtype for source in self.sources))
+
+    @property
+    def feature_names(self) -> tuple[str, ...] | None:
+        return self.sources[0].feature_names
+
+    @cached_property
+    def boundaries(self) -> list[int] | None:
+        if all(source.boundaries is None for source in self.sources):
+            return None
+        found = [0]
+        for start, source in zip(self.starts, self.sources, strict=False):
+            found += [start + row for row in source.boundaries or (0, source.shape[0])][1:]
+        return found
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return cast(TableSource, self.sources[0]).columns
+
+    def select(self, columns: Sequence[str]) -> Stack:
+        check_known(columns, self.columns, self.name)
+        tables = cast(tuple[TableSource, ...], self.sources)
+        return replace(self, sources=tuple(table.select(columns) for table in tables))
+
+    def column(self, name: str) -> npt.NDArray[Any]:
+        tables = cast(tuple[TableSource, ...], self.sources)
+        return np.concatenate([table.column(name) for table in tables])
+
+    def read(self, start: int, stop: int) -> npt.NDArray[Any]:
+        parts = [
+            source.read(max(start - first, 0), min(stop - first, source.shape[0]))
+            for first, source in zip(self.starts, self.sources, strict=False)
+            if first < stop and start < first + source.shape[0]
+        ]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)

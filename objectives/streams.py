@@ -1,0 +1,329 @@
+"""Rows that pass by in blocks, in their own order: once, or as often as they are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ldr.objectives.pieces import PIECE_NUMBERS, fold, workers_for
+from ldr.objectives.samples import Array, Samples, Term, cut, open_matrix
+from ldr.objectives.stored import StoredSamples
+from ldr.solvers.errors import ArgumentError, DataError
+
+Block = npt.NDArray[Any]
+
+_INSTEAD = (
+    "pass a function that returns a new iterator of blocks, a list of arrays, or the path of a file"
+)
+
+
+def is_stream(X: Any) -> bool:
+    """Whether X is an iterator of blocks, or a function that returns one."""
+    return hasattr(X, "__next__") or (callable(X) and not isinstance(X, type))
+
+
+class Stream:
+    """Blocks of rows, one after the other.
+
+    Attributes
+    ----------
+    d : int
+    feature_names : tuple of str or None
+    n : int or None
+        The number of rows, None as long as they have not all been read.
+    """
+
+    def __init__(self, X: Any, name: str, minimum_rows: int = 1) -> None:
+        """
+        Parameters
+        ----------
+        X : iterator of blocks, or callable that returns an iterable of them
+            Blocks are what `as_samples` takes: arrays (m, d), data frames; m may be 0.
+        name : str
+            For messages.
+        minimum_rows : int
+            The fewest rows that the caller can use.
+
+        Raises
+        ------
+        DataError
+            There are no blocks, or the first is no matrix of real numbers.
+        """
+        self.name, self._minimum_rows = name, minimum_rows
+        self.n: int | None = None
+        self._again: Callable[[], Iterable[Any]] | None = None if hasattr(X, "__next__") else X
+        self._next: Iterator[Any] | None = None
+        blocks = iter(X) if self._again is None else self._opened()
+        first = next(blocks, None)
+        if first is None:
+            raise DataError(f"{name} has no blocks of rows")
+        array, self.feature_names = self._matrix(first, 0)
+        self.d = array.shape[1]
+        self._next = chain([first], blocks)
+
+    def finish(self, rows: int) -> None:
+        """Note how many rows a whole pass has found.
+
+        Raises
+        ------
+        DataError
+            Too few; another number than before, or than the response has.
+        """
+        if self.n is not None and self.n != rows:
+            raise DataError(f"{self.name} gave {rows} rows, expected {self.n}")
+        if rows < self._minimum_rows:
+            raise DataError(
+                f"{self.name} has {rows} row(s) (samples); at least {self._minimum_rows} are needed"
+            )
+        self.n = rows
+
+    def blocks(self) -> Iterator[Block]:
+        """Give the blocks, from the first on.
+
+        Raises
+        ------
+        DataError
+            They are gone; a block does not fit to the first.
+        """
+        for i, block in enumerate(self._iterator()):
+            array, names = self._matrix(block, i)
+            if array.shape[1] != self.d:
+                raise DataError(
+                    f"{self.name}: block {i} has {array.shape[1]} columns, expected {self.d} as "
+                    "block 0 has"
+                )
+            if names != self.feature_names:
+                raise DataError(
+                    f"{self.name}: block {i} has other names of columns than block 0, or in "
+                    "another order"
+                )
+            yield array
+
+    def _iterator(self) -> Iterator[Any]:
+        """The blocks as they come: those that were begun with, or from a new beginning."""
+        begun, self._next = self._next, None
+        if begun is not None:
+            return begun
+        if self._again is None:
+            raise DataError(
+                f"{self.name} is an iterator, whose blocks can be read once, and this method needs "
+                f"another pass: {_INSTEAD}"
+            )
+        return self._opened()
+
+    def _opened(self) -> Iterator[Any]:
+        assert self._again is not None
+        blocks = self._again()
+        if not hasattr(blocks, "__iter__"):
+            raise ArgumentError(
+                f"{self.name} is a function that returned {type(blocks).__name__}, expected an "
+                "iterator of blocks of rows"
+            )
+        return iter(blocks)
+
+    def _matrix(self, block: Any, i: int) -> tuple[Block, tuple[str, ...] | None]:
+        """A block as an array, and its columns' names; numbers are checked later, in pieces."""
+        array, names = open_matrix(block, f"{self.name} (block {i})")
+        if not isinstance(array, np.ndarray):
+            raise DataError(f"{self.name}: block {i} is sparse, dense rows were expected")
+        return array, names
+
+
+class Rows:
+    """Rows of blocks of any sizes, in other portions."""
+
+    def __init__(self, blocks: Iterator[Block]) -> None:
+        self._blocks = blocks
+        self._left: Block | None = None
+
+    def take(self, count: int) -> Block:
+        """The next `count` rows; fewer, or none, at the end."""
+        parts, missing = [], count
+        while missing > 0:
+            block = self._left if self._left is not None else next(self._blocks, None)
+            if block is None:
+                break
+            self._left = block[missing:] if len(block) > missing else None
+            parts.append(block[:missing])
+            missing -= len(parts[-1])
+        if not parts:
+            return np.empty((0, 0))
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+@dataclass(frozen=True, eq=False)
+class StreamSamples(StoredSamples):
+    """Samples of a stream: rows come in their own order, as often as the stream can be begun.
+
+    How many they are is known after the first pass, unless a response said so before.
+
+    Attributes
+    ----------
+    array : Stream
+    """
+
+    @classmethod
+    def of(cls, X: Any, name: str, minimum_rows: int = 1) -> StreamSamples:
+        stream = Stream(X, name, minimum_rows)
+        return cls(stream, stream.feature_names, name)
+
+    @property
+    def n_known(self) -> bool:
+        return False
+
+    @property
+    def n(self) -> int:
+        """The number of rows.
+
+        Raises
+        ------
+        DataError
+            They have not been read yet.
+        """
+        if self.array.n is None:
+            raise DataError(
+                f"{self.name} is a stream of blocks, and this method asks for the number of its "
+                f"rows before it has read them: {_INSTEAD}"
+            )
+        return int(self.array.n)
+
+    @property
+    def d(self) -> int:
+        return int(self.array.d)
+
+    def __repr__(self) -> str:
+        n = "unknown number of rows" if self.array.n is None else self.array.n
+        return f"StreamSamples({self.name}: {n} x {self.d})"
+
+    def reduce(
+        self,
+        term: Callable[..., Term],
+        merge: Callable[[Term, Term], Term],
+        *beside: Samples | npt.NDArray[Any],
+    ) -> Term:
+        total = fold(term, merge, self._pieces(beside), workers_for(self.d))
+        for samples in (self, *beside):
+            if isinstance(samples, StoredSamples):
+                samples.check_range()
+        return total
+
+    def centred_times(self, V: Array, mean: Array) -> Array:
+        return np.concatenate(self.reduce(partial(_product, V=V, mean=mean), list.__add__))
+
+    def in_memory(self) -> Samples:
+        rows = np.concatenate(self.reduce(_rows, list.__add__))
+        self.tally.whole = True
+        return Samples(rows, self.feature_names, self.name)
+
+    def read(self, where: slice) -> Block:
+        """Rows of a stream cannot be asked for.
+
+        Raises
+        ------
+        DataError
+        """
+        raise self._not_in_order()
+
+    def take(self, rows: npt.ArrayLike) -> Samples:
+        """Rows of a stream cannot be asked for.
+
+        Raises
+        ------
+        DataError
+        """
+        raise self._not_in_order()
+
+    def _not_in_order(self) -> DataError:
+        return DataError(
+            f"{self.name} is a stream of blocks, and this method needs rows in another order: "
+            f"{_INSTEAD}"
+        )
+
+    def _pieces(self, beside: tuple[Any, ...]) -> Iterator[Callable[[], tuple[Any, ...]]]:
+        """The arguments of the terms; rows are taken in the caller's thread, in their order."""
+        most = max(1, PIECE_NUMBERS // self.d)
+        rows = Rows(self.array.blocks())
+        streams = [
+            Rows(other.array.blocks()) if isinstance(other, StreamSamples) else None
+            for other in beside
+        ]
+        start = 0
+        while len(block := rows.take(most)):
+            where = slice(start, start + len(block))
+            taken = [None if stream is None else stream.take(len(block)) for stream in streams]
+            found = [
+                _length(other) if new is None else start + len(new)
+                for other, new in zip(beside, taken, strict=True)
+            ]
+            self._check_rows(f"at least {where.stop}", all(n >= where.stop for n in found), found)
+            yield partial(self._arguments, where, block, beside, taken)
+            start = where.stop
+        found = [
+            _length(other) if stream is None else start + len(stream.take(1))
+            for other, stream in zip(beside, streams, strict=True)
+        ]
+        self._check_rows(str(start), all(n == start for n in found), found)
+        for samples in (self, *beside):
+            if isinstance(samples, StreamSamples):
+                samples.array.finish(start)
+
+    def _check_rows(self, have: str, fits: bool, found: list[int]) -> None:
+        if not fits:
+            raise DataError(
+                f"{self.name} has {have} rows, what stands beside them "
+                f"{' and '.join(map(str, found))}: expected as many"
+            )
+
+    def _arguments(
+        self, where: slice, block: Block, beside: tuple[Any, ...], taken: list[Block | None]
+    ) -> tuple[Any, ...]:
+        """A piece and what stands beside it, checked; called in the threads."""
+        others = (
+            cut(other, where) if new is None else other.checked(new, where.start)
+            for other, new in zip(beside, taken, strict=True)
+        )
+        return self.checked(block, where.start), *others
+
+    def checked(self, rows: Block, start: int) -> Samples:
+        self.tally.reads.append(len(rows))
+        return super().checked(rows, start)
+
+
+def together(views: tuple[Samples, ...]) -> tuple[Samples, ...]:
+    """Views of the same rows; all as streams where one is, to be read side by side."""
+    if not any(isinstance(view, StreamSamples) for view in views):
+        return views
+    return tuple(map(_as_stream, views))
+
+
+def expect(samples: Samples, y: Any) -> None:
+    """Tell a stream how many rows there are, because there are as many labels."""
+    if isinstance(samples, StreamSamples) and y is not None:
+        samples.array.n = len(np.asarray(y))
+
+
+def _as_stream(samples: Samples) -> StreamSamples:
+    """Samples as a stream of their pieces."""
+    if isinstance(samples, StreamSamples):
+        return samples
+    return StreamSamples.of(
+        lambda: (samples.piece(where).array for where in samples.pieces()), samples.name
+    )
+
+
+def _length(other: Samples | Block) -> int:
+    return other.n if isinstance(other, Samples) else len(other)
+
+
+def _product(piece: Samples, V: Array, mean: Array) -> list[Array]:
+    return [piece.centred_times(V, mean)]
+
+
+def _rows(piece: Samples) -> list[Block]:
+    return [piece.array]

@@ -1,0 +1,423 @@
+"""Rows from files, lists and streams: the same samples and the same results as in memory."""
+
+import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse
+
+import ldr
+from ldr.errors import ArgumentError, DataError
+from ldr.objectives import samples as samples_module
+from ldr.objectives import stored, streams
+from ldr.objectives.samples import as_samples
+from ldr.objectives.statistics import moments
+from ldr.objectives.storage import parquet, text
+from ldr.objectives.storage.source import pieces_along
+
+N, D = 151, 4
+_rng = np.random.default_rng(0)
+X = _rng.standard_normal((N, D)) @ _rng.standard_normal((D, D)) + 3.0
+NAMES = ["width", "height", "depth, inside", "mass"]
+FRAME = pd.DataFrame(X, columns=NAMES)
+LABELS = np.array(["oak", "ash", "elm"])[np.arange(N) % 3]
+
+
+@pytest.fixture(autouse=True)
+def piece_rows(request, monkeypatch):
+    """Rows of a piece, far fewer than there are."""
+    rows = getattr(request, "param", 17)
+    for module in (samples_module, stored, streams, parquet, text):
+        monkeypatch.setattr(module, "PIECE_NUMBERS", D * rows)
+    return rows
+
+
+several_sizes = pytest.mark.parametrize("piece_rows", [1, 17, 100], indirect=True)
+
+
+def _folder(path):
+    folder = path / "parts"
+    folder.mkdir()
+    for k, rows in enumerate((slice(0, 40), slice(40, 40), slice(40, N))):
+        FRAME[rows].to_parquet(folder / f"part{k}.parquet", row_group_size=30)
+    return folder
+
+
+def _written(path, write):
+    write(path)
+    return path
+
+
+SOURCES = {
+    "npy": lambda tmp: _written(tmp / "X.npy", lambda p: np.save(p, X)),
+    "parquet": lambda tmp: _written(
+        tmp / "X.parquet", lambda p: FRAME.to_parquet(p, row_group_size=70)
+    ),
+    "one row group": lambda tmp: str(_written(tmp / "X.parquet", FRAME.to_parquet)),
+    "folder": _folder,
+    "csv": lambda tmp: _written(tmp / "X.csv", lambda p: FRAME.to_csv(p, index=False)),
+    "tsv": lambda tmp: str(
+        _written(tmp / "X.tsv", lambda p: FRAME.to_csv(p, index=False, sep="\t"))
+    ),
+    "paths": lambda tmp: [
+        _written(tmp / "a.csv", lambda p: FRAME[:60].to_csv(p, index=False)),
+        str(_written(tmp / "b.parquet", lambda p: FRAME[60:].to_parquet(p, row_group_size=9))),
+    ],
+    "arrays": lambda tmp: [X[:3], X[3:3], np.asfortranarray(X[3:])],
+    "function": lambda tmp: lambda: iter([X[:5], X[5:5], X[5:120], X[120:]]),
+    "iterator": lambda tmp: (rows for rows in np.array_split(X, 11)),
+    "frames": lambda tmp: iter([FRAME[:5], FRAME[5:5], FRAME[5:]]),
+}
+
+STREAMS = ("function", "iterator", "frames")
+
+
+@pytest.fixture(params=SOURCES)
+def data(request, tmp_path):
+    return SOURCES[request.param](tmp_path)
+
+
+@several_sizes
+def test_the_same_results_as_in_memory_in_one_pass(data):
+    samples = as_samples(data)
+    assert samples.stored and samples.d == D
+    found = ldr.solve("pca", samples, 2)
+    assert samples.passes == 1
+    assert samples.n == N
+    expected = ldr.solve("pca", X, 2)
+    assert found.value == pytest.approx(expected.value, rel=1e-12)
+    np.testing.assert_allclose(found.mean, expected.mean, rtol=1e-13)
+
+
+@pytest.mark.parametrize("name", [name for name in SOURCES if name not in ("iterator", "frames")])
+def test_projected_rows(name, tmp_path):
+    data = SOURCES[name](tmp_path)
+    result = ldr.solve("pca", X, 2)
+    np.testing.assert_allclose(result.transform(data), result.transform(X), atol=1e-12)
+
+
+@several_sizes
+@pytest.mark.parametrize("name", [name for name in SOURCES if name not in STREAMS])
+def test_any_rows_in_any_order(name, tmp_path):
+    samples = as_samples(SOURCES[name](tmp_path))
+    pieces = samples.pieces()
+    assert [piece.start for piece in pieces[1:]] == [piece.stop for piece in pieces[:-1]]
+    assert (pieces[0].start, pieces[-1].stop) == (0, N)
+    _rng = np.random.default_rng(1)
+    for start, stop in np.sort(_rng.integers(0, N + 1, (15, 2)), axis=1):
+        np.testing.assert_allclose(samples.read(slice(start, stop)), X[start:stop], rtol=1e-15)
+    wanted = _rng.integers(0, N, 30)
+    np.testing.assert_allclose(samples.take(wanted).array, X[wanted], rtol=1e-15)
+    np.testing.assert_allclose(samples.dense(), X, rtol=1e-15)
+
+
+@pytest.mark.parametrize("name", ["npy", "parquet", "one row group", "csv", "paths"])
+def test_threads_may_read_at_the_same_time(name, tmp_path):
+    samples = as_samples(SOURCES[name](tmp_path))
+    barrier = threading.Barrier(4)
+
+    def read(k):
+        barrier.wait()
+        return [samples.read(where) for where in samples.pieces()[k::4]]
+
+    with ThreadPoolExecutor(4) as pool:
+        parts = list(pool.map(read, range(4)))
+    for k, part in enumerate(parts):
+        for rows, where in zip(part, samples.pieces()[k::4], strict=True):
+            np.testing.assert_allclose(rows, X[where], rtol=1e-15)
+
+
+@pytest.mark.parametrize("name", SOURCES)
+@pytest.mark.parametrize("where", [0, 123, N - 1])
+def test_missing_numbers_are_refused_with_their_row(name, where, tmp_path, monkeypatch):
+    spoiled = X.copy()
+    spoiled[where, 2] = np.nan
+    monkeypatch.setitem(globals(), "X", spoiled)
+    monkeypatch.setitem(globals(), "FRAME", pd.DataFrame(spoiled, columns=NAMES))
+    data = SOURCES[name](tmp_path)
+    with pytest.raises(DataError, match=rf"in row {where}, column 2"):
+        ldr.solve("pca", data, 2)
+
+
+@pytest.mark.parametrize("name", ["parquet", "csv", "folder"])
+def test_labels_are_a_column(name, tmp_path, monkeypatch):
+    frame = FRAME.assign(species=LABELS)
+    monkeypatch.setitem(globals(), "FRAME", frame)
+    data = SOURCES[name](tmp_path)
+    found = ldr.solve("lda", data, 2, y="species")
+    expected = ldr.solve("lda", X, 2, y=LABELS)
+    assert found.value == pytest.approx(expected.value, rel=1e-10)
+    assert found.feature_names == tuple(NAMES)
+    # of the file, the columns that were solved for
+    np.testing.assert_allclose(found.transform(data), found.transform(X), atol=1e-12)
+    with pytest.raises(DataError, match=r"'species'.* no number"):
+        ldr.solve("pca", data, 2)
+    with pytest.raises(ArgumentError, match=r"no column 'kind'; it has: width"):
+        ldr.solve("lda", data, 2, y="kind")
+
+
+def test_labels_in_a_file_of_their_own(tmp_path):
+    np.save(tmp_path / "labels.npy", LABELS)
+    found = ldr.solve("lda", lambda: iter([X]), 2, y=str(tmp_path / "labels.npy"))
+    assert found.value == pytest.approx(ldr.solve("lda", X, 2, y=LABELS).value, rel=1e-10)
+
+
+def test_two_views_side_by_side(tmp_path):
+    other = X[:, :3] + _rng.standard_normal((N, 3))
+    np.save(tmp_path / "other.npy", other)
+    pd.DataFrame(X, columns=NAMES).to_parquet(tmp_path / "X.parquet", row_group_size=33)
+    expected = ldr.solve("cca", (X, other), 2)
+    pairs = [
+        (str(tmp_path / "X.parquet"), tmp_path / "other.npy"),
+        (tmp_path / "other.npy", tmp_path / "X.parquet"),
+        (iter(np.array_split(X, 3)), iter(np.array_split(other, 7))),
+        (tmp_path / "X.parquet", iter(np.array_split(other, 5))),
+        (X, lambda: np.array_split(other, 5)),
+    ]
+    for pair in pairs:
+        assert ldr.solve("cca", pair, 2).value == pytest.approx(expected.value, rel=1e-9)
+    for shorter in (other[:-1], other[:7]):
+        for pair in ((iter([X]), iter([shorter])), (iter([shorter]), iter([X]))):
+            with pytest.raises(DataError, match=r"rows.*expected as many"):
+                ldr.solve("cca", pair, 2)
+
+
+def test_an_iterator_is_read_once():
+    asked = []
+
+    def blocks():
+        for k, rows in enumerate(np.array_split(X, 7)):
+            asked.append(k)
+            yield rows
+
+    for name in ("pca", "maf", "ppca", "mds"):
+        asked.clear()
+        ldr.solve(name, blocks(), 2)
+        assert asked == list(range(7))
+    with pytest.raises(DataError, match=r"iterator.* read once.* pass a function"):
+        ldr.solve("orthogonal-sfa", blocks(), 2)
+    asked.clear()
+    found = ldr.solve("orthogonal-sfa", blocks, 2)
+    assert asked == 2 * list(range(7))
+    expected = ldr.solve("orthogonal-sfa", X, 2)
+    assert found.value == pytest.approx(expected.value, rel=1e-10)
+
+
+def test_blocks_are_asked_for_as_they_are_needed():
+    """Not more rows are held than are worked on."""
+    given, added, waiting = [], [], []
+
+    def blocks():
+        for k in range(200):
+            waiting.append(sum(given) - sum(added))
+            given.append(17)
+            yield np.full((17, D), float(k))
+
+    def term(piece):
+        added.append(piece.n)
+        return piece.n
+
+    assert as_samples(blocks()).reduce(term, int.__add__) == 3400
+    assert max(waiting) <= 17 * (2 * (os.cpu_count() or 1) + 2)
+
+
+def test_blocks_that_do_not_fit():
+    with pytest.raises(DataError, match=r"block 2 has 3 columns, expected 4"):
+        ldr.solve("pca", iter([X[:4], X[:4], X[:4, :3], X]), 2)
+    with pytest.raises(DataError, match=r"block 1 has other names"):
+        ldr.solve("pca", iter([FRAME, FRAME[NAMES[::-1]]]), 2)
+    with pytest.raises(DataError, match=r"X \(block 1\) must be 2-D"):
+        ldr.solve("pca", iter([X, X[0]]), 2)
+    with pytest.raises(DataError, match=r"block 0 is sparse"):
+        ldr.solve("pca", iter([scipy.sparse.eye_array(4).tocsr()]), 2)
+    with pytest.raises(DataError, match=r"no blocks"):
+        ldr.solve("pca", iter([]), 2)
+    with pytest.raises(DataError, match=r"0 row\(s\)"):
+        ldr.solve("pca", iter([X[:0]]), 2)
+    with pytest.raises(ArgumentError, match=r"returned int"):
+        ldr.solve("pca", lambda: 3, 2)
+    for y in (LABELS[:-1], np.append(LABELS, "oak")):
+        with pytest.raises(DataError, match=r"rows"):
+            ldr.solve("lda", lambda: [X], 2, y=y)
+    turns = iter([X, X[:-1]])
+    once = as_samples(lambda: iter([next(turns)]))
+    moments(once)
+    with pytest.raises(DataError, match=f"gave {N - 1} rows, expected {N}"):
+        moments(once)
+
+
+def test_methods_that_look_rows_up_say_so():
+    with pytest.raises(DataError, match=r"rows in another order.*a list of arrays"):
+        ldr.solve("save", lambda: iter([X]), 2, y=X[:, 0])
+    found = ldr.solve("lpp", [X[:7], X[7:]], 2)
+    assert found.value == pytest.approx(ldr.solve("lpp", X, 2).value, rel=1e-10)
+
+
+def test_parts_that_do_not_fit(tmp_path):
+    with pytest.raises(DataError, match=r"X\[1\] has 3 columns, expected 4"):
+        ldr.solve("pca", [X, X[:, :3]], 2)
+    with pytest.raises(DataError, match=r"X\[1\] has other names"):
+        ldr.solve("pca", [FRAME, FRAME[NAMES[::-1]]], 2)
+    with pytest.raises(DataError, match=r"X\[1\] is sparse"):
+        ldr.solve("pca", [X, scipy.sparse.eye_array(4).tocsr()], 2)
+
+
+@pytest.mark.parametrize("ending", [".npy", ".parquet", ".csv"])
+def test_files_that_are_cut_off(ending, tmp_path):
+    path = tmp_path / f"X{ending}"
+    {
+        ".npy": lambda: np.save(path, X),
+        ".parquet": lambda: FRAME.to_parquet(path),
+        ".csv": lambda: FRAME.to_csv(path, index=False),
+    }[ending]()
+    content = path.read_bytes()
+    last_line = content.rstrip(b"\n").rindex(b"\n")
+    path.write_bytes(content[: last_line + 8 if ending == ".csv" else len(content) // 2])
+    with pytest.raises(DataError, match=r"cut off|cannot be read|row 150 .* has 1 cells"):
+        ldr.solve("pca", path, 2)
+
+
+@pytest.mark.parametrize("ending", [".npy", ".parquet", ".csv"])
+def test_files_without_rows(ending, tmp_path):
+    path = tmp_path / f"X{ending}"
+    {
+        ".npy": lambda: np.save(path, X[:0]),
+        ".parquet": lambda: FRAME[:0].to_parquet(path),
+        ".csv": lambda: FRAME[:0].to_csv(path, index=False),
+    }[ending]()
+    with pytest.raises(DataError, match=r"no rows"):
+        ldr.solve("pca", path, 2)
+
+
+def test_paths_that_lead_nowhere(tmp_path):
+    for name in ("X.npy", "X.parquet", "X.csv", "X.tsv"):
+        with pytest.raises(FileNotFoundError):
+            ldr.solve("pca", tmp_path / name, 2)
+    for name in ("X.txt", "wine"):
+        with pytest.raises(ArgumentError, match=r"\.npy, \.parquet, \.csv, \.tsv"):
+            ldr.solve("pca", name, 2)
+    with pytest.raises(ArgumentError, match=r"numpy\.load"):
+        ldr.solve("pca", "X.npz", 2)
+    with pytest.raises(ArgumentError, match=r"no \.parquet files"):
+        ldr.solve("pca", tmp_path, 2)
+    (tmp_path / "X.parquet").write_bytes(b"")
+    (tmp_path / "X.csv").write_bytes(b"")
+    for name in ("X.parquet", "X.csv"):
+        with pytest.raises(DataError, match=r"cannot be read|no line of column names"):
+            ldr.solve("pca", tmp_path / name, 2)
+
+
+def test_text_as_pandas_reads_it(tmp_path):
+    path = tmp_path / "X.csv"
+    path.write_bytes(
+        b'\xef\xbb\xbf"a, long",yes,"b\n1, 2.5 ,True,3\r\n'.replace(b'"b\n', b"b\r\n").replace(
+            b"1, 2.5 ", b'"1"'
+        )
+        + b"\r\n-2e-3,False,+.5\r\n\n 7 ,True,1e400"
+    )
+    samples = as_samples(path)
+    assert samples.feature_names == ("a, long", "yes", "b")
+    frame = pd.read_csv(path)
+    assert list(frame.columns) == list(samples.feature_names)
+    np.testing.assert_array_equal(samples.read(slice(0, 3)), frame.to_numpy(dtype=float))
+
+
+def test_newlines_within_quotes(tmp_path):
+    path = tmp_path / "X.csv"
+    notes = ['say ""a""', "two\nlines", "\n", '"', "plain"] * 20
+    frame = pd.DataFrame({"a": np.arange(100.0), "note": notes, "b": np.arange(100) ** 2})
+    frame.to_csv(path, index=False)
+    found = ldr.solve("lda", path, 1, y="note")
+    assert found.value == pytest.approx(
+        ldr.solve("lda", frame[["a", "b"]], 1, y=frame.note).value, rel=1e-10
+    )
+
+
+def test_labels_that_look_like_numbers_at_first(tmp_path):
+    y = np.where(np.arange(N) < 100, np.arange(N) % 2, -1).astype(str)
+    y[100:] = np.array(["x", "y"])[np.arange(100, N) % 2]
+    FRAME.assign(y=y).to_csv(tmp_path / "X.csv", index=False)
+    found = ldr.solve("lda", tmp_path / "X.csv", 2, y="y")
+    assert found.value == pytest.approx(ldr.solve("lda", X, 2, y=y).value, rel=1e-10)
+    for missing in ("", "NA"):
+        y[3] = missing
+        FRAME.assign(y=y).to_csv(tmp_path / "X.csv", index=False)
+        with pytest.raises(DataError, match=r"missing .* position 3"):
+            ldr.solve("lda", tmp_path / "X.csv", 2, y="y")
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (["1,2", "3,4", "5,x"], r"row 2 \(the first is row 0\), column 'b': 'x' is no number"),
+        (["1,2", "3,4,5", "6,7"], r"row 1 .* has 3 cells, expected 2"),
+        (["1,2", "3", "6,7"], r"row 1 .* has 1 cells, expected 2"),
+        (["1,2", "", "3,", "6,7"], r"row 1, column 1 \('b'\)"),
+    ],
+)
+def test_text_that_is_no_table_of_numbers(lines, message, tmp_path):
+    (tmp_path / "X.csv").write_text("\n".join(["a,b", *lines]))
+    with pytest.raises(DataError, match=message):
+        ldr.solve("pca", tmp_path / "X.csv", 1)
+
+
+def test_columns_of_one_name(tmp_path):
+    (tmp_path / "X.csv").write_text("a,b,a\n1,2,3\n")
+    with pytest.raises(DataError, match=r"2 columns called 'a'"):
+        ldr.solve("pca", tmp_path / "X.csv", 1)
+
+
+def test_types_of_parquet_columns(tmp_path):
+    frame = pd.DataFrame(
+        {
+            "int": np.arange(50),
+            "short": np.arange(50, dtype=np.int8),
+            "bool": np.arange(50) % 2 == 0,
+            "single": np.arange(50, dtype=np.float32) / 3,
+        },
+        index=pd.Index(np.arange(50) * 1.5, name="when"),
+    )
+    frame.to_parquet(tmp_path / "X.parquet")
+    samples = as_samples(tmp_path / "X.parquet")
+    assert samples.feature_names == tuple(frame.columns)
+    np.testing.assert_array_equal(samples.dense(), frame.to_numpy(dtype=float))
+    assert as_samples([tmp_path / "X.parquet"]).array.dtype == np.float64
+    frame[["short", "single"]].to_parquet(tmp_path / "Y.parquet")
+    assert as_samples(tmp_path / "Y.parquet").array.dtype == np.float32
+    frame.astype({"int": "Int64"}).mask(frame["int"] == 9).to_parquet(tmp_path / "Z.parquet")
+    with pytest.raises(DataError, match=r"in row 9, column 0 \('int'\)"):
+        ldr.solve("pca", tmp_path / "Z.parquet", 1)
+
+
+def test_a_row_group_is_decoded_once_a_pass(tmp_path, monkeypatch):
+    FRAME.to_parquet(tmp_path / "X.parquet", row_group_size=80)
+    decoded = []
+    plain = parquet.ParquetFile._decode
+
+    def counted(self, start):
+        before = self._position
+        plain(self, start)
+        decoded.append(self._position - before)
+
+    monkeypatch.setattr(parquet.ParquetFile, "_decode", counted)
+    ldr.solve("pca", tmp_path / "X.parquet", 2)
+    assert sum(decoded) == N
+
+
+def test_pieces_follow_boundaries():
+    def check(boundaries, most):
+        pieces = pieces_along(boundaries, most)
+        assert [p.start for p in pieces] == [boundaries[0], *(p.stop for p in pieces[:-1])]
+        assert pieces[-1].stop == boundaries[-1]
+        assert all(0 < p.stop - p.start <= most for p in pieces)
+        return [p.start for p in pieces]
+
+    assert check([0, 3, 6, 9, 12], 6) == [0, 6]
+    assert check([0, 3, 6, 20, 21], 6) == [0, 6, 10, 15]
+    assert check([0, 0, 5, 5, 5, 9], 5) == [0, 5]
+    for k in range(50):
+        draws = np.random.default_rng(k)
+        check([0, *np.cumsum(draws.integers(0, 30, 20)).tolist()], int(draws.integers(1, 40)))
