@@ -257,6 +257,9 @@ def solve(
     max_iterations: Annotated[
         int | None, typer.Option(metavar="NUMBER", help="Of the solver, at most.")
     ] = None,
+    device: Annotated[
+        str, typer.Option(metavar="cpu|gpu", help="Where sums over the rows are computed.")
+    ] = "cpu",
     out: Annotated[
         Path | None,
         typer.Option(
@@ -300,6 +303,7 @@ def solve(
             starts=starts,
             max_iterations=max_iterations,
             random_state=seed,
+            device=device,
             observers=[progress],
         )
     colour = given.y if given.y is not None and given.y.ndim == 1 else None

@@ -117,9 +117,9 @@ def solve(
     random_state : int or Generator, optional
         Of the random starts.
     device : {"cpu", "gpu"}
-        Where sums over dense rows (means, scatters, their products with d x r matrices) are
-        computed: "gpu" is the first device of that kind that jax finds. Where there is none, a
-        DeviceWarning says so and the processor is used.
+        Where sums over dense rows (means, scatters, their products with d x r matrices) and
+        objectives of your own in jax are computed: "gpu" is the first device of that kind that jax
+        finds. Where there is none, a DeviceWarning says so and the processor is used.
     **parameters
         Of the objective, where it is given by name: ``ldr.solve("maf", X, 3, lag=2)``.
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
+from ldr.objectives.accelerator import Accelerator, float64
 from ldr.solvers.errors import ObjectiveError
 from ldr.solvers.manifolds import Array
 
@@ -42,7 +42,7 @@ class Backend(ABC):
     differentiates: bool = False
     has_hessian: bool = True
 
-    def place(self, *data: Any) -> Arguments:
+    def place(self, *data: Any, accelerator: Accelerator | None = None) -> Arguments:
         """The data where and how f takes them, once a problem."""
         return data
 
@@ -83,17 +83,18 @@ class Jax(Backend):
     name = "jax"
     differentiates = True
 
-    def place(self, *data: Any) -> Arguments:
+    def place(self, *data: Any, accelerator: Accelerator | None = None) -> Arguments:
         import jax
 
-        with self._float64():
-            return tuple(jax.device_put(array) for array in data)
+        device = None if accelerator is None else accelerator.device
+        with float64():
+            return tuple(jax.device_put(array, device) for array in data)
 
     def returned(self, M: Array, data: Arguments) -> Any:
         import jax
 
         try:
-            with self._float64():
+            with float64():
                 return jax.eval_shape(self.function, M, *data)
         except (jax.errors.JAXTypeError, jax.errors.JAXIndexError) as error:
             raise ObjectiveError(
@@ -104,16 +105,16 @@ class Jax(Backend):
             ) from error
 
     def evaluate(self, M: Array, data: Arguments) -> tuple[float, Callable[[], Array]]:
-        with self._float64():
+        with float64():
             value, gradient = self._value_and_gradient(M, *data)
             return float(value), partial(np.asarray, gradient, np.float64)
 
     def hessian(self, M: Array, data: Arguments) -> Callable[[Array], Array]:
-        with self._float64():
+        with float64():
             pullback = self._gradient_pullback(M, *data)
 
         def product(V: Array) -> Array:
-            with self._float64():
+            with float64():
                 return np.asarray(self._apply(pullback, V), np.float64)
 
         return product
@@ -121,17 +122,6 @@ class Jax(Backend):
     def hessian_vector(self, M: Array, V: Array, data: Arguments) -> Array:
         with self._float64():
             return np.asarray(self._product(M, V, *data), np.float64)
-
-    @cached_property
-    def _float64(self) -> Callable[[], AbstractContextManager[Any]]:
-        try:
-            from jax import enable_x64 as context
-        except ImportError:  # before jax 0.8
-            from jax.experimental import (
-                enable_x64 as context,
-            )
-
-        return partial(context, True)
 
     @cached_property
     def _value_and_gradient(self) -> Function:

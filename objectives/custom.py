@@ -281,10 +281,10 @@ class CustomObjective(Objective):
         if self.sum_over_rows and data.samples.stored:
             return self._on_some_rows(data, r)
         X, m = self._rows(data.samples)
-        return self._problem(CustomProblem, m, r, X, *self._beside(data))
+        return self._problem(CustomProblem, data, m, r, X, *self._beside(data))
 
-    def _problem(self, cls: type[CustomProblem], m: Array, r: int, *data: Any) -> Any:
-        placed = self.derivatives.place(*data)
+    def _problem(self, cls: type[CustomProblem], data: Data, m: Array, r: int, *given: Any) -> Any:
+        placed = self.derivatives.place(*given, accelerator=data.samples.accelerator)
         return cls(self, (m,), self.derivatives, placed, len(m), r, coordinates=(Columns(),))
 
     def _sum(self, data: Data, r: int) -> BoundObjective:
@@ -295,7 +295,9 @@ class CustomObjective(Objective):
         samples, m = data.samples, tested.means[0]
         if not samples.stored and len(samples.pieces()) == 1:
             X = self._rows(samples)[0]
-            problem: SummedProblem = self._problem(SummedProblem, m, r, X, *self._beside(data))
+            problem: SummedProblem = self._problem(
+                SummedProblem, data, m, r, X, *self._beside(data)
+            )
             problem.manifold, problem.notes = tested.manifold, tested.notes
             return problem
         return RowSum(
@@ -315,7 +317,7 @@ class CustomObjective(Objective):
         m = self._mean(data.samples)
         X = FunctionTerm(self, m).rows(data.samples.piece(where))
         problem: CustomProblem = self._problem(
-            CustomProblem, m, r, X, *(y[where] for y in self._beside(data))
+            CustomProblem, data, m, r, X, *(y[where] for y in self._beside(data))
         )
         return problem
 
@@ -397,7 +399,8 @@ class FunctionTerm(RowTerm):
         return sign * derivatives.hessian_vector(M, V, self._placed(rows, beside))
 
     def _placed(self, piece: Samples, beside: tuple[Any, ...]) -> Arguments:
-        return self.objective.derivatives.place(self.rows(piece), *beside)
+        place = self.objective.derivatives.place
+        return place(self.rows(piece), *beside, accelerator=piece.accelerator)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """By value, so that it works in processes that do not have the user's module."""

@@ -22,6 +22,7 @@ class PCA(Named):
         max_iterations: int | None = None,
         certify: bool = True,
         random_state: Any = None,
+        device: str = "cpu",
     ) -> None: ...
 
 class MDS(Named):
@@ -36,6 +37,7 @@ class MDS(Named):
         max_iterations: int | None = None,
         certify: bool = True,
         random_state: Any = None,
+        device: str = "cpu",
     ) -> None: ...
 
 class DistanceMDS(Named):
@@ -50,6 +52,7 @@ class DistanceMDS(Named):
         max_iterations: int | None = None,
         certify: bool = True,
         random_state: Any = None,
+        device: str = "cpu",
     ) -> None: ...
 
 class Autocovariance(Named):
@@ -65,6 +68,7 @@ class Autocovariance(Named):
         max_iterations: int | None = None,
         certify: bool = True,
         random_state: Any = None,
+        device: str = "cpu",
     ) -> None: ...
 
 class SFA(Named):
@@ -82,6 +86,7 @@ class SFA(Named):
         max_iterations: int | None = None,
         certify: bool = True,
         random_state: Any = None,
+        device: str = "cpu",
     ) -> None: ...
 
 class SquaredDifference(Named):
@@ -98,6 +103,7 @@ class SquaredDifference(Named):
         max_iterations: int | None = None,
         certify: bool = True,
         random_state: Any = None,
+        device: str = "cpu",
     ) -> None: ...
 
 class OLPP(Named):
@@ -116,6 +122,7 @@ class OLPP(Named):
         max_iterations: int | None = None,
         certify: bool = True,
         random_state: Any = None,
+        device: str = "cpu",
     ) -> None: ...
 
 class ONPP(Named):
@@ -133,6 +140,7 @@ class ONPP(Named):
         max_iterations: int | None = None,
         certify: bool = True,
         random_state: Any = None,
+        device: str = "cpu",
     ) -> None: ...
 
 class SignalNoise(Named, WithBackground):
@@ -148,6 +156,7 @@ class SignalNoise(Named, WithBackground):
         max_iterations: int | None = None,
         certify: bool = True,
         random_state: Any = None,
+        device: str = "cpu",
     ) -> None: ...
 
 class ContrastivePCA(Named, WithBackground):
@@ -163,6 +172,7 @@ class ContrastivePCA(Named, WithBackground):
         max_iterations: int | None = None,
         certify: bool = True,
         random_state: Any = None,
+        device: str = "cpu",
     ) -> None: ...
 
 class PLS(Named, TwoViews):
@@ -177,6 +187,7 @@ class PLS(Named, TwoViews):
         max_iterations: int | None = None,
         certify: bool = True,
         random_state: Any = None,
+        device: str = "cpu",
     ) -> None: ...
 
 class ClassicalLDA(Named):
@@ -192,6 +203,7 @@ class ClassicalLDA(Named):
         max_iterations: int | None = None,
         certify: bool = True,
         random_state: Any = None,
+        device: str = "cpu",
     ) -> None: ...
 
 class ClassicalCCA(Named, TwoViews):
@@ -207,6 +219,7 @@ class ClassicalCCA(Named, TwoViews):
         max_iterations: int | None = None,
         certify: bool = True,
         random_state: Any = None,
+        device: str = "cpu",
     ) -> None: ...
 
 class LPP(Named):
@@ -227,6 +240,7 @@ class LPP(Named):
         max_iterations: int | None = None,
         certify: bool = True,
         random_state: Any = None,
+        device: str = "cpu",
     ) -> None: ...
 
 class NPE(Named):
@@ -245,6 +259,7 @@ class NPE(Named):
         max_iterations: int | None = None,
         certify: bool = True,
         random_state: Any = None,
+        device: str = "cpu",
     ) -> None: ...
 
 class ClassicalMAF(Named):
@@ -261,6 +276,7 @@ class ClassicalMAF(Named):
         max_iterations: int | None = None,
         certify: bool = True,
         random_state: Any = None,
+        device: str = "cpu",
     ) -> None: ...
 
 class SIR(Named):
@@ -277,6 +293,7 @@ class SIR(Named):
         max_iterations: int | None = None,
         certify: bool = True,
         random_state: Any = None,
+        device: str = "cpu",
     ) -> None: ...
 
 class SAVE(Named):
@@ -293,6 +310,7 @@ class SAVE(Named):
         max_iterations: int | None = None,
         certify: bool = True,
         random_state: Any = None,
+        device: str = "cpu",
     ) -> None: ...
 
 class OPCA(Named, WithBackground):
@@ -308,6 +326,7 @@ class OPCA(Named, WithBackground):
         max_iterations: int | None = None,
         certify: bool = True,
         random_state: Any = None,
+        device: str = "cpu",
     ) -> None: ...
 
 class SemiSupervisedDA(Named):
@@ -329,6 +348,7 @@ class SemiSupervisedDA(Named):
         max_iterations: int | None = None,
         certify: bool = True,
         random_state: Any = None,
+        device: str = "cpu",
     ) -> None: ...
 
 class OrthogonalLDA(Named):
@@ -344,6 +364,7 @@ class OrthogonalLDA(Named):
         max_iterations: int | None = None,
         certify: bool = True,
         random_state: Any = None,
+        device: str = "cpu",
     ) -> None: ...
 
 class MAF(Named):
@@ -360,6 +381,7 @@ class MAF(Named):
         max_iterations: int | None = None,
         certify: bool = True,
         random_state: Any = None,
+        device: str = "cpu",
     ) -> None: ...
 
 class OrthogonalLPP(Named):
@@ -379,6 +401,7 @@ class OrthogonalLPP(Named):
         max_iterations: int | None = None,
         certify: bool = True,
         random_state: Any = None,
+        device: str = "cpu",
     ) -> None: ...
 
 class OrthogonalNPE(Named):
@@ -397,6 +420,7 @@ class OrthogonalNPE(Named):
         max_iterations: int | None = None,
         certify: bool = True,
         random_state: Any = None,
+        device: str = "cpu",
     ) -> None: ...
 
 class OrthogonalSFA(Named):
@@ -412,6 +436,7 @@ class OrthogonalSFA(Named):
         max_iterations: int | None = None,
         certify: bool = True,
         random_state: Any = None,
+        device: str = "cpu",
     ) -> None: ...
 
 class OrthogonalCCA(Named, TwoViews):
@@ -428,6 +453,7 @@ class OrthogonalCCA(Named, TwoViews):
         max_iterations: int | None = None,
         certify: bool = True,
         random_state: Any = None,
+        device: str = "cpu",
     ) -> None: ...
 
 class ReducedRankRegression(Named, TwoViews):
@@ -443,6 +469,7 @@ class ReducedRankRegression(Named, TwoViews):
         max_iterations: int | None = None,
         certify: bool = True,
         random_state: Any = None,
+        device: str = "cpu",
     ) -> None: ...
 
 class LeastSquares(Named):
@@ -457,6 +484,7 @@ class LeastSquares(Named):
         max_iterations: int | None = None,
         certify: bool = True,
         random_state: Any = None,
+        device: str = "cpu",
     ) -> None: ...
 
 class RidgeRegression(Named):
@@ -472,6 +500,7 @@ class RidgeRegression(Named):
         max_iterations: int | None = None,
         certify: bool = True,
         random_state: Any = None,
+        device: str = "cpu",
     ) -> None: ...
 
 class Lasso(Named):
@@ -487,6 +516,7 @@ class Lasso(Named):
         max_iterations: int | None = None,
         certify: bool = True,
         random_state: Any = None,
+        device: str = "cpu",
     ) -> None: ...
 
 class PrincipalComponentsRegression(Named):
@@ -501,6 +531,7 @@ class PrincipalComponentsRegression(Named):
         max_iterations: int | None = None,
         certify: bool = True,
         random_state: Any = None,
+        device: str = "cpu",
     ) -> None: ...
 
 class PPCA(Named):
@@ -515,6 +546,7 @@ class PPCA(Named):
         max_iterations: int | None = None,
         certify: bool = True,
         random_state: Any = None,
+        device: str = "cpu",
     ) -> None: ...
 
 class FactorAnalysis(Named):
@@ -530,6 +562,7 @@ class FactorAnalysis(Named):
         max_iterations: int | None = None,
         certify: bool = True,
         random_state: Any = None,
+        device: str = "cpu",
     ) -> None: ...
 
 class KernelSDR(Named):
@@ -551,6 +584,7 @@ class KernelSDR(Named):
         max_iterations: int | None = None,
         certify: bool = True,
         random_state: Any = None,
+        device: str = "cpu",
     ) -> None: ...
 
 class HSIC(Named):
@@ -569,6 +603,7 @@ class HSIC(Named):
         max_iterations: int | None = None,
         certify: bool = True,
         random_state: Any = None,
+        device: str = "cpu",
     ) -> None: ...
 
 class Dynamics(Named):
@@ -585,6 +620,7 @@ class Dynamics(Named):
         max_iterations: int | None = None,
         certify: bool = True,
         random_state: Any = None,
+        device: str = "cpu",
     ) -> None: ...
 
 class UndercompleteICA(Named):
@@ -601,6 +637,7 @@ class UndercompleteICA(Named):
         max_iterations: int | None = None,
         certify: bool = True,
         random_state: Any = None,
+        device: str = "cpu",
     ) -> None: ...
 
 class ICA(Named):
@@ -616,6 +653,7 @@ class ICA(Named):
         max_iterations: int | None = None,
         certify: bool = True,
         random_state: Any = None,
+        device: str = "cpu",
     ) -> None: ...
 
 class SparsePCA(Named):
@@ -631,6 +669,7 @@ class SparsePCA(Named):
         max_iterations: int | None = None,
         certify: bool = True,
         random_state: Any = None,
+        device: str = "cpu",
     ) -> None: ...
 
 class MDSStress(Named):
@@ -647,6 +686,7 @@ class MDSStress(Named):
         max_iterations: int | None = None,
         certify: bool = True,
         random_state: Any = None,
+        device: str = "cpu",
     ) -> None: ...
 
 class LMNN(Named):
@@ -665,6 +705,7 @@ class LMNN(Named):
         max_iterations: int | None = None,
         certify: bool = True,
         random_state: Any = None,
+        device: str = "cpu",
     ) -> None: ...
 
 class NCA(Named):
@@ -679,6 +720,7 @@ class NCA(Named):
         max_iterations: int | None = None,
         certify: bool = True,
         random_state: Any = None,
+        device: str = "cpu",
     ) -> None: ...
 
 class RobustPCA(Named):
@@ -696,6 +738,7 @@ class RobustPCA(Named):
         max_iterations: int | None = None,
         certify: bool = True,
         random_state: Any = None,
+        device: str = "cpu",
     ) -> None: ...
 
 class LogDetPCA(Named):
@@ -710,4 +753,5 @@ class LogDetPCA(Named):
         max_iterations: int | None = None,
         certify: bool = True,
         random_state: Any = None,
+        device: str = "cpu",
     ) -> None: ...

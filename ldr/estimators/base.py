@@ -32,6 +32,7 @@ OPTIONS: dict[str, Any] = {
     "max_iterations": None,
     "certify": True,
     "random_state": None,
+    "device": "cpu",
 }
 
 

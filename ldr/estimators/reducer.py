@@ -25,7 +25,7 @@ class Reducer(TwoViews, WithBackground):
         kernel version (`ldr.kernel`), or one of your own (`ldr.objective`).
     n_components : int
         Dimension to reduce to.
-    solver, start, starts, tolerance, max_iterations, certify, random_state
+    solver, start, starts, tolerance, max_iterations, certify, random_state, device
         As in `ldr.solve`.
 
     Attributes
@@ -64,6 +64,7 @@ class Reducer(TwoViews, WithBackground):
         max_iterations: int | None = None,
         certify: bool = True,
         random_state: Any = None,
+        device: str = "cpu",
     ) -> None:
         self.objective = objective
         self.n_components = n_components
@@ -74,6 +75,7 @@ class Reducer(TwoViews, WithBackground):
         self.max_iterations = max_iterations
         self.certify = certify
         self.random_state = random_state
+        self.device = device
 
     def _objective(self) -> Objective:
         return as_objective(self.objective, {})

@@ -18,6 +18,7 @@ _OPTION_TYPES = {
     "max_iterations": "int | None",
     "certify": "bool",
     "random_state": "Any",
+    "device": "str",
 }
 
 _HEADER = """# Written by python -m ldr.estimators.stub; not by hand.

@@ -85,3 +85,28 @@ def test_a_solution_on_a_device_that_is_not_there():
 def test_an_unknown_device():
     with pytest.raises(ArgumentError, match="device must be 'cpu' or 'gpu', got 'tpu'"):
         ldr.solve("pca", DATA["centred"], 2, device="tpu")
+
+
+@pytest.mark.parametrize("sum_over_rows", [False, True])
+def test_objectives_of_ones_own_are_computed_there(monkeypatch, sum_over_rows):
+    """On jax's processor, as a device that was asked for."""
+    placed = []
+    put = jax.device_put
+
+    def watched(array, device=None):
+        placed.append(device)
+        return put(array, device)
+
+    @ldr.objective(manifold="grassmann", sense="max", sum_over_rows=sum_over_rows)
+    def spread(M, X):
+        return jax.numpy.sum((X @ M) ** 2)
+
+    monkeypatch.setattr(jax, "device_put", watched)
+    monkeypatch.setattr("ldr.solving.accelerator", lambda device: PROCESSOR)
+    found = ldr.solve(spread, DATA["centred"], 2, device="gpu")
+    assert placed
+    assert all(device == PROCESSOR.device for device in placed)
+    monkeypatch.undo()
+    expected = ldr.solve("pca", DATA["centred"], 2)
+    S = np.cov(DATA["centred"].T, bias=True) * len(DATA["centred"])
+    assert found.value == pytest.approx(np.trace(S) - expected.value, rel=1e-10)
