@@ -120,7 +120,7 @@ class Jax(Backend):
         return product
 
     def hessian_vector(self, M: Array, V: Array, data: Arguments) -> Array:
-        with self._float64():
+        with float64():
             return np.asarray(self._product(M, V, *data), np.float64)
 
     @cached_property
