@@ -20,8 +20,9 @@ Term = TypeVar("Term")
 
 # Numbers in a piece: 64 MiB in float64. Data of fewer numbers are one piece.
 PIECE_NUMBERS = 2**23
-# With more columns than this, a product has work enough for all threads of BLAS itself.
-_MOST_COLUMNS = 1500
+# With more columns than this, a product has work enough for all threads of BLAS itself. (It is
+# `FEW_COLUMNS` of the statistics: above it a thread would hold up the others.)
+_MOST_COLUMNS = 512
 
 
 def workers_for(columns: int) -> int:

@@ -8,15 +8,16 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-
-# The sums use SciPy's BLAS throughout, which adds into its output in place: with many columns that
-# is several times faster than S += Z.T @ Z. Mixing in NumPy's own BLAS would set two
-# thread pools against each other.
 import scipy
 
 from ldr.objectives.samples import Array, Samples
 
 Codes = npt.NDArray[np.intp]
+
+# With few columns NumPy multiplies, which lets other threads of Python work meanwhile. With more,
+# SciPy's BLAS adds into its output in place: several times faster than S += Z.T @ Z, but it holds
+# Python's lock, so that it is BLAS itself that has to use all cores.
+FEW_COLUMNS = 512
 
 _PILOT_ROWS = 2048
 _PILOT_NUMBERS = 2**20
@@ -119,11 +120,18 @@ def add_outer(total: Array, v: Array, weight: float) -> Array:
 
 def add_outers(total: Array, V: Array, weight: float) -> Array:
     """Upper triangle of total + weight V'V, in place (total in Fortran order, V in C order)."""
+    if len(total) <= FEW_COLUMNS:
+        square = np.matmul(V.T, V)
+        total += square.T if weight == 1.0 else weight * square.T
+        return total
     return scipy.linalg.blas.dsyrk(weight, V.T, beta=1.0, c=total, overwrite_c=1)
 
 
 def add_product(total: Array, Z: Array, Y: Array) -> Array:
     """Return total + Z'Y, computed in place (total in Fortran order, Z and Y in C order)."""
+    if max(total.shape) <= FEW_COLUMNS:
+        total += np.matmul(Y.T, Z).T
+        return total
     return scipy.linalg.blas.dgemm(1.0, Z.T, Y.T, beta=1.0, c=total, trans_b=1, overwrite_c=1)
 
 
@@ -135,7 +143,7 @@ def added(earlier: Array, later: Array) -> Array:
 
 def add_sum(total: Array, Z: Array) -> Array:
     """Return total + 1'Z. The block is summed on its own first, which rounds less."""
-    return total + scipy.linalg.blas.dgemv(1.0, Z.T, np.ones(len(Z)))
+    return total + np.matmul(np.ones(len(Z)), Z)
 
 
 def zeros(rows: int, columns: int) -> Array:

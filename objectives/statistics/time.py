@@ -179,6 +179,8 @@ def _lagged_sums(
 ) -> tuple[Array, Array, Array]:
     """Of the rows less a shift: sum, sum of z_t z_t' (upper triangle), sum of z_t z_{t+lag}'."""
     total, periods, products = np.zeros(piece.d), Periods(piece.d), zeros(piece.d, piece.d)
+    # A block and its coefficients stay in cache together.
+    rows = rows or max(1, piece.block_rows // 2)
     for where, Z in shifted_blocks(piece, shift, rows):
         total = add_sum(total, Z)
         # Lagged rows are read again rather than carried: any lag, any block, little memory.
@@ -192,6 +194,8 @@ def _lagged_sums(
 
 
 _EIGHT = 8
+# Numbers that are transformed at a time: 512 KiB.
+_CACHED = 2**16
 _ROOT_HALF = math.sqrt(0.5)
 
 
@@ -207,7 +211,7 @@ class Periods:
     Attributes
     ----------
     grams : list of ndarray, shape (d, d)
-        Of the unnormalised coefficients of k = 0, 4, 1, 2, 3; upper triangles in Fortran order.
+        Of the unnormalised coefficients of k = 0, 1, 2, 3, 4; upper triangles in Fortran order.
     rest : ndarray, shape (d, d)
         Of rows that fill no period.
     """
@@ -215,6 +219,7 @@ class Periods:
     def __init__(self, d: int) -> None:
         self.grams = [zeros(d, d) for _ in range(5)]
         self.rest = zeros(d, d)
+        self._room: Array | None = None
 
     def add(self, Z: Array, later: Array, lag: int, products: Array) -> Array:
         """Add a block, followed by at most `lag` later rows; returns products + what is wrong.
@@ -246,34 +251,51 @@ class Periods:
         return add_product(products, Z[: len(partners)], partners)
 
     def _transform(self, z: Array) -> None:
-        """Eight-point real Fourier transform by sums and differences, and its products."""
-        half, shape = _EIGHT // 2, z[:, 0].shape
-        e = [z[:, j] + z[:, j + half] for j in range(half)]
-        o = [z[:, j] - z[:, j + half] for j in range(half)]
-        even, odd = e[0] + e[2], e[1] + e[3]
-        p, q = o[1] - o[3], o[1] + o[3]
-        p *= _ROOT_HALF
-        q *= _ROOT_HALF
-        pairs = np.empty((3, 2, *shape))
-        np.add(o[0], p, out=pairs[0, 0])
-        np.add(q, o[2], out=pairs[0, 1])
-        np.subtract(e[0], e[2], out=pairs[1, 0])
-        np.subtract(e[1], e[3], out=pairs[1, 1])
-        np.subtract(o[0], p, out=pairs[2, 0])
-        np.subtract(q, o[2], out=pairs[2, 1])
-        for k, coefficients in enumerate((even + odd, even - odd, *pairs)):
-            rows = coefficients.reshape(-1, shape[-1])
+        """Eight-point real Fourier transform of the periods, and products of its coefficients."""
+        w = self._space(z[:, 0].shape)
+        step = max(1, _CACHED // z[0].size)
+        for start in range(0, len(z), step):
+            part = slice(start, start + step)
+            _coefficients(z[part].swapaxes(0, 1), w[:, part])
+        first = 0
+        for k, count in ((2, 2), (0, 1), (4, 1), (1, 2), (3, 2)):
+            rows = w[first : first + count].reshape(-1, z.shape[-1])
             self.grams[k] = add_square(self.grams[k], rows)
+            first += count
+
+    def _space(self, shape: tuple[int, ...]) -> Array:
+        """Room for the coefficients, kept from block to block."""
+        if self._room is None or self._room.shape[1:] != shape:
+            self._room = np.empty((_EIGHT, *shape))
+        return self._room
 
     def scatter(self) -> Array:
         """sum_t z_t z_t', its upper triangle in Fortran order."""
-        zero, four, one, two, three = self.grams
-        return self.rest + (zero + four) / 8 + (one + two + three) / 4
+        g = self.grams
+        return self.rest + (g[0] + g[4]) / 8 + (g[1] + g[2] + g[3]) / 4
 
     def lagged(self) -> Array:
         """The symmetric part of sum_t z_t z_{t+lag}', but for what `add` put right."""
-        zero, four, one, _, three = self.grams
-        return full((zero - four) / 8 + _ROOT_HALF / 4 * (one - three))
+        g = self.grams
+        return full((g[0] - g[4]) / 8 + _ROOT_HALF / 4 * (g[1] - g[3]))
+
+
+def _coefficients(z: Array, w: Array) -> None:
+    """Unnormalised coefficients of eight rows z: in w those of k = 2, 2, 0, 4, 1, 1, 3, 3."""
+    half = _EIGHT // 2
+    np.add(z[:half], z[half:], out=w[:half])
+    np.subtract(z[:half], z[half:], out=w[half:])
+    even_odd = w[0:2] + w[2:4]
+    np.subtract(w[0:2], w[2:4], out=w[0:2])
+    np.add(even_odd[0], even_odd[1], out=w[2])
+    np.subtract(even_odd[0], even_odd[1], out=w[3])
+    p, q = w[5] - w[7], w[5] + w[7]
+    p *= _ROOT_HALF
+    q *= _ROOT_HALF
+    np.subtract(q, w[6], out=w[7])
+    np.add(q, w[6], out=w[5])
+    np.subtract(w[4], p, out=w[6])
+    np.add(w[4], p, out=w[4])
 
 
 def _less_shift(rows: Array, shift: Array | None) -> Array:
