@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -18,9 +19,8 @@ from ldr.solvers.errors import ArgumentError, DataError
 
 Block = npt.NDArray[Any]
 
-_INSTEAD = (
-    "pass a function that returns a new iterator of blocks, a list of arrays, or the path of a file"
-)
+_IN_ANY_ORDER = "a list of arrays, or the path of a file"
+_AGAIN = f"pass a function that returns a new iterator of blocks, {_IN_ANY_ORDER}"
 
 
 def is_stream(X: Any) -> bool:
@@ -66,6 +66,11 @@ class Stream:
         array, self.feature_names = self._matrix(first, 0)
         self.d = array.shape[1]
         self._next = chain([first], blocks)
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether the blocks can be read again."""
+        return self._again is not None
 
     def finish(self, rows: int) -> None:
         """Note how many rows a whole pass has found.
@@ -113,7 +118,7 @@ class Stream:
         if self._again is None:
             raise DataError(
                 f"{self.name} is an iterator, whose blocks can be read once, and this method needs "
-                f"another pass: {_INSTEAD}"
+                f"another pass: {_AGAIN}"
             )
         return self._opened()
 
@@ -179,18 +184,20 @@ class StreamSamples(StoredSamples):
 
     @property
     def n(self) -> int:
-        """The number of rows.
+        """The number of rows; a stream that can be begun again is read for it, once.
 
         Raises
         ------
         DataError
-            They have not been read yet.
+            They have not been read yet, and can be read once only.
         """
-        if self.array.n is None:
+        if self.array.n is None and not self.array.repeatable:
             raise DataError(
-                f"{self.name} is a stream of blocks, and this method asks for the number of its "
-                f"rows before it has read them: {_INSTEAD}"
+                f"{self.name} is an iterator of blocks, and this method asks for the number of its "
+                f"rows before it has read them: {_AGAIN}"
             )
+        if self.array.n is None:
+            self.reduce(_count, operator.add)
         return int(self.array.n)
 
     @property
@@ -242,7 +249,7 @@ class StreamSamples(StoredSamples):
     def _not_in_order(self) -> DataError:
         return DataError(
             f"{self.name} is a stream of blocks, and this method needs rows in another order: "
-            f"{_INSTEAD}"
+            f"pass {_IN_ANY_ORDER}"
         )
 
     def _pieces(self, beside: tuple[Any, ...]) -> Iterator[Callable[[], tuple[Any, ...]]]:
@@ -327,3 +334,7 @@ def _product(piece: Samples, V: Array, mean: Array) -> list[Array]:
 
 def _rows(piece: Samples) -> list[Block]:
     return [piece.array]
+
+
+def _count(piece: Samples) -> int:
+    return piece.n

@@ -421,3 +421,18 @@ def test_pieces_follow_boundaries():
     for k in range(50):
         draws = np.random.default_rng(k)
         check([0, *np.cumsum(draws.integers(0, 30, 20)).tolist()], int(draws.integers(1, 40)))
+
+
+def test_a_function_of_blocks_is_counted_where_the_number_of_rows_is_asked_for():
+    """An iterator is not: its rows would be gone."""
+    rng = np.random.default_rng(0)
+    parts = [rng.laplace(size=(rows, 4)) for rows in (150, 0, 250)]
+    own = ldr.objective(sum_over_rows=True, backend="numpy", gradient=lambda M, X: 2 * X.T @ X @ M)(
+        lambda M, X: float(np.sum((X @ M) ** 2))
+    )
+    assert as_samples(lambda: iter(parts)).n == 400
+    found = ldr.solve("ica", lambda: iter(parts), 2, starts=1)
+    expected = ldr.solve("ica", np.vstack(parts), 2, starts=1)
+    assert found.value == pytest.approx(expected.value, rel=1e-10)
+    with pytest.raises(DataError, match="is an iterator of blocks"):
+        ldr.solve(own, iter(parts), 2)
