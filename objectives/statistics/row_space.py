@@ -11,6 +11,7 @@ import scipy
 from ldr.objectives.samples import Array, Samples
 from ldr.objectives.statistics.moments import mean
 from ldr.objectives.statistics.sums import dense, sparse_mean, sparse_rows, symmetric
+from ldr.solvers.threads import threads_for
 
 # Directions of the rows' span below this share of the largest eigenvalue are not kept.
 _GRAM_CUT = 1e-10
@@ -127,7 +128,8 @@ def _dense_row_space(samples: Samples) -> DenseRowSpace:
     first = Z[0] / root
     # H = I - v v' / (1 + 1/root) with v = 1/root + e_1; all entries of v but the first agree.
     Z[1:] -= (first + Z.sum(axis=0) / n) / (1 + 1 / root)
-    R = _tall_qr(Z[1:].T)
+    with threads_for(n):
+        R = _tall_qr(Z[1:].T)
     basis = Z[1:].T[:, : len(R)]
     scores = np.empty((n, basis.shape[1]))
     scores[0] = -R.sum(axis=1) / root
