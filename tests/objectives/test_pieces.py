@@ -21,7 +21,9 @@ from tests.objectives.test_statistics import (
     split,
 )
 
-DATA = {name: X for name, X in DATA.items() if len(X) > 100}
+# Those that defeat a sum the most.
+NAMES = ("mean 1e8", "mixed means", "drift and mean", "outlier first", "step", "float32")
+DATA = {name: DATA[name] for name in ("centred", *NAMES)}
 
 
 @pytest.fixture(params=DATA, ids=str)
@@ -85,7 +87,7 @@ def test_a_class_without_samples_is_refused(piece_rows):
         statistics.class_moments(as_samples(DATA["centred"]), CODES, C + 1)
 
 
-@pytest.mark.parametrize("lag", [1, 16, 17, 18, 150, 299])
+@pytest.mark.parametrize("lag", [1, 17, 18, 299])
 def test_lagged_moments(data, piece_rows, lag):
     """Lags shorter and longer than a piece, which then reach across several."""
     X = data[:300]
