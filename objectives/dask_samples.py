@@ -27,7 +27,7 @@ from ldr.objectives.samples import (
     Term,
     check_finite,
     check_largest,
-    largest_entry,
+    largest_wide_entry,
 )
 from ldr.objectives.storage.dask_rows import DaskRows, chunked, computed
 from ldr.objectives.stored import StoredSamples
@@ -224,14 +224,8 @@ class _ChunkSum:
 
     def _of_piece(self, first: int, rows: list[Any]) -> _Total:
         given = [view.piece(part, first) for view, part in zip(self.views, rows, strict=True)]
-        largest = tuple(_largest(piece) for piece in given if isinstance(piece, Samples))
+        largest = tuple(largest_wide_entry(piece) for piece in given if isinstance(piece, Samples))
         return _Total(self.term(*given), largest)
-
-
-def _largest(piece: Samples) -> float:
-    """The largest entry, of types whose squares could leave float64's range."""
-    wide = piece.array.dtype.kind == "f" and piece.array.dtype.itemsize >= 8
-    return largest_entry(piece) if wide else 0.0
 
 
 def _joined(merge: Callable[[Any, Any], Any], earlier: _Total, later: _Total) -> _Total:

@@ -20,14 +20,15 @@ Term = TypeVar("Term")
 
 # Numbers in a piece: 64 MiB in float64. Data of fewer numbers are one piece.
 PIECE_NUMBERS = 2**23
-# With more columns than this, a product has work enough for all threads of BLAS itself. (It is
-# `FEW_COLUMNS` of the statistics: above it a thread would hold up the others.)
-_MOST_COLUMNS = 512
+# With few columns NumPy multiplies, which lets other threads of Python work meanwhile. With more,
+# SciPy's BLAS adds into its output in place: several times faster than S += Z.T @ Z, but it holds
+# Python's lock, so that it is BLAS itself that has to use all cores.
+FEW_COLUMNS = 512
 
 
 def workers_for(columns: int) -> int:
     """How many pieces to work on at a time."""
-    return 1 if columns > _MOST_COLUMNS else (os.cpu_count() or 1)
+    return 1 if columns > FEW_COLUMNS else (os.cpu_count() or 1)
 
 
 def fold(

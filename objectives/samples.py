@@ -431,6 +431,12 @@ def largest_entry(samples: Samples) -> float:
     return largest
 
 
+def largest_wide_entry(samples: Samples) -> float:
+    """The largest absolute value; 0 of types whose squares are numbers whatever the value."""
+    wide = samples.array.dtype.kind == "f" and samples.array.dtype.itemsize >= 8
+    return largest_entry(samples) if wide else 0.0
+
+
 def check_largest(largest: float, name: str) -> None:
     if largest > _LARGEST or 0.0 < largest < _SMALLEST:
         raise DataError(

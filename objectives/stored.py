@@ -18,7 +18,7 @@ from ldr.objectives.samples import (
     Term,
     check_finite,
     check_largest,
-    largest_entry,
+    largest_wide_entry,
 )
 from ldr.objectives.storage import pieces_along
 from ldr.solvers.errors import DataError
@@ -36,7 +36,7 @@ class Tally:
     reads : list of int
         Rows of each read.
     largest : list of float
-        The largest absolute value in each, of float64 data.
+        The largest absolute value in each; 0 where its square is a number in any case.
     whole : bool
         Whether all rows have been in memory at once.
     """
@@ -94,8 +94,7 @@ class StoredSamples(Samples):
         piece = Samples(rows, self.feature_names, self.name, accelerator=self.accelerator)
         if check_finite(piece, self.allow_nan, start):
             piece = replace(piece, has_nan=True)
-        if piece.array.dtype.itemsize >= 8 and piece.array.dtype.kind == "f":
-            self.tally.largest.append(largest_entry(piece))
+        self.tally.largest.append(largest_wide_entry(piece))
         return piece
 
     def reduce(

@@ -10,14 +10,10 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
+from ldr.objectives.pieces import FEW_COLUMNS
 from ldr.objectives.samples import Array, Samples
 
 Codes = npt.NDArray[np.intp]
-
-# With few columns NumPy multiplies, which lets other threads of Python work meanwhile. With more,
-# SciPy's BLAS adds into its output in place: several times faster than S += Z.T @ Z, but it holds
-# Python's lock, so that it is BLAS itself that has to use all cores.
-FEW_COLUMNS = 512
 
 _PILOT_ROWS = 2048
 _PILOT_NUMBERS = 2**20
