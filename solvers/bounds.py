@@ -24,6 +24,7 @@ from scipy.linalg.lapack import dpotrf
 
 from ldr.solvers.eigen import top_eigenvectors
 from ldr.solvers.manifolds import Array
+from ldr.solvers.threads import one_team
 
 _U = 0.5 * float(np.finfo(float).eps)
 # Rounding of norms and sums that enter the margins themselves is covered by this factor.
@@ -55,6 +56,11 @@ def top_sum_bound(K: Array, M: Array, delta: float, error: float = 0.0) -> float
     float
         Infinite where the factorisation failed: nothing is proved, M is not good enough for delta.
     """
+    with one_team():
+        return _top_sum_bound(K, M, delta, error)
+
+
+def _top_sum_bound(K: Array, M: Array, delta: float, error: float) -> float:
     k, r = M.shape
     mu, V = np.linalg.eigh(M.T @ K @ M)
     N, s = M @ V, float(mu[0])

@@ -5,19 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf, dpotrs
+from scipy.linalg.lapack import dpotrs
 
 from ldr.solvers.manifolds import Array
-from ldr.solvers.riemannian import RiemannianPoint, RiemannianProblem
+from ldr.solvers.riemannian import RiemannianProblem
 from ldr.solvers.self_consistent_field import (
+    Block,
     SelfConsistentField,
     denominator,
+    factor_above,
     matrices,
+    projected,
     ritz,
-    shifted,
     unless_saddle,
 )
 from ldr.solvers.solver import Solver, State
+from ldr.solvers.threads import one_team
 
 # The first factor waits until a step gains less than this share of the value, or this many steps.
 _LITTLE_GAIN = 0.05
@@ -45,7 +48,7 @@ class Factor:
 class DavidsonState(State):
     """`previous` is the last step's direction, `next_value` the Ritz value below M's, if known."""
 
-    previous: Array | None = None
+    previous: Block | None = None
     next_value: float | None = None
     factor: Factor | None = None
     gain: float = np.inf
@@ -77,6 +80,10 @@ class Davidson(Solver):
         return DavidsonState(state.point)
 
     def step(self, problem: RiemannianProblem, state: State) -> State:
+        with one_team():
+            return self._step(problem, state)
+
+    def _step(self, problem: RiemannianProblem, state: State) -> State:
         assert isinstance(state, DavidsonState)
         point = state.point
         d, r = point.M.shape
@@ -85,8 +92,7 @@ class Davidson(Solver):
 
         factor = self._factor(problem, state)
         T = point.gradient if factor is None else dpotrs(factor.L, point.gradient, lower=1)[0]
-        Z = T if state.previous is None else np.hstack([T, state.previous])
-        found = ritz(problem, point, Z)
+        found = ritz(problem, point, T, state.previous)
         new = unless_saddle(problem, found.point)
         return DavidsonState(
             new,
@@ -110,28 +116,20 @@ class Davidson(Solver):
 def _factored(problem: RiemannianProblem, state: DavidsonState) -> Factor:
     """Cholesky factor of H, its shift raised until H is positive definite."""
     point = state.point
-    K, L, mu = _projected(problem, point)
+    mu = np.linalg.eigvalsh(projected(point))
     below = state.next_value
     spacing = abs(mu[0] - below) if below is not None else mu[-1] - mu[0] + abs(mu[0])
     b = denominator(point)
     residual = 0.5 * b * float(np.sqrt(np.square(point.gradient).sum(axis=0).max()))
-    least = _LEAST_SHIFT * float(np.abs(K).max())
+    ratio = matrices(problem)
+    largest = np.abs(np.diag(ratio.A)).max() + abs(point.value) * np.diag(ratio.B).max()
+    least = _LEAST_SHIFT * float(largest)
     tau = max(_ABOVE * spacing, _RESIDUAL * residual, least)
     while True:
-        H = shifted(K, point.M, L, mu[0] + tau, max(spacing, least))
-        factor, failed = dpotrf(H, lower=1, overwrite_a=1, clean=0)
-        if not failed:
+        factor = factor_above(problem, point, mu[0] + tau, max(spacing, least))
+        if factor is not None:
             return Factor(factor)
         tau *= _GROWTH
-
-
-def _projected(problem: RiemannianProblem, point: RiemannianPoint) -> tuple[Array, Array, Array]:
-    """K = A - rho B, L = M'KM and its eigenvalues, ascending."""
-    ratio = matrices(problem)
-    K = ratio.A + point.value * ratio.B
-    L = point.M.T @ (K @ point.M)
-    L = 0.5 * (L + L.T)
-    return K, L, np.asarray(np.linalg.eigvalsh(L))
 
 
 # Below these the eigendecompositions of the self-consistent field cost less than more steps.

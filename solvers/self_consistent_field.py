@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol, cast, runtime_checkable
 
 import numpy as np
-from scipy.linalg.blas import dtrsm
+from scipy.linalg.blas import dgemm, dtrsm
 from scipy.linalg.lapack import dpotrf
 
 from ldr.solvers.eigen import symmetric_eigen, top_eigenvectors
@@ -16,6 +16,7 @@ from ldr.solvers.problem import Point
 from ldr.solvers.riemannian import RiemannianPoint, RiemannianProblem
 from ldr.solvers.solver import Solver, State
 from ldr.solvers.status import Status
+from ldr.solvers.symmetric import symmetric_product
 
 # Below this share of the spectrum two steps with the selected-eigenvector driver cost less than one
 # with all eigenvectors and its corrections (which save every other step).
@@ -152,9 +153,9 @@ def unless_saddle(problem: RiemannianProblem, point: RiemannianPoint) -> Riemann
     """
     ratio = matrices(problem)
     while point.gradient_norm <= (problem.threshold or _FLAT * abs(point.value)):
-        K = ratio.A + point.value * ratio.B
-        if _spans_top(K, point.M, 0.5 * denominator(point) * point.gradient_norm):
+        if _spans_top(problem, point):
             break
+        K = ratio.A + point.value * ratio.B
         candidate = problem.at(top_eigenvectors(K, point.M.shape[1])[1])
         if not candidate.value < point.value:
             break
@@ -162,23 +163,37 @@ def unless_saddle(problem: RiemannianProblem, point: RiemannianPoint) -> Riemann
     return point
 
 
-def _spans_top(K: Array, M: Array, residual: float) -> bool:
+def _spans_top(problem: RiemannianProblem, point: RiemannianPoint) -> bool:
     """Whether no eigenvalue of K on the complement of M exceeds M's: one Cholesky factorisation."""
-    norm = float(np.linalg.norm(K))
-    L = M.T @ K @ M
-    above = float(np.linalg.eigvalsh(L)[0]) + max(residual, _TIE * norm)
-    failed: int = dpotrf(shifted(K, M, L, above, norm), lower=1, overwrite_a=1, clean=0)[1]
-    return failed == 0
+    ratio = matrices(problem)
+    size = float(np.linalg.norm(ratio.A) + abs(point.value) * np.linalg.norm(ratio.B))
+    residual = 0.5 * denominator(point) * point.gradient_norm
+    above = float(np.linalg.eigvalsh(projected(point))[0]) + max(residual, _TIE * size)
+    return factor_above(problem, point, above, size) is not None
 
 
-def shifted(K: Array, M: Array, L: Array, s: float, c: float) -> Array:
-    """sI - K + M (L + (c - s) I) M', L = M'KM: c on the span of M, s - K off it.
+def projected(point: RiemannianPoint) -> Array:
+    """L = M'KM, K = A - rho B."""
+    AM, BM = cast(TraceRatioPointLike, point.point).products
+    return _sym(point.M.T @ (AM + point.value * BM))
 
-    In the order that LAPACK factors in place.
+
+def factor_above(
+    problem: RiemannianProblem, point: RiemannianPoint, s: float, c: float
+) -> Array | None:
+    """Cholesky factor of sI - K + M (M'KM + (c - s) I) M': c on the span of M, s - K off it.
+
+    None where K has eigenvalues above s off M. The matrix is made in place, in LAPACK's order.
     """
-    H = np.asfortranarray((M @ (L + (c - s) * np.eye(len(L)))) @ M.T - K)
+    ratio, M = matrices(problem), point.M
+    H = np.multiply(ratio.B, -point.value)
+    H -= ratio.A
+    H = H.T  # it is symmetric, and now in columns
+    turned = M @ (projected(point) + (c - s) * np.eye(M.shape[1]))
+    H = dgemm(1.0, turned, M, beta=1.0, c=H, trans_b=1, overwrite_c=1)
     H[np.diag_indices_from(H)] += s
-    return H
+    factor, failed = dpotrf(H, lower=1, overwrite_a=1, clean=0)
+    return None if failed else np.asarray(factor)
 
 
 def _orthonormal(Y: Array) -> Array:
@@ -188,36 +203,64 @@ def _orthonormal(Y: Array) -> Array:
 
 
 @dataclass(frozen=True)
+class Block:
+    """Orthonormal columns V, and AV and BV."""
+
+    V: Array
+    AV: Array
+    BV: Array
+
+    def times(self, U: Array) -> Block:
+        """The block of V U, U with orthonormal columns."""
+        return Block(self.V @ U, self.AV @ U, self.BV @ U)
+
+    def beside(self, other: Block) -> Block:
+        """Both blocks' columns in one."""
+        parts = zip((self.V, self.AV, self.BV), (other.V, other.AV, other.BV), strict=True)
+        return Block(*(np.hstack(pair) for pair in parts))
+
+
+@dataclass(frozen=True)
 class Ritz:
-    """The trace ratio's optimum on [M, Z].
+    """The trace ratio's optimum on a small subspace.
 
     Attributes
     ----------
     point : RiemannianPoint
-    direction : ndarray (d, r)
-        Its part outside M.
+    direction : Block
+        Of r columns: the part of the step that lies outside the new M.
     next_value : float
         The largest eigenvalue of A - rho B there that is not the point's.
     """
 
     point: RiemannianPoint
-    direction: Array
+    direction: Block
     next_value: float
 
 
-def ritz(problem: RiemannianProblem, point: RiemannianPoint, Z: Array) -> Ritz:
-    """The trace ratio solved on the span of M and Z: never worse than M."""
+def ritz(
+    problem: RiemannianProblem, point: RiemannianPoint, T: Array, previous: Block | None = None
+) -> Ritz:
+    """The trace ratio solved on the span of M, T and the previous direction: never worse than M.
+
+    The only products with A and B are those of T; all others are combined from known ones.
+    """
     ratio, r = matrices(problem), point.M.shape[1]
-    Z = _complement(point.M, Z)
-    S = np.hstack([point.M, Z])
-    AM, BM = cast(TraceRatioPointLike, point.point).products
-    AS, BS = np.hstack([AM, ratio.A @ Z]), np.hstack([BM, ratio.B @ Z])
-    U, values = small_trace_ratio(_sym(S.T @ AS), _sym(S.T @ BS), -point.value, r)
-    M = S @ U
-    W = U @ np.linalg.inv(np.linalg.cholesky(M.T @ M)).T  # orthonormal to the last digit
-    M = S @ W
-    known = cast(Point, ratio.at(M, (AS @ W, BS @ W)))
-    return Ritz(problem.at(M, known), Z @ U[r:], float(values[r]))
+    known = Block(point.M, *cast(TraceRatioPointLike, point.point).products)
+    if previous is not None:
+        known = known.beside(previous)
+    V = _complement(known.V, T)
+    S = known.beside(Block(V, symmetric_product(ratio.A, V), symmetric_product(ratio.B, V)))
+    U, values = small_trace_ratio(_sym(S.V.T @ S.AV), _sym(S.V.T @ S.BV), -point.value, r)
+    M = S.V @ U
+    U = U @ np.linalg.inv(np.linalg.cholesky(M.T @ M)).T  # M orthonormal to the last digit
+    new = S.times(U)
+    step = np.vstack([np.zeros((r, r)), U[r:]])
+    return Ritz(
+        problem.at(new.V, cast(Point, ratio.at(new.V, (new.AV, new.BV)))),
+        S.times(_complement(U, step)),
+        float(values[r]),
+    )
 
 
 def _complement(M: Array, Z: Array) -> Array:

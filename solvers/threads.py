@@ -23,3 +23,21 @@ def threads_for(order: int) -> AbstractContextManager[Any]:
     if order >= _WORTH_THREADS:
         return nullcontext()
     return _controller().limit(limits=1, user_api="blas")
+
+
+@cache
+def _beside_scipy() -> Any:
+    """The BLAS libraries beside SciPy's own; none where all use the same one."""
+    libraries = _controller().select(user_api="blas").lib_controllers
+    others = [library.filepath for library in libraries if "scipy.libs" not in library.filepath]
+    return _controller().select(filepath=others if len(others) < len(libraries) else [])
+
+
+def one_team() -> AbstractContextManager[Any]:
+    """A context in which SciPy's BLAS alone has threads.
+
+    NumPy's and SciPy's wheels bring a BLAS each, whose threads wait for more work for a while by
+    spinning. Where calls of the two take turns, those of one then keep the other's from the cores:
+    on two cores a solver took 2.4 times as long.
+    """
+    return _beside_scipy().limit(limits=1)

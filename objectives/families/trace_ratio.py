@@ -15,6 +15,7 @@ from ldr.solvers.eigen import generalised_top_eigenvectors, rank_tolerance
 from ldr.solvers.errors import SingularError
 from ldr.solvers.manifolds import Array, Grassmann
 from ldr.solvers.problem import Point, Preconditioner
+from ldr.solvers.symmetric import symmetric_product
 
 # Least gap of eigenvalues that the preconditioner divides by, relative to the largest one.
 _LEAST_GAP = 1e-12
@@ -35,7 +36,10 @@ class TraceRatioPoint(Point):
     ) -> None:
         self.M = M
         self._problem = problem
-        self._AM, self._BM = products or (problem.A @ M, problem.B @ M)
+        self._AM, self._BM = products or (
+            symmetric_product(problem.A, M),
+            symmetric_product(problem.B, M),
+        )
         self._b = float(np.vdot(M, self._BM))
         self._rho = float(np.vdot(M, self._AM)) / self._b
 
@@ -64,7 +68,7 @@ class TraceRatioPoint(Point):
     def hessian_vector(self, V: Array) -> Array:
         drho = -float(np.vdot(self.gradient, V))
         db = 2.0 * float(np.vdot(self._BM, V))
-        HV = self._K @ V
+        HV = symmetric_product(self._K, V)
         HV += (2.0 * drho / self._b) * self._BM
         HV -= (db / self._b) * self.gradient
         return HV
