@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import scipy
-from scipy.linalg.lapack import dsyevr
+from scipy.linalg.lapack import dpotrf, dsyevr
 
 from ldr.solvers.errors import SingularError
 from ldr.solvers.manifolds import Array
@@ -72,6 +72,19 @@ def rank_tolerance(d: int) -> float:
     return (d + 50) * float(np.finfo(float).eps)
 
 
+def has_full_rank(S: Array, tolerance: float) -> bool:
+    """Whether a Cholesky factor shows that no eigenvalue of S counts as zero.
+
+    S is positive semidefinite with ones on its diagonal, or zeros; its trace is above the largest
+    eigenvalue, and twice the tolerance leaves room for rounding. False where an eigenvalue is near
+    the tolerance: the eigenvalues have to decide.
+    """
+    H = np.array(S, order="F")
+    H[np.diag_indices_from(H)] -= 2.0 * tolerance * len(S)
+    failed: int = dpotrf(H, lower=1, overwrite_a=1, clean=0)[1]
+    return failed == 0
+
+
 def range_basis(S: Array, tolerance: float | None = None) -> Array | None:
     """Orthonormal basis of the range of the positive semidefinite S; None where that is all.
 
@@ -85,7 +98,10 @@ def range_basis(S: Array, tolerance: float | None = None) -> Array | None:
     scale = np.zeros(d)
     scale[varying] = np.sqrt(diagonal[varying])
     inverse = np.where(varying, 1.0 / np.where(varying, scale, 1.0), 0.0)
-    values, vectors = scipy.linalg.eigh(S * inverse * inverse[:, None], check_finite=False)
+    scaled = S * inverse * inverse[:, None]
+    if has_full_rank(scaled, tolerance):
+        return None
+    values, vectors = scipy.linalg.eigh(scaled, check_finite=False)
     kept = values > tolerance * max(values[-1], 0.0)
     if kept.all():
         return None

@@ -11,7 +11,7 @@ import scipy
 from ldr.objectives.certificate import PROVED_GLOBAL, Certificate
 from ldr.objectives.objective import BoundObjective, check_dimension, power_of_two
 from ldr.solvers.bounds import trace_ratio_bound
-from ldr.solvers.eigen import generalised_top_eigenvectors, rank_tolerance
+from ldr.solvers.eigen import generalised_top_eigenvectors, has_full_rank, rank_tolerance
 from ldr.solvers.errors import SingularError
 from ldr.solvers.manifolds import Array, Grassmann
 from ldr.solvers.problem import Point, Preconditioner
@@ -106,10 +106,12 @@ class TraceRatio(BoundObjective):
         self.manifold = Grassmann(len(self.A), self.r)
         self.baseline_exact = self.r == 1
         scale = 1.0 / np.sqrt(np.maximum(np.diag(self.B), np.finfo(float).tiny))
-        spectrum = scipy.linalg.eigh(
-            self.B * scale * scale[:, None], eigvals_only=True, check_finite=False
-        )
+        scaled = self.B * scale * scale[:, None]
         tolerance = rank_tolerance(len(self.B)) * (_TURNED if self.restricted else 1.0)
+        self.definite = has_full_rank(scaled, tolerance)
+        if self.definite:
+            return
+        spectrum = scipy.linalg.eigh(scaled, eigvals_only=True, check_finite=False)
         rank = int(np.sum(spectrum > tolerance * spectrum[-1]))
         self.definite = rank == len(self.B)
         if rank <= len(self.B) - self.r:

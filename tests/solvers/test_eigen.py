@@ -3,7 +3,13 @@
 import numpy as np
 import pytest
 
-from ldr.solvers.eigen import bottom_eigenvectors, symmetric_eigen, top_eigenvectors
+from ldr.solvers.eigen import (
+    bottom_eigenvectors,
+    has_full_rank,
+    rank_tolerance,
+    symmetric_eigen,
+    top_eigenvectors,
+)
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -23,3 +29,31 @@ def test_ties(seed, choices):
             top_eigenvectors(A, r)[0], np.sort(spectrum)[::-1][:r], atol=1e-13
         )
     np.testing.assert_allclose(symmetric_eigen(A)[0], np.sort(spectrum)[::-1], atol=1e-13)
+
+
+@pytest.mark.parametrize("seed", range(80))
+def test_a_factor_never_calls_a_singular_matrix_regular(seed):
+    rng = np.random.default_rng(seed)
+    k = int(rng.integers(1, 60))
+    X = rng.standard_normal((int(rng.integers(1, 2 * k + 2)), k)) * 10.0 ** rng.uniform(-8, 0, k)
+    Q = np.linalg.qr(rng.standard_normal((k, k)))[0] if seed % 3 else np.eye(k)
+    S = Q.T @ (X.T @ X) @ Q
+    if seed % 2:
+        S += 10.0 ** rng.uniform(-18, -8) * np.trace(S) * np.eye(k)
+    scale = np.sqrt(np.diag(S))
+    S = S / scale / scale[:, None]
+    spectrum = np.linalg.eigvalsh(S)
+    tolerance = rank_tolerance(k)
+    if has_full_rank(S, tolerance):
+        assert spectrum[0] > tolerance * spectrum[-1]
+    else:  # it may leave the decision to the eigenvalues only where they are small
+        assert spectrum[0] < 3.0 * tolerance * k
+
+
+def test_a_regular_matrix_needs_no_eigenvalues():
+    S = np.corrcoef(np.random.default_rng(0).standard_normal((30, 200)))
+    kept = S.copy()
+    assert has_full_rank(S, rank_tolerance(30))
+    assert np.array_equal(S, kept)
+    S[0], S[:, 0] = 0.0, 0.0
+    assert not has_full_rank(S, rank_tolerance(30))
