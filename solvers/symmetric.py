@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy.linalg.blas import dsymv
 
@@ -14,10 +16,10 @@ _FEW_COLUMNS = 6
 _LEAST_ORDER = 128
 
 
-def symmetric_product(S: Array, Z: Array) -> Array:
-    """S Z for the symmetric S (k x k, contiguous) and Z (k x m)."""
+def symmetric_product(S: Any, Z: Array) -> Array:
+    """S Z for the symmetric S (k x k; contiguous, or known by its products) and Z (k x m)."""
     k, m = Z.shape
-    if k < _LEAST_ORDER or not 1 < m <= _FEW_COLUMNS:
+    if not isinstance(S, np.ndarray) or k < _LEAST_ORDER or not 1 < m <= _FEW_COLUMNS:
         return np.asarray(S @ Z)
     triangle = S.T if S.flags.c_contiguous else S  # in BLAS's order: no copy
     product = np.empty((k, m), order="F")

@@ -15,6 +15,7 @@ from ldr.solvers.eigen import top_eigenvectors
 from ldr.solvers.krylov import SymmetricOperator, block_krylov
 from ldr.solvers.manifolds import Array, Grassmann
 from ldr.solvers.problem import Point
+from ldr.solvers.symmetric import symmetric_product
 
 # Values up to this size keep their unit; beyond it, squares of gradients would leave the range.
 _IN_RANGE = 2.0**200
@@ -37,7 +38,7 @@ class TracePoint(Point):
     def __init__(self, problem: Trace, M: Array) -> None:
         self.M = M
         self._problem = problem
-        self._AM = problem.A @ M
+        self._AM = symmetric_product(problem.A, M)
 
     @cached_property
     def value(self) -> float:
@@ -48,7 +49,7 @@ class TracePoint(Point):
         return (-2.0 * self._problem.scale) * self._AM
 
     def hessian_vector(self, V: Array) -> Array:
-        return (-2.0 * self._problem.scale) * (self._problem.A @ V)
+        return (-2.0 * self._problem.scale) * symmetric_product(self._problem.A, V)
 
 
 @dataclass

@@ -15,6 +15,7 @@ from ldr.objectives.families.joint_bound import JointBound
 from ldr.objectives.objective import BoundObjective, check_dimension
 from ldr.solvers.manifolds import Array, Product, Stiefel, polar_factor
 from ldr.solvers.problem import Point, Preconditioner
+from ldr.solvers.symmetric import symmetric_product
 
 # A gap of correlations below this is none.
 _GLOBAL = 1e-10
@@ -40,7 +41,8 @@ class TwoBlockPoint(Point):
         stacked = M.reshape(-1, problem.r)
         da = problem.da
         Ma, Mb = stacked[:da], stacked[da:]
-        self._own = np.concatenate([problem.Caa @ Ma, problem.Cbb @ Mb])
+        own = symmetric_product(problem.Caa, Ma), symmetric_product(problem.Cbb, Mb)
+        self._own = np.concatenate(own)
         self._cross = np.concatenate([problem.Cab @ Mb, problem.Cab.T @ Ma])
         self._alpha = float(np.vdot(Ma, self._own[:da]))
         self._beta = float(np.vdot(Mb, self._own[da:]))
@@ -81,7 +83,7 @@ class TwoBlockPoint(Point):
         dbeta = 2.0 * float(np.vdot(self._own[da:], V[da:])) / self._beta
         ds = 0.5 * (dalpha + dbeta)
         drho = -float(np.vdot(self._stacked_gradient, V))
-        HV = self.stacked_matrix @ V
+        HV = symmetric_product(self.stacked_matrix, V)
         HV += (ds / self.scale) * self._cross
         HV[:da] += ((drho - self._rho * dalpha) / self._alpha) * self._own[:da]
         HV[da:] += ((drho - self._rho * dbeta) / self._beta) * self._own[da:]
