@@ -153,7 +153,9 @@ def _sum(terms: tuple[Term, ...], penalty: L1 | None) -> Objective:
 
 
 def add(objective: Objective, other: Any) -> Objective:
-    """objective + other, another objective or a penalty."""
+    """objective + other, another objective or a penalty; 0, where `sum` begins, changes nothing."""
+    if type(other) is int and other == 0:
+        return objective
     own = penalty_of(objective)
     if isinstance(other, L1):
         return Sum(terms_of(objective), other if own is None else own + other)

@@ -137,6 +137,7 @@ def test_simple_sums_are_their_terms():
     assert 2 * SparsePCA(3.0) == 2 * PCA() + ldr.l1(6.0)
     assert np.float64(0.5) * pca == pca / 2
     assert 0.5 * ldr.l1(3.0) == L1(1.5) == ldr.l1(3.0) / 2
+    assert sum([pca, LDA(), 2 * pca]) == pca + LDA() + 2 * pca
 
 
 def test_traces_stay_exact():
@@ -311,6 +312,8 @@ def test_a_penalty_is_refused_where_leaving_the_span_would_pay():
     "expression",
     [
         lambda: PCA() + 1,
+        lambda: PCA() + False,
+        lambda: PCA() + 0.0,
         lambda: PCA() * PCA(),
         lambda: PCA() * "2",
         lambda: PCA() - "pca",
