@@ -1,6 +1,7 @@
 """This library and its peers side by side: one command, one table.
 
-    python -m benchmarks [--quick | --large] [--growth] [--json FILE] [--plots FOLDER]
+    python -m benchmarks [--quick | --large] [--growth] [--against NAME ...] [--json FILE]
+        [--plots FOLDER]
 
 Each row is one problem of the paper (data by the reference code's recipe), solved from the same
 start by each solver, one after the other in this process. "reached" is the time to within a
@@ -17,7 +18,7 @@ import platform
 import statistics
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,7 @@ from ldr.objectives.statistics import moments
 from ldr.solvers.threads import threads_for
 
 GAP = 1e-12
+OWN = "ldr"
 Row = dict[str, Any]
 
 QUICK = [("maf", 32, 3), ("lda", 32, 3)]
@@ -59,8 +61,16 @@ def seconds_of(work: Callable[[], object], repeats: int = 3) -> float:
     return statistics.median(times)
 
 
-def compare(method: str, d: int, r: int, seed: int, start: str, limit: float) -> list[Row]:
-    """One problem by every competitor; a row each, the floors in every row."""
+def compare(
+    method: str,
+    d: int,
+    r: int,
+    seed: int,
+    start: str,
+    limit: float,
+    against: Collection[str] | None = None,
+) -> list[Row]:
+    """One problem by every competitor, or by those named; a row each, the floors in every row."""
     data = METHODS[method](d, r, np.random.default_rng(seed), "reference-code")
     views = data.X if isinstance(data.X, tuple) else (data.X,)
     samples = tuple(as_samples(X) for X in views)
@@ -73,13 +83,15 @@ def compare(method: str, d: int, r: int, seed: int, start: str, limit: float) ->
         eigh = seconds_of(lambda: scipy.linalg.eigh(K, check_finite=False))
         scatter = seconds_of(lambda: [moments(view) for view in samples], 1)
         for name, competitor in competitors()[0].items():
+            if name != OWN and against is not None and name not in against:
+                continue
             try:
                 traces[name] = competitor(task)
             except NotImplementedError:
                 continue
     best = min(min(trace.values) for trace in traces.values())
     goal = best + GAP * abs(best)
-    own = traces["ldr"].reaches(goal)
+    own = traces[OWN].reaches(goal)
     return [
         {
             "method": method,
@@ -171,7 +183,7 @@ def summary(rows: Sequence[Row]) -> list[str]:
     lines = []
     for method, solver in dict.fromkeys((row["method"], row["solver"]) for row in rows):
         ratios = [x["ratio"] for x in rows if (x["method"], x["solver"]) == (method, solver)]
-        if solver != "ldr":
+        if solver != OWN:
             middle = statistics.median(ratios)
             lines.append(
                 f"{method:13s} {solver:17s} ratio: median {middle:.1f}, least {min(ratios):.1f}, "
@@ -184,7 +196,7 @@ def plot(rows: Sequence[Row], folder: Path) -> Path:
     """Time over this library's, a dot a problem, a column a solver."""
     import matplotlib.pyplot as plt
 
-    pairs = [p for p in dict.fromkeys((r["method"], r["solver"]) for r in rows) if p[1] != "ldr"]
+    pairs = [p for p in dict.fromkeys((r["method"], r["solver"]) for r in rows) if p[1] != OWN]
     figure, axes = plt.subplots(figsize=(1.5 + 0.7 * len(pairs), 4), layout="constrained")
     for place, pair in enumerate(pairs):
         ratios = np.array([r["ratio"] for r in rows if (r["method"], r["solver"]) == pair])
@@ -209,6 +221,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     sizes.add_argument("--quick", action="store_true", help="two tiny problems")
     sizes.add_argument("--large", action="store_true", help="d = 1024; minutes")
     parser.add_argument("--only", help="one method: maf, lda or cca")
+    parser.add_argument(
+        "--against",
+        nargs="+",
+        metavar="NAME",
+        choices=[name for name in competitors()[0] if name != OWN],
+        help="only these; as the table calls its solvers",
+    )
     parser.add_argument("--repeats", type=int, default=1, help="data sets a problem")
     parser.add_argument("--start", choices=["random", "baseline"], default="random")
     parser.add_argument("--time-limit", type=float, default=10.0, help="seconds a solver")
@@ -241,7 +260,7 @@ def _compared(given: argparse.Namespace) -> list[Row]:
         if given.only not in (None, method):
             continue
         for seed in range(given.repeats):
-            fresh = compare(method, d, r, seed, given.start, given.time_limit)
+            fresh = compare(method, d, r, seed, given.start, given.time_limit, given.against)
             print("\n".join(map(line, fresh)), flush=True)
             rows += fresh
     if given.only is None:
