@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,15 +22,16 @@ _CORRECTIONS = 3  # after a step that the function disagrees with
 _LEAST_CORRECTION = 0.1  # in predicted decreases: a correction that brings less is the last one
 
 
-@dataclass(frozen=True)
-class Leg:
-    """One leg of the path of the inner iteration: from V along `direction`, and H of both.
+class Leg(NamedTuple):
+    """One leg of the path of the inner iteration: from V along `direction`.
+
+    `residual` is g + H[V], and HD is H[direction].
 
     VV, VD and DD are <V, V>, <V, direction> and <direction, direction> in the region's metric.
     """
 
     V: Array
-    HV: Array
+    residual: Array
     direction: Array
     HD: Array
     VV: float
@@ -37,11 +39,11 @@ class Leg:
     DD: float
 
     def to_boundary(self, radius: float) -> tuple[Array, Array]:
-        """V and HV where the leg leaves the region."""
+        """V and g + H[V] where the leg leaves the region."""
         room = max(0.0, radius * radius - self.VV)
         root = math.sqrt(self.VD * self.VD + self.DD * room)
         tau = (root - self.VD) / self.DD if self.DD else 0.0
-        return self.V + tau * self.direction, self.HV + tau * self.HD
+        return self.V + tau * self.direction, self.residual + tau * self.HD
 
 
 @dataclass(frozen=True)
@@ -58,10 +60,13 @@ class TrustState(State):
 
 @dataclass(frozen=True)
 class Model:
-    """What the inner iteration found: the step V, H[V], its length, the way there and its cost."""
+    """What the inner iteration found: the step V, its length, the way there and its cost.
+
+    `residual` is the model's gradient at V, g + H[V].
+    """
 
     V: Array
-    HV: Array
+    residual: Array
     length: float
     radius: float
     at_boundary: bool
@@ -122,7 +127,7 @@ class TrustRegion(Solver):
         target = self._target(problem, point)
         model = _shortened(state) or self._truncated_cg(problem, state, target)
         V, radius = model.V, model.radius
-        predicted = -manifold.inner(point.M, point.gradient + 0.5 * model.HV, V)
+        predicted = -0.5 * manifold.inner(point.M, point.gradient + model.residual, V)
         new, decrease = _move(problem, point, V)
         ratio = decrease / predicted if predicted > 0 else 0.0
         if 0 < predicted and not ratio >= 0.25:  # also where it is NaN
@@ -175,7 +180,6 @@ class TrustRegion(Solver):
         inner, point = problem.manifold.inner, state.point
         M, radius = point.M, state.radius
         V = np.zeros_like(M)
-        HV = np.zeros_like(M)
         residual = point.gradient
         z = _apply(state.preconditioner, M, residual)
         rz = inner(M, residual, z)
@@ -184,30 +188,30 @@ class TrustRegion(Solver):
         path: list[Leg] = []
         for _ in range(int(min(most, max(problem.manifold.dimension, 1)))):
             HD = point.hessian(direction)
-            path.append(Leg(V, HV, direction, HD, VV, VD, DD))
+            path.append(Leg(V, residual, direction, HD, VV, VD, DD))
             curvature = inner(M, direction, HD)
             alpha = rz / curvature if curvature > 0 else math.inf
             if radius is None:
                 radius = self._first_radius(problem, state, alpha, rz)
             VV_next = VV + 2 * alpha * VD + alpha * alpha * DD
             if curvature <= 0 or VV_next >= radius * radius:
-                V, HV = path[-1].to_boundary(radius)
-                return Model(V, HV, radius, radius, True, tuple(path), len(path))
+                V, residual = path[-1].to_boundary(radius)
+                return Model(V, residual, radius, radius, True, tuple(path), len(path))
             V = V + alpha * direction
-            HV = HV + alpha * HD
             residual = residual + alpha * HD
             VV = VV_next
-            if math.sqrt(inner(M, residual, residual)) <= target:
+            rr = inner(M, residual, residual)
+            if math.sqrt(rr) <= target:
                 break
             z = _apply(state.preconditioner, M, residual)
-            rz, previous = inner(M, residual, z), rz
+            rz, previous = rr if z is residual else inner(M, residual, z), rz
             if not rz > 0:  # rounding has the last word
                 break
             beta = rz / previous
             direction = beta * direction - z
             VD, DD = beta * (VD + alpha * DD), rz + beta * beta * DD
         assert radius is not None
-        return Model(V, HV, math.sqrt(max(VV, 0.0)), radius, False, tuple(path), len(path))
+        return Model(V, residual, math.sqrt(max(VV, 0.0)), radius, False, tuple(path), len(path))
 
     def _target(self, problem: RiemannianProblem, point: RiemannianPoint) -> float:
         """The residual at which the model counts as minimised."""
@@ -240,8 +244,8 @@ def _shortened(state: TrustState) -> Model | None:
     if not state.path or radius is None:
         return None
     inside = [leg for leg in state.path if leg.VV <= radius * radius]
-    V, HV = inside[-1].to_boundary(radius)
-    return Model(V, HV, radius, radius, True, tuple(inside), 0)
+    V, residual = inside[-1].to_boundary(radius)
+    return Model(V, residual, radius, radius, True, tuple(inside), 0)
 
 
 def _move(
@@ -252,11 +256,11 @@ def _move(
     Where the values agree to rounding, the decrease comes from the slopes at both ends: the
     trapezoidal rule is as accurate as the model that the decrease is held against.
     """
-    N, velocity = problem.manifold.curve(point.M, V)
-    new = problem.at(N)
+    new = problem.at(problem.manifold.retract(point.M, V))
     decrease = point.value - new.value
     if not abs(decrease) <= _ROUNDING * max(abs(point.value), abs(new.value)):
         return new, decrease
     inner = problem.manifold.inner
+    velocity = problem.manifold.curve(point.M, V)[1]
     slopes = inner(point.M, point.gradient, V) + inner(new.M, new.gradient, velocity)
     return new, -0.5 * slopes

@@ -11,7 +11,12 @@ import scipy
 from ldr.objectives.certificate import PROVED_GLOBAL, Certificate
 from ldr.objectives.objective import BoundObjective, check_dimension, power_of_two
 from ldr.solvers.bounds import trace_ratio_bound
-from ldr.solvers.eigen import generalised_top_eigenvectors, has_full_rank, rank_tolerance
+from ldr.solvers.eigen import (
+    generalised_top_eigenvectors,
+    has_full_rank,
+    rank_tolerance,
+    symmetric_eigen,
+)
 from ldr.solvers.errors import SingularError
 from ldr.solvers.manifolds import Array, Grassmann
 from ldr.solvers.problem import Point, Preconditioner
@@ -133,13 +138,12 @@ class TraceRatio(BoundObjective):
         eigenvalues of K.
         """
         point = self.at(M)
-        b = float(np.vdot(M, self.B @ M))
-        theta, Q = scipy.linalg.eigh(self.A + point.value * self.B, check_finite=False)
-        gaps = theta[-self.r] - theta
-        least = max(gaps[-self.r - 1], _LEAST_GAP * gaps[0]) if self.r < len(theta) else 1.0
-        inverse = (Q * (0.5 * b / np.maximum(gaps, least))) @ Q.T
+        theta, Q = symmetric_eigen(self.A + point.value * self.B)
+        gaps = theta[self.r - 1] - theta
+        least = max(gaps[self.r], _LEAST_GAP * gaps[-1]) if self.r < len(theta) else 1.0
+        inverse = (Q * (0.5 * point.denominator / np.maximum(gaps, least))) @ Q.T
         project = self.manifold.project
-        return lambda N, U: project(N, inverse @ U)
+        return lambda N, U: project(N, symmetric_product(inverse, U))
 
     def baseline(self) -> Array:
         # Where B is singular, (A, B + |A|) has the same eigenvectors, in the same order; A is

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from ldr.solvers.manifolds.manifold import Array
-from ldr.solvers.manifolds.orthonormal import Orthonormal, transpose
+from ldr.solvers.manifolds.orthonormal import Orthonormal
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Grassmann(Orthonormal):
 
     def project(self, M: Array, Z: Array) -> Array:
         """(I - MM') Z."""
-        return Z - M @ (transpose(M) @ Z)
+        return Z - M @ (M.T @ Z)
 
     def hessian(self, M: Array, G: Array, V: Array, HV: Array) -> Array:
         """(I - MM') (HV - V M'G).

@@ -15,7 +15,7 @@ _GRAM_CONDITION = 1e4
 
 def transpose(Z: Array) -> Array:
     """Transpose of a matrix or of each matrix of a stack."""
-    return np.swapaxes(Z, -1, -2)
+    return Z.swapaxes(-1, -2)
 
 
 def sym(S: Array) -> Array:
@@ -78,6 +78,10 @@ class Orthonormal(Manifold):
         # because S and its derivative commute; the projection at N removes N B exactly.
         N, inverse_root = _polar(Y)
         return N, self.project(N, V @ inverse_root)
+
+    def retract(self, M: Array, V: Array) -> Array:
+        Y = M + V
+        return _qr(Y)[0] if self.retraction == "qr" else polar_factor(Y)
 
     def _qr_curve(self, Y: Array, V: Array) -> tuple[Array, Array]:
         """Y = QR and dQ = (I - QQ') V R^{-1} + Q skew(Q' V R^{-1})."""

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from ldr.solvers.manifolds.manifold import Array
-from ldr.solvers.manifolds.orthonormal import Orthonormal, sym, transpose
+from ldr.solvers.manifolds.orthonormal import Orthonormal, sym
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Stiefel(Orthonormal):
 
     def project(self, M: Array, Z: Array) -> Array:
         """Z - M sym(M'Z)."""
-        return Z - M @ sym(transpose(M) @ Z)
+        return Z - M @ sym(M.T @ Z)
 
     def hessian(self, M: Array, G: Array, V: Array, HV: Array) -> Array:
         """Projection of HV - V sym(M'G); the second term is the curvature of the constraint."""
