@@ -78,6 +78,9 @@ class Product(Manifold):
     def nearest(self, Z: Array) -> Array:
         return self._each("nearest", Z)
 
+    def retract(self, M: Array, V: Array) -> Array:
+        return self._each("retract", M, V)
+
     def curve(self, M: Array, V: Array, t: float = 1.0) -> tuple[Array, Array]:
         parts = zip(self.factors, self.split(M), self.split(V), strict=True)
         points, velocities = zip(*(f.curve(m, v, t) for f, m, v in parts), strict=True)

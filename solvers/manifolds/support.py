@@ -117,6 +117,9 @@ class SparseStiefel(Orthonormal):
         equations = SymmetricEquations(N, M, self.support)
         return N, V - self.support * (M @ equations.solve(sym(N.T @ V)))
 
+    def retract(self, M: Array, V: Array) -> Array:
+        return self.curve(M, V)[0]
+
     def hessian(self, M: Array, G: Array, V: Array, HV: Array) -> Array:
         """Projection of HV - VS, S the multiplier of G."""
         return self.project(M, HV - V @ self.multiplier(M, G))

@@ -75,6 +75,12 @@ def test_retraction_is_the_identity_at_zero_and_tangent_to_V(manifold, rng):
     np.testing.assert_allclose(velocity, V, atol=1e-14)
 
 
+def test_retraction_is_the_curve_at_one(manifold, rng):
+    M = manifold.random_point(rng)
+    V = manifold.random_tangent(M, rng)
+    np.testing.assert_array_equal(manifold.retract(M, V), manifold.curve(M, V)[0])
+
+
 def test_velocity_is_the_tangential_derivative_of_the_curve(manifold, rng):
     M = manifold.random_point(rng)
     V = manifold.random_tangent(M, rng)

@@ -142,6 +142,7 @@ def test_points_and_steps_keep_their_zeros():
         V = manifold.random_tangent(M, rng)
         assert np.abs(M.T @ V + V.T @ M).max() < 1e-13
         N, velocity = manifold.curve(M, V, 0.1)
+        np.testing.assert_array_equal(manifold.retract(M, 0.1 * V), N)
         for Z in (M, V, N, velocity):
             assert not Z[manifold.support == 0].any()
         for Z in (M, N, manifold.random_point(rng)):
