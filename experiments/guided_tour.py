@@ -28,8 +28,8 @@ from experiments.papers import (
     mean_and_error,
     words,
 )
+from experiments.report import Finding, Section
 from experiments.store import Table
-from experiments.verdict import Finding, Section
 
 ROWS, DIMENSIONS = 100_000, 10
 SLICES = (10, 50)

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from experiments.report import Finding, Report, Section
 from experiments.store import Row, Table
-from experiments.verdict import Finding, Report, Section
 
 Array = np.ndarray
 Generator = np.random.Generator

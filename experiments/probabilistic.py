@@ -26,8 +26,8 @@ from experiments.papers import (
     ordered,
     words,
 )
+from experiments.report import Finding, Section
 from experiments.store import Table
-from experiments.verdict import Finding, Section
 
 # ---- likelihoods
 

@@ -14,6 +14,9 @@ RESOLUTION = 2e-5
 
 DATASETS = 20  # at every published point
 
+GAINING = ("lda", "cca", "maf")  # methods whose heuristic is not the optimum
+SWEEPS = {"d": "2A", "r": "2B"}  # what figure 2's panels go along
+
 # Figure 4, as far as its numbers are known: iterations until a gap of 1e-9 on Grassmann.
 TRUST_REGION_ITERATIONS = 14
 STEEPEST_DESCENT_ITERATIONS = (256, 264)

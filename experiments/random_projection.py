@@ -26,8 +26,8 @@ from experiments.papers import (
     labelled,
     ordered,
 )
+from experiments.report import Finding, Section
 from experiments.store import Table
-from experiments.verdict import Finding, Section
 
 EPSILONS = (0.5, 0.7, 0.9)
 POINTS = 300

@@ -19,7 +19,8 @@ from scipy.linalg.lapack import dormqr
 
 from ldr.solvers.manifolds import Array
 
-RECIPES = ("paper-text", "reference-code")
+TEXT, CODE = "paper-text", "reference-code"
+RECIPES = (TEXT, CODE)
 
 
 @dataclass(frozen=True)
@@ -128,7 +129,7 @@ def _labelled(classes: Iterator[Array]) -> DataSet:
 def _is_text(recipe: str) -> bool:
     if recipe not in RECIPES:
         raise ValueError(f"recipe must be one of {', '.join(RECIPES)}, got {recipe!r}")
-    return recipe == "paper-text"
+    return recipe == TEXT
 
 
 def _rotated(rows: Array, rng: np.random.Generator) -> Array:

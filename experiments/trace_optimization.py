@@ -34,8 +34,8 @@ from experiments.papers import (
     ordered,
     scatter,
 )
+from experiments.report import Finding, Section
 from experiments.store import Table
-from experiments.verdict import Finding, Section
 
 # ---- digits in the plane
 

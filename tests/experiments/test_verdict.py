@@ -5,7 +5,7 @@ from dataclasses import fields
 import numpy as np
 import pytest
 
-from experiments import published, verdict
+from experiments import comparison, published, verdict
 from experiments.figures import mean_gaps, median_run
 from experiments.protocol import Measurement
 from experiments.published import Bar
@@ -149,18 +149,18 @@ def test_uncertified_optima_and_failures_are_listed():
 def test_agreement_is_by_bars_or_by_chance():
     rng = np.random.default_rng(0)
     bar = Bar(8, 0.1, 0.08, 0.12)
-    inside = verdict.compare(0.11 + 0.01 * rng.standard_normal(20), bar, "lda", "d")
+    inside = comparison.compare(0.11 + 0.01 * rng.standard_normal(20), bar, "lda", "d")
     assert inside.inside_bars and inside.agrees
-    wide = verdict.compare(0.13 + 0.1 * rng.standard_normal(20), bar, "lda", "d")
+    wide = comparison.compare(0.13 + 0.1 * rng.standard_normal(20), bar, "lda", "d")
     assert not wide.inside_bars and wide.agrees
-    far = verdict.compare(0.2 + 0.001 * rng.standard_normal(20), bar, "lda", "d")
+    far = comparison.compare(0.2 + 0.001 * rng.standard_normal(20), bar, "lda", "d")
     assert not far.agrees and 0.08 < far.interval[0] < 0.1 < far.interval[1] < 0.12
 
 
 def test_a_published_zero_is_met_by_rounding_only():
     bar = published.bars("2B", "lda")[0]
-    assert bar.x == 1 and verdict.compare(np.full(20, 1e-16), bar, "lda", "r").agrees
-    assert not verdict.compare(np.full(20, 1e-3), bar, "lda", "r").agrees
+    assert bar.x == 1 and comparison.compare(np.full(20, 1e-16), bar, "lda", "r").agrees
+    assert not comparison.compare(np.full(20, 1e-3), bar, "lda", "r").agrees
 
 
 def test_published_points_are_those_of_the_figures():
