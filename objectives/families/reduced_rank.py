@@ -99,13 +99,17 @@ class ReducedRank(BoundObjective):
         U, _, Vt = np.linalg.svd(R @ Rr.T)
         return self.manifold.nearest(self.point([Q @ U, Qr @ Vt.T]))
 
-    def closed_form(self) -> Array:
+    @cached_property
+    def _optimum(self) -> Array:
         L = scipy.linalg.cholesky(self.gram, lower=True)
         fitted = scipy.linalg.solve_triangular(L, self.cross, lower=True)
         U, values, Vt = np.linalg.svd(fitted, full_matrices=False)
         r = self.r
         left = scipy.linalg.solve_triangular(L.T, U[:, :r] * values[:r])
         return self._factored(left, Vt[:r].T)
+
+    def closed_form(self) -> Array:
+        return self._optimum
 
     def baseline(self) -> Array:
         E = self.directions(self.r)

@@ -145,7 +145,8 @@ class TraceRatio(BoundObjective):
         project = self.manifold.project
         return lambda N, U: project(N, symmetric_product(inverse, U))
 
-    def baseline(self) -> Array:
+    @cached_property
+    def _heuristic(self) -> Array:
         # Where B is singular, (A, B + |A|) has the same eigenvectors, in the same order; A is
         # semidefinite, negative where a ratio is minimised.
         size = self.A if self.objective.sense == "max" else -self.A
@@ -153,8 +154,11 @@ class TraceRatio(BoundObjective):
         _, vectors = generalised_top_eigenvectors(self.A, B, self.r)
         return np.linalg.qr(vectors / np.linalg.norm(vectors, axis=0))[0]
 
+    def baseline(self) -> Array:
+        return self._heuristic
+
     def closed_form(self) -> Array | None:
-        return self.baseline() if self.baseline_exact else None
+        return self._heuristic if self.baseline_exact else None
 
     def certificate(self, M: Array) -> Certificate:
         """rho* - rho(M), from a t at which f(t) = sum of top_r(A - tB) <= 0 is proved.
