@@ -169,6 +169,9 @@ _ROUNDING_LEVEL = 1e-6
 # A relative change of the value below this is rounding, not progress.
 _VALUE_ROUNDING = 1e-14
 
+# Values this close, relatively, are the same at the end of a run.
+_SAME_VALUE = 1e-12
+
 
 def minimise(
     problem: Problem,
@@ -284,11 +287,15 @@ def _is_true(wish: object) -> bool:
 
 
 class _Progress:
-    """Tells when neither the value nor the gradient has improved for a while."""
+    """Tells when neither the value nor the gradient has improved for a while.
+
+    `flattest` is the point of the smallest gradient among those whose values agree with the lowest
+    to rounding: a saddle on the way may be flatter.
+    """
 
     def __init__(self, patience: int) -> None:
         self._patience = patience
-        self._value = self._gradient_norm = math.inf
+        self._value = self._lowest = self._gradient_norm = math.inf
         self._idle = 0
         self.flattest: RiemannianPoint | None = None
 
@@ -298,9 +305,18 @@ class _Progress:
         self._idle = 0 if lower or norm < 0.9 * self._gradient_norm else self._idle + 1
         if lower:
             self._value = value
-        if norm < self._gradient_norm:
-            self._gradient_norm, self.flattest = norm, point
+        self._gradient_norm = min(self._gradient_norm, norm)
+        self._keep(point)
         return self._idle >= self._patience
+
+    def _keep(self, point: RiemannianPoint) -> None:
+        self._lowest = min(self._lowest, point.value)
+        highest = self._lowest + _SAME_VALUE * abs(self._lowest)
+        if point.value > highest:
+            return
+        kept = self.flattest
+        if kept is None or kept.value > highest or point.gradient_norm < kept.gradient_norm:
+            self.flattest = point
 
 
 def _record(

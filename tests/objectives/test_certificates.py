@@ -116,6 +116,29 @@ def test_a_saddle_as_start_is_left(solver):
     assert problem.certificate(run.M).kind == "global"
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_where_rounding_ends_a_run_the_best_value_is_returned(seed):
+    """With a B of condition 1e7 flat points lie on the way, flatter than rounding at the end."""
+    rng = np.random.default_rng(seed)
+    k, r = 60, int(rng.integers(1, 6))
+    a, b = rng.exponential(size=(2, k)) ** 3
+    b = np.maximum(b, 1e-6 * b.max())
+    b[0] = 1e-7 * b.max()
+    Q = np.linalg.qr(rng.standard_normal((k, k)))[0]
+    problem = bound_ratio((Q * a) @ Q.T, (Q * b) @ Q.T, r)
+    rho = 0.0
+    for _ in range(100):
+        best = np.argsort(a - rho * b)[-r:]
+        rho = a[best].sum() / b[best].sum()
+    start = problem.random_point(rng)
+    for solver in (SelfConsistentField(), Davidson(), TrustRegion()):
+        run = minimise(problem, start, solver, Stopping(1e-10))
+        lowest = min(run.history["value"])
+        assert run.status.converged
+        assert run.value - lowest <= 1e-12 * abs(lowest)
+        assert -run.value == pytest.approx(rho, rel=1e-6)
+
+
 @settings(max_examples=150, deadline=None)
 @given(
     k=st.integers(2, 24),
