@@ -12,8 +12,8 @@ from experiments.recipes import METHODS
 from ldr.objectives import Data, named
 from ldr.objectives.samples import as_samples
 from ldr.solvers import Stopping, minimise
-from ldr.solvers.davidson import trace_ratio_solver
 from ldr.solvers.threads import threads_for
+from ldr.solving import automatic_solver
 
 Fit = dict[str, Any]
 
@@ -39,7 +39,7 @@ def against_columns(method: str, orders: Sequence[int], r: int, start: str) -> F
             times["heuristic"].append(time.perf_counter() - began)
             if start == "random":
                 M = bound.random_point(np.random.default_rng(0))
-            run = minimise(bound, M, trace_ratio_solver(d, r), Stopping())
+            run = minimise(bound, M, automatic_solver(bound), Stopping())
         times["solver"].append(run.seconds)
     return _fitted(f"{method}, r = {r}, {start} start, against d", orders, times)
 
@@ -57,7 +57,7 @@ def against_rows(method: str, rows: Sequence[int], d: int, r: int) -> Fit:
         times["statistics"].append(time.perf_counter() - began)
         with threads_for(bound.order):
             start = bound.baseline()
-            run = minimise(bound, start, trace_ratio_solver(d, r), Stopping())
+            run = minimise(bound, start, automatic_solver(bound), Stopping())
         times["solver"].append(run.seconds)
     times = {part: seconds[1:] for part, seconds in times.items()}  # the first was to warm up
     return _fitted(f"{method}, d = {d}, r = {r}, against n", rows, times)

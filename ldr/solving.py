@@ -366,7 +366,7 @@ def automatic_solver(problem: BoundObjective) -> Solver | None:
     if problem.closed_form() is not None:
         return None
     if isinstance(problem, TraceRatioLike):
-        return trace_ratio_solver(*problem.manifold.shape)
+        return trace_ratio_solver(problem, problem.manifold.shape[1])
     if problem.penalty is not None:
         return Smoothing()
     return problem.specialist() or TrustRegion()

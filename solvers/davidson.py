@@ -12,6 +12,7 @@ from ldr.solvers.riemannian import RiemannianProblem
 from ldr.solvers.self_consistent_field import (
     Block,
     SelfConsistentField,
+    TraceRatioLike,
     denominator,
     factor_above,
     matrices,
@@ -21,6 +22,7 @@ from ldr.solvers.self_consistent_field import (
 )
 from ldr.solvers.solver import Solver, State
 from ldr.solvers.threads import one_team
+from ldr.solvers.trust_region import TrustRegion
 
 # The first factor waits until a step gains less than this share of the value, or this many steps.
 _LITTLE_GAIN = 0.05
@@ -135,9 +137,16 @@ def _factored(problem: RiemannianProblem, state: DavidsonState) -> Factor:
 # Below these the eigendecompositions of the self-consistent field cost less than more steps.
 _LEAST_ORDER = 200
 _LARGEST_SHARE = 1 / 20
+# Eigenvectors of A - rho B are as good as the rounding of its largest entries. Where the variances
+# in B are this far apart, nothing may be left of the smallest; products with columns keep them.
+_CONTRAST = 1e10
 
 
-def trace_ratio_solver(order: int, r: int) -> Solver:
-    """The faster solver of a trace ratio with order x order matrices and r columns."""
+def trace_ratio_solver(problem: TraceRatioLike, r: int) -> Solver:
+    """The faster of the solvers that are accurate for a trace ratio with r columns."""
+    variances = np.diag(problem.B)
+    if variances.max() > _CONTRAST * variances[variances > 0].min():
+        return TrustRegion()
+    order = len(problem.B)
     large = order >= _LEAST_ORDER and r <= _LARGEST_SHARE * order
     return Davidson() if large else SelfConsistentField()

@@ -268,3 +268,18 @@ def test_a_restricted_denominator_has_full_rank_down_to_rounding():
     with pytest.raises(ldr.errors.SingularError, match="rank 5 in 6"):
         TraceRatio(*given, coordinates=(Columns(),))
     assert TraceRatio(*given, coordinates=(Columns(),), restricted=True).definite
+
+
+@pytest.mark.parametrize("factor", [1e5, 1e7, 1e9])
+@pytest.mark.parametrize("name", ["lda", "maf"])
+def test_a_change_of_units_costs_no_more_than_leaving_the_column_out(name, factor):
+    """M may have zeros in the rows of some columns, so the optimum is no less than without them."""
+    X, y = real_data.wine()
+    X = real_data.standardised(X)
+    labels = y if name == "lda" else None
+    without = ldr.solve(name, X[:, 3:], 2, y=labels)
+    X[:, :3] *= factor
+    result = ldr.solve(name, X, 2, y=labels)
+    assert result.converged
+    assert result.value >= without.value * (1 - 1e-9)
+    assert result.solver == "trust-region"
