@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ldr.objectives.certificate import Certificate
-from ldr.objectives.families.projected import CentredRows
+from ldr.objectives.families.projected import DenseRows
 from ldr.objectives.objective import BoundObjective, Data, Objective, Range, check_dimension
 from ldr.objectives.samples import as_samples
 from ldr.solvers.eigen import top_eigenvectors
@@ -55,7 +55,7 @@ class Dynamics(Objective):
             raise ArgumentError(f"skew must be True or False, got {self.skew!r}")
 
     def bind(self, data: Data, r: int) -> LinearDynamics:
-        rows = CentredRows.of(data, self)
+        rows = DenseRows.centred(data, self)
         states, moves = self._states_and_moves(rows)
         A = states.T @ states
         kept = Range.of(A, rows.coordinates, "the covariance")
@@ -71,7 +71,7 @@ class Dynamics(Objective):
             notes=rows.notes + kept.notes,
         )
 
-    def _states_and_moves(self, rows: CentredRows) -> tuple[Array, Array]:
+    def _states_and_moves(self, rows: DenseRows) -> tuple[Array, Array]:
         """X and Xdot, row by row."""
         X = rows.X
         if self.derivatives is None:

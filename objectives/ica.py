@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from ldr.objectives.contrasts import CONTRASTS, Contrast
-from ldr.objectives.families.projected import Projected, ProjectedPoint, WhitenedRows
+from ldr.objectives.families.projected import DenseRows, Projected, ProjectedPoint
 from ldr.objectives.families.row_sum import (
     Frame,
     InPieces,
@@ -66,7 +66,7 @@ class ICA(Objective):
 
         if in_pieces(data.samples):
             return _pursuit_in_pieces(self, data.samples, r, contrast, cost)
-        rows = WhitenedRows.of(data, self)
+        rows = DenseRows.whitened(data, self)
         X = rows.X
         return Pursuit(
             self,

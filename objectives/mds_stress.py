@@ -9,7 +9,7 @@ import numpy as np
 
 from ldr.objectives.families.batches import in_batches
 from ldr.objectives.families.pairwise import Pairwise, PairwisePoint
-from ldr.objectives.families.projected import CentredRows
+from ldr.objectives.families.projected import DenseRows
 from ldr.objectives.families.row_sum import in_pieces
 from ldr.objectives.lengths import typical_length
 from ldr.objectives.objective import BoundObjective, Data, Objective
@@ -60,7 +60,7 @@ class MDSStress(Objective):
     def bind(self, data: Data, r: int) -> BoundObjective:
         if in_pieces(data.samples):
             return in_batches(self, data, r)
-        rows = CentredRows.of(data, self)
+        rows = DenseRows.centred(data, self)
         length = typical_length(rows.X)
         X = rows.X / length
         spread = float(np.sqrt(np.mean(np.sum(X**2, axis=1))))

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ldr.objectives.families.projected import CentredRows, Projected, ProjectedPoint
+from ldr.objectives.families.projected import DenseRows, Projected, ProjectedPoint
 from ldr.objectives.families.row_sum import Frame, RowSum, in_pieces
 from ldr.objectives.lengths import typical_length
 from ldr.objectives.losses import Huber, Loss, RoundedDistance
@@ -80,7 +80,7 @@ class RobustPCA(Objective):
     def bind(self, data: Data, r: int) -> BoundObjective:
         if in_pieces(data.samples):
             return self._in_pieces(data.samples, r)
-        rows = CentredRows.of(data, self)
+        rows = DenseRows.centred(data, self)
         length = typical_length(rows.X)
         centre = geometric_median(rows.X / length)
         X = rows.X / length - centre

@@ -19,7 +19,7 @@ from ldr.objectives.families.landmarks import (
     landmark_rows,
     landmarks_for,
 )
-from ldr.objectives.families.projected import CentredRows
+from ldr.objectives.families.projected import DenseRows
 from ldr.objectives.kernels import centred_gram
 from ldr.objectives.objective import BoundObjective, Data, Objective
 from ldr.objectives.responses import Response, check_kind
@@ -102,7 +102,7 @@ class SDR(Objective):
     def bind(self, data: Data, r: int) -> BoundObjective:
         if data.samples.stored:
             return on_some_rows(self, data, r)
-        rows = CentredRows.of(data, self)
+        rows = DenseRows.centred(data, self)
         X, n = rows.X, len(rows.X)
         response = Response.of(data.y, n, self.response)
         m = landmarks_for(n, self.landmarks)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ldr.objectives.contrasts import Contrast, hyperbolic_secant, student
-from ldr.objectives.families.projected import Projected, ProjectedPoint, WhitenedRows
+from ldr.objectives.families.projected import DenseRows, Projected, ProjectedPoint
 from ldr.objectives.families.row_sum import Frame, RowSum, WhitenedColumns, in_pieces
 from ldr.objectives.objective import BoundObjective, Data, Objective
 from ldr.objectives.samples import Samples
@@ -61,7 +61,7 @@ class UndercompleteICA(Objective):
         expert = hyperbolic_secant() if self.expert == "log cosh" else student(self.degrees)
         if in_pieces(data.samples):
             return _sum_of_experts(self, data.samples, r, expert)
-        rows = WhitenedRows.of(data, self)
+        rows = DenseRows.whitened(data, self)
         X = rows.X
         return ProductOfExperts(
             self,

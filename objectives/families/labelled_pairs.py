@@ -11,7 +11,7 @@ import numpy as np
 
 from ldr.objectives.coordinates import ColumnScaling, Coordinates
 from ldr.objectives.families.pairwise import Pairwise, row_slices
-from ldr.objectives.families.projected import CentredRows
+from ldr.objectives.families.projected import DenseRows
 from ldr.objectives.lengths import column_lengths, typical_length
 from ldr.objectives.objective import Data, Objective
 from ldr.objectives.samples import Samples, as_labels
@@ -49,7 +49,7 @@ class LabelledRows:
     @classmethod
     def of(cls, data: Data, objective: Objective, smallest_class: int = 2) -> LabelledRows:
         codes, _ = as_labels(data.y, data.samples.n, smallest_class=smallest_class)
-        rows = CentredRows.of(data, objective)
+        rows = DenseRows.centred(data, objective)
         length, lengths = typical_length(rows.X), column_lengths(rows.X)
         return cls(
             rows.X[np.argsort(codes, kind="stable")] / lengths,

@@ -92,8 +92,8 @@ class Projected(BoundObjective):
 
 
 @dataclass(frozen=True)
-class CentredRows:
-    """The data as a dense centred matrix; where n < d, in coordinates of the span of its rows.
+class DenseRows:
+    """The data as a dense matrix with means of zero, in coordinates that lose nothing.
 
     Attributes
     ----------
@@ -110,8 +110,9 @@ class CentredRows:
     notes: list[str]
 
     @classmethod
-    def of(cls, data: Data, objective: Objective) -> CentredRows:
-        """
+    def centred(cls, data: Data, objective: Objective) -> DenseRows:
+        """The centred rows; where n < d, in coordinates of their span.
+
         Raises
         ------
         DataError
@@ -127,29 +128,10 @@ class CentredRows:
         X = np.asarray(compact.rows.dense() - m)
         return cls(X, compact.mean(m), compact.coordinates, compact.notes)
 
-
-@dataclass(frozen=True)
-class WhitenedRows:
-    """The data as a dense matrix with X'X = n I, restricted to the range of the covariance.
-
-    Attributes
-    ----------
-    X : ndarray (n, k)
-    mean : ndarray (d,)
-        That was subtracted.
-    coordinates : Coordinates
-        P = M'C^{-1/2}.
-    notes : list of str
-    """
-
-    X: Array
-    mean: Array
-    coordinates: Coordinates
-    notes: list[str]
-
     @classmethod
-    def of(cls, data: Data, objective: Objective) -> WhitenedRows:
-        rows = CentredRows.of(data, objective)
+    def whitened(cls, data: Data, objective: Objective) -> DenseRows:
+        """Rows with X'X = n I, restricted to the range of the covariance C: P = M'C^{-1/2}."""
+        rows = cls.centred(data, objective)
         C = rows.X.T @ rows.X / len(rows.X)
         whitened = Whitened.of(C, rows.coordinates, "the covariance")
         X = np.ascontiguousarray(whitened.rows(rows.X.T).T)
