@@ -264,10 +264,11 @@ def ritz(
 
 
 def _complement(M: Array, Z: Array) -> Array:
-    """Orthonormal basis of Z's span orthogonal to M."""
-    for _ in range(2):
-        Z = np.linalg.qr(Z - M @ (M.T @ Z))[0]
-    return Z
+    """Orthonormal columns orthogonal to M's, which with M span Z.
+
+    Reflections make them so even where columns of Z vanish, as converged ones do.
+    """
+    return np.asarray(np.linalg.qr(np.hstack([M, Z]))[0][:, M.shape[1] :])
 
 
 def _sym(S: Array) -> Array:

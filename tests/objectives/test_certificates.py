@@ -117,6 +117,31 @@ def test_a_saddle_as_start_is_left(solver):
 
 
 @pytest.mark.parametrize("seed", range(12))
+def test_davidson_goes_on_where_some_columns_have_converged(seed):
+    """Their residual and their direction are zero, and no part of a basis."""
+    rng = np.random.default_rng(seed)
+    k, r = 60, 4
+    X, Y = rng.standard_normal((2, 200, k))
+    A, B = X.T @ (X * np.linspace(0, 3, k)), Y.T @ Y
+    alone = slice(None, int(rng.integers(1, r)))
+    for S in (A, B):
+        off = S[alone].copy()
+        S[alone], S[:, alone] = 0.0, 0.0
+        S[alone, alone] = np.diag(np.diag(off))
+    A[alone, alone] *= 3.0
+    problem = bound_ratio(A, B, r)
+    start = problem.random_point(rng)
+    start[alone], start[:, alone] = 0.0, 0.0
+    start[alone, alone] = np.eye(alone.stop)
+    start = problem.manifold.nearest(start)
+    run = minimise(problem, start, Davidson(), Stopping(1e-12))
+    values = np.array(run.history["value"])
+    assert run.status.converged
+    assert np.all(np.diff(values) <= 1e-13 * abs(run.value))
+    assert problem.certificate(run.M).kind == "global"
+
+
+@pytest.mark.parametrize("seed", range(12))
 def test_where_rounding_ends_a_run_the_best_value_is_returned(seed):
     """With a B of condition 1e7 flat points lie on the way, flatter than rounding at the end."""
     rng = np.random.default_rng(seed)
