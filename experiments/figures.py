@@ -119,7 +119,7 @@ def figure3(table: Table, recipe: str, folder: Path) -> None:
             ax.set_yscale("log")
         ax.set_ylabel("seconds" if what == "time" else "iterations, the start counted")
         ax.set_title(letter, loc="left", fontweight="bold")
-    _legend(axes[0, 1])
+    _legend(axes[0, 0], loc="upper left")
     figure.suptitle(
         f"Figure 3. Trust region to |gradient| = 1e-6 |value at the start|, data of the {recipe}\n"
         "seconds: sums over the rows, heuristic and solver, one core "
@@ -176,8 +176,8 @@ def figure4(table: Table, recipe: str, folder: Path) -> None:
         markersize=5,
         label="published: trust-region, grassmann",
     )
-    for ax in axes[:, 1]:
-        ax.legend(fontsize=8)
+    for left, right in axes:  # where no curve is
+        left.legend(*right.get_legend_handles_labels(), fontsize=8, loc="lower left")
     sets = len(np.unique(of_recipe["dataset"])) if len(of_recipe) else 0
     figure.suptitle(
         f"Figure 4. PCA, d = 100, r = 10, n = 100, {sets} data sets of the {recipe}", fontsize=11
@@ -253,9 +253,9 @@ def _ticks(ax: Axes, name: str, part: Table) -> None:
     ax.set_xlabel("d (r = 3)" if name == "d" else "r (d = 100)")
 
 
-def _legend(ax: Axes) -> None:
+def _legend(ax: Axes, loc: str = "best") -> None:
     ax.plot([], [], "o", color="0.3", markersize=3.5, markerfacecolor="white", label="published")
-    ax.legend(fontsize=9)
+    ax.legend(fontsize=9, loc=loc)
 
 
 def _scatter(ax: Axes, Y: np.ndarray, y: Any) -> None:
