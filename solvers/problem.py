@@ -36,11 +36,16 @@ class Point(ABC):
 
 
 class Problem(ABC):
-    """A function on a manifold: the smooth one that `at` gives, plus the penalty, if any."""
+    """A function on a manifold: the smooth one that `at` gives, plus the penalty, if any.
+
+    `preconditioner_cost` is what making a preconditioner costs, in Hessian products: a shorter
+    inner iteration goes without.
+    """
 
     manifold: Manifold
     has_hessian: bool = True
     penalty: Penalty | None = None
+    preconditioner_cost: float = 20
 
     @property
     def order(self) -> int:

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ldr.solvers.manifolds import Array
+from ldr.solvers.manifolds import Array, Multiplier
 from ldr.solvers.problem import Point, Problem
 
 
@@ -46,6 +46,11 @@ class RiemannianPoint:
     def gradient_norm(self) -> float:
         return self._problem.manifold.norm(self.M, self.gradient)
 
+    @cached_property
+    def multiplier(self) -> Multiplier:
+        """Lagrange's multiplier of the manifold's constraint."""
+        return self._problem.manifold.multiplier(self.M, self.euclidean_gradient)
+
     def hessian(self, V: Array) -> Array:
         """Riemannian Hessian times the tangent vector V."""
         problem = self._problem
@@ -53,7 +58,7 @@ class RiemannianPoint:
         if not problem.problem.has_hessian:
             return self._differenced_hessian(V)
         HV = self.point.hessian_vector(V)
-        return problem.manifold.hessian(self.M, self.euclidean_gradient, V, HV)
+        return problem.manifold.hessian(self.M, self.multiplier, V, HV)
 
     def _differenced_hessian(self, V: Array) -> Array:
         """Central difference of the transported gradient along the retraction.

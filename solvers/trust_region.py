@@ -97,15 +97,15 @@ class TrustRegion(Solver):
     Parameters
     ----------
     radius : float, optional
-        The first radius; by default four Cauchy steps of the first model, at most an eighth of the
-        manifold's diameter.
+        The first radius; by default four Cauchy steps of the first model, at most the manifold's
+        diameter.
     theta, kappa : float
         Superlinear and linear target of the inner iteration.
     acceptance : float
         Least ratio of actual to predicted decrease for a step to be taken.
-    long : float
-        Hessian products after which an inner iteration counts as long; infinite for no
-        preconditioner.
+    long : float, optional
+        Hessian products after which an inner iteration counts as long; by default what making a
+        preconditioner costs, infinite for no preconditioner.
     """
 
     name = "trust-region"
@@ -116,7 +116,7 @@ class TrustRegion(Solver):
     theta: float = 0.5
     kappa: float = 0.2
     acceptance: float = 0.1
-    long: float = 20
+    long: float | None = None
 
     def initialise(self, problem: RiemannianProblem, M: Array) -> TrustState:
         return TrustState(problem.at(M), self.radius)
@@ -139,7 +139,8 @@ class TrustRegion(Solver):
             radius = min(2 * radius, manifold.diameter) if not state.preconditioner else 2 * radius
         if not ratio > self.acceptance:
             return replace(state, radius=radius, path=model.path)
-        if model.products > self.long:
+        long = problem.problem.preconditioner_cost if self.long is None else self.long
+        if model.products > long:
             fresh = problem.problem.preconditioner(new.M)
             if fresh is not None:
                 return TrustState(new, radius if state.preconditioner else None, fresh)
@@ -224,7 +225,7 @@ class TrustRegion(Solver):
         self, problem: RiemannianProblem, state: TrustState, alpha: float, rz: float
     ) -> float:
         """Some Cauchy steps of the first model; alpha is infinite for negative curvature."""
-        largest = math.inf if state.preconditioner else problem.manifold.diameter / 8
+        largest = math.inf if state.preconditioner else problem.manifold.diameter
         if math.isfinite(alpha):
             return min(largest, _FIRST_RADIUS * alpha * math.sqrt(rz))
         if math.isfinite(largest):

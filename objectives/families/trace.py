@@ -14,11 +14,13 @@ from ldr.solvers.bounds import largest_sum_bound
 from ldr.solvers.eigen import top_eigenvectors
 from ldr.solvers.krylov import SymmetricOperator, block_krylov
 from ldr.solvers.manifolds import Array, Grassmann
-from ldr.solvers.problem import Point
+from ldr.solvers.problem import Point, Preconditioner
 from ldr.solvers.symmetric import symmetric_product
 
 # Values up to this size keep their unit; beyond it, squares of gradients would leave the range.
 _IN_RANGE = 2.0**200
+# Least curvature of a column that the preconditioner divides by, relative to the largest.
+_LEAST_CURVATURE = 1e-3
 # Of eigenvectors from products, relative to the largest eigenvalue.
 _RESIDUAL = 1e-12
 
@@ -49,7 +51,9 @@ class TracePoint(Point):
         return (-2.0 * self._problem.scale) * self._AM
 
     def hessian_vector(self, V: Array) -> Array:
-        return (-2.0 * self._problem.scale) * symmetric_product(self._problem.A, V)
+        AV = symmetric_product(self._problem.A, V)
+        AV *= -2.0 * self._problem.scale
+        return AV
 
 
 @dataclass
@@ -69,6 +73,8 @@ class Trace(BoundObjective):
     scale: float = 1.0
     offset: float = 0.0
 
+    preconditioner_cost = 3  # two products of M and one decomposition r x r
+
     def __post_init__(self) -> None:
         check_dimension(self.r, self.A.shape[0])
         self.manifold = Grassmann(self.A.shape[0], self.r)
@@ -85,6 +91,26 @@ class Trace(BoundObjective):
 
     def at(self, M: Array) -> TracePoint:
         return TracePoint(self, M)
+
+    def preconditioner(self, M: Array) -> Preconditioner | None:
+        """One factor a column: the inverse of V -> 2 scale (V M'AM - mu V).
+
+        The Hessian is V -> 2 scale (V M'AM - AV), projected; mu is the mean eigenvalue of A on the
+        complement of M (0 of an operator). In the basis where M'AM is diagonal, each column is
+        divided by its mean curvature, so that all columns converge alike. None where a column has
+        no positive mean curvature yet.
+        """
+        S = M.T @ symmetric_product(self.A, M)
+        outside = self.A.shape[0] - self.r
+        mu = 0.0
+        if isinstance(self.A, np.ndarray) and outside:
+            mu = float(np.trace(self.A) - np.trace(S)) / outside
+        theta, Q = np.linalg.eigh(S)
+        curvature = 2.0 * self.scale * (theta - mu)
+        if not curvature.min() > 0:
+            return None
+        inverse = (Q / np.maximum(curvature, _LEAST_CURVATURE * curvature.max())) @ Q.T
+        return lambda N, U: U @ inverse
 
     def compressed(self, M: Array) -> Array:
         """M'AM, r x r, in the objective's units."""

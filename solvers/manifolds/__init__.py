@@ -6,7 +6,7 @@ that a solver is written once, in plain array arithmetic, for every manifold.
 
 from ldr.solvers.manifolds.euclidean import Euclidean
 from ldr.solvers.manifolds.grassmann import Grassmann
-from ldr.solvers.manifolds.manifold import Array, Manifold
+from ldr.solvers.manifolds.manifold import Array, Manifold, Multiplier
 from ldr.solvers.manifolds.orthonormal import Orthonormal, polar_factor
 from ldr.solvers.manifolds.product import Product
 from ldr.solvers.manifolds.stiefel import Stiefel
@@ -22,6 +22,7 @@ __all__ = [
     "Euclidean",
     "Grassmann",
     "Manifold",
+    "Multiplier",
     "Orthonormal",
     "Product",
     "SparseEuclidean",

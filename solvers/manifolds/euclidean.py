@@ -46,7 +46,10 @@ class Euclidean(Manifold):
     def curve(self, M: Array, V: Array, t: float = 1.0) -> tuple[Array, Array]:
         return M + t * V, V
 
-    def hessian(self, M: Array, G: Array, V: Array, HV: Array) -> Array:
+    def multiplier(self, M: Array, G: Array) -> None:
+        return None
+
+    def hessian(self, M: Array, S: None, V: Array, HV: Array) -> Array:
         return HV
 
     def random_point(self, rng: np.random.Generator) -> Array:

@@ -39,10 +39,10 @@ class Grassmann(Orthonormal):
         """(I - MM') Z."""
         return Z - M @ (M.T @ Z)
 
-    def hessian(self, M: Array, G: Array, V: Array, HV: Array) -> Array:
-        """(I - MM') (HV - V M'G).
+    def multiplier(self, M: Array, G: Array) -> Array:
+        """M'G.
 
-        V M'G is horizontal already; projecting it keeps the rounding in V from growing in Krylov
-        methods, where M'G may act as negative curvature.
+        V M'G is horizontal already; that `hessian` projects it too keeps the rounding in V from
+        growing in Krylov methods, where M'G may act as negative curvature.
         """
-        return self.project(M, HV - V @ (M.T @ G))
+        return M.T @ G

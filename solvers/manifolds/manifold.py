@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
+
+# Of M'M = I an r x r array; on a product a list of the factors'; None where nothing binds.
+Multiplier = Any
 
 
 class Manifold(ABC):
@@ -45,8 +49,15 @@ class Manifold(ABC):
         """
 
     @abstractmethod
-    def hessian(self, M: Array, G: Array, V: Array, HV: Array) -> Array:
-        """Riemannian Hessian product from the Euclidean gradient G and Hessian product HV."""
+    def multiplier(self, M: Array, G: Array) -> Multiplier:
+        """Lagrange's multiplier of the constraint at M, where the Euclidean gradient is G."""
+
+    @abstractmethod
+    def hessian(self, M: Array, S: Multiplier, V: Array, HV: Array) -> Array:
+        """Riemannian Hessian product: of the Lagrangian with multiplier S, projected.
+
+        HV is the Euclidean Hessian product. S is the same for all V at a point.
+        """
 
     @abstractmethod
     def random_point(self, rng: np.random.Generator) -> Array:

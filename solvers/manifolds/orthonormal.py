@@ -99,6 +99,10 @@ class Orthonormal(Manifold):
         """
         return self.project(M, self.project(M, G))
 
+    def hessian(self, M: Array, S: Array, V: Array, HV: Array) -> Array:
+        """Projection of HV - VS; the second term is the curvature of the constraint."""
+        return self.project(M, HV - V @ S)
+
     def random_point(self, rng: np.random.Generator) -> Array:
         return _qr(rng.standard_normal(self.shape))[0]
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ldr.solvers.errors import ArgumentError
-from ldr.solvers.manifolds.manifold import Array, Manifold
+from ldr.solvers.manifolds.manifold import Array, Manifold, Multiplier
 
 
 @dataclass(frozen=True, init=False)
@@ -72,8 +72,13 @@ class Product(Manifold):
     def project(self, M: Array, Z: Array) -> Array:
         return self._each("project", M, Z)
 
-    def hessian(self, M: Array, G: Array, V: Array, HV: Array) -> Array:
-        return self._each("hessian", M, G, V, HV)
+    def multiplier(self, M: Array, G: Array) -> list[Multiplier]:
+        parts = zip(self.factors, self.split(M), self.split(G), strict=True)
+        return [f.multiplier(m, g) for f, m, g in parts]
+
+    def hessian(self, M: Array, S: list[Multiplier], V: Array, HV: Array) -> Array:
+        parts = zip(self.factors, self.split(M), S, self.split(V), self.split(HV), strict=True)
+        return self.join([f.hessian(*part) for f, *part in parts])
 
     def nearest(self, Z: Array) -> Array:
         return self._each("nearest", Z)

@@ -38,6 +38,6 @@ class Stiefel(Orthonormal):
         """Z - M sym(M'Z)."""
         return Z - M @ sym(M.T @ Z)
 
-    def hessian(self, M: Array, G: Array, V: Array, HV: Array) -> Array:
-        """Projection of HV - V sym(M'G); the second term is the curvature of the constraint."""
-        return self.project(M, HV - V @ sym(M.T @ G))
+    def multiplier(self, M: Array, G: Array) -> Array:
+        """sym(M'G)."""
+        return sym(M.T @ G)

@@ -120,10 +120,6 @@ class SparseStiefel(Orthonormal):
     def retract(self, M: Array, V: Array) -> Array:
         return self.curve(M, V)[0]
 
-    def hessian(self, M: Array, G: Array, V: Array, HV: Array) -> Array:
-        """Projection of HV - VS, S the multiplier of G."""
-        return self.project(M, HV - V @ self.multiplier(M, G))
-
     def random_point(self, rng: np.random.Generator) -> Array:
         """The point near a random matrix with these zeros; some supports have none."""
         for _ in range(_NEWTON_STEPS):
@@ -152,7 +148,7 @@ class SparseEuclidean(Euclidean):
     def project(self, M: Array, Z: Array) -> Array:
         return self.support * Z
 
-    def hessian(self, M: Array, G: Array, V: Array, HV: Array) -> Array:
+    def hessian(self, M: Array, S: None, V: Array, HV: Array) -> Array:
         return self.support * HV
 
 

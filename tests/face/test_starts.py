@@ -123,9 +123,9 @@ def test_curvature_of_a_saddle_is_the_hessians_least():
     basis = np.array([manifold.project(M, e.reshape(M.shape)).ravel() for e in np.eye(M.size)])
     w, U = np.linalg.eigh(basis)
     U = U[:, w > 0.5]
-    G = problem.g(M)
+    S = manifold.multiplier(M, problem.g(M))
     H = [
-        U.T @ manifold.hessian(M, G, V.reshape(M.shape), problem.h(M, V.reshape(M.shape))).ravel()
+        U.T @ manifold.hessian(M, S, V.reshape(M.shape), problem.h(M, V.reshape(M.shape))).ravel()
         for V in U.T
     ]
     assert curvature.smallest == pytest.approx(np.linalg.eigvalsh(np.array(H))[0], rel=1e-10)
