@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Protocol, cast, runtime_checkable
 
@@ -28,6 +29,10 @@ _FAR_SHARE = 1 / 6
 # Corrections in one eigenbasis, each of which must reduce the gradient at least this much.
 _CORRECTIONS = 12
 _REDUCTION = 0.3
+# A small problem is solved where the next step would bring less than this share of what is gained.
+_LITTLE = 0.01
+# A relative change of the value below this is rounding.
+_VALUE_ROUNDING = 1e-14
 # A point this flat, relative to the value, may be a saddle; eigenvalues this close, relative to the
 # norm of the matrix, count as tied.
 _FLAT = 1e-8
@@ -58,6 +63,13 @@ class TraceRatioLike(Protocol):
 
 
 @dataclass(frozen=True)
+class FieldState(State):
+    """`expected` is the optimal ratio, by the second-order model of the last decomposition."""
+
+    expected: float = -np.inf
+
+
+@dataclass(frozen=True)
 class SelfConsistentField(Solver):
     """M <- top_r(A - rho B) with rho = tr(M'AM)/tr(M'BM): Newton's method for the trace ratio.
 
@@ -67,8 +79,10 @@ class SelfConsistentField(Solver):
     Each eigendecomposition is used more than once. In its basis the invariant subspace of the
     updated A - rho B is corrected by T_ji = (q_j'R)_i / (theta_i - theta_j), i <= r < j, with the
     residual R = AM - rho BM: two corrections cost a few products and make the step of fourth order.
-    Far from the optimum Newton's steps are short: the small trace ratio on [M, gradient] takes
-    their place. The run ends where f(rho), the Newton decrement, is rounding.
+    Its eigenvalues give f'' too: the next rho is where the second-order model has its root, not
+    where Newton's step ends. One beyond the optimum is harmless, unless M gets worse; then Newton's
+    step is taken. Far from the optimum the steps are short: the small trace ratio on [M, gradient]
+    takes their place. The run ends where f(rho), the Newton decrement, is rounding.
 
     Source: T. T. Ngo, M. Bellalij and Y. Saad, The trace ratio optimization problem, SIAM Review
     54 (2012).
@@ -87,19 +101,25 @@ class SelfConsistentField(Solver):
         return State(unless_saddle(problem, problem.at(M)))
 
     def step(self, problem: RiemannianProblem, state: State) -> State:
-        ratio = matrices(problem)
-        K = ratio.A + state.point.value * ratio.B
-        d, r = state.point.M.shape
-        if r <= _FAR_SHARE * d and _is_far(state.point, K):
-            return State(
-                unless_saddle(problem, ritz(problem, state.point, state.point.gradient).point)
-            )
+        ratio, old = matrices(problem), state.point
+        rho = -old.value
+        if isinstance(state, FieldState):
+            rho = max(rho, state.expected)
+        K = ratio.A - rho * ratio.B
+        d, r = old.M.shape
+        if r <= _FAR_SHARE * d and _is_far(old, K):
+            return State(unless_saddle(problem, ritz(problem, old, old.gradient).point))
         if r < _PARTIAL_SHARE * d:
             values, Q = top_eigenvectors(K, r)
             return State(unless_saddle(problem, problem.at(Q)), halt=_halt(values, K))
         values, Q = symmetric_eigen(K)
-        point = unless_saddle(problem, _corrected(problem, values, Q, r))
-        return State(point, halt=_halt(values[:r], K))
+        point, expected = _corrected(problem, rho, values, Q, r)
+        if rho > -old.value and point.value > old.value + _VALUE_ROUNDING * abs(old.value):
+            return State(old)
+        point = unless_saddle(problem, point)
+        if point.gradient_norm <= problem.threshold:
+            point = _diagonal(problem, point)
+        return FieldState(point, expected, halt=_halt(values[:r], K))
 
 
 def _is_far(point: RiemannianPoint, K: Array) -> bool:
@@ -111,19 +131,43 @@ def _is_far(point: RiemannianPoint, K: Array) -> bool:
 def _halt(top: Array, K: Array) -> Status | None:
     """Whether f(rho), the sum of the top eigenvalues, is the effect of rounding."""
     rounding = _EPS * float(np.sum(np.abs(top)) + np.linalg.norm(K))
-    return Status.ROUNDING if float(np.sum(top)) <= rounding else None
+    return Status.ROUNDING if abs(float(np.sum(top))) <= rounding else None
 
 
-def _corrected(problem: RiemannianProblem, values: Array, Q: Array, r: int) -> RiemannianPoint:
-    """The top eigenvectors Q of A - rho B, moved to those of A - rho(M) B as far as Q serves."""
-    rest = Q[:, r:]
-    gaps = np.maximum(values[:r] - values[r:, None], _EPS * max(abs(values[0]), abs(values[-1])))
+def _gaps(values: Array, r: int) -> Array:
+    """theta_i - theta_j for i <= r < j, (k - r) x r, at least rounding."""
+    least = _EPS * max(abs(values[0]), abs(values[-1]))
+    return np.maximum(values[:r] - values[r:, None], least)
+
+
+def _expected(rho: float, ratio: float, gain: float) -> float:
+    """The root of the second-order model of f at rho.
+
+    `ratio` is where Newton's step ends, and `gain` what half of f'' adds to it.
+    """
+    newton = ratio - rho
+    if not newton > 0:
+        return ratio
+    return rho + 2 * newton / (1 + math.sqrt(max(0.0, 1 - 4 * gain / newton)))
+
+
+def _corrected(
+    problem: RiemannianProblem, rho: float, values: Array, Q: Array, r: int
+) -> tuple[RiemannianPoint, float]:
+    """The top eigenvectors Q of A - rho B, moved to those of A - rho(M) B as far as Q serves.
+
+    And the expected optimal ratio.
+    """
+    rest, gaps = Q[:, r:], _gaps(values, r)
     point = problem.at(np.ascontiguousarray(Q[:, :r]))
-    for _ in range(_CORRECTIONS):
+    expected = -point.value
+    for count in range(_CORRECTIONS):
         if point.gradient_norm <= problem.threshold:
             break
         residual = (-0.5 * denominator(point)) * (rest.T @ point.gradient)
         coefficients = residual / gaps
+        gain = float(np.vdot(coefficients, residual)) / denominator(point)
+        expected = gain - point.value if count else _expected(rho, -point.value, gain)
         if not np.linalg.norm(coefficients) <= 1.0:  # too far for this eigenbasis
             break
         candidate = problem.at(_orthonormal(point.M + rest @ coefficients))
@@ -133,7 +177,15 @@ def _corrected(problem: RiemannianProblem, values: Array, Q: Array, r: int) -> R
         point = candidate
         if slow:
             break
-    return point
+    return point, expected
+
+
+def _diagonal(problem: RiemannianProblem, point: RiemannianPoint) -> RiemannianPoint:
+    """The same subspace in eigenvectors of A - rho B: the end does not show the way there."""
+    W = symmetric_eigen(projected(point))[1]
+    W = W * np.where(np.diag(W) < 0, -1.0, 1.0)
+    M, AM, BM = (Z @ W for Z in (point.M, *cast(TraceRatioPointLike, point.point).products))
+    return problem.at(M, cast(Point, matrices(problem).at(M, (AM, BM))))
 
 
 def matrices(problem: RiemannianProblem) -> TraceRatioLike:
@@ -276,11 +328,23 @@ def _sym(S: Array) -> Array:
 
 
 def small_trace_ratio(A: Array, B: Array, rho: float, r: int) -> tuple[Array, Array]:
-    """The maximiser of tr(U'AU)/tr(U'BU), from rho; eigenvalues of A - rho B, descending."""
+    """The maximiser of tr(U'AU)/tr(U'BU), from rho; eigenvalues of A - rho B, descending.
+
+    To a share of the progress from rho, as the subspace that it is solved on is a passing one.
+    """
+    best, found, shift = -np.inf, None, rho
     while True:
-        values, U = np.linalg.eigh(A - rho * B)
-        U = U[:, -r:]
-        new = float(np.vdot(U, A @ U)) / float(np.vdot(U, B @ U))
-        if not new > rho + 4 * _EPS * abs(rho):
-            return U, values[::-1]
-        rho = new
+        values, Q = symmetric_eigen(A - shift * B)
+        U = Q[:, :r]
+        BU = B @ U
+        b = float(np.vdot(U, BU))
+        AU = A @ U
+        ratio = float(np.vdot(U, AU)) / b
+        if found is not None and not ratio > best:
+            return found
+        best, found = ratio, (U, values)
+        residual = Q[:, r:].T @ (AU - ratio * BU)
+        gain = float(np.vdot(residual, residual / _gaps(values, r))) / b
+        if not gain > max(_LITTLE * (ratio - rho), 4 * _EPS * abs(ratio)):
+            return found
+        shift = _expected(shift, ratio, gain)
