@@ -85,10 +85,10 @@ class TrustRegion(Solver):
     problem is asked for a preconditioner, whose metric then shapes the region too.
 
     In a curved valley a good step along it ends on its wall. Therefore a step that the function
-    disagrees with is corrected by a few conjugate gradient steps without a preconditioner from its
-    end, which see the steep directions first and lead back to the floor; the step is judged there.
-    A step refused all the same is shortened along the path of its inner iteration, which needs no
-    new Hessian product.
+    disagrees with, and that ends where it is steeper, is corrected by a few conjugate gradient
+    steps without a preconditioner from its end, which see the steep directions first and lead back
+    to the floor; the step is judged there. A step refused all the same is shortened along the path
+    of its inner iteration, which needs no new Hessian product.
 
     Source: P.-A. Absil, C. G. Baker and K. A. Gallivan, Trust-region methods on Riemannian
     manifolds, Found. Comput. Math. 7 (2007); the idea of corrections is in A. R. Conn, N. I. M.
@@ -130,7 +130,7 @@ class TrustRegion(Solver):
         predicted = -0.5 * manifold.inner(point.M, point.gradient + model.residual, V)
         new, decrease = _move(problem, point, V)
         ratio = decrease / predicted if predicted > 0 else 0.0
-        if 0 < predicted and not ratio >= 0.25:  # also where it is NaN
+        if 0 < predicted and not ratio >= 0.25 and new.gradient_norm > point.gradient_norm:
             new, ratio = self._corrected(problem, new, ratio, predicted, manifold.norm(point.M, V))
 
         if not ratio >= 0.25:
