@@ -5,9 +5,10 @@
 
 Each row is one problem of the paper (data by the reference code's recipe), solved from the same
 start by each solver, one after the other in this process. "reached" is the time to within a
-relative gap of 1e-12 of the best value that anyone found, and "ratio" is that time over this
-library's. Statistics and heuristic are not in it. Below each problem stand the physical floors: the
-time of one scatter product of its data, and of one eigendecomposition of its order.
+relative gap of 1e-12 of the best value that anyone found, the median of a few runs where they are
+short, and "ratio" is that time over this library's. Statistics and heuristic are not in it. Below
+each problem stand the physical floors: the time of one scatter product of its data, and of one
+eigendecomposition of its order.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ import numpy as np
 import scipy.linalg
 
 from benchmarks.growth import against_columns, against_rows, described
-from benchmarks.peers import Task, Trace, competitors
+from benchmarks.peers import Competitor, Task, Trace, competitors
 from experiments.recipes import METHODS
 from ldr.objectives import Data, named
 from ldr.objectives.samples import as_samples
@@ -35,6 +36,8 @@ from ldr.solvers.threads import threads_for
 
 GAP = 1e-12
 OWN = "ldr"
+RUNS = 3  # of a solver on a problem, where one takes less than SHORT seconds
+SHORT = 2.0
 Row = dict[str, Any]
 
 QUICK = [("maf", 32, 3), ("lda", 32, 3)]
@@ -61,6 +64,14 @@ def seconds_of(work: Callable[[], object], repeats: int = 3) -> float:
     return statistics.median(times)
 
 
+def runs_of(competitor: Competitor, task: Task) -> list[Trace]:
+    """A few runs where they are short: what runs first on a waking machine is slower."""
+    traces = [competitor(task)]
+    while len(traces) < RUNS and traces[0].seconds[-1] < SHORT:
+        traces.append(competitor(task))
+    return traces
+
+
 def compare(
     method: str,
     d: int,
@@ -77,7 +88,7 @@ def compare(
     bound = named(method).bind(Data(samples, data.y), r)
     M = bound.baseline() if start == "baseline" or method == "cca" else None
     task = Task(bound, bound.random_point(np.random.default_rng(seed)) if M is None else M, limit)
-    traces: dict[str, Trace] = {}
+    runs: dict[str, list[Trace]] = {}
     with threads_for(0):
         K = np.cov(np.random.default_rng(0).standard_normal((d, 2 * d)))
         eigh = seconds_of(lambda: scipy.linalg.eigh(K, check_finite=False))
@@ -86,12 +97,16 @@ def compare(
             if name != OWN and against is not None and name not in against:
                 continue
             try:
-                traces[name] = competitor(task)
+                runs[name] = runs_of(competitor, task)
             except NotImplementedError:
                 continue
-    best = min(min(trace.values) for trace in traces.values())
+    lowest = {name: min(min(trace.values) for trace in traces) for name, traces in runs.items()}
+    best = min(lowest.values())
     goal = best + GAP * abs(best)
-    own = traces[OWN].reaches(goal)
+    reached = {
+        name: statistics.median(trace.reaches(goal) for trace in traces)
+        for name, traces in runs.items()
+    }
     return [
         {
             "method": method,
@@ -100,15 +115,15 @@ def compare(
             "n": samples[0].n,
             "seed": seed,
             "solver": name,
-            "reached": trace.reaches(goal),
-            "ratio": trace.reaches(goal) / own,
-            "gap": (min(trace.values) - best) / abs(best),
-            "iterations": trace.iterations,
-            "seconds": trace.seconds[-1],
+            "reached": reached[name],
+            "ratio": reached[name] / reached[OWN],
+            "gap": (lowest[name] - best) / abs(best),
+            "iterations": traces[0].iterations,
+            "seconds": traces[0].seconds[-1],
             "scatter": scatter,
             "eigh": eigh,
         }
-        for name, trace in traces.items()
+        for name, traces in runs.items()
     ]
 
 
