@@ -51,9 +51,7 @@ class TracePoint(Point):
         return (-2.0 * self._problem.scale) * self._AM
 
     def hessian_vector(self, V: Array) -> Array:
-        AV = symmetric_product(self._problem.A, V)
-        AV *= -2.0 * self._problem.scale
-        return AV
+        return (-2.0 * self._problem.scale) * symmetric_product(self._problem.A, V)
 
 
 @dataclass
@@ -73,7 +71,7 @@ class Trace(BoundObjective):
     scale: float = 1.0
     offset: float = 0.0
 
-    preconditioner_cost = 3  # two products of M and one decomposition r x r
+    preconditioner_cost = 3  # a product with M and a decomposition r x r
 
     def __post_init__(self) -> None:
         check_dimension(self.r, self.A.shape[0])
