@@ -20,6 +20,7 @@ import statistics
 import time
 import warnings
 from collections.abc import Callable, Collection, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,8 @@ import numpy as np
 import scipy.linalg
 
 from benchmarks.growth import against_columns, against_rows, described
-from benchmarks.peers import Competitor, Task, Trace, competitors
+from benchmarks.peers import Task, Trace, competitors
+from benchmarks.repeats import a_few
 from experiments.recipes import METHODS
 from ldr.objectives import Data, named
 from ldr.objectives.samples import as_samples
@@ -36,8 +38,6 @@ from ldr.solvers.threads import threads_for
 
 GAP = 1e-12
 OWN = "ldr"
-RUNS = 3  # of a solver on a problem, where one takes less than SHORT seconds
-SHORT = 2.0
 Row = dict[str, Any]
 
 QUICK = [("maf", 32, 3), ("lda", 32, 3)]
@@ -62,14 +62,6 @@ def seconds_of(work: Callable[[], object], repeats: int = 3) -> float:
         work()
         times.append(time.perf_counter() - began)
     return statistics.median(times)
-
-
-def runs_of(competitor: Competitor, task: Task) -> list[Trace]:
-    """A few runs where they are short: what runs first on a waking machine is slower."""
-    traces = [competitor(task)]
-    while len(traces) < RUNS and traces[0].seconds[-1] < SHORT:
-        traces.append(competitor(task))
-    return traces
 
 
 def compare(
@@ -97,7 +89,7 @@ def compare(
             if name != OWN and against is not None and name not in against:
                 continue
             try:
-                runs[name] = runs_of(competitor, task)
+                runs[name] = a_few(partial(competitor, task), lambda trace: trace.seconds[-1])
             except NotImplementedError:
                 continue
     lowest = {name: min(min(trace.values) for trace in traces) for name, traces in runs.items()}
