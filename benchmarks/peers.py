@@ -111,7 +111,10 @@ def pymanopt_derived(backend: str) -> Competitor:
 
         solve = derived_trust_region(task.bound, backend, timed, task.time_limit)
         began = time.perf_counter()
-        iterations = solve(task.start)
+        try:
+            iterations = solve(task.start)
+        except np.linalg.LinAlgError:  # a step that is NaN: what it reached until then counts
+            iterations = len(values)
         return Trace(seconds, values, iterations)
 
     return run

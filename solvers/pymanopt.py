@@ -73,6 +73,8 @@ class Pymanopt(Solver):
             )
         except KeyboardInterrupt:
             return State(memory.best, halt=Status.INTERRUPTED)
+        except np.linalg.LinAlgError:  # its conjugate gradient can take a step that is NaN
+            return State(memory.best, halt=Status.NOT_FINITE)
         end = problem.at(_join(manifold, result.point))
         reason = result.stopping_criterion
         halt = Status.STALLED

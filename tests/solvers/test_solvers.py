@@ -171,6 +171,22 @@ def test_wrong_gradient_is_no_convergence(solver):
     assert not run.status.converged
 
 
+def test_a_peer_that_breaks_returns_the_best_point(monkeypatch):
+    """pymanopt's conjugate gradient can take a step that is NaN, of which there is no SVD."""
+    problem = rayleigh()
+    start, at, points = random_start(problem), problem.at, []
+
+    def breaking(M):
+        points.append(M)
+        return at(M if len(points) < 10 else np.linalg.svd(np.full(M.shape, np.nan))[0])
+
+    monkeypatch.setattr(problem, "at", breaking)
+    run = minimise(problem, start, named_solver("pymanopt:conjugate-gradient"))
+    assert run.status is Status.NOT_FINITE
+    assert run.value < at(start).value
+    assert any(np.array_equal(run.M, M) for M in points)
+
+
 @pytest.mark.parametrize("algorithm", ["trust-region", "conjugate-gradient", "steepest-descent"])
 @pytest.mark.parametrize("name", ["rayleigh", "brockett", "singular values", "rosenbrock"])
 def test_pymanopt_agrees(algorithm, name):
