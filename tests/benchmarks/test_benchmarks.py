@@ -5,12 +5,18 @@ import json
 import numpy as np
 import pytest
 
+from benchmarks import repeats
 from benchmarks.__main__ import main
 from benchmarks.growth import slope
-from benchmarks.peers import Trace
+from benchmarks.peers import Task, Trace, native
+from ldr.objectives import Data, named
+from ldr.objectives.families import trace_ratio
+from ldr.objectives.samples import as_samples
+from ldr.solvers.eigen import generalised_top_eigenvectors
 
 
-def test_table_json_and_plot(tmp_path, capsys):
+def test_table_json_and_plot(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(repeats, "RUNS", 1)
     main(
         [
             "--quick",
@@ -32,6 +38,27 @@ def test_table_json_and_plot(tmp_path, capsys):
         assert row["eigh"] > 0 and row["scatter"] > 0
     assert all(row["solver"] in printed for row in rows)
     assert (tmp_path / "ratios.png").stat().st_size > 0
+
+
+def test_every_run_computes_its_closed_form(monkeypatch):
+    rng = np.random.default_rng(0)
+    samples = as_samples(rng.standard_normal((60, 5)))
+    bound = named("maf").bind(Data((samples,), None), 1)
+    task = Task(bound, bound.random_point(rng), 1.0)
+    calls = []
+    monkeypatch.setattr(
+        trace_ratio,
+        "generalised_top_eigenvectors",
+        lambda *arguments: calls.append(1) or generalised_top_eigenvectors(*arguments),
+    )
+    traces = [native("auto")(task) for _ in range(3)]
+    assert len(calls) == 3
+    assert traces[0].values == traces[1].values == traces[2].values
+
+
+def test_only_short_runs_are_repeated():
+    assert len(repeats.a_few(lambda: 0.1, lambda seconds: seconds)) == repeats.RUNS
+    assert len(repeats.a_few(lambda: 10.0, lambda seconds: seconds)) == 1
 
 
 def test_growth(capsys):
