@@ -65,9 +65,9 @@ class Davidson(Solver):
     No step decomposes a k x k matrix into eigenvectors. T = H^{-1} R with R the residual of M in
     K = A - rho B, and H = sI - K + M (M'KM + (c - s) I) M', s just above the smallest Ritz value of
     M: on the complement of M that is inverse iteration for the trailing eigenvalues, kept positive
-    definite. H is factored anew only when progress slows. The small trace ratio is solved fully,
-    so the value rises monotonically. Where M is flat but spans no top eigenspace, the step is that
-    of the self-consistent field, which knows no saddles.
+    definite. H is factored anew only when progress slows. The small trace ratio's solution is never
+    worse than M, so the value rises monotonically. Where M is flat but spans no top eigenspace, the
+    step is that of the self-consistent field, which knows no saddles.
 
     Source: locally optimal blocks as in A. V. Knyazev, SIAM J. Sci. Comput. 23 (2001); the trace
     ratio in place of the Rayleigh quotient.

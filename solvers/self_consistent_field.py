@@ -15,7 +15,7 @@ from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
 from ldr.solvers.problem import Point
 from ldr.solvers.riemannian import RiemannianPoint, RiemannianProblem
-from ldr.solvers.solver import Solver, State
+from ldr.solvers.solver import VALUE_ROUNDING, Solver, State
 from ldr.solvers.status import Status
 from ldr.solvers.symmetric import symmetric_product
 
@@ -31,8 +31,6 @@ _CORRECTIONS = 12
 _REDUCTION = 0.3
 # A small problem is solved where the next step would bring less than this share of what is gained.
 _LITTLE = 0.01
-# A relative change of the value below this is rounding.
-_VALUE_ROUNDING = 1e-14
 # A point this flat, relative to the value, may be a saddle; eigenvalues this close, relative to the
 # norm of the matrix, count as tied.
 _FLAT = 1e-8
@@ -114,7 +112,7 @@ class SelfConsistentField(Solver):
             return State(unless_saddle(problem, problem.at(Q)), halt=_halt(values, K))
         values, Q = symmetric_eigen(K)
         point, expected = _corrected(problem, rho, values, Q, r)
-        if rho > -old.value and point.value > old.value + _VALUE_ROUNDING * abs(old.value):
+        if rho > -old.value and point.value > old.value + VALUE_ROUNDING * abs(old.value):
             return State(old)
         point = unless_saddle(problem, point)
         if point.gradient_norm <= problem.threshold:
@@ -184,8 +182,7 @@ def _diagonal(problem: RiemannianProblem, point: RiemannianPoint) -> RiemannianP
     """The same subspace in eigenvectors of A - rho B: the end does not show the way there."""
     W = symmetric_eigen(projected(point))[1]
     W = W * np.where(np.diag(W) < 0, -1.0, 1.0)
-    M, AM, BM = (Z @ W for Z in (point.M, *cast(TraceRatioPointLike, point.point).products))
-    return problem.at(M, cast(Point, matrices(problem).at(M, (AM, BM))))
+    return _at(problem, _block(point).times(W))
 
 
 def matrices(problem: RiemannianProblem) -> TraceRatioLike:
@@ -272,6 +269,17 @@ class Block:
         return Block(*(np.hstack(pair) for pair in parts))
 
 
+def _block(point: RiemannianPoint) -> Block:
+    """M with the products that the point keeps."""
+    return Block(point.M, *cast(TraceRatioPointLike, point.point).products)
+
+
+def _at(problem: RiemannianProblem, block: Block) -> RiemannianPoint:
+    """The point at the block's columns; its products are known."""
+    products = (block.AV, block.BV)
+    return problem.at(block.V, cast(Point, matrices(problem).at(block.V, products)))
+
+
 @dataclass(frozen=True)
 class Ritz:
     """The trace ratio's optimum on a small subspace.
@@ -298,7 +306,7 @@ def ritz(
     The only products with A and B are those of T; all others are combined from known ones.
     """
     ratio, r = matrices(problem), point.M.shape[1]
-    known = Block(point.M, *cast(TraceRatioPointLike, point.point).products)
+    known = _block(point)
     if previous is not None:
         known = known.beside(previous)
     V = _complement(known.V, T)
@@ -309,7 +317,7 @@ def ritz(
     new = S.times(U)
     step = np.vstack([np.zeros((r, r)), U[r:]])
     return Ritz(
-        problem.at(new.V, cast(Point, ratio.at(new.V, (new.AV, new.BV)))),
+        _at(problem, new),
         S.times(_complement(U, step)),
         float(values[r]),
     )

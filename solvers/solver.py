@@ -167,7 +167,7 @@ _LEAST_DEMAND = 1e-8
 _ROUNDING_LEVEL = 1e-6
 
 # A relative change of the value below this is rounding, not progress.
-_VALUE_ROUNDING = 1e-14
+VALUE_ROUNDING = 1e-14
 
 # Values this close, relatively, are the same at the end of a run.
 _SAME_VALUE = 1e-12
@@ -301,7 +301,7 @@ class _Progress:
 
     def stalled(self, point: RiemannianPoint) -> bool:
         value, norm = point.value, point.gradient_norm
-        lower = math.isinf(self._value) or value < self._value - _VALUE_ROUNDING * abs(value)
+        lower = math.isinf(self._value) or value < self._value - VALUE_ROUNDING * abs(value)
         self._idle = 0 if lower or norm < 0.9 * self._gradient_norm else self._idle + 1
         if lower:
             self._value = value
