@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import scipy
 
+from ldr.objectives.samples import check_largest
 from ldr.solvers.errors import DataError
 from ldr.solvers.manifolds import Array
 
@@ -95,4 +96,5 @@ def as_response(y: Any, n: int) -> Array:
         raise DataError(f"y has shape {np.shape(y)}, expected {n} rows, one a sample")
     if not np.isfinite(array).all():
         raise DataError("y has NaN or infinite entries, expected finite numbers")
+    check_largest(float(np.abs(array).max(initial=0.0)), "y")
     return array

@@ -12,7 +12,7 @@ from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.whitened import Whitened
 from ldr.objectives.features import Features, Quadratic
 from ldr.objectives.objective import Compact, Data, Objective, Range
-from ldr.objectives.samples import Samples, as_samples
+from ldr.objectives.samples import Samples, as_samples, check_squares
 from ldr.objectives.statistics import difference_scatter, mean, moments
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.manifolds import Array
@@ -100,6 +100,7 @@ class SFA(Objective):
         if self.derivatives is None:
             return difference_scatter(compact.rows)
         given = as_samples(self.derivatives, "derivatives")
+        check_squares(given)
         if given.n != compact.rows.n:
             raise DataError(f"derivatives has {given.n} rows, expected {compact.rows.n}")
         X_dot = given.dense()

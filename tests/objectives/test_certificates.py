@@ -16,6 +16,7 @@ from ldr.objectives import LDA, PCA, certificate
 from ldr.objectives.coordinates import Columns
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.trace_ratio import TraceRatio
+from ldr.objectives.registry import REGISTRY
 from ldr.solvers import Davidson, SelfConsistentField, Stopping, TrustRegion, minimise
 from ldr.solvers.bounds import largest_sum_bound, top_sum_bound, trace_ratio_bound
 
@@ -239,6 +240,23 @@ def test_data_whose_squares_are_no_numbers_are_refused(name, scale):
     X = np.random.default_rng(0).standard_normal((40, 4)) * scale
     with pytest.raises(DataError, match="change the unit"):
         ldr.solve(name, X, 2, y=np.arange(40) % 2 if name == "lda" else None)
+
+
+@pytest.mark.parametrize("scale", [1e-160, 1e160])
+@pytest.mark.parametrize(
+    "name", [name for name, made in REGISTRY.items() if "response" in made.needs]
+)
+def test_a_response_whose_squares_are_no_numbers_is_refused(name, scale):
+    X, noise = np.random.default_rng(0).standard_normal((2, 40, 4))
+    with pytest.raises(DataError, match="y has a largest entry.*change the unit"):
+        ldr.solve(name, X, 1, y=(X + noise)[:, 0] * scale)
+
+
+@pytest.mark.parametrize("scale", [1e-160, 1e160])
+def test_derivatives_whose_squares_are_no_numbers_are_refused(scale):
+    X, X_dot = np.random.default_rng(0).standard_normal((2, 40, 4))
+    with pytest.raises(DataError, match="derivatives has a largest entry.*change the unit"):
+        ldr.solve("sfa", X, 1, derivatives=X_dot * scale)
 
 
 @pytest.mark.parametrize("r", [1, 3, 9])
