@@ -248,14 +248,14 @@ def test_data_whose_squares_are_no_numbers_are_refused(name, scale):
 )
 def test_a_response_whose_squares_are_no_numbers_is_refused(name, scale):
     X, noise = np.random.default_rng(0).standard_normal((2, 40, 4))
-    with pytest.raises(DataError, match="y has a largest entry.*change the unit"):
+    with pytest.raises(DataError, match=r"y has a largest entry.*change the unit"):
         ldr.solve(name, X, 1, y=(X + noise)[:, 0] * scale)
 
 
 @pytest.mark.parametrize("scale", [1e-160, 1e160])
 def test_derivatives_whose_squares_are_no_numbers_are_refused(scale):
     X, X_dot = np.random.default_rng(0).standard_normal((2, 40, 4))
-    with pytest.raises(DataError, match="derivatives has a largest entry.*change the unit"):
+    with pytest.raises(DataError, match=r"derivatives has a largest entry.*change the unit"):
         ldr.solve("sfa", X, 1, derivatives=X_dot * scale)
 
 
