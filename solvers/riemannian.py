@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from functools import cached_property
 
@@ -19,16 +20,24 @@ class RiemannianPoint:
     point : Point
         The point itself, with Euclidean derivatives.
     M : ndarray
-        Where it is.
+        Where it is; not finite where a retraction found no point. That is a wall: the function is
+        not asked, and its value is infinite.
     """
 
     def __init__(self, problem: RiemannianProblem, M: Array, point: Point | None = None) -> None:
         self._problem = problem
         self.M = M
-        self.point: Point = problem.problem.at(M) if point is None else point
+        if point is not None:
+            self.point = point
+
+    @cached_property
+    def point(self) -> Point:
+        return self._problem.problem.at(self.M)
 
     @cached_property
     def value(self) -> float:
+        if not np.isfinite(self.M).all():
+            return math.inf
         self._problem.evaluations["value"] += 1
         return self.point.value
 

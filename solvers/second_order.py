@@ -125,7 +125,8 @@ def _below(problem: Problem, manifold: Manifold, run: Run, curvature: Curvature)
     for t in step * 0.5 ** np.arange(20):
         for sign in (1.0, -1.0):
             N = manifold.retract(run.M, sign * t * curvature.direction)
-            if problem.value(N) < run.value + 0.125 * t * t * curvature.smallest:
+            promise = run.value + 0.125 * t * t * curvature.smallest
+            if np.isfinite(N).all() and problem.value(N) < promise:
                 return N
     return None
 

@@ -24,7 +24,7 @@ class Status(Enum):
     TIME_LIMIT = (False, "the time limit was reached: raise time_limit.")
     NOT_FINITE = (
         False,
-        "the objective or its gradient became infinite or NaN: the last finite point is returned.",
+        "the objective or a derivative became infinite or NaN: the last finite point is returned.",
     )
     INTERRUPTED = (False, "interrupted from the keyboard; the best point so far is returned.")
     OBSERVER = (False, "an observer asked to stop; the best point so far is returned.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -77,8 +78,10 @@ class SVRG(Solver):
         epoch = _Epoch(problem, state)
         epoch.run()
         old, new = state.point, problem.at(epoch.W)
-        lower = new.value < old.value or new.gradient_norm < old.gradient_norm
-        if not (lower and np.isfinite(new.value)):
+        better = math.isfinite(new.value) and (
+            new.value < old.value or new.gradient_norm < old.gradient_norm
+        )
+        if not better:
             return replace(state, rate=0.5 * state.rate, epoch=state.epoch + 1)
         return AnchorState(new, epoch.steps, epoch.changes, state.rate, state.epoch + 1)
 

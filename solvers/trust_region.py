@@ -12,6 +12,7 @@ from ldr.solvers.manifolds import Array
 from ldr.solvers.problem import Preconditioner
 from ldr.solvers.riemannian import RiemannianPoint, RiemannianProblem
 from ldr.solvers.solver import Solver, State
+from ldr.solvers.status import Status
 
 _EPS = float(np.finfo(float).eps)
 _ROUNDING = 1e4 * _EPS  # a relative change of f below this is judged by slopes
@@ -128,9 +129,11 @@ class TrustRegion(Solver):
         model = _shortened(state) or self._truncated_cg(problem, state, target)
         V, radius = model.V, model.radius
         predicted = -0.5 * manifold.inner(point.M, point.gradient + model.residual, V)
+        if not math.isfinite(predicted):  # a Hessian product was not
+            return replace(state, halt=Status.NOT_FINITE)
         new, decrease = _move(problem, point, V)
         ratio = decrease / predicted if predicted > 0 else 0.0
-        if 0 < predicted and not ratio >= 0.25 and new.gradient_norm > point.gradient_norm:
+        if 0 < predicted and not ratio >= 0.25 and _is_steeper(new, point):
             new, ratio = self._corrected(problem, new, ratio, predicted, manifold.norm(point.M, V))
 
         if not ratio >= 0.25:
@@ -249,15 +252,23 @@ def _shortened(state: TrustState) -> Model | None:
     return Model(V, residual, radius, radius, True, tuple(inside), 0)
 
 
+def _is_steeper(new: RiemannianPoint, point: RiemannianPoint) -> bool:
+    return math.isfinite(new.value) and new.gradient_norm > point.gradient_norm
+
+
 def _move(
     problem: RiemannianProblem, point: RiemannianPoint, V: Array
 ) -> tuple[RiemannianPoint, float]:
     """The point at the end of the step V, and how much lower the function is there.
 
+    Where it is not finite there is a wall: infinitely high, and without a gradient.
+
     Where the values agree to rounding, the decrease comes from the slopes at both ends: the
     trapezoidal rule is as accurate as the model that the decrease is held against.
     """
     new = problem.at(problem.manifold.retract(point.M, V))
+    if not math.isfinite(new.value):
+        return new, -math.inf
     decrease = point.value - new.value
     if not abs(decrease) <= _ROUNDING * max(abs(point.value), abs(new.value)):
         return new, decrease

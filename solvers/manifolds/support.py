@@ -50,8 +50,11 @@ class SymmetricEquations:
         return self._basis @ coordinates
 
     def solve(self, R: Array) -> Array:
-        """The solution of least norm in the sense of least squares."""
-        solution = np.linalg.lstsq(self.matrix, self.coordinates(R), rcond=RANK)[0]
+        """The solution of least norm in the sense of least squares; NaN where R is not finite."""
+        given = self.coordinates(R)
+        if not np.isfinite(given).all():
+            return np.full_like(R, np.nan)
+        solution = np.linalg.lstsq(self.matrix, given, rcond=RANK)[0]
         return self.symmetric(np.asarray(solution, dtype=np.float64))
 
 

@@ -3,12 +3,14 @@
 import numpy as np
 import pytest
 from scipy.linalg import subspace_angles
+from sklearn import datasets
 from sklearn.decomposition import SparsePCA as TheirSparsePCA
 
 import ldr
 from ldr.errors import ArgumentError, ConvergenceWarning, DataError
 from ldr.objectives import LDA, PCA, PPCA, SparsePCA
 from ldr.objectives.sparse_pca import varimax
+from ldr.solvers import Status
 from tests import real_data
 
 
@@ -108,6 +110,64 @@ def test_fewer_rows_than_columns():
     assert result.value == pytest.approx(formula, rel=1e-12)
     assert result.parameters["sparsity"] > 0.2
     assert any("M may leave" in note for note in result.notes)
+
+
+def assert_sound(result):
+    """Orthonormal, no worse than the heuristic, and finite."""
+    M = result.M
+    assert np.abs(M.T @ M - np.eye(M.shape[1])).max() < 1e-14
+    assert result.value <= result.baseline
+    assert result.status is not Status.NOT_FINITE and np.isfinite(result.gradient_norm)
+
+
+def spectra():
+    """21 smooth curves at 1047 wavelengths: wide, and nearly of rank 4."""
+    rng, x = np.random.default_rng(0), np.linspace(0, 1, 1047)
+    peaks = np.exp(-(((x - np.array([[0.2], [0.4], [0.6], [0.8]])) / 0.1) ** 2))
+    return rng.uniform(1, 2, (21, 4)) @ peaks + 1e-3 * rng.standard_normal((21, 1047))
+
+
+@pytest.mark.filterwarnings("ignore::ldr.errors.ConvergenceWarning")
+@pytest.mark.parametrize(
+    ("objective", "X"),
+    [
+        pytest.param(SparsePCA(), datasets.load_wine().data, id="wine"),
+        pytest.param(PCA() + ldr.l1(1), datasets.load_wine().data, id="sum"),
+        pytest.param(SparsePCA(), spectra(), id="spectra"),
+    ],
+)
+def test_the_wall_of_a_support_is_a_refused_step(objective, X, capfd):
+    """As measured, where the squared error is 1e5 times the penalty: few entries are zero."""
+    assert_sound(ldr.solve(objective, X, 2))
+    assert capfd.readouterr() == ("", "")
+
+
+def measured():
+    for name in ("wine", "digits", "breast_cancer", "iris", "diabetes"):
+        X = getattr(datasets, f"load_{name}")().data
+        for penalty in (0.1, 0.3, 1, 3, 10):
+            yield pytest.param(X, penalty, id=f"{name} {penalty}")
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((rng.integers(20, 100), rng.integers(3, 15)))
+        yield pytest.param(X, 0.001, id=f"normal {seed}")
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::ldr.errors.ConvergenceWarning")
+@pytest.mark.parametrize(("X", "penalty"), list(measured()))
+def test_small_penalties_on_data_as_measured(X, penalty, capfd):
+    assert_sound(ldr.solve("sparse-pca", X, 2, penalty=penalty))
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.filterwarnings("ignore::ldr.errors.ConvergenceWarning")
+def test_a_path_on_data_as_measured(capfd):
+    path = ldr.regularisation_path("pca", datasets.load_iris().data, 2, [0.01, 0.1, 1.0, 10.0])
+    for result in path.results:
+        assert_sound(result)
+    assert (np.diff(path.values) > 0).all()
+    assert capfd.readouterr() == ("", "")
 
 
 @pytest.mark.parametrize("scale", [1e-60, 1e60])

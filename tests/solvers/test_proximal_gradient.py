@@ -22,7 +22,7 @@ from ldr.solvers.proximal_gradient import OnSupport
 from ldr.solvers.proximal_step import proximal_step
 from ldr.solvers.second_order import leave_saddles, smallest_curvature
 from ldr.solvers.smoothing import Smoothed
-from tests.solvers.problems import PROBLEMS, rayleigh
+from tests.solvers.problems import PROBLEMS, FunctionProblem, rayleigh
 
 SOLVERS = [ProximalGradient(), Smoothing()]
 
@@ -199,3 +199,32 @@ def test_factors_without_a_constraint_are_plain_thresholding():
     expected = np.sign(free) * np.maximum(np.abs(free) - 0.12, 0)
     np.testing.assert_allclose(manifold.split(step.target)[1], expected)
     assert len(step.multipliers) == 1
+
+
+def test_where_a_curve_ends_at_no_point_the_function_is_not_asked():
+    """Two columns that share two rows: a long step leaves no orthonormal matrix with its zeros."""
+    support = np.array([[1.0, 0.0], [1.0, 1.0], [1.0, 1.0], [0.0, 1.0]])
+    manifold = SparseStiefel(support)
+    rng = np.random.default_rng(0)
+    C, M = rng.standard_normal((4, 2)), manifold.random_point(rng)
+    asked, walls = [], []
+
+    def f(M):
+        assert np.isfinite(M).all()
+        asked.append(M)
+        return float(np.vdot(C, M))
+
+    def g(M):
+        assert np.isfinite(M).all()
+        return C
+
+    class Walled(SparseStiefel):
+        def retract(self, M, V):
+            N = super().retract(M, V)
+            walls.append(not np.isfinite(N).all())
+            return N
+
+    problem = FunctionProblem(Walled(support), f, g, lambda M, V: 0.0 * V)
+    run = minimise(problem, M, TrustRegion(radius=3.0))
+    assert run.status.converged and any(walls)
+    assert run.evaluations["value"] == len(asked)

@@ -9,6 +9,7 @@ from ldr.errors import ArgumentError
 from ldr.solvers import (
     LBFGS,
     ConjugateGradient,
+    Euclidean,
     SelfConsistentField,
     Status,
     SteepestDescent,
@@ -18,8 +19,9 @@ from ldr.solvers import (
     named_solver,
     solver_names,
 )
+from ldr.solvers.manifolds import SparseStiefel
 from ldr.solvers.riemannian import RiemannianProblem
-from tests.solvers.problems import PROBLEMS, rayleigh
+from tests.solvers.problems import PROBLEMS, FunctionProblem, rayleigh
 
 SOLVERS = [SteepestDescent(), ConjugateGradient(), LBFGS(), TrustRegion()]
 
@@ -161,6 +163,48 @@ def test_not_finite_returns_the_last_finite_point():
     assert np.isfinite(run.value)
     assert np.isfinite(run.M).all()
     assert not run.status.converged
+
+
+@pytest.mark.parametrize("beyond", [np.nan, np.inf])
+def test_beyond_a_wall_nothing_but_the_value_is_asked(solver, beyond):
+    """<C, M> - sum log(1 - m^2), finite for |m| < 1 only; its minimum solves c m^2 - 2 m = c."""
+    C = np.random.default_rng(0).standard_normal((4, 3)) * 300
+
+    def f(M):
+        inside = np.abs(M).max() < 1
+        return np.vdot(C, M) - np.log1p(-(M**2)).sum() if inside else beyond
+
+    def g(M):
+        assert np.abs(M).max() < 1
+        return C + 2 * M / (1 - M**2)
+
+    problem = FunctionProblem(
+        Euclidean(4, 3), f, g, lambda M, V: 2 * (1 + M**2) / (1 - M**2) ** 2 * V
+    )
+    run = minimise(problem, np.zeros((4, 3)), solver, Stopping(tolerance=1e-9))
+    assert run.status.converged
+    np.testing.assert_allclose(run.M, (1 - np.hypot(1, C)) / C, rtol=1e-9)
+
+
+@pytest.mark.parametrize("what", ["gradient", "hessian"])
+@pytest.mark.parametrize("manifold", ["stiefel", "sparse"])
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_a_derivative_that_is_not_finite_ends_the_run(what, manifold):
+    problem = rayleigh()
+    if manifold == "sparse":
+        problem.manifold = SparseStiefel(np.tril(np.ones((20, 3))))
+    g, h = problem.g, problem.h
+
+    def broken(Z):
+        return Z * (np.inf if problem.calls[what] > 2 else 1.0)
+
+    if what == "gradient":
+        problem.g = lambda M: broken(g(M))
+    else:
+        problem.h = lambda M, V: broken(h(M, V))
+    run = minimise(problem, random_start(problem), TrustRegion())
+    assert run.status is Status.NOT_FINITE
+    assert np.isfinite(run.value) and problem.manifold.distance_from(run.M) < 1e-14
 
 
 def test_wrong_gradient_is_no_convergence(solver):
