@@ -15,7 +15,8 @@ class Autocovariance(Objective):
     """Find what covaries with its own past: max tr(M'S_lag M) over orthonormal M.
 
     S_lag = sym(1/(n - lag) sum_t x_t x_{t+lag}') of the centred X, rows in time order. P = M'.
-    Exact by the top eigenvectors of S_lag, which may be indefinite.
+    Exact by the top eigenvectors of S_lag, which may be indefinite: a direction in which nothing
+    varies is better than one that covaries negatively.
 
     Source: Cunningham and Ghahramani 2015, section 3.1.5.
 
@@ -40,7 +41,7 @@ class Autocovariance(Objective):
         check_lag(self.lag)
 
     def bind(self, data: Data, r: int) -> Trace:
-        compact = Compact.of(data.samples)
+        compact = Compact.of(data.samples, room=r)
         stats = lagged_moments(compact.rows, self.lag)
         return Trace(
             self,

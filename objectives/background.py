@@ -25,7 +25,8 @@ class Pair:
     compact: Compact
 
     @classmethod
-    def of(cls, data: Data) -> Pair:
+    def of(cls, data: Data, *, room: int = 0) -> Pair:
+        """With room for directions outside the span, as `Compact` has it."""
         assert data.background is not None
         samples, background = data.samples, data.background
         # The rows and their negatives have mean zero, so that centring leaves them alone.
@@ -35,7 +36,7 @@ class Pair:
         if samples.is_sparse or background.is_sparse:
             raise DataError("X is sparse with fewer rows than columns; pass dense arrays here")
         both = np.vstack([samples.dense(), background.dense()])
-        compact = Compact.of(Samples(np.vstack([both, -both])))
+        compact = Compact.of(Samples(np.vstack([both, -both])), room=room)
         space = compact.space
         assert space is not None
         lowered = [Samples(space.lower(s.dense().T).T) for s in (samples, background)]

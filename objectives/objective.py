@@ -16,7 +16,7 @@ from ldr.objectives.coordinates import Columns, Coordinates, Subspace
 from ldr.objectives.factor_model import FactorModel
 from ldr.objectives.features import Features
 from ldr.objectives.samples import Samples, check_squares
-from ldr.objectives.statistics import RowSpace, row_space
+from ldr.objectives.statistics import RowSpace, WidenedRowSpace, row_space
 from ldr.solvers.eigen import range_basis, rank_tolerance
 from ldr.solvers.errors import ArgumentError, SingularError
 from ldr.solvers.manifolds import Array, Orthonormal, Product, polar_factor
@@ -286,17 +286,19 @@ class Compact:
     space: RowSpace | None = None
 
     @classmethod
-    def of(cls, samples: Samples) -> Compact:
+    def of(cls, samples: Samples, *, room: int = 0) -> Compact:
         """Exact where the optimum lies in the rows' span; never forms d x d for n < d.
 
-        Rows that come as a stream are taken to outnumber the columns.
+        With room for r directions outside, it is also exact where nothing may be better than what
+        varies: all directions outside are equal. Rows that come as a stream are taken to
+        outnumber the columns.
         """
         check_squares(samples)
         if not samples.n_known or samples.n >= samples.d:
             return cls(samples, Columns())
         if samples.stored:  # few rows: they fit, and are needed more than once
             samples = samples.take(np.arange(samples.n))
-        space = row_space(samples)
+        space = WidenedRowSpace.of(row_space(samples), room)
         return cls(Samples(space.scores), Subspace(space), space)
 
     @classmethod
@@ -307,7 +309,7 @@ class Compact:
     @property
     def notes(self) -> list[str]:
         """What the user should know."""
-        if self.space is None:
+        if self.space is None or isinstance(self.space, WidenedRowSpace):
             return []
         return ["there are fewer rows than columns: M is restricted to the span of the rows"]
 

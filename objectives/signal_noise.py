@@ -45,7 +45,7 @@ class SignalNoise(Objective):
             raise ArgumentError(f"alpha must be a finite number >= 0, got {self.alpha!r}")
 
     def bind(self, data: Data, r: int) -> Trace:
-        pair = Pair.of(data)
+        pair = Pair.of(data, room=r)
         signal, noise = moments(pair.samples), moments(pair.background)
         return Trace(
             self,

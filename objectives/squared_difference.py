@@ -49,16 +49,23 @@ class SquaredDifference(Objective):
         return self.extreme
 
     def bind(self, data: Data, r: int) -> Trace:
-        compact = Compact.of(data.samples)
+        compact = Compact.of(data.samples, room=r if self.extreme == "max" else 0)
         stats = lagged_moments(compact.rows, self.lag)
-        # A direction in which nothing varies does not change either: leave those out.
-        kept = Range.of(stats.scatter, compact.coordinates, "the covariance")
+        A, coordinates, notes = (
+            stats.scatter / stats.n - stats.lagged,
+            compact.coordinates,
+            compact.notes,
+        )
+        if self.extreme == "min":
+            # A direction in which nothing varies does not change either: leave those out.
+            kept = Range.of(stats.scatter, coordinates, "the covariance")
+            A, coordinates, notes = kept(A), kept.coordinates, notes + kept.notes
         return Trace(
             self,
             (compact.mean(stats.mean),),
-            kept(stats.scatter / stats.n - stats.lagged),
+            A,
             r,
             scale=-self.sign,
-            coordinates=(kept.coordinates,),
-            notes=compact.notes + kept.notes,
+            coordinates=(coordinates,),
+            notes=notes,
         )

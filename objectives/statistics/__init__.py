@@ -24,6 +24,7 @@ from ldr.objectives.statistics.row_space import (
     DenseRowSpace,
     RowSpace,
     SparseRowSpace,
+    WidenedRowSpace,
     row_space,
 )
 from ldr.objectives.statistics.sums import Codes
@@ -38,6 +39,7 @@ __all__ = [
     "Moments",
     "RowSpace",
     "SparseRowSpace",
+    "WidenedRowSpace",
     "class_moments",
     "difference_scatter",
     "graph_scatter",

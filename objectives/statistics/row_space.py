@@ -88,6 +88,39 @@ class SparseRowSpace(RowSpace):
         return np.asarray(self.weights.T @ self.samples.centred_times(M, self.mean))
 
 
+@dataclass(frozen=True, eq=False)
+class WidenedRowSpace(RowSpace):
+    """A row space and directions outside it, in which the scores are zero.
+
+    Attributes
+    ----------
+    inner : RowSpace
+    outside : ndarray, shape (d, m)
+        Orthonormal, and orthogonal to the rows.
+    """
+
+    inner: RowSpace
+    outside: Array
+
+    @classmethod
+    def of(cls, space: RowSpace, room: int) -> RowSpace:
+        """With `room` directions outside, or as many as there are."""
+        room = min(room, len(space.mean) - space.k)
+        if room == 0:
+            return space
+        outside = np.random.default_rng(0).standard_normal((len(space.mean), room))
+        for _ in range(2):  # what rounding left of the rows' span, the second time takes
+            outside = np.linalg.qr(outside - space.lift(space.lower(outside)))[0]
+        scores = np.hstack([space.scores, np.zeros((len(space.scores), room))])
+        return cls(space.mean, scores, space, outside)
+
+    def lift(self, Z: Array) -> Array:
+        return self.inner.lift(Z[: self.inner.k]) + self.outside @ Z[self.inner.k :]
+
+    def lower(self, M: Array) -> Array:
+        return np.concatenate([self.inner.lower(M), self.outside.T @ M])
+
+
 def row_space(samples: Samples) -> RowSpace:
     """Orthonormal basis of the span of the centred rows, for data with n < d.
 

@@ -146,6 +146,7 @@ RESTRICTED = [
         "onpp",
         "squared-difference",
     ]
+    and key != "squared-difference max"  # which keeps what does not vary among its candidates
 ]
 
 
