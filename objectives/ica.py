@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
 from ldr.objectives.contrasts import CONTRASTS, Contrast
-from ldr.objectives.families.projected import DenseRows, Projected, ProjectedPoint
-from ldr.objectives.families.row_sum import (
-    Frame,
-    InPieces,
-    SumPoint,
-    WhitenedColumns,
-    in_pieces,
-)
+from ldr.objectives.families.projected import DenseRows, Projected
+from ldr.objectives.families.row_sum import InPieces, WhitenedColumns, in_pieces
 from ldr.objectives.objective import BoundObjective, Data, Objective
 from ldr.objectives.samples import Samples
-from ldr.objectives.sources import ContrastTerm, Cost, heuristics, heuristics_in_pieces, sample_note
+from ldr.objectives.sources import (
+    ContrastPoint,
+    Cost,
+    heuristics,
+    heuristics_in_pieces,
+    sample_note,
+)
 from ldr.solvers.checks import choice
 from ldr.solvers.manifolds import Array, Manifold, Stiefel
+from ldr.solvers.problem import Point
 
 
 @dataclass(frozen=True)
@@ -85,50 +86,47 @@ def _pursuit_in_pieces(
     objective: ICA, samples: Samples, r: int, contrast: Contrast, cost: Cost
 ) -> PursuitInPieces:
     columns = WhitenedColumns.of(samples, r)
-    term = ContrastTerm(Frame(columns.mean), columns.W, contrast, samples.n)
     return PursuitInPieces(
         objective,
         (columns.mean,),
         Stiefel(columns.W.shape[1], r),
         samples,
-        term,
+        columns.term(partial(ContrastPoint, contrast=contrast, n=samples.n)),
         gaussian=contrast.of_gaussian(),
-        heuristics=heuristics_in_pieces(samples, term, r, cost),
+        heuristics=heuristics_in_pieces(samples, columns, r, contrast, cost),
         coordinates=(columns.coordinates,),
         notes=[*columns.notes, sample_note(samples)],
     )
 
 
-class PursuitPoint(ProjectedPoint):
-    """phi = -sum_k c_k^2, c_k = E G(y_k) - E G(nu); phi' = -(2/n) c_k g(y_k).
+class PursuitPoint(Point):
+    """-sum_k c_k^2, c_k = E G(m_k'x) - E G(nu), from the point of the means.
 
-    phi''[dY] = -(2/n) (c_k g'(y_k) dy_k + dc_k g(y_k)), dc_k = E[g(y_k) dy_k].
+    With h_k the gradient of the mean k, the gradient is -2 c_k h_k, and its change along V is
+    -2 (c_k dh_k + (h_k'v_k) h_k).
     """
 
-    def __init__(self, problem: Pursuit, M: Array) -> None:
-        super().__init__(problem, M)
-        self._contrast = problem.contrast
-        self._c = problem.contrast.value(self.Y).mean(axis=0) - problem.gaussian
+    def __init__(self, means: Point, gaussian: float) -> None:
+        self.M = means.M
+        self._means = means
+        self._gaussian = gaussian
+
+    @cached_property
+    def _c(self) -> Array:
+        return np.asarray(self._means.value - self._gaussian)
 
     @property
     def value(self) -> float:
         return -float(self._c @ self._c)
 
     @cached_property
-    def _first(self) -> Array:
-        return self._contrast.first(self.Y)
+    def gradient(self) -> Array:
+        return -2.0 * self._c * self._means.gradient
 
-    @cached_property
-    def _second(self) -> Array:
-        return self._contrast.second(self.Y)
-
-    @property
-    def slope(self) -> Array:
-        return (-2.0 / len(self.Y)) * self._c * self._first
-
-    def curvature(self, dY: Array) -> Array:
-        dc = np.mean(self._first * dY, axis=0)
-        return (-2.0 / len(self.Y)) * (self._c * self._second * dY + dc * self._first)
+    def hessian_vector(self, V: Array) -> Array:
+        h = self._means.gradient
+        dc = np.sum(h * V, axis=0)
+        return -2.0 * (self._c * self._means.hessian_vector(V) + dc * h)
 
 
 @dataclass
@@ -149,36 +147,7 @@ class Pursuit(Projected):
         return Stiefel(k, self.r)
 
     def at(self, M: Array) -> PursuitPoint:
-        return PursuitPoint(self, M)
-
-
-class PursuitSums(SumPoint):
-    """`PursuitPoint` from sums: -sum_k c_k^2, no sum over rows itself but a function of r of them.
-
-    With h_k = E x g(m_k'x) the gradient is -2 c_k h_k, and its change along V is
-    -2 (c_k E x g'(m_k'x) x'v_k + (h_k'v_k) h_k).
-    """
-
-    def __init__(self, problem: PursuitInPieces, M: Array) -> None:
-        super().__init__(problem, M)
-        self._gaussian = problem.gaussian
-
-    @property
-    def _c(self) -> Array:
-        return np.asarray(self.sums[0] - self._gaussian)
-
-    @property
-    def value(self) -> float:
-        return -float(self._c @ self._c)
-
-    @property
-    def gradient(self) -> Array:
-        return -2.0 * self._c * self.sums[1]
-
-    def hessian_vector(self, V: Array) -> Array:
-        slopes = self.sums[1]
-        dc = np.sum(slopes * V, axis=0)
-        return -2.0 * (self._c * super().hessian_vector(V) + dc * slopes)
+        return PursuitPoint(ContrastPoint(self.X, M, self.contrast, len(self.X)), self.gaussian)
 
 
 @dataclass
@@ -193,5 +162,5 @@ class PursuitInPieces(InPieces):
 
     gaussian: float = field(kw_only=True)
 
-    def at(self, M: Array) -> PursuitSums:
-        return PursuitSums(self, M)
+    def at(self, M: Array) -> PursuitPoint:
+        return PursuitPoint(super().at(M), self.gaussian)

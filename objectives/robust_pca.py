@@ -2,36 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from operator import add
 
 import numpy as np
 
+from ldr.objectives.coordinates import Columns, Coordinates
 from ldr.objectives.families.projected import DenseRows, Projected, ProjectedPoint
-from ldr.objectives.families.row_sum import Frame, RowSum, in_pieces
+from ldr.objectives.families.row_sum import Frame, ProjectedTerm, RowSum, added, in_pieces
 from ldr.objectives.lengths import typical_length
 from ldr.objectives.losses import Huber, Loss, RoundedDistance
-from ldr.objectives.medians import geometric_median
-from ldr.objectives.objective import BoundObjective, Data, Objective
-from ldr.objectives.reconstruction_sums import (
-    IN_PIECES,
-    distances,
-    median_frame,
-    reconstruction,
-    spherical_sums,
-)
+from ldr.objectives.medians import geometric_median, median_in_pieces
+from ldr.objectives.objective import BoundObjective, Data, Objective, check_dimension
 from ldr.objectives.samples import Samples
+from ldr.objectives.statistics import moments
 from ldr.solvers.checks import choice, number
 from ldr.solvers.eigen import top_eigenvectors
-from ldr.solvers.manifolds import Array
+from ldr.solvers.errors import DataError
+from ldr.solvers.manifolds import Array, Grassmann
 
 LOSSES = ("l1", "huber")
 
 CENTRED = "the data are centred at their geometric median"
 
+# Steps of reweighting; of rows in a file each is a pass.
 _REWEIGHTINGS = 200
+_PASSES = 10
 _SETTLED = 1e-9  # relative decrease of the value at which reweighting ends
+
+IN_PIECES = (
+    "the rows are read at every evaluation; the heuristic is at most "
+    f"{_PASSES} steps of reweighted pca"
+)
 
 
 @dataclass(frozen=True)
@@ -79,51 +84,145 @@ class RobustPCA(Objective):
 
     def bind(self, data: Data, r: int) -> BoundObjective:
         if in_pieces(data.samples):
-            return self._in_pieces(data.samples, r)
-        rows = DenseRows.centred(data, self)
-        length = typical_length(rows.X)
-        centre = geometric_median(rows.X / length)
-        X = rows.X / length - centre
-        loss = self._loss(np.linalg.norm(X, axis=1), length, lambda: _typical_residual(X, r))
-        return RobustReconstruction(
+            rows = MedianRows.in_pieces(data.samples, r)
+        else:
+            rows = MedianRows.in_memory(data, self)
+        loss = self._loss(rows, r)
+        unit = rows.length if self.loss == "l1" else rows.length**2
+        starts = heuristics(rows, loss, r)
+        if not rows.samples.stored:
+            return Reconstruction(
+                self,
+                (rows.centre,),
+                rows.samples.dense(),
+                r,
+                loss,
+                heuristics=starts,
+                coordinates=(rows.coordinates,),
+                unit=unit,
+                notes=rows.notes,
+            )
+        return RowSum(
             self,
-            (rows.mean + length * rows.coordinates.lift(centre[:, None])[:, 0],),
-            X,
-            r,
-            loss,
-            unit=self._unit(length),
+            (rows.centre,),
+            Grassmann(rows.samples.d, r),
+            rows.samples,
+            ProjectedTerm(rows.frame, None, partial(ReconstructionPoint, loss=loss)),
+            heuristics=starts,
             coordinates=(rows.coordinates,),
-            notes=[*rows.notes, CENTRED],
+            unit=unit,
+            notes=rows.notes,
         )
 
-    def _in_pieces(self, samples: Samples, r: int) -> RowSum:
-        frame = median_frame(samples, r)
-        loss = self._loss(
-            distances(samples, frame),
-            frame.length,
-            lambda: _typical_residual_in_pieces(samples, frame, r),
-        )
-        return reconstruction(
-            self,
-            samples,
-            frame,
-            loss,
-            r,
-            unit=self._unit(frame.length),
-            notes=[CENTRED, IN_PIECES],
-        )
-
-    def _unit(self, length: float) -> float:
-        """Of the value, where lengths are in this unit."""
-        return length if self.loss == "l1" else length**2
-
-    def _loss(self, lengths: Array, unit: float, typical: Callable[[], float]) -> Loss:
-        """rho, from the rows' distances from the centre and from a typical residual, in a unit."""
+    def _loss(self, rows: MedianRows, r: int) -> Loss:
+        """rho, from the rows' distances from the centre and from a typical residual."""
+        lengths = rows.distances()
         rounding = self.epsilon * float(np.median(lengths) or lengths.mean())
         if self.loss == "l1":
             return RoundedDistance(rounding)
-        threshold = (self.threshold or 0.0) / unit or typical()
+        threshold = (self.threshold or 0.0) / rows.length
+        if not threshold:
+            threshold = float(np.median(rows.distances(_directions(rows.scatters()[1], r))))
         return Huber(max(threshold, rounding))
+
+
+@dataclass(frozen=True)
+class MedianRows:
+    """The rows from their geometric median, in the power of two next to their typical length.
+
+    Attributes
+    ----------
+    samples : Samples
+    frame : Frame
+        In which the samples are these rows; in memory they are so already.
+    length : float
+    centre : ndarray (d,)
+    coordinates : Coordinates
+    notes : list of str
+    most_steps : int
+        Of reweighted pca.
+    """
+
+    samples: Samples
+    frame: Frame
+    length: float
+    centre: Array
+    coordinates: Coordinates
+    notes: Sequence[str]
+    most_steps: int
+
+    @classmethod
+    def in_memory(cls, data: Data, objective: Objective) -> MedianRows:
+        rows = DenseRows.centred(data, objective)
+        length = typical_length(rows.X)
+        median = geometric_median(rows.X / length)
+        return cls(
+            Samples(rows.X / length - median),
+            Frame(np.zeros(len(median))),
+            length,
+            rows.mean + length * rows.coordinates.lift(median[:, None])[:, 0],
+            rows.coordinates,
+            [*rows.notes, CENTRED],
+            _REWEIGHTINGS,
+        )
+
+    @classmethod
+    def in_pieces(cls, samples: Samples, r: int) -> MedianRows:
+        check_dimension(r, samples.d)
+        stats = moments(samples)
+        square = float(stats.covariance.trace())
+        if square == 0:
+            raise DataError("all rows of X are equal, expected data that vary")
+        frame = Frame(stats.mean, 2.0 ** round(0.5 * math.log2(square)))
+        frame = frame.moved(median_in_pieces(samples, frame))
+        notes = [CENTRED, IN_PIECES]
+        return cls(samples, frame, frame.length, frame.centre, Columns(), notes, _PASSES)
+
+    def distances(self, M: Array | None = None) -> Array:
+        """Of each row from the centre, or from the subspace of M there; n numbers."""
+        term = partial(_distances, frame=self.frame, M=M)
+        return np.concatenate(self.samples.reduce(term, add))
+
+    def scatters(self) -> tuple[Array, Array]:
+        """Of the rows and of the rows divided by their norms, in one pass."""
+        return self.samples.reduce(partial(_scatters, frame=self.frame), added)
+
+    def reweighted(self, loss: Loss, M: Array) -> tuple[float, Array]:
+        """The value at M, and the scatter in which each row has the weight g'(q)."""
+        term = partial(_reweighted, frame=self.frame, loss=loss, M=M)
+        return self.samples.reduce(term, added)
+
+
+def _distances(piece: Samples, frame: Frame, M: Array | None) -> list[Array]:
+    return [np.sqrt(_squares(Z, M)) for Z in frame.blocks(piece)]
+
+
+def _scatters(piece: Samples, frame: Frame) -> tuple[Array, Array]:
+    plain, spherical = np.zeros((2, piece.d, piece.d))
+    for Z in frame.blocks(piece):
+        q = _squares(Z, None)
+        plain += Z.T @ Z
+        spherical += (Z.T * np.divide(1.0, q, where=q > 0, out=np.zeros_like(q))) @ Z
+    return plain, spherical
+
+
+def _reweighted(piece: Samples, frame: Frame, loss: Loss, M: Array) -> tuple[float, Array]:
+    value, scatter = 0.0, np.zeros((piece.d, piece.d))
+    for Z in frame.blocks(piece):
+        q = _squares(Z, M)
+        value += float(loss(q).sum())
+        scatter += (Z.T * loss.slope(q)) @ Z
+    return value, scatter
+
+
+def _squares(Z: Array, M: Array | None) -> Array:
+    """Of the rows' distances from zero, or from the subspace of M."""
+    return np.einsum("ij,ij->i", Z, Z) if M is None else _residual_squares(Z, Z @ M, M)
+
+
+def _residual_squares(Z: Array, Y: Array, M: Array) -> Array:
+    residual = Z - Y @ M.T  # the difference of squares would lose small ones
+    return np.einsum("ij,ij->i", residual, residual)
 
 
 class ReconstructionPoint(ProjectedPoint):
@@ -132,34 +231,36 @@ class ReconstructionPoint(ProjectedPoint):
     Slope -2 g' y and curvature -2 (g' dy + g'' dq y) with dq = -2 y'dy, a row a sample.
     """
 
-    def __init__(self, problem: RobustReconstruction, M: Array) -> None:
-        super().__init__(problem, M)
-        self._loss = problem.loss
-        residual = problem.X - self.Y @ M.T  # the difference of squares would lose small q
-        self._q = np.einsum("ij,ij->i", residual, residual)
+    def __init__(self, X: Array, M: Array, loss: Loss) -> None:
+        super().__init__(X, M)
+        self._loss = loss
+
+    @cached_property
+    def _q(self) -> Array:
+        return _residual_squares(self.X, self.Y, self.M)
 
     @cached_property
     def value(self) -> float:
         return float(self._loss(self._q).sum())
 
     @cached_property
-    def pull(self) -> Array:
-        """g'(q_i), the weights of the next reweighted pca."""
+    def _pull(self) -> Array:
+        """g'(q_i), the weights of reweighted pca."""
         return self._loss.slope(self._q)
 
     @cached_property
     def slope(self) -> Array:
-        return -2.0 * self.pull[:, None] * self.Y
+        return -2.0 * self._pull[:, None] * self.Y
 
     def curvature(self, dY: Array) -> Array:
         dq = -2.0 * np.einsum("ij,ij->i", self.Y, dY)
         bend = self._loss.curvature(self._q) * dq
-        return -2.0 * (self.pull[:, None] * dY + bend[:, None] * self.Y)
+        return -2.0 * (self._pull[:, None] * dY + bend[:, None] * self.Y)
 
 
 @dataclass
-class RobustReconstruction(Projected):
-    """Robust reconstruction on the Grassmann manifold.
+class Reconstruction(Projected):
+    """Robust reconstruction of rows in memory on the Grassmann manifold.
 
     Parameters
     ----------
@@ -169,44 +270,35 @@ class RobustReconstruction(Projected):
     loss: Loss
 
     def at(self, M: Array) -> ReconstructionPoint:
-        return ReconstructionPoint(self, M)
+        return ReconstructionPoint(self.X, M, self.loss)
 
-    def baseline(self) -> Array:
-        """Reweighted pca: the top eigenvectors of sum_i g'(q_i) x_i x_i', again and again."""
-        point = self.at(spherical_directions(self.X, self.r))
-        for _ in range(_REWEIGHTINGS):
-            new = self.at(_weighted_directions(self.X, point.pull, self.r))
-            settled = point.value - new.value <= _SETTLED * point.value
-            if new.value < point.value:
-                point = new
-            if settled:
+
+def heuristics(rows: MedianRows, loss: Loss, r: int) -> dict[str, Callable[[], Array]]:
+    """pca, pca of the rows divided by their norms, and from there reweighted pca.
+
+    Reweighted pca is that of sum_i g'(q_i) x_i x_i', again and again.
+    """
+
+    def pca() -> Array:
+        return _directions(rows.scatters()[0], r)
+
+    def spherical() -> Array:
+        return _directions(rows.scatters()[1], r)
+
+    def reweighted() -> Array:
+        M, least = spherical(), math.inf
+        best = M
+        for _ in range(rows.most_steps):
+            value, scatter = rows.reweighted(loss, M)
+            if value < least:
+                best = M
+            if least - value <= _SETTLED * value:
                 break
-        return point.M
+            least, M = value, _directions(scatter, r)
+        return best
 
-    def starts(self) -> dict[str, Array]:
-        """Named starting points besides the baseline."""
-        return {
-            "pca": _weighted_directions(self.X, np.ones(len(self.X)), self.r),
-            "spherical pca": spherical_directions(self.X, self.r),
-        }
+    return {"reweighted pca": reweighted, "pca": pca, "spherical pca": spherical}
 
 
-def spherical_directions(X: Array, r: int) -> Array:
-    """pca of the rows divided by their norms."""
-    squares = np.einsum("ij,ij->i", X, X)
-    return _weighted_directions(X, np.divide(1.0, squares, where=squares > 0, out=squares * 0), r)
-
-
-def _weighted_directions(X: Array, weights: Array, r: int) -> Array:
-    return top_eigenvectors((X.T * weights) @ X, r)[1]
-
-
-def _typical_residual(X: Array, r: int) -> float:
-    """The median distance of the rows from the subspace of spherical pca."""
-    M = spherical_directions(X, r)
-    return float(np.median(np.linalg.norm(X - (X @ M) @ M.T, axis=1)))
-
-
-def _typical_residual_in_pieces(samples: Samples, frame: Frame, r: int) -> float:
-    M = top_eigenvectors(spherical_sums(samples, frame)[1], r)[1]
-    return float(np.median(distances(samples, frame, M)))
+def _directions(scatter: Array, r: int) -> Array:
+    return top_eigenvectors(scatter, r)[1]

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from operator import add
+from typing import Any
 
 import numpy as np
 
 from ldr.objectives.contrasts import Contrast
-from ldr.objectives.families.row_sum import SAMPLE_ROWS, ProjectedTerm, added, some_rows
+from ldr.objectives.families.projected import ProjectedPoint
+from ldr.objectives.families.row_sum import SAMPLE_ROWS, WhitenedColumns, added, some_rows
 from ldr.objectives.samples import Samples
 from ldr.solvers.eigen import symmetric_eigen
 from ldr.solvers.manifolds import Array
@@ -88,36 +89,52 @@ def _least(M: Array, costs: Array, count: int) -> Array:
     return np.ascontiguousarray(M[:, np.argsort(costs, kind="stable")[:count]])
 
 
-@dataclass(frozen=True)
-class ContrastTerm(ProjectedTerm):
-    """The sums E G(m_k'x) of some of n rows, whose gradients are the columns of E x g(m_k'x)."""
+class ContrastPoint(ProjectedPoint):
+    """The r means E G(m_k'x) of n rows, of which X are some or all.
 
-    W: Array
-    contrast: Contrast
-    n: int
+    The gradients of the means are the columns of E x g(m_k'x), their changes along V those of
+    E x g'(m_k'x) x'v_k.
+    """
 
-    def slope(self, Y: Array, Z: Array, N: Array) -> tuple[Array, Array]:
-        return self.contrast.value(Y).sum(axis=0) / self.n, self.contrast.first(Y) / self.n
+    def __init__(self, X: Array, M: Array, contrast: Contrast, n: int) -> None:
+        super().__init__(X, M)
+        self._contrast = contrast
+        self._n = n
 
-    def curvature(self, Y: Array, dY: Array, Z: Array, N: Array) -> Array:
-        return self.contrast.second(Y) * dY / self.n
+    @cached_property
+    def value(self) -> Any:
+        return self._contrast.value(self.Y).sum(axis=0) / self._n
+
+    @cached_property
+    def slope(self) -> Array:
+        return self._contrast.first(self.Y) / self._n
+
+    @cached_property
+    def gradient(self) -> Array:
+        return super().gradient
+
+    @cached_property
+    def _second(self) -> Array:
+        return self._contrast.second(self.Y) / self._n
+
+    def curvature(self, dY: Array) -> Array:
+        return self._second * dY
 
 
 def heuristics_in_pieces(
-    samples: Samples, term: ContrastTerm, r: int, cost: Cost
+    samples: Samples, columns: WhitenedColumns, r: int, contrast: Contrast, cost: Cost
 ) -> dict[str, Callable[[], Array]]:
     """FOBI by a pass over the rows and another for the costs; deflation of a sample of rows."""
 
     def fobi() -> Array:
-        squares = samples.reduce(partial(_fourth_order, term), add)
-        M = symmetric_eigen(squares / samples.n)[1]
-        means, _ = samples.reduce(partial(_at, term, M), added)
+        M = symmetric_eigen(samples.reduce(partial(_fourth_order, columns), add) / samples.n)[1]
+        term = columns.term(partial(ContrastPoint, contrast=contrast, n=samples.n))
+        means, _ = samples.reduce(partial(term.first, M), added)
         return _least(M, cost(means), r)
 
     def deflation() -> Array:
-        rows = some_rows(samples, SAMPLE_ROWS).dense()
-        X = term.frame.of(rows) @ term.W
-        return heuristics(X, r, term.contrast, cost)["deflation"]()
+        X = np.vstack(list(columns.blocks(some_rows(samples, SAMPLE_ROWS))))
+        return heuristics(X, r, contrast, cost)["deflation"]()
 
     return {"fobi": fobi, "deflation": deflation}
 
@@ -129,14 +146,9 @@ def sample_note(samples: Samples) -> str:
     )
 
 
-def _at(term: ContrastTerm, M: Array, piece: Samples) -> tuple[Array, Array]:
-    return term.first(M, piece)
-
-
-def _fourth_order(term: ContrastTerm, piece: Samples) -> Array:
+def _fourth_order(columns: WhitenedColumns, piece: Samples) -> Array:
     """The sum of |x|^2 x x' of white x."""
-    total = np.zeros((term.W.shape[1], term.W.shape[1]))
-    for Z in term.frame.blocks(piece):
-        X = Z @ term.W
+    total = np.zeros((columns.W.shape[1], columns.W.shape[1]))
+    for X in columns.blocks(piece):
         total += (X * np.einsum("ij,ij->i", X, X)[:, None]).T @ X
     return total

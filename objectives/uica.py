@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
 from ldr.objectives.contrasts import Contrast, hyperbolic_secant, student
-from ldr.objectives.families.projected import DenseRows, Projected, ProjectedPoint
-from ldr.objectives.families.row_sum import Frame, RowSum, WhitenedColumns, in_pieces
+from ldr.objectives.families.projected import DenseRows, Projected
+from ldr.objectives.families.row_sum import (
+    ProjectedTerm,
+    RowSum,
+    RowTerm,
+    WhitenedColumns,
+    in_pieces,
+)
 from ldr.objectives.objective import BoundObjective, Data, Objective
 from ldr.objectives.samples import Samples
-from ldr.objectives.sources import ContrastTerm, heuristics, heuristics_in_pieces, sample_note
+from ldr.objectives.sources import (
+    ContrastPoint,
+    heuristics,
+    heuristics_in_pieces,
+    sample_note,
+)
 from ldr.solvers.checks import choice, number
 from ldr.solvers.manifolds import Array, Euclidean, Manifold, Stiefel
+from ldr.solvers.problem import Point
 
 EXPERTS = ("log cosh", "student-t")
 
@@ -62,14 +74,13 @@ class UndercompleteICA(Objective):
         if in_pieces(data.samples):
             return _sum_of_experts(self, data.samples, r, expert)
         rows = DenseRows.whitened(data, self)
-        X = rows.X
         return ProductOfExperts(
             self,
             (rows.mean,),
-            X,
+            rows.X,
             r,
             expert=expert,
-            heuristics=heuristics(X, r, expert, _own),
+            heuristics=heuristics(rows.X, r, expert, _own),
             coordinates=(rows.coordinates,),
             notes=rows.notes,
         )
@@ -84,54 +95,64 @@ def _sum_of_experts(
     objective: UndercompleteICA, samples: Samples, r: int, expert: Contrast
 ) -> SumOfExperts:
     columns = WhitenedColumns.of(samples, r)
-    contrasts = ContrastTerm(Frame(columns.mean), columns.W, expert, samples.n)
+    contrasts = columns.term(partial(ContrastPoint, contrast=expert, n=samples.n))
     return SumOfExperts(
         objective,
         (columns.mean,),
         Euclidean(columns.W.shape[1], r),
         samples,
-        ExpertsTerm(Frame(columns.mean), columns.W, expert, samples.n),
-        heuristics=heuristics_in_pieces(samples, contrasts, r, _own),
+        ExpertsTerm(contrasts, samples.n),
+        heuristics=heuristics_in_pieces(samples, columns, r, expert, _own),
         coordinates=(columns.coordinates,),
         notes=[*columns.notes, sample_note(samples)],
     )
 
 
-class ExpertsPoint(ProjectedPoint):
-    """phi = -1/2 log|S| + E sum_k G(y_k), S = Y'Y/n = M'M (X is white), G = -log p.
+class LogVolume(Point):
+    """-1/2 log|S|, S = M'M: what keeps the experts, M'x of white x, from becoming the same.
 
-    phi' = (-Y S^{-1} + g(Y))/n and phi''[dY] = (-dY S^{-1} + Y S^{-1} dS S^{-1} + g'(Y) o dY)/n
-    with dS = (dY'Y + Y'dY)/n.
+    Gradient -M S^{-1}; along V it changes by -(V - M S^{-1} dS) S^{-1}, dS = V'M + M'V.
     """
 
-    def __init__(self, problem: ProductOfExperts, M: Array) -> None:
-        super().__init__(problem, M)
-        self._expert = problem.expert
-        self._S = self.Y.T @ self.Y / len(self.Y)
+    def __init__(self, M: Array) -> None:
+        self.M = M
+        self._S = M.T @ M
+
+    @property
+    def value(self) -> float:
+        return -0.5 * float(np.linalg.slogdet(self._S)[1])
+
+    @cached_property
+    def gradient(self) -> Array:
+        return -self._over_S(self.M)
+
+    def hessian_vector(self, V: Array) -> Array:
+        dS = V.T @ self.M + self.M.T @ V
+        return -self._over_S(V + self.gradient @ dS)
+
+    def _over_S(self, A: Array) -> Array:
+        """A S^{-1}."""
+        return np.asarray(np.linalg.solve(self._S, A.T).T)
+
+
+class ExpertsPoint(Point):
+    """The experts' sum E sum_k G(y_k), G = -log p, and the volume."""
+
+    def __init__(self, X: Array, M: Array, expert: Contrast) -> None:
+        self.M = M
+        self._experts = ContrastPoint(X, M, expert, len(X))
+        self._volume = LogVolume(M)
 
     @cached_property
     def value(self) -> float:
-        logdet = np.linalg.slogdet(self._S)[1]
-        return float(np.sum(self._expert.value(self.Y).mean(axis=0)) - 0.5 * logdet)
+        return float(self._experts.value.sum()) + self._volume.value
 
     @cached_property
-    def _whitened(self) -> Array:
-        """Y S^{-1}."""
-        return np.asarray(np.linalg.solve(self._S, self.Y.T).T, dtype=np.float64)
+    def gradient(self) -> Array:
+        return self._experts.gradient + self._volume.gradient
 
-    @cached_property
-    def _second(self) -> Array:
-        return self._expert.second(self.Y)
-
-    @cached_property
-    def slope(self) -> Array:
-        return (self._expert.first(self.Y) - self._whitened) / len(self.Y)
-
-    def curvature(self, dY: Array) -> Array:
-        n = len(self.Y)
-        dS = (dY.T @ self.Y + self.Y.T @ dY) / n
-        of_whitened = np.linalg.solve(self._S, (dY - self._whitened @ dS).T).T
-        return (self._second * dY - of_whitened) / n
+    def hessian_vector(self, V: Array) -> Array:
+        return self._experts.hessian_vector(V) + self._volume.hessian_vector(V)
 
 
 @dataclass
@@ -150,34 +171,37 @@ class ProductOfExperts(Projected):
         return Euclidean(k, self.r)
 
     def random_point(self, rng: np.random.Generator) -> Array:
-        """Orthonormal columns: sources of variance 1."""
-        return Stiefel(self.X.shape[1], self.r).random_point(rng)
+        return _sources_of_variance_one(self.manifold, rng)
 
     def at(self, M: Array) -> ExpertsPoint:
-        return ExpertsPoint(self, M)
+        return ExpertsPoint(self.X, M, self.expert)
 
 
 @dataclass(frozen=True)
-class ExpertsTerm(ContrastTerm):
-    """Of m of the n rows: (1/n) sum_ik G(y_ik) - m/(2n) log|M'M|, so that terms add up to f."""
+class ExpertsTerm(RowTerm):
+    """Of m of the n rows: the experts' sum, and m/n of the volume, so that terms add up to f."""
+
+    contrasts: ProjectedTerm
+    n: int
 
     def first(self, M: Array, rows: Samples, *beside: Any) -> tuple[float, Array]:
-        means, gradient = super().first(M, rows)
-        share, S = rows.n / self.n, M.T @ M
-        value = float(means.sum()) - 0.5 * share * float(np.linalg.slogdet(S)[1])
-        return value, gradient - share * np.linalg.solve(S, M.T).T
+        means, gradient = self.contrasts.first(M, rows)
+        share, volume = rows.n / self.n, LogVolume(M)
+        return float(means.sum()) + share * volume.value, gradient + share * volume.gradient
 
     def second(self, M: Array, V: Array, rows: Samples, *beside: Any) -> Array:
-        """With d(M S^{-1}) = (V - M S^{-1} dS) S^{-1}, S = M'M."""
-        share, S = rows.n / self.n, M.T @ M
-        change = V - M @ np.linalg.solve(S, V.T @ M + M.T @ V)
-        return super().second(M, V, rows) - share * np.linalg.solve(S, change.T).T
+        share = rows.n / self.n
+        return self.contrasts.second(M, V, rows) + share * LogVolume(M).hessian_vector(V)
 
 
 class SumOfExperts(RowSum):
     """Undercomplete ica of rows that are read at every step."""
 
     def random_point(self, rng: np.random.Generator) -> Array:
-        """Orthonormal columns: sources of variance 1."""
-        k, r = self.manifold.shape
-        return Stiefel(k, r).random_point(rng)
+        return _sources_of_variance_one(self.manifold, rng)
+
+
+def _sources_of_variance_one(manifold: Manifold, rng: np.random.Generator) -> Array:
+    """Orthonormal columns."""
+    k, r = manifold.shape
+    return Stiefel(k, r).random_point(rng)

@@ -29,7 +29,7 @@ class GramPoint(ProjectedPoint):
     """
 
     def __init__(self, problem: Gram, M: Array) -> None:
-        super().__init__(problem, M)
+        super().__init__(problem.X, M)
         self.width = problem.width
         self.K = gaussian_gram(self.Y, problem.width)
 

@@ -68,7 +68,7 @@ class LandmarkPoint(ProjectedPoint):
     """
 
     def __init__(self, problem: Landmarks, M: Array) -> None:
-        super().__init__(problem, M)
+        super().__init__(problem.X, M)
         self._problem = problem
         self._U = self.Y[problem.rows]
         self._C = gaussian(self.Y, self._U, problem.width)

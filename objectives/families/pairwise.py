@@ -28,7 +28,7 @@ class PairwisePoint(ProjectedPoint):
     """
 
     def __init__(self, problem: Pairwise, M: Array) -> None:
-        super().__init__(problem, M)
+        super().__init__(problem.X, M)
         self._strips = problem.strips
 
     @abstractmethod

@@ -22,18 +22,20 @@ from ldr.solvers.problem import Point
 
 
 class ProjectedPoint(Point):
-    """phi at Y = XM. Subclasses cache what phi and its derivatives share.
+    """phi at Y = XM, X some rows or all. Subclasses cache what phi and its derivatives share.
 
     Attributes
     ----------
+    X : ndarray (n, k)
+        The rows.
     Y : ndarray (n, r)
-        The projected data.
+        The projected rows.
     """
 
-    def __init__(self, problem: Projected, M: Array) -> None:
+    def __init__(self, X: Array, M: Array) -> None:
         self.M = M
-        self._X = problem.X
-        self.Y = problem.X @ M
+        self.X = X
+        self.Y = X @ M
 
     @property
     @abstractmethod
@@ -46,10 +48,10 @@ class ProjectedPoint(Point):
 
     @property
     def gradient(self) -> Array:
-        return self._X.T @ self.slope
+        return self.X.T @ self.slope
 
     def hessian_vector(self, V: Array) -> Array:
-        return self._X.T @ self.curvature(self._X @ V)
+        return self.X.T @ self.curvature(self.X @ V)
 
 
 @dataclass

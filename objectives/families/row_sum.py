@@ -17,6 +17,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ldr.objectives.coordinates import Columns, Coordinates
+from ldr.objectives.families.projected import ProjectedPoint
 from ldr.objectives.families.whitened import Whitened
 from ldr.objectives.objective import BoundObjective, check_dimension
 from ldr.objectives.samples import Samples, cut
@@ -107,8 +108,8 @@ class SumPoint(Point):
         return problem.samples.reduce(_First(problem.term, self.M), added, *problem.beside)
 
     @property
-    def value(self) -> float:
-        return float(self.sums[0])
+    def value(self) -> Any:
+        return self.sums[0]
 
     @property
     def gradient(self) -> Array:
@@ -230,42 +231,37 @@ class Frame:
 class ProjectedTerm(RowTerm):
     """phi(Y) of the projected rows Y = ZWM, Z the rows in a frame, a block at a time.
 
-    A method writes phi with its first and its second derivative in Y, as in `Projected`.
-
     Attributes
     ----------
     frame : Frame
     W : ndarray (d, k) or None
         To the coordinates of the solver, the identity where None; the rows are multiplied by WM,
         never by W.
+    formula : callable
+        Of rows and a matrix, the `ProjectedPoint` there: the same as in memory.
     """
 
     frame: Frame
     W: Array | None
+    formula: Callable[[Array, Array], ProjectedPoint]
 
-    @abstractmethod
-    def slope(self, Y: Array, Z: Array, N: Array) -> tuple[Any, Array]:
-        """phi and phi'(Y) of a block; N = WM, so that Y = ZN."""
-
-    @abstractmethod
-    def curvature(self, Y: Array, dY: Array, Z: Array, N: Array) -> Array:
-        """phi''(Y)[dY] of a block."""
+    def _points(self, M: Array, rows: Samples) -> Iterator[ProjectedPoint]:
+        N = self._to_columns(M)
+        return (self.formula(Z, N) for Z in self.frame.blocks(rows))
 
     def first(self, M: Array, rows: Samples, *beside: Any) -> tuple[Any, Array]:
-        N = self._to_columns(M)
         value: Any = 0.0
-        gradient = np.zeros_like(N)
-        for Z in self.frame.blocks(rows):
-            part, slope = self.slope(Z @ N, Z, N)
-            value = value + part
-            gradient += Z.T @ slope
+        gradient = np.zeros((rows.d, M.shape[1]))
+        for point in self._points(M, rows):
+            value = value + point.value
+            gradient += point.gradient
         return value, self._from_columns(gradient)
 
     def second(self, M: Array, V: Array, rows: Samples, *beside: Any) -> Array:
-        N, dN = self._to_columns(M), self._to_columns(V)
-        product = np.zeros_like(N)
-        for Z in self.frame.blocks(rows):
-            product += Z.T @ self.curvature(Z @ N, Z @ dN, Z, N)
+        dN = self._to_columns(V)
+        product = np.zeros_like(dN)
+        for point in self._points(M, rows):
+            product += point.hessian_vector(dN)
         return self._from_columns(product)
 
     def _to_columns(self, M: Array) -> Array:
@@ -302,6 +298,14 @@ class WhitenedColumns:
     W: Array
     coordinates: Coordinates
     notes: list[str]
+
+    def blocks(self, piece: Samples) -> Iterator[Array]:
+        """The white rows, block by block."""
+        return (Z @ self.W for Z in Frame(self.mean).blocks(piece))
+
+    def term(self, formula: Callable[[Array, Array], ProjectedPoint]) -> ProjectedTerm:
+        """What a formula of white rows adds up to."""
+        return ProjectedTerm(Frame(self.mean), self.W, formula)
 
     @classmethod
     def of(cls, samples: Samples, r: int) -> WhitenedColumns:

@@ -80,7 +80,7 @@ def test_reweighting_never_raises_the_value_and_ends_near_an_optimum(loss):
     A, _, _ = planted(5)
     problem = bound(RobustPCA(loss), A, 3)
     starts = problem.starts()
-    assert set(starts) == {"pca", "spherical pca"}
+    assert set(starts) == {"reweighted pca", "pca", "spherical pca"}
     baseline = problem.at(problem.baseline())
     assert baseline.value <= min(problem.at(M).value for M in starts.values())
     result = ldr.solve("robust-pca", A, 3, loss=loss)
