@@ -22,6 +22,8 @@ KINDS = ("neighbours", "epsilon", "classes", "class-neighbours")
 
 # Numbers in a batch of local Gram problems.
 _BATCH = 2**20
+# Distances that are this close, relatively, are equal but for rounding.
+_EQUAL = 1e-10
 
 
 @dataclass(frozen=True)
@@ -137,14 +139,41 @@ def _barycentres(samples: Samples, where: slice, indices: Integers, regularisati
 
 
 def _nearest(samples: Samples, neighbours: int) -> tuple[Array, Integers]:
-    """Distances and indices of each row's k nearest others, n x k."""
+    """Distances and indices of each row's k nearest others, n x k; of equals those that come first.
+
+    A search alone returns any of the rows that are equally far, which depends on its threads.
+    """
     from sklearn.neighbors import NearestNeighbors
 
-    if neighbours >= samples.n:
-        raise ArgumentError(
-            f"neighbours must be below the number of rows, {samples.n}, got {neighbours}"
-        )
-    return NearestNeighbors(n_neighbors=neighbours).fit(_rows(samples)).kneighbors()
+    n, k = samples.n, neighbours
+    if k >= n:
+        raise ArgumentError(f"neighbours must be below the number of rows, {n}, got {k}")
+    search = NearestNeighbors(n_neighbors=min(k + 1, n - 1)).fit(_rows(samples))
+    distances, indices = search.kneighbors()
+    if k < n - 1:
+        last, next_ = distances[:, k - 1], distances[:, k]
+        tied = np.flatnonzero(next_ <= last * (1.0 + _EQUAL))
+        distances, indices = distances[:, :k], indices[:, :k]
+        for rows in np.array_split(tied, -(-len(tied) * n // _BATCH) or 1):
+            _first_of_equals(samples, rows, distances, indices)
+    order = np.argsort(indices, axis=1)
+    return np.take_along_axis(distances, order, axis=1), np.take_along_axis(indices, order, axis=1)
+
+
+def _first_of_equals(samples: Samples, rows: Integers, distances: Array, indices: Integers) -> None:
+    """Replace the neighbours of some rows: the nearer ones, then of those equally far the first."""
+    from sklearn.metrics import pairwise_distances
+
+    if len(rows) == 0:
+        return
+    k, matrix = indices.shape[1], _rows(samples)
+    for i, away in zip(rows, pairwise_distances(matrix[rows], matrix), strict=True):
+        away[i] = math.inf
+        bound = np.partition(away, k - 1)[k - 1]
+        within = np.flatnonzero(away <= bound * (1.0 + _EQUAL))
+        nearer = away[within] < bound * (1.0 - _EQUAL)
+        chosen = np.concatenate([within[nearer], within[~nearer]])[:k]
+        distances[i], indices[i] = away[chosen], chosen
 
 
 def _rows(samples: Samples) -> Any:

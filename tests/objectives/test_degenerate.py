@@ -230,6 +230,19 @@ def test_distances_that_are_not_euclidean_are_reported():
             ldr.solve("mds-distances", bad, 2)
 
 
+def test_of_rows_equally_far_the_first_are_neighbours():
+    """Whole numbers tie; which of them a search returns depends on its threads."""
+    X = real_data.digits()[0][:400].astype(int)
+    squares = np.sum(X**2, axis=1)
+    D = squares[:, None] + squares - 2 * X @ X.T
+    np.fill_diagonal(D, D.max() + 1)
+    nearest = np.argsort(D, axis=1, kind="stable")[:, :10]
+    expected = np.zeros(D.shape)
+    np.put_along_axis(expected, nearest, 1.0, axis=1)
+    W = ldr.objectives.graphs.neighbour_graph(ldr.objectives.samples.as_samples(X), 10)
+    np.testing.assert_array_equal(W.toarray(), np.maximum(expected, expected.T))
+
+
 def test_duplicate_rows_are_neighbours():
     X = duplicated_rows(clean())
     W = ldr.objectives.graphs.neighbour_graph(ldr.objectives.samples.as_samples(X), 1)
