@@ -191,7 +191,7 @@ _TABLES = ("sweeps", "figure1", "figure4", "medians")
 
 def _judge(session: Session) -> None:
     report = judgement.judge(*(session.table(name) for name in _TABLES))
-    (session.out / "verdict.md").write_text(report.markdown())
+    report.write(session.out)
     report.show(session.console)
 
 
@@ -260,7 +260,7 @@ def _paper_command(experiment: Experiment) -> None:
         }
         experiment.draw(found, folder, seed)
         report = experiment.judge(found)
-        (folder / "verdict.md").write_text(report.markdown())
+        report.write(folder)
         report.show(console)
         _close(console, folder, failures)
 

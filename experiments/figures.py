@@ -12,6 +12,7 @@ from experiments.convergence import PAIRS, SOLVERS
 from experiments.recipes import METHODS
 from experiments.store import Table
 from experiments.sweeps import D_OF_R_SWEEP, R_OF_D_SWEEP
+from ldr.outputs import replaced
 
 Axes = Any
 
@@ -280,7 +281,8 @@ def _in_words(baseline: str) -> str:
 def save(figure: Any, path: Path) -> None:
     """As PNG and PDF, and closed."""
     for ending in ("png", "pdf"):
-        figure.savefig(path.with_name(f"{path.name}.{ending}"), dpi=130)
+        with replaced(path.with_name(f"{path.name}.{ending}")) as file:
+            figure.savefig(file, dpi=130)
     pyplot().close(figure)
 
 

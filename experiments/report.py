@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from rich import box
 from rich.console import Console
 from rich.table import Table as Sheet
+
+from ldr.outputs import replaced
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,11 @@ class Report:
 
     sections: list[Section]
     title: str = "Verdict on the paper's experiments"
+
+    def write(self, folder: Path) -> None:
+        """The Markdown of it as verdict.md."""
+        with replaced(folder / "verdict.md") as file:
+            file.write_text(self.markdown())
 
     def markdown(self) -> str:
         """As a Markdown document."""

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from ldr.outputs import replaced
+
 Row = dict[str, Any]
 
 
@@ -69,9 +71,8 @@ class Store:
 
     def _rewrite(self, rows: Iterable[Row]) -> None:
         """Replace the file in one step, so that no moment is without a whole table."""
-        fresh = self.path.with_suffix(".part")
-        fresh.write_text(",".join(self.columns) + "\n" + self._lines(rows))
-        fresh.replace(self.path)
+        with replaced(self.path) as file:
+            file.write_text(",".join(self.columns) + "\n" + self._lines(rows))
 
     def _lines(self, rows: Iterable[Row]) -> str:
         text = io.StringIO()

@@ -75,6 +75,8 @@ def read_in_chunks(path: Path) -> Table:
         raise ArgumentError(f"{path}: --cluster takes .csv, .tsv, .parquet and .npy files")
     try:
         return Table(path.name, _frame(where, ending))
+    except MemoryError:
+        raise
     except Exception as error:  # each reader has exceptions of its own
         raise DataError(f"{path.name} cannot be read as {ending}: {error}") from error
 

@@ -2,13 +2,16 @@
 
 It exits with 0 if all went well; 1 if a solver did not converge or a check did not pass (what was
 found is printed and written all the same); 2 if the user made a mistake, said in one line on
-standard error; 130 if it was interrupted.
+standard error; 130 if it was interrupted, 143 if it was told to terminate. Files are written whole
+or not at all, and never over those that are read.
 """
 
 from __future__ import annotations
 
 import ast
 import json
+import os
+import signal
 import sys
 import warnings
 from collections.abc import Iterator
@@ -283,10 +286,12 @@ def solve(
     import ldr
     from ldr.files import write_projection
     from ldr.observers import Progress
+    from ldr.outputs import replaced
     from ldr.report import write_report
     from ldr.user_code import located
 
-    _check_outputs(out, plot, report)
+    inputs = _inputs(objective, data, second_view, background, start)
+    _check_outputs({"--out": out, "--plot": plot, "--report": report}, inputs)
     if cluster:
         context.with_resource(_connected(cluster))
     given = _input(
@@ -310,7 +315,9 @@ def solve(
     if out is not None:
         write_projection(out, result, given.shown)
     if plot is not None:
-        result.plot_projection(given.shown, colour).savefig(plot)
+        figure = result.plot_projection(given.shown, colour)
+        with replaced(plot) as file:
+            figure.savefig(file)
     if report is not None:
         write_report(report, result, given.shown, colour, data_name=data.name)
     written = [str(path) for path in (out, plot, report) if path is not None]
@@ -354,9 +361,10 @@ def path(
 ) -> None:
     """Solve for several dimensions, to choose one."""
     import ldr
+    from ldr.outputs import replaced
     from ldr.user_code import located
 
-    _check_outputs(None, plot, None)
+    _check_outputs({"--plot": plot}, _inputs(objective, data, second_view, background))
     order = _dimensions(dimensions)
     if cluster:
         context.with_resource(_connected(cluster))
@@ -375,7 +383,9 @@ def path(
             random_state=seed,
         )
     if plot is not None:
-        found.plot().savefig(plot)
+        figure = found.plot()
+        with replaced(plot) as file:
+            figure.savefig(file)
     if as_json:
         summary = {
             "dimensions": list(found.dimensions),
@@ -450,9 +460,11 @@ def demo(
     """
     from rich.console import Console
 
-    from ldr.demo import NOTES, save_picture, solve_all, table
+    from ldr.demo import NOTES, PICTURE, save_picture, solve_all, table
+    from ldr.outputs import check_outputs
 
     out.mkdir(parents=True, exist_ok=True)
+    check_outputs({"--out": out / PICTURE}, {})
     solved = solve_all(r, show_progress)
     console = Console()
     console.print(table(solved))
@@ -488,21 +500,45 @@ def methods(as_json: Json = False) -> None:
 # --- their parts ----------------------------------------------------------------------------------
 
 
-def _check_outputs(out: Path | None, plot: Path | None, report: Path | None) -> None:
-    """Refuse, before any work, files that could not be written after it."""
-    from ldr.errors import ArgumentError
-    from ldr.files import check_writable, ending_of
+def _inputs(
+    objective: str,
+    data: Path,
+    second_view: Path | None,
+    background: Path | None,
+    start: str = "",
+) -> dict[str, list[Path]]:
+    """The files that a command reads, by what its help calls them."""
+    from ldr.files import split_array
+    from ldr.user_code import split_file
 
-    if out is not None:
-        ending_of(out)
-    pictures = (".png", ".pdf", ".svg")
-    for path, option, endings in ((plot, "--plot", pictures), (report, "--report", (".html",))):
-        if path is not None and path.suffix.lower() not in endings:
-            expected = " or ".join(endings)
+    code = split_file(objective)
+    given = {
+        "OBJECTIVE": None if code is None else code[0],
+        "DATA": data,
+        "--second-view": second_view,
+        "--background": background,
+        "--start": start if _is_start_file(start) else None,
+    }
+    return {name: [split_array(str(path))[0]] for name, path in given.items() if path is not None}
+
+
+_ENDINGS = {"--plot": (".png", ".pdf", ".svg"), "--report": (".html",)}
+
+
+def _check_outputs(outputs: dict[str, Path | None], inputs: dict[str, list[Path]]) -> None:
+    """Refuse, before any work, files that could not be written after it or that are read."""
+    from ldr.errors import ArgumentError
+    from ldr.files import ending_of
+    from ldr.outputs import check_outputs
+
+    given = {option: path for option, path in outputs.items() if path is not None}
+    for option, path in given.items():
+        if option == "--out":
+            ending_of(path)
+        elif path.suffix.lower() not in _ENDINGS[option]:
+            expected = " or ".join(_ENDINGS[option])
             raise ArgumentError(f"{option} {path}: unknown ending, expected {expected}")
-    for path in (out, plot, report):
-        if path is not None:
-            check_writable(path)
+    check_outputs(given, inputs)
 
 
 def _connected(cluster: str) -> AbstractContextManager[None]:
@@ -523,11 +559,15 @@ def _dimensions(text: str) -> list[int]:
 
 
 def _start(start: str) -> Any:
-    if not start.endswith(".npy"):
+    if not _is_start_file(start):
         return start
     from ldr.files import read
 
     return read(start).X
+
+
+def _is_start_file(start: str) -> bool:
+    return start.endswith(".npy")
 
 
 def _print_result(result: Result, name: str, written: list[str]) -> None:
@@ -572,16 +612,51 @@ def main() -> None:
     from ldr.errors import ObjectiveError
 
     try:
-        code = app(standalone_mode=False)
+        with _ended_by_signals():
+            code = app(standalone_mode=False)
     except _UsageError as error:
         code = _complain(error.format_message())  # type: ignore[attr-defined]
     except OSError as error:
-        code = _complain(f"{error.filename or 'cannot write'}: {error.strerror or error}")
+        reason = error.strerror or str(error)
+        code = _complain(f"{error.filename}: {reason}" if error.filename else reason)
+    except MemoryError as error:
+        code = _complain(f"not enough memory: {error}" if str(error) else "not enough memory")
     except (ValueError, ObjectiveError) as error:  # all of ldr.errors
         code = _complain(str(error))
     except (typer.Abort, KeyboardInterrupt):
         code = 130
-    sys.exit(code if isinstance(code, int) else 0)
+    code = code if isinstance(code, int) else 0
+    sys.exit(code if _is_printed() else code or MISTAKE)
+
+
+@contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """Signals that end the process are raised as SystemExit, so that nothing half written stays."""
+
+    def end(number: int, _: Any) -> None:
+        raise SystemExit(128 + number)
+
+    ends = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    usual = [each for each in ends if signal.getsignal(each) is signal.SIG_DFL]
+    for each in usual:
+        signal.signal(each, end)
+    try:
+        yield
+    finally:
+        for each in usual:
+            signal.signal(each, signal.SIG_DFL)
+
+
+def _is_printed() -> bool:
+    """Whether standard output took what was printed; if not, that is said."""
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        _complain(f"standard output: {error.strerror}")
+        # Python would try again when it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return False
+    return True
 
 
 def _complain(message: str) -> int:

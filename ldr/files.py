@@ -19,6 +19,7 @@ from ldr.objectives.opening import open_path, stored
 from ldr.objectives.samples import Samples, as_samples
 from ldr.objectives.storage import Columns
 from ldr.objectives.stored import brought, is_dask, lazy_rows
+from ldr.outputs import check_outputs, files_of, replaced
 from ldr.result import Result, as_tuple
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.manifolds import Array
@@ -178,7 +179,7 @@ def read(path: str | Path) -> Table:
     ldr.errors.DataError
         The file is not what its ending says.
     """
-    path, wanted = _split(str(path))
+    path, wanted = split_array(str(path))
     if path.is_dir():
         return StoredTable(path.name, open_path(path, path.name))
     ending = ending_of(path)
@@ -192,7 +193,7 @@ def read(path: str | Path) -> Table:
         if ending == ".npy":
             return Table(path.name, _matrix(np.load(path, mmap_mode="r"), path.name))
         arrays = _read_mat(path) if ending == ".mat" else _read_npz(path)
-    except (ArgumentError, DataError, OSError):
+    except (ArgumentError, DataError, OSError, MemoryError):
         raise
     except Exception as error:  # each reader has exceptions of its own
         raise DataError(f"{path.name} cannot be read as {ending}: {error}") from error
@@ -211,27 +212,29 @@ def write_projection(path: str | Path, result: Result, X: Any) -> None:
     ------
     ldr.errors.ArgumentError
     OSError
-        As `write`.
+        As `write`; X is read from the file.
     """
     path = Path(path)
     ending = ending_of(path)
+    check_outputs({"path": path}, {"X": files_of(X)})
     views = as_tuple(X)
     in_pieces = any(view.stored for view in views) and lazy_rows(views[0]) is None
-    if ending in ARRAYS or not in_pieces:
+    if ending in (".npz", ".mat") or not in_pieces:
         write(path, result, result.transform(X))
         return
     names = sum(result.columns, ()) if len(views) > 1 else result.columns
     if ending == ".npy" and len(views) > 1:
         raise ArgumentError(_PAIR_IN_NPY)
     parts = (_projected(result, views, where) for where in views[0].pieces())
-    if ending == ".npy":
-        _save_parts(path, (views[0].n, result.r), parts)
-    else:
-        _write_frames(path, ending, parts, names)
+    with replaced(path) as file:
+        if ending == ".npy":
+            _save_parts(file, (views[0].n, result.r), parts)
+        else:
+            _write_frames(file, ending, parts, names)
 
 
 def write(path: str | Path, result: Result, Y: Any) -> None:
-    """Projected rows in a file.
+    """Projected rows in a file, which is whole or, if anything goes wrong, as it was before.
 
     Parameters
     ----------
@@ -251,6 +254,12 @@ def write(path: str | Path, result: Result, Y: Any) -> None:
     """
     path = Path(path)
     ending = ending_of(path)
+    check_outputs({"path": path}, {})
+    with replaced(path) as file:
+        _write(file, ending, result, Y)
+
+
+def _write(path: Path, ending: str, result: Result, Y: Any) -> None:
     pair = isinstance(result.P, tuple)
     if ending == ".npy":
         if pair:
@@ -274,14 +283,6 @@ def write(path: str | Path, result: Result, Y: Any) -> None:
     else:
         names = sum(result.columns, ()) if pair else result.columns
         _write_frame(path, ending, np.hstack(Y) if pair else Y, names)
-
-
-def check_writable(path: Path) -> None:
-    """Refuse, before any work, a file that cannot be written when the work is done."""
-    if not path.parent.is_dir():
-        raise ArgumentError(f"{path}: there is no folder {str(path.parent)!r}")
-    if path.is_dir():
-        raise ArgumentError(f"{path} is a folder, expected a file")
 
 
 def _has_rows(path: Path, ending: str) -> bool:
@@ -310,7 +311,7 @@ def _is_time(cells: Any) -> bool:
     return getattr(cells.dtype, "kind", "O") in "mM"
 
 
-def _split(path: str) -> tuple[Path, str | None]:
+def split_array(path: str) -> tuple[Path, str | None]:
     """``data.mat:name`` as the file and the array in it."""
     match = re.fullmatch(r"(.+\.(?:npz|mat)):(\w+)", path, flags=re.IGNORECASE)
     return (Path(match[1]), match[2]) if match else (Path(path), None)

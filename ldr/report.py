@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import ldr
 from ldr import plots
+from ldr.outputs import check_outputs, files_of, replaced
 from ldr.result import as_tuple
 from ldr.solvers.errors import ArgumentError
 
@@ -76,11 +77,14 @@ def write_report(
     Raises
     ------
     ldr.errors.ArgumentError, ldr.errors.DataError
-        X or y do not fit the result.
+        X or y do not fit the result; X is read from the file.
     OSError
         The file cannot be written.
     """
-    Path(path).write_text(html(result, X, y, data_name=data_name, more=more), encoding="utf-8")
+    check_outputs({"path": path}, {"X": files_of(X)})
+    text = html(result, X, y, data_name=data_name, more=more)
+    with replaced(path) as file:
+        file.write_text(text, encoding="utf-8")
 
 
 def html(

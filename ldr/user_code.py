@@ -16,7 +16,7 @@ from ldr.solvers.errors import ArgumentError, DataError, ObjectiveError, Singula
 
 def is_file(objective: str) -> bool:
     """Whether the objective is a file, or a function in one, and not a name."""
-    return _split(objective) is not None
+    return split_file(objective) is not None
 
 
 def load_objective(objective: str) -> Objective:
@@ -33,7 +33,7 @@ def load_objective(objective: str) -> Objective:
     ldr.errors.ObjectiveError
         The file cannot be executed.
     """
-    split = _split(objective)
+    split = split_file(objective)
     assert split is not None
     path, wanted = split
     if not path.is_file():
@@ -59,7 +59,7 @@ def load_objective(objective: str) -> Objective:
 @contextmanager
 def located(objective: str) -> Iterator[None]:
     """Exceptions raised in the user's file become an ObjectiveError that names the line."""
-    split = _split(objective)
+    split = split_file(objective)
     try:
         yield
     except (ArgumentError, DataError, SingularError, ObjectiveError):
@@ -72,7 +72,7 @@ def located(objective: str) -> Iterator[None]:
         raise ObjectiveError(text) from error
 
 
-def _split(objective: str) -> tuple[Path, str | None] | None:
+def split_file(objective: str) -> tuple[Path, str | None] | None:
     match = re.fullmatch(r"(.+\.py)(?::(\w+))?", objective)
     return (Path(match[1]), match[2]) if match else None
 

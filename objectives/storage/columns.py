@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,10 @@ class Columns:
     def boundaries(self) -> Sequence[int] | None:
         return self.source.boundaries
 
+    @property
+    def files(self) -> tuple[Path, ...]:
+        return self.source.files
+
     def read(self, start: int, stop: int) -> npt.NDArray[Any]:
         return self.source.read(start, stop)[:, self.where]
 
@@ -74,6 +79,10 @@ class Scaled:
     @property
     def boundaries(self) -> Sequence[int] | None:
         return self.source.boundaries
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        return self.source.files
 
     def read(self, start: int, stop: int) -> npt.NDArray[Any]:
         return np.asarray(self.source.read(start, stop) / self.units)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mmap
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ class MemoryMap:
         self.dtype = array.dtype
         self._map: mmap.mmap = array._mmap  # type: ignore[attr-defined]
         self._array = np.asarray(array)
+        self.files = () if array.filename is None else (Path(array.filename),)
         self._origin = np.frombuffer(self._map, np.uint8).ctypes.data
 
     @staticmethod

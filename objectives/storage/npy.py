@@ -63,6 +63,10 @@ class NpyFile:
             raise DataError(f"{name}: {path.name} is cut off, {-short} bytes are missing")
         return cls(path, shape, dtype, offset)
 
+    @property
+    def files(self) -> tuple[Path, ...]:
+        return (self.path,)
+
     def read(self, start: int, stop: int) -> npt.NDArray[Any]:
         rows = np.empty((stop - start, self.shape[1]), self.dtype)
         with self.path.open("rb", buffering=0) as file:

@@ -81,6 +81,10 @@ class ParquetFile:
                 )
         return np.result_type(*types)
 
+    @property
+    def files(self) -> tuple[Path, ...]:
+        return (self._path,)
+
     def select(self, columns: Sequence[str]) -> ParquetFile:
         return ParquetFile(self._path, self._name, columns)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -23,6 +24,8 @@ class Source(Protocol):
     boundaries : sequence of int, or None
         The rows at which the stretches begin that are best read whole, and n at the end; None where
         any stretch of rows is read as cheaply as another.
+    files : tuple of Path
+        That are read.
     """
 
     @property
@@ -36,6 +39,9 @@ class Source(Protocol):
 
     @property
     def boundaries(self) -> Sequence[int] | None: ...
+
+    @property
+    def files(self) -> tuple[Path, ...]: ...
 
     def read(self, start: int, stop: int) -> npt.NDArray[Any]:
         """Rows start..stop-1, not to be written to; called from several threads at a time."""

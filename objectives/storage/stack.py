@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate
-from typing import Any, cast
+from pathlib import Path
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +25,7 @@ class InMemory:
     feature_names: tuple[str, ...] | None = None
 
     boundaries = None
+    files: ClassVar[tuple[Path, ...]] = ()
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -97,6 +99,10 @@ class Stack:
         for start, source in zip(self.starts, self.sources, strict=False):
             found += [start + row for row in source.boundaries or (0, source.shape[0])][1:]
         return found
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        return sum((source.files for source in self.sources), ())
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -82,6 +82,10 @@ class TextFile:
     def shape(self) -> tuple[int, int]:
         return self.boundaries[-1], len(self.feature_names)
 
+    @property
+    def files(self) -> tuple[Path, ...]:
+        return (self.path,)
+
     def select(self, columns: Sequence[str]) -> TextFile:
         check_known(columns, self.columns, self.path.name)
         return replace(self, feature_names=tuple(columns))

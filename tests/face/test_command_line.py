@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 
 import ldr
-from ldr.command_line import main
 from tests.real_data import breast_cancer, standardised, wine
 
 
@@ -24,21 +23,6 @@ def run(*arguments, folder):
         text=True,
         encoding="utf-8",
     )
-
-
-@pytest.fixture
-def call(monkeypatch, capsys):
-    """The command in this process, which is faster: exit code, output, errors."""
-
-    def called(*arguments, folder):
-        monkeypatch.chdir(folder)
-        monkeypatch.setattr(sys, "argv", ["ldr", *map(str, arguments)])
-        with pytest.raises(SystemExit) as exit:
-            main()
-        printed = capsys.readouterr()
-        return subprocess.CompletedProcess(arguments, exit.value.code, printed.out, printed.err)
-
-    return called
 
 
 def test_demo_prints_a_table_and_saves_a_picture(tmp_path):

@@ -1,0 +1,214 @@
+"""Files that are written: whole or not at all, and never over those that are read."""
+
+import contextlib
+import os
+import resource
+import signal
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import ldr
+from ldr.demo import save_picture
+from ldr.errors import ArgumentError
+from ldr.files import write, write_projection
+from ldr.objectives.samples import as_samples
+from ldr.outputs import replaced
+
+X = np.random.default_rng(0).standard_normal((300, 4))
+FRAME = pd.DataFrame(X, columns=list("abcd"))
+OBJECTIVE = """
+import ldr
+
+@ldr.objective(manifold="grassmann", sense="max", backend="numpy",
+               gradient=lambda M, X: 2 * X.T @ (X @ M) / len(X))
+def variance(M, X):
+    return ((X @ M) ** 2).sum() / len(X)
+"""
+
+
+@pytest.fixture(scope="module")
+def result():
+    return ldr.solve("pca", X, 2)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Inputs of every kind, and other names for them."""
+    FRAME.to_csv(tmp_path / "X.csv", index=False)
+    FRAME.to_parquet(tmp_path / "X.parquet")
+    np.save(tmp_path / "X.npy", X)
+    np.savez(tmp_path / "X.npz", X=X, other=X)
+    np.save(tmp_path / "start.npy", np.eye(4)[:, :2])
+    (tmp_path / "mine.py").write_text(OBJECTIVE)
+    (tmp_path / "parts").mkdir()
+    FRAME.to_parquet(tmp_path / "parts" / "one.parquet")
+    (tmp_path / "link.csv").symlink_to("X.csv")
+    (tmp_path / "chain.npy").symlink_to("link.csv")
+    (tmp_path / "code.csv").symlink_to("mine.py")
+    (tmp_path / "hard.npy").hardlink_to(tmp_path / "X.npy")
+    return tmp_path
+
+
+def contents(folder):
+    return {path: path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+OVER_AN_INPUT = [
+    ("solve pca X.csv --out X.csv", "DATA"),
+    ("solve pca X.csv --out link.csv", "DATA"),
+    ("solve pca link.csv --out ./parts/../X.csv", "DATA"),
+    ("solve pca X.csv --out chain.npy", "DATA"),
+    ("solve pca X.npy --out hard.npy", "DATA"),
+    ("solve pca X.npz:other --out X.npz", "DATA"),
+    ("solve pca parts --out parts/one.parquet", "DATA"),
+    ("solve pca parts --out parts/two.parquet", "DATA"),
+    ("solve cca X.csv --second-view X.npy --out X.npy", "--second-view"),
+    ("solve contrastive-pca X.csv --background X.npz:X --out X.npz", "--background"),
+    ("solve pca X.csv --start start.npy --out start.npy", "--start"),
+    ("solve mine.py:variance X.csv --out code.csv", "OBJECTIVE"),
+]
+
+
+@pytest.mark.parametrize(("command", "role"), OVER_AN_INPUT)
+def test_an_input_is_never_written_over(command, role, folder, call):
+    before = contents(folder)
+    done = call(*command.split(), folder=folder)
+    assert done.returncode == 2 and f", which is read as {role}: give another" in done.stderr
+    assert contents(folder) == before
+
+
+@pytest.mark.parametrize("verb", ["solve", "path"])
+def test_pictures_and_reports_are_outputs_too(verb, folder, call):
+    (folder / "view.png").symlink_to("X.csv")
+    before = contents(folder)
+    options = ["--plot", "view.png", *(["--out", "view.csv"] if verb == "solve" else [])]
+    done = call(verb, "pca", "X.csv", *options, folder=folder)
+    assert done.returncode == 2 and "which is read as DATA" in done.stderr
+    assert contents(folder) == before
+
+
+def test_two_outputs_are_two_files(folder, call):
+    (folder / "Y.csv").symlink_to("Y.html")
+    done = call("solve", "pca", "X.csv", "--out", "Y.csv", "--report", "Y.html", folder=folder)
+    assert done.returncode == 2 and "--report Y.html and --out Y.csv are one file" in done.stderr
+
+
+def test_an_output_may_stand_beside_the_input_or_replace_another(folder, call):
+    (folder / "Y.csv").write_text("old")
+    before = contents(folder)
+    done = call("solve", "pca", "X.csv", "--out", "Y.csv", folder=folder)
+    assert done.returncode == 0 and len(pd.read_csv(folder / "Y.csv")) == 300
+    assert {**contents(folder), folder / "Y.csv": b"old"} == before
+    assert call("solve", "pca", "parts", "--out", "parts/Y.csv", folder=folder).returncode == 0
+
+
+def test_python_refuses_the_same(folder, result):
+    before = contents(folder)
+    pair = as_samples(folder / "X.parquet"), as_samples(np.load(folder / "X.npy", mmap_mode="r"))
+    for path in ("X.parquet", "hard.npy"):
+        with pytest.raises(ArgumentError, match="which is read as X"):
+            write_projection(folder / path, result, pair)
+    for data in (folder / "X.csv", [X, str(folder / "X.csv")], as_samples([str(folder / "X.csv")])):
+        with pytest.raises(ArgumentError, match="which is read as X"):
+            result.write_report(folder / "link.csv", data)
+    with pytest.raises(ArgumentError, match="is no path: it has a NUL character"):
+        write(folder / "a\0b.csv", result, X[:, :2])
+    assert contents(folder) == before
+
+
+@contextlib.contextmanager
+def full_disk(most):
+    """No file can be longer than so many bytes."""
+    usual = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most, usual[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, usual)
+
+
+ENDINGS = [".csv", ".tsv", ".parquet", ".npy", ".npz", ".mat"]
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("stored", [False, True])
+def test_a_full_disk_leaves_what_was_there(ending, stored, tmp_path, result):
+    np.save(tmp_path / "X.npy", X)
+    path = tmp_path / f"Y{ending}"
+    path.write_text("old")
+    before = contents(tmp_path)
+    rows = as_samples(tmp_path / "X.npy") if stored else as_samples(X)
+    with full_disk(700), pytest.raises(OSError, match="cannot be written") as error:
+        write_projection(path, result, rows)
+    assert error.value.filename == str(path)
+    assert contents(tmp_path) == before
+
+
+def test_a_full_disk_leaves_the_report_and_the_picture_of_the_demonstration(tmp_path, result):
+    (tmp_path / "Y.html").write_text("old")
+    (tmp_path / "ldr-demo.png").write_text("old")
+    before = contents(tmp_path)
+    classes = np.arange(300) % 3
+    data = ldr.demo.DataSet("some", X, classes)
+    solved = [(data, ldr.solve("lda", X, 2, y=classes))]
+    with full_disk(700):
+        with pytest.raises(OSError, match="cannot be written"):
+            result.write_report(tmp_path / "Y.html", X)
+        with pytest.raises(OSError, match="cannot be written"):
+            save_picture(solved, tmp_path)
+    assert contents(tmp_path) == before
+
+
+@pytest.mark.parametrize("raised", [ValueError, MemoryError, KeyboardInterrupt, SystemExit])
+def test_nothing_half_written_stays(raised, tmp_path):
+    path = tmp_path / "Y.csv"
+    for before in ({}, {path: b"old"}):
+        with pytest.raises(raised), replaced(path) as file:
+            file.write_text("half")
+            raise raised
+        assert contents(tmp_path) == before
+        path.write_text("old")
+
+
+def test_links_permissions_and_devices_stay(tmp_path):
+    path, link = tmp_path / "Y.csv", tmp_path / "link.csv"
+    path.write_text("old")
+    path.chmod(0o640)
+    link.symlink_to("Y.csv")
+    with replaced(link) as file:
+        file.write_text("new")
+    assert link.is_symlink() and path.read_text() == "new"
+    assert path.stat().st_mode & 0o777 == 0o640
+    device = tmp_path / "nowhere.csv"
+    device.symlink_to(os.devnull)
+    with replaced(device) as file:
+        file.write_text("new")
+    assert not device.is_file() and os.path.realpath(device) == os.devnull
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGINT, 130)]
+)
+def test_signals_end_the_command_and_leave_nothing(number, code, folder, call, monkeypatch):
+    def interrupted(path, _):
+        path.write_bytes(b"half")
+        signal.raise_signal(number)
+
+    before = contents(folder)
+    usual = signal.getsignal(number)
+    monkeypatch.setattr(np, "save", interrupted)
+    done = call("solve", "pca", "X.csv", "--out", "Y.npy", folder=folder)
+    assert done.returncode == code
+    assert contents(folder) == before and signal.getsignal(number) is usual
+
+
+def test_too_little_memory_is_called_so(folder, call, monkeypatch):
+    def solve(*_, **__):
+        raise MemoryError("Unable to allocate 8.00 TiB")
+
+    monkeypatch.setattr(ldr, "solve", solve)
+    done = call("solve", "pca", "X.csv", "--out", "Y.csv", folder=folder)
+    assert done.returncode == 2
+    assert done.stderr == "ldr: not enough memory: Unable to allocate 8.00 TiB\n"
