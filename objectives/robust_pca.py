@@ -221,6 +221,8 @@ def _squares(Z: Array, M: Array | None) -> Array:
 
 
 def _residual_squares(Z: Array, Y: Array, M: Array) -> Array:
+    if M.shape[0] == M.shape[1]:  # what rounding leaves of nothing is no residual
+        return np.zeros(len(Z))
     residual = Z - Y @ M.T  # the difference of squares would lose small ones
     return np.einsum("ij,ij->i", residual, residual)
 
