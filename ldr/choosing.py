@@ -15,7 +15,7 @@ from ldr.objectives.statistics import mean
 from ldr.resampling import Sampled
 from ldr.result import Result
 from ldr.scoring import score
-from ldr.solvers.checks import choice, whole
+from ldr.solvers.checks import choice, number, whole
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
 from ldr.solvers.solver import Solver
@@ -326,8 +326,7 @@ def parallel_analysis(
     2
     """
     choice("null", null, ("permutation", "gaussian"))
-    if isinstance(quantile, bool) or not isinstance(quantile, (int, float)) or not 0 < quantile < 1:
-        raise ArgumentError(f"quantile must be a number between 0 and 1, got {quantile!r}")
+    number("quantile", quantile, positive=True, below=1.0)
     whole("draws", draws, 1)
     rng = as_generator(random_state)
     samples = as_samples(X)

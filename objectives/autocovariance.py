@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ldr.objectives.families.trace import Trace
-from ldr.objectives.lags import check_lag
 from ldr.objectives.objective import Compact, Data, Objective
 from ldr.objectives.statistics import lagged_moments
+from ldr.solvers.checks import keep_whole
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Autocovariance(Objective):
     lag: int = 1
 
     def __post_init__(self) -> None:
-        check_lag(self.lag)
+        keep_whole(self, "lag", 1)
 
     def bind(self, data: Data, r: int) -> Trace:
         compact = Compact.of(data.samples, room=r)

@@ -8,9 +8,9 @@ import numpy as np
 
 from ldr.objectives.families.two_block import TwoBlock
 from ldr.objectives.objective import Compact, Data, Objective, Range
-from ldr.objectives.ridge import add_ridge, check_ridge
+from ldr.objectives.ridge import add_ridge
 from ldr.objectives.statistics import joint_moments
-from ldr.solvers.checks import choice
+from ldr.solvers.checks import choice, keep_number
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class CCA(Objective):
 
     def __post_init__(self) -> None:
         choice("orthonormalise", self.orthonormalise, ("polar", "qr"))
-        check_ridge(self.ridge)
+        keep_number(self, "ridge")
 
     def bind(self, data: Data, r: int) -> TwoBlock:
         a, b = (Compact.of(view) for view in data.views)

@@ -10,8 +10,8 @@ import numpy as np
 from ldr.objectives.families.bilinear import Bilinear
 from ldr.objectives.families.whitened import Whitened
 from ldr.objectives.objective import Compact, Data, Objective
-from ldr.objectives.ridge import check_ridge
 from ldr.objectives.statistics import joint_moments
+from ldr.solvers.checks import keep_number
 from ldr.solvers.errors import ObjectiveWarning
 
 
@@ -46,7 +46,7 @@ class ClassicalCCA(Objective):
     ridge: float = 0.0
 
     def __post_init__(self) -> None:
-        check_ridge(self.ridge)
+        keep_number(self, "ridge")
 
     def bind(self, data: Data, r: int) -> Bilinear:
         a, b = (Compact.of(view) for view in data.views)

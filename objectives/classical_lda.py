@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.whitened import whitened_trace
 from ldr.objectives.objective import Compact, Data, Objective
-from ldr.objectives.ridge import check_ridge
 from ldr.objectives.samples import as_labels
 from ldr.objectives.statistics import class_moments
+from ldr.solvers.checks import keep_number
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class ClassicalLDA(Objective):
     ridge: float = 0.0
 
     def __post_init__(self) -> None:
-        check_ridge(self.ridge)
+        keep_number(self, "ridge")
 
     def bind(self, data: Data, r: int) -> Trace:
         codes, classes = as_labels(data.y, data.samples.n)

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.whitened import whitened_trace
-from ldr.objectives.lags import check_lag
 from ldr.objectives.objective import Compact, Data, Objective
-from ldr.objectives.ridge import check_ridge
 from ldr.objectives.statistics import lagged_moments
+from ldr.solvers.checks import keep_number, keep_whole
 
 
 @dataclass(frozen=True)
@@ -43,8 +42,8 @@ class ClassicalMAF(Objective):
     ridge: float = 0.0
 
     def __post_init__(self) -> None:
-        check_lag(self.lag)
-        check_ridge(self.ridge)
+        keep_whole(self, "lag", 1)
+        keep_number(self, "ridge")
 
     def bind(self, data: Data, r: int) -> Trace:
         compact = Compact.of(data.samples)

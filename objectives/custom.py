@@ -20,7 +20,7 @@ from ldr.objectives.families.row_sum import RowSum, RowTerm, part_rows
 from ldr.objectives.objective import BoundObjective, Data, Objective
 from ldr.objectives.samples import Samples
 from ldr.objectives.statistics import mean
-from ldr.solvers.checks import choice
+from ldr.solvers.checks import choice, keep_flag
 from ldr.solvers.errors import ArgumentError, DataError, ObjectiveError, ObjectiveWarning
 from ldr.solvers.manifolds import Array, Euclidean, Grassmann, Manifold, Stiefel
 from ldr.solvers.problem import Point, Problem
@@ -177,10 +177,7 @@ class CustomObjective(Objective):
                 f"got {type(self.function).__name__}; options go by keyword"
             )
         for option in ("center", "sum_over_rows"):
-            if not isinstance(getattr(self, option), bool):
-                raise ArgumentError(
-                    f"{option} must be True or False, got {getattr(self, option)!r}"
-                )
+            keep_flag(self, option)
         count = _required_parameters(self.function, "function", (2, 3), "f(M, X) or f(M, X, y)")
         object.__setattr__(self, "needs", ("response",) if count == 3 else ())
         self._look_like_function()

@@ -12,8 +12,9 @@ from ldr.objectives.certificate import Certificate
 from ldr.objectives.families.projected import DenseRows
 from ldr.objectives.objective import BoundObjective, Data, Objective, Range, check_dimension
 from ldr.objectives.samples import as_samples
+from ldr.solvers.checks import keep_flag
 from ldr.solvers.eigen import top_eigenvectors
-from ldr.solvers.errors import ArgumentError, DataError
+from ldr.solvers.errors import DataError
 from ldr.solvers.manifolds import Array, Grassmann
 from ldr.solvers.problem import Point
 
@@ -51,8 +52,7 @@ class Dynamics(Objective):
     derivatives: Any = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.skew, (bool, np.bool_)):
-            raise ArgumentError(f"skew must be True or False, got {self.skew!r}")
+        keep_flag(self, "skew")
 
     def bind(self, data: Data, r: int) -> LinearDynamics:
         rows = DenseRows.centred(data, self)
@@ -66,7 +66,7 @@ class Dynamics(Objective):
             kept(moves.T @ states),
             float(np.vdot(moves, moves)),
             r,
-            skew=bool(self.skew),
+            skew=self.skew,
             coordinates=(kept.coordinates,),
             notes=rows.notes + kept.notes,
         )

@@ -17,9 +17,9 @@ from ldr.objectives.families.incomplete_sums import has_missing, incomplete
 from ldr.objectives.objective import BoundObjective, Data, Objective
 from ldr.objectives.samples import Samples, check_squares
 from ldr.objectives.statistics import mean, moments
-from ldr.solvers.checks import number
+from ldr.solvers.checks import keep_number
 from ldr.solvers.eigen import rank_tolerance
-from ldr.solvers.errors import ArgumentError, SingularError
+from ldr.solvers.errors import SingularError
 from ldr.solvers.manifolds import Array, Euclidean
 from ldr.solvers.problem import Point, Problem
 from ldr.solvers.variable_projection import VariableProjection
@@ -70,9 +70,7 @@ class FactorAnalysis(Objective):
     least_noise: float = 1e-6
 
     def __post_init__(self) -> None:
-        number("least_noise", self.least_noise, positive=True)
-        if self.least_noise >= 0.5:
-            raise ArgumentError(f"least_noise must be below 0.5, got {self.least_noise!r}")
+        keep_number(self, "least_noise", positive=True, below=0.5)
 
     def bind(self, data: Data, r: int) -> BoundObjective:
         samples = data.samples

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ldr.objectives.samples import Samples, as_labels
-from ldr.solvers.checks import whole
+from ldr.objectives.samples import Samples, as_labels, check_real, open_matrix
+from ldr.solvers.checks import keep_number, keep_whole
 from ldr.solvers.errors import ArgumentError, DataError, SingularError
 from ldr.solvers.manifolds import Array
 
@@ -36,29 +34,30 @@ class Graph:
     epsilon: float | None = None
 
     def __post_init__(self) -> None:
-        if isinstance(self.kind, str) and self.kind not in KINDS:
+        if self.kind not in KINDS if isinstance(self.kind, str) else not _is_matrix(self.kind):
             raise ArgumentError(
-                f"graph must be one of {', '.join(map(repr, KINDS))} or a sparse matrix, "
+                f"graph must be one of {', '.join(map(repr, KINDS))} or an n x n matrix, "
                 f"got {self.kind!r}"
             )
-        whole("neighbours", self.neighbours, 1)
-        if self.heat is not None and self.heat != "median" and not _positive(self.heat):
-            raise ArgumentError(f"heat must be a number > 0, 'median' or None, got {self.heat!r}")
-        if isinstance(self.kind, str) and self.kind == "epsilon" and not _positive(self.epsilon):
-            raise ArgumentError(
-                f"graph='epsilon' needs epsilon= a number > 0, got {self.epsilon!r}"
-            )
+        keep_whole(self, "neighbours", 1)
+        if not (isinstance(self.heat, str) and self.heat == "median"):
+            keep_number(self, "heat", optional=True, positive=True)
+        keep_number(self, "epsilon", optional=True, positive=True)
+        if self.epsilon is None and isinstance(self.kind, str) and self.kind == "epsilon":
+            raise ArgumentError("graph='epsilon' needs epsilon=, a distance > 0, got None")
 
 
-def _positive(number: Any) -> bool:
-    real = isinstance(number, Real) and not isinstance(number, (bool, np.bool_))
-    return real and math.isfinite(number) and number > 0
+def _is_matrix(given: Any) -> bool:
+    try:
+        return np.ndim(given) == 2
+    except ValueError:  # rows of unequal lengths
+        return False
 
 
 def as_graph(graph: Graph, samples: Samples, y: Any = None) -> Any:
     """The sparse symmetric n x n weights of a graph of the rows or of the user's."""
     if not isinstance(graph.kind, str):
-        return _checked(graph.kind, samples.n)
+        return _adjacency(graph.kind, samples.n)
     if graph.kind == "epsilon":
         assert graph.epsilon is not None
         return epsilon_graph(samples, graph.epsilon, graph.heat)
@@ -202,16 +201,25 @@ def _heat_weights(distances: Array, heat: float | str | None) -> Array:
     return np.exp(-squared / width) if width > 0 else np.ones_like(squared)
 
 
-def _checked(W: Any, n: int) -> Any:
+def given_weights(W: Any, n: int) -> Any:
+    """The user's matrix of finite real weights between n rows, as csr."""
     from scipy.sparse import csr_array, issparse
 
-    if not issparse(W) and np.ndim(W) != 2:
-        raise ArgumentError(f"graph must be a name or an n x n matrix, got {type(W).__name__}")
-    W = csr_array(W).astype(np.float64)
+    W = csr_array(W if issparse(W) else open_matrix(W, "graph")[0])
+    check_real(W, "graph")
     if W.shape != (n, n):
         raise DataError(f"graph has shape {W.shape}, expected ({n}, {n}), one row a sample")
-    if not np.all(np.isfinite(W.data)) or (W.data < 0).any():
-        raise DataError("graph has weights that are negative or not finite, expected >= 0")
+    W = W.astype(np.float64)
+    if not np.all(np.isfinite(W.data)):
+        raise DataError("graph has weights that are not finite")
+    return W
+
+
+def _adjacency(given: Any, n: int) -> Any:
+    """The user's symmetric weights, none of them negative."""
+    W = given_weights(given, n)
+    if (W.data < 0).any():
+        raise DataError("graph has weights that are negative, expected >= 0")
     if abs(W - W.T).max() > 1e-12 * max(float(abs(W).max()), np.finfo(float).tiny):
         raise DataError("graph is not symmetric; pass 0.5 * (W + W.T) if that is meant")
     return W

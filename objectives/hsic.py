@@ -14,7 +14,7 @@ from ldr.objectives.families.gram import Gram, GramPoint, kernel_width
 from ldr.objectives.families.landmarks import (
     Landmarks,
     approximation_note,
-    check_landmarks,
+    keep_landmarks,
     landmark_rows,
     landmarks_for,
 )
@@ -22,7 +22,7 @@ from ldr.objectives.families.projected import DenseRows
 from ldr.objectives.kernels import centred_gram
 from ldr.objectives.objective import BoundObjective, Data, Objective
 from ldr.objectives.responses import Response, check_kind
-from ldr.solvers.checks import number
+from ldr.solvers.checks import keep_number
 from ldr.solvers.eigen import top_eigenvectors
 from ldr.solvers.manifolds import Array
 
@@ -70,10 +70,9 @@ class HSIC(Objective):
 
     def __post_init__(self) -> None:
         for name in ("width", "response_width"):
-            if getattr(self, name) is not None:
-                number(name, getattr(self, name), positive=True)
+            keep_number(self, name, optional=True, positive=True)
         check_kind(self.response)
-        check_landmarks(self.landmarks)
+        keep_landmarks(self)
 
     def bind(self, data: Data, r: int) -> BoundObjective:
         if data.samples.stored:

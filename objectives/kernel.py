@@ -14,6 +14,7 @@ from ldr.objectives.kernels import centred_gram
 from ldr.objectives.objective import BoundObjective, Data, Objective
 from ldr.objectives.registry import named
 from ldr.objectives.samples import Samples
+from ldr.solvers.checks import keep_whole
 from ldr.solvers.eigen import rank_tolerance
 from ldr.solvers.errors import ArgumentError, DataError, SingularError
 from ldr.solvers.manifolds import Array
@@ -89,6 +90,8 @@ class Kernel(Objective):
     parameters: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        keep_whole(self, "components", 1, optional=True)
+        keep_whole(self, "random_state", 0)
         inner = self.objective
         if "distances" in inner.needs:
             raise ArgumentError(
@@ -203,7 +206,4 @@ def kernel(
         raise ArgumentError(
             f"objective must be a name or an Objective, got {type(objective).__name__}"
         )
-    whole = isinstance(components, (int, np.integer)) and not isinstance(components, bool)
-    if components is not None and not (whole and components >= 1):
-        raise ArgumentError(f"components must be a whole number >= 1, got {components!r}")
     return Kernel(objective, metric, components, random_state, parameters)

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 from ldr.objectives.families.trace_ratio import TraceRatio
 from ldr.objectives.objective import Compact, Data, Objective, Range
-from ldr.objectives.ridge import add_ridge, check_ridge
+from ldr.objectives.ridge import add_ridge
 from ldr.objectives.samples import as_labels
 from ldr.objectives.statistics import class_moments
+from ldr.solvers.checks import keep_number
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class LDA(Objective):
     ridge: float = 0.0
 
     def __post_init__(self) -> None:
-        check_ridge(self.ridge)
+        keep_number(self, "ridge")
 
     def bind(self, data: Data, r: int) -> TraceRatio:
         codes, classes = as_labels(data.y, data.samples.n)

@@ -13,7 +13,7 @@ from ldr.objectives.families.labelled_pairs import LabelledPairs, LabelledRows
 from ldr.objectives.families.pairwise import PairwisePoint
 from ldr.objectives.families.row_sum import in_pieces
 from ldr.objectives.objective import BoundObjective, Data, Objective
-from ldr.solvers.checks import choice, number, whole
+from ldr.solvers.checks import choice, keep_number, keep_whole
 from ldr.solvers.eigen import top_eigenvectors
 from ldr.solvers.lbfgs import LBFGS
 from ldr.solvers.manifolds import Array
@@ -65,9 +65,9 @@ class LMNN(Objective):
     width: float = 0.1
 
     def __post_init__(self) -> None:
-        whole("neighbours", self.neighbours, 1)
-        number("penalty", self.penalty, positive=True)
-        number("width", self.width)
+        keep_whole(self, "neighbours", 1)
+        keep_number(self, "penalty", positive=True)
+        keep_number(self, "width")
         choice("hinge", self.hinge, HINGES)
 
     def bind(self, data: Data, r: int) -> BoundObjective:

@@ -8,8 +8,7 @@ from ldr.objectives.families.graph import LaplacianMethod
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.whitened import whitened_trace
 from ldr.objectives.objective import Data
-from ldr.objectives.ridge import check_ridge
-from ldr.solvers.checks import choice
+from ldr.solvers.checks import choice, keep_number
 
 
 @dataclass(frozen=True)
@@ -45,7 +44,7 @@ class LPP(LaplacianMethod):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_ridge(self.ridge)
+        keep_number(self, "ridge")
         choice("centre", self.centre, ("mean", "degree"))
 
     def bind(self, data: Data, r: int) -> Trace:

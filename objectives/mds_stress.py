@@ -13,7 +13,7 @@ from ldr.objectives.families.projected import DenseRows
 from ldr.objectives.families.row_sum import in_pieces
 from ldr.objectives.lengths import typical_length
 from ldr.objectives.objective import BoundObjective, Data, Objective
-from ldr.solvers.checks import choice, number
+from ldr.solvers.checks import choice, keep_number
 from ldr.solvers.eigen import top_eigenvectors
 from ldr.solvers.manifolds import Array
 
@@ -55,7 +55,7 @@ class MDSStress(Objective):
 
     def __post_init__(self) -> None:
         choice("weights", self.weights, WEIGHTS)
-        number("epsilon", self.epsilon, positive=True)
+        keep_number(self, "epsilon", positive=True)
 
     def bind(self, data: Data, r: int) -> BoundObjective:
         if in_pieces(data.samples):

@@ -8,7 +8,7 @@ from ldr.objectives.families.graph import ReconstructionMethod
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.whitened import whitened_trace
 from ldr.objectives.objective import Data
-from ldr.objectives.ridge import check_ridge
+from ldr.solvers.checks import keep_number
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class NPE(ReconstructionMethod):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_ridge(self.ridge)
+        keep_number(self, "ridge")
 
     def bind(self, data: Data, r: int) -> Trace:
         found = self.scatters(data)

@@ -10,8 +10,8 @@ from ldr.objectives.background import Pair
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.whitened import whitened_trace
 from ldr.objectives.objective import Data, Objective
-from ldr.objectives.ridge import check_ridge
 from ldr.objectives.statistics import moments
+from ldr.solvers.checks import keep_number
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class OPCA(Objective):
     ridge: float = 0.0
 
     def __post_init__(self) -> None:
-        check_ridge(self.ridge)
+        keep_number(self, "ridge")
 
     def bind(self, data: Data, r: int) -> Trace:
         pair = Pair.of(data)

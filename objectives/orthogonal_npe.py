@@ -8,7 +8,7 @@ from ldr.objectives.families.graph import ReconstructionMethod
 from ldr.objectives.families.ratio import trace_ratio
 from ldr.objectives.families.trace_ratio import TraceRatio
 from ldr.objectives.objective import Data
-from ldr.objectives.ridge import check_ridge
+from ldr.solvers.checks import keep_number
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class OrthogonalNPE(ReconstructionMethod):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_ridge(self.ridge)
+        keep_number(self, "ridge")
 
     def bind(self, data: Data, r: int) -> TraceRatio:
         found = self.scatters(data)

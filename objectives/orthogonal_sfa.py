@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from ldr.objectives.families.ratio import trace_ratio
 from ldr.objectives.families.trace_ratio import TraceRatio
 from ldr.objectives.objective import Compact, Data, Objective
-from ldr.objectives.ridge import check_ridge
 from ldr.objectives.statistics import difference_scatter, moments
+from ldr.solvers.checks import keep_number
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class OrthogonalSFA(Objective):
     ridge: float = 0.0
 
     def __post_init__(self) -> None:
-        check_ridge(self.ridge)
+        keep_number(self, "ridge")
 
     def bind(self, data: Data, r: int) -> TraceRatio:
         compact = Compact.of(data.samples)

@@ -4,13 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ldr.solvers.checks import number
 from ldr.solvers.manifolds import Array
-
-
-def check_ridge(ridge: float) -> None:
-    """Refuse a ridge that is negative or not a number."""
-    number("ridge", ridge)
 
 
 def add_ridge(B: Array, ridge: float, name: str) -> tuple[Array, list[str]]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ldr.objectives.families.regression import Regression, regression
 from ldr.objectives.objective import Data, Objective
-from ldr.objectives.penalties import check_penalty
+from ldr.solvers.checks import keep_number
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class RidgeRegression(Objective):
     penalty: float = 1.0
 
     def __post_init__(self) -> None:
-        check_penalty(self.penalty)
+        keep_number(self, "penalty")
 
     def bind(self, data: Data, r: int) -> Regression:
         return regression(self, data, r, ridge=self.penalty)

@@ -19,7 +19,7 @@ from ldr.objectives.medians import geometric_median, median_in_pieces
 from ldr.objectives.objective import BoundObjective, Data, Objective, check_dimension
 from ldr.objectives.samples import Samples
 from ldr.objectives.statistics import moments
-from ldr.solvers.checks import choice, number
+from ldr.solvers.checks import choice, keep_number
 from ldr.solvers.eigen import top_eigenvectors
 from ldr.solvers.errors import DataError
 from ldr.solvers.manifolds import Array, Grassmann
@@ -78,9 +78,8 @@ class RobustPCA(Objective):
 
     def __post_init__(self) -> None:
         choice("loss", self.loss, LOSSES)
-        number("epsilon", self.epsilon, positive=True)
-        if self.threshold is not None:
-            number("threshold", self.threshold, positive=True)
+        keep_number(self, "epsilon", positive=True)
+        keep_number(self, "threshold", optional=True, positive=True)
 
     def bind(self, data: Data, r: int) -> BoundObjective:
         if in_pieces(data.samples):

@@ -15,7 +15,7 @@ from ldr.objectives.families.gram import Gram, GramPoint, kernel_width
 from ldr.objectives.families.landmarks import (
     Landmarks,
     approximation_note,
-    check_landmarks,
+    keep_landmarks,
     landmark_rows,
     landmarks_for,
 )
@@ -23,9 +23,8 @@ from ldr.objectives.families.projected import DenseRows
 from ldr.objectives.kernels import centred_gram
 from ldr.objectives.objective import BoundObjective, Data, Objective
 from ldr.objectives.responses import Response, check_kind
-from ldr.objectives.slices import check_slices, sliced_directions
-from ldr.solvers.checks import number
-from ldr.solvers.errors import ArgumentError
+from ldr.objectives.slices import sliced_directions
+from ldr.solvers.checks import keep_number, keep_numbers, keep_whole
 from ldr.solvers.manifolds import Array
 
 
@@ -86,18 +85,13 @@ class SDR(Objective):
     annealing: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
-        number("epsilon", self.epsilon, positive=True)
+        keep_number(self, "epsilon", positive=True)
         for name in ("width", "response_width"):
-            if getattr(self, name) is not None:
-                number(name, getattr(self, name), positive=True)
-        check_slices(self.slices)
+            keep_number(self, name, optional=True, positive=True)
+        keep_whole(self, "slices", 2)
         check_kind(self.response)
-        check_landmarks(self.landmarks)
-        if not isinstance(self.annealing, (tuple, list)):
-            raise ArgumentError(f"annealing must be a tuple of numbers, got {self.annealing!r}")
-        for factor in self.annealing:
-            number("annealing", factor, positive=True)
-        object.__setattr__(self, "annealing", tuple(self.annealing))
+        keep_landmarks(self)
+        keep_numbers(self, "annealing", positive=True)
 
     def bind(self, data: Data, r: int) -> BoundObjective:
         if data.samples.stored:

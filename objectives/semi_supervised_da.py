@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,9 +12,9 @@ from ldr.objectives.families.graph import LaplacianMethod
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.whitened import whitened_trace
 from ldr.objectives.objective import Data
-from ldr.objectives.ridge import check_ridge
 from ldr.objectives.samples import as_labels
 from ldr.objectives.statistics import class_moments
+from ldr.solvers.checks import keep_number
 from ldr.solvers.errors import ArgumentError, DataError
 
 
@@ -55,9 +54,8 @@ class SemiSupervisedDA(LaplacianMethod):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_ridge(self.ridge)
-        if not (isinstance(self.mu, (int, float)) and math.isfinite(self.mu) and self.mu >= 0):
-            raise ArgumentError(f"mu must be a finite number >= 0, got {self.mu!r}")
+        keep_number(self, "ridge")
+        keep_number(self, "mu")
         if isinstance(self.graph, str) and "class" in self.graph:
             raise ArgumentError(
                 f"graph={self.graph!r} needs a label for every row; expected 'neighbours', "

@@ -14,6 +14,7 @@ from ldr.objectives.features import Features, Quadratic
 from ldr.objectives.objective import Compact, Data, Objective, Range
 from ldr.objectives.samples import Samples, as_samples, check_squares
 from ldr.objectives.statistics import difference_scatter, mean, moments
+from ldr.solvers.checks import keep_flag, keep_whole
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.manifolds import Array
 
@@ -51,7 +52,9 @@ class SFA(Objective):
     derivatives: Any = None
 
     def __post_init__(self) -> None:
-        if self.degree not in (1, 2):
+        keep_flag(self, "whiten")
+        keep_whole(self, "degree", 1)
+        if self.degree > 2:
             raise ArgumentError(f"degree must be 1 or 2, got {self.degree!r}")
         if self.degree == 2 and self.derivatives is not None:
             raise ArgumentError("derivatives= are of the columns, expected degree=1 with them")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from ldr.objectives.background import Pair
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.objective import Data, Objective
 from ldr.objectives.statistics import moments
-from ldr.solvers.errors import ArgumentError
+from ldr.solvers.checks import keep_number
 
 
 @dataclass(frozen=True)
@@ -40,9 +39,7 @@ class SignalNoise(Objective):
     alpha: float = 1.0
 
     def __post_init__(self) -> None:
-        number = isinstance(self.alpha, (int, float)) and math.isfinite(self.alpha)
-        if not (number and self.alpha >= 0):
-            raise ArgumentError(f"alpha must be a finite number >= 0, got {self.alpha!r}")
+        keep_number(self, "alpha")
 
     def bind(self, data: Data, r: int) -> Trace:
         pair = Pair.of(data, room=r)

@@ -8,9 +8,9 @@ from ldr.objectives.classical_lda import few_directions
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.whitened import whitened_trace
 from ldr.objectives.objective import Compact, Data, Objective
-from ldr.objectives.ridge import check_ridge
-from ldr.objectives.slices import check_slices, sliced
+from ldr.objectives.slices import sliced
 from ldr.objectives.statistics import class_moments
+from ldr.solvers.checks import keep_number, keep_whole
 
 
 @dataclass(frozen=True)
@@ -43,8 +43,8 @@ class SIR(Objective):
     ridge: float = 0.0
 
     def __post_init__(self) -> None:
-        check_slices(self.slices)
-        check_ridge(self.ridge)
+        keep_whole(self, "slices", 2)
+        keep_number(self, "ridge")
 
     def bind(self, data: Data, r: int) -> Trace:
         codes = sliced(data.y, data.samples.n, self.slices)

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from ldr.objectives.responses import Response
-from ldr.solvers.checks import whole
 from ldr.solvers.eigen import generalised_top_eigenvectors, range_basis
 from ldr.solvers.errors import DataError
 from ldr.solvers.manifolds import Array
@@ -20,11 +19,6 @@ def slice_codes(response: Response, slices: int) -> np.ndarray:
     z = response.values[:, 0]
     edges = np.unique(np.quantile(z, np.linspace(0, 1, slices + 1)[1:-1]))
     return np.unique(np.searchsorted(edges, z, side="right"), return_inverse=True)[1]
-
-
-def check_slices(slices: int) -> None:
-    """Refuse a number of slices that is not a whole number above 1."""
-    whole("slices", slices, 2)
 
 
 def sliced(y: Any, n: int, slices: int) -> np.ndarray:

@@ -11,7 +11,7 @@ from ldr.objectives.families.weighted_sum import WeightedSum, weighted_sum
 from ldr.objectives.l1 import L1
 from ldr.objectives.objective import BoundObjective, Data, Objective
 from ldr.objectives.pca import PCA
-from ldr.solvers.checks import number
+from ldr.solvers.checks import keep_number
 from ldr.solvers.manifolds import Array, nearest_with_zeros
 
 _ROTATIONS = 500
@@ -51,16 +51,14 @@ class SparsePCA(Objective):
     penalty: float = 1.0
 
     def __post_init__(self) -> None:
-        number("penalty", self.penalty)
+        keep_number(self, "penalty")
 
     def expanded(self) -> Objective:
         return PCA() + L1(self.penalty)
 
     def bind(self, data: Data, r: int) -> BoundObjective:
         smooth = PCA().bind(data, r)
-        return weighted_sum(
-            self, [1.0], [smooth], penalty=float(self.penalty), kind=PenalisedLoadings
-        )
+        return weighted_sum(self, [1.0], [smooth], penalty=self.penalty, kind=PenalisedLoadings)
 
 
 @dataclass

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ldr.objectives.families.trace import Trace
-from ldr.objectives.lags import check_lag
 from ldr.objectives.objective import Compact, Data, Objective, Range
 from ldr.objectives.statistics import lagged_moments
-from ldr.solvers.checks import choice
+from ldr.solvers.checks import choice, keep_whole
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,7 @@ class SquaredDifference(Objective):
     extreme: str = "min"
 
     def __post_init__(self) -> None:
-        check_lag(self.lag)
+        keep_whole(self, "lag", 1)
         choice("extreme", self.extreme, ("min", "max"))
 
     @property

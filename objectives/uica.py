@@ -25,7 +25,7 @@ from ldr.objectives.sources import (
     heuristics_in_pieces,
     sample_note,
 )
-from ldr.solvers.checks import choice, number
+from ldr.solvers.checks import choice, keep_number
 from ldr.solvers.manifolds import Array, Euclidean, Manifold, Stiefel
 from ldr.solvers.problem import Point
 
@@ -67,7 +67,7 @@ class UndercompleteICA(Objective):
 
     def __post_init__(self) -> None:
         choice("expert", self.expert, EXPERTS)
-        number("degrees", self.degrees, positive=True)
+        keep_number(self, "degrees", positive=True)
 
     def bind(self, data: Data, r: int) -> BoundObjective:
         expert = hyperbolic_secant() if self.expert == "log cosh" else student(self.degrees)

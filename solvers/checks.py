@@ -25,21 +25,73 @@ def whole(name: str, value: Any, least: int) -> int:
     return int(value)
 
 
-def number(name: str, value: Any, *, positive: bool = False, finite: bool = True) -> float:
+def number(
+    name: str,
+    value: Any,
+    *,
+    positive: bool = False,
+    finite: bool = True,
+    below: float | None = None,
+) -> float:
     """A number of at least 0 (above 0 if `positive`), of Python's or of NumPy's.
 
     Raises
     ------
     ArgumentError
-        It is something else, a boolean, NaN, or infinite where it must be finite.
+        It is something else, a boolean, NaN, infinite where it must be finite, or not below what it
+        must be below.
     """
     size = real(value)
     if size is not None and (math.isfinite(size) or not finite):  # NaN passes no comparison below
         above = size > 0 if positive else size >= 0
-        if above:
+        if above and (below is None or size < below):
             return size
     wanted = f"a {'finite ' if finite else ''}number {'>' if positive else '>='} 0"
-    raise ArgumentError(f"{name} must be {wanted}, got {value!r}")
+    limit = "" if below is None else f" and < {below:g}"
+    raise ArgumentError(f"{name} must be {wanted}{limit}, got {value!r}")
+
+
+def flag(name: str, value: Any) -> bool:
+    """True or False, of Python's or of NumPy's.
+
+    Raises
+    ------
+    ArgumentError
+        It is something else.
+    """
+    if not isinstance(value, (bool, np.bool_)):
+        raise ArgumentError(f"{name} must be True or False, got {value!r}")
+    return bool(value)
+
+
+def keep_whole(owner: Any, name: str, least: int, *, optional: bool = False) -> None:
+    """Check a field of a frozen dataclass by `whole`, and keep it as Python's own number.
+
+    NumPy's numbers would bring their own width into what is computed with them.
+    """
+    value = getattr(owner, name)
+    if value is not None or not optional:
+        object.__setattr__(owner, name, whole(name, value, least))
+
+
+def keep_number(owner: Any, name: str, *, optional: bool = False, **limits: Any) -> None:
+    """Check a field of a frozen dataclass by `number`, and keep it as Python's own, like above."""
+    value = getattr(owner, name)
+    if value is not None or not optional:
+        object.__setattr__(owner, name, number(name, value, **limits))
+
+
+def keep_numbers(owner: Any, name: str, **limits: Any) -> None:
+    """Check a field that holds a tuple or a list of numbers, and keep it as a tuple."""
+    values = getattr(owner, name)
+    if not isinstance(values, (tuple, list)):
+        raise ArgumentError(f"{name} must be a tuple of numbers, got {values!r}")
+    object.__setattr__(owner, name, tuple(number(name, value, **limits) for value in values))
+
+
+def keep_flag(owner: Any, name: str) -> None:
+    """Check a field that is True or False, and keep it as Python's own."""
+    object.__setattr__(owner, name, flag(name, getattr(owner, name)))
 
 
 def real(value: Any) -> float | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ldr.solvers.checks import keep_number
 from ldr.solvers.line_search import initial_step, search
 from ldr.solvers.manifolds import Array
 from ldr.solvers.riemannian import RiemannianPoint, RiemannianProblem
@@ -39,6 +40,9 @@ class ConjugateGradient(Solver):
     default_max_iterations = 10_000
 
     floor: float = 0.01
+
+    def __post_init__(self) -> None:
+        keep_number(self, "floor", positive=True)
 
     def initialise(self, problem: RiemannianProblem, M: Array) -> ConjugateState:
         point = problem.at(M)

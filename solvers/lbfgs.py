@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ldr.solvers.checks import keep_whole
 from ldr.solvers.line_search import Trial, initial_step, search
 from ldr.solvers.manifolds import Array
 from ldr.solvers.riemannian import RiemannianPoint, RiemannianProblem
@@ -38,6 +39,9 @@ class LBFGS(Solver):
     default_max_iterations = 10_000
 
     memory: int = 20
+
+    def __post_init__(self) -> None:
+        keep_whole(self, "memory", 1)
 
     def initialise(self, problem: RiemannianProblem, M: Array) -> QuasiNewtonState:
         return self._forgetful(problem.at(M))

@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
+from ldr.solvers.checks import keep_number
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.line_search import initial_step
 from ldr.solvers.manifolds import Array, Grassmann, Manifold, Orthonormal, Product
@@ -132,6 +133,9 @@ class ProximalGradient(Solver):
     handles_penalty = True
 
     memory: float = 0.85
+
+    def __post_init__(self) -> None:
+        keep_number(self, "memory", below=1.0)
 
     def initialise(self, problem: RiemannianProblem, M: Array) -> ProximalState:
         require_separable(problem)

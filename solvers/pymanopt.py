@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ldr.solvers.checks import choice
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array, Euclidean, Grassmann, Manifold, Product, Stiefel
 from ldr.solvers.riemannian import RiemannianPoint, RiemannianProblem
@@ -37,6 +38,9 @@ class Pymanopt(Solver):
     default_max_iterations = 10_000
 
     algorithm: str = "trust-region"
+
+    def __post_init__(self) -> None:
+        choice("algorithm", self.algorithm, PYMANOPT_SOLVERS)
 
     @property
     def name(self) -> str:  # type: ignore[override]

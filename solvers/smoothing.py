@@ -9,6 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
+from ldr.solvers.checks import keep_numbers
 from ldr.solvers.manifolds import Array
 from ldr.solvers.penalty import Penalty
 from ldr.solvers.problem import Point, Problem
@@ -75,6 +76,10 @@ class Smoothing(ProximalGradient):
     name = "smoothing"
 
     widths: tuple[float, ...] = (1.0, 0.3, 0.1, 0.03, 0.01)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        keep_numbers(self, "widths", positive=True)
 
     def states(self, problem: RiemannianProblem, M: Array, stopping: Stopping) -> Iterator[State]:
         """The start, the end of each stage, then the proximal gradient steps."""

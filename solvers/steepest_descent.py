@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ldr.solvers.checks import keep_number
 from ldr.solvers.line_search import Trial, initial_step, search
 from ldr.solvers.manifolds import Array
 from ldr.solvers.riemannian import RiemannianPoint, RiemannianProblem
@@ -39,6 +40,9 @@ class SteepestDescent(Solver):
     default_max_iterations = 10_000
 
     memory: float = 0.85
+
+    def __post_init__(self) -> None:
+        keep_number(self, "memory", below=1.0)
 
     def initialise(self, problem: RiemannianProblem, M: Array) -> DescentState:
         point = problem.at(M)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ldr.solvers.checks import keep_number
 from ldr.solvers.manifolds import Array
 from ldr.solvers.problem import Preconditioner
 from ldr.solvers.riemannian import RiemannianPoint, RiemannianProblem
@@ -118,6 +119,13 @@ class TrustRegion(Solver):
     kappa: float = 0.2
     acceptance: float = 0.1
     long: float | None = None
+
+    def __post_init__(self) -> None:
+        keep_number(self, "radius", optional=True, positive=True)
+        keep_number(self, "theta")
+        keep_number(self, "kappa", positive=True, below=1.0)
+        keep_number(self, "acceptance", below=0.25)
+        keep_number(self, "long", optional=True, finite=False)
 
     def initialise(self, problem: RiemannianProblem, M: Array) -> TrustState:
         return TrustState(problem.at(M), self.radius)

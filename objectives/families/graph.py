@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ldr.objectives.graphs import Graph, as_graph, lle_weights, within_classes
+from ldr.objectives.graphs import Graph, as_graph, given_weights, lle_weights, within_classes
 from ldr.objectives.objective import Compact, Data, Objective
 from ldr.objectives.samples import as_labels
 from ldr.objectives.statistics import (
@@ -15,6 +15,7 @@ from ldr.objectives.statistics import (
     moments,
     reconstruction_scatter,
 )
+from ldr.solvers.checks import keep_number, keep_whole
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
 
@@ -92,7 +93,9 @@ class LaplacianMethod(Objective):
     epsilon: float | None = None
 
     def __post_init__(self) -> None:
-        self._graph()
+        graph = self._graph()
+        for number in ("neighbours", "heat", "epsilon"):
+            object.__setattr__(self, number, getattr(graph, number))
 
     def _graph(self) -> Graph:
         return Graph(self.graph, self.neighbours, self.heat, self.epsilon)
@@ -144,8 +147,8 @@ class ReconstructionMethod(Objective):
                 "'class-neighbours', 'classes' or a matrix"
             )
         Graph(self.graph, self.neighbours)
-        if not (isinstance(self.regularisation, (int, float)) and self.regularisation >= 0):
-            raise ArgumentError(f"regularisation must be >= 0, got {self.regularisation!r}")
+        keep_whole(self, "neighbours", 1)
+        keep_number(self, "regularisation")
 
     def scatters(self, data: Data) -> Scatters:
         """X'(I - W)'(I - W)X and X'X."""
@@ -161,7 +164,7 @@ class ReconstructionMethod(Objective):
 
     def _weights(self, data: Data) -> Any:
         if not isinstance(self.graph, str):
-            return self.graph
+            return given_weights(self.graph, data.samples.n)
 
         def weights(samples: Any, k: int) -> Any:
             return lle_weights(samples, k, self.regularisation)

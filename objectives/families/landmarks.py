@@ -17,7 +17,7 @@ import scipy
 from ldr.objectives.families.gram import relative_change
 from ldr.objectives.families.projected import Projected, ProjectedPoint
 from ldr.objectives.kernels import gaussian
-from ldr.solvers.checks import whole
+from ldr.solvers.checks import keep_whole
 from ldr.solvers.manifolds import Array
 
 # Added to W's diagonal of ones: landmarks that all but coincide must not make it singular.
@@ -29,17 +29,17 @@ _EXACT_ROWS = 2000
 _DEFAULT = 200
 
 
-def check_landmarks(landmarks: Any) -> None:
-    """Refuse what is neither "auto", None nor a whole number above 1."""
-    if landmarks is not None and not (isinstance(landmarks, str) and landmarks == "auto"):
-        whole("landmarks", landmarks, 2)
+def keep_landmarks(owner: Any) -> None:
+    """Refuse `landmarks` that are neither "auto", None nor a whole number above 1."""
+    if not (isinstance(owner.landmarks, str) and owner.landmarks == "auto"):
+        keep_whole(owner, "landmarks", 2, optional=True)
 
 
 def landmarks_for(n: int, landmarks: Any) -> int | None:
     """How many landmarks to take for n rows; None for the exact form."""
     if landmarks == "auto":
         return None if n <= _EXACT_ROWS else _DEFAULT
-    return None if landmarks is None else min(int(landmarks), n)
+    return None if landmarks is None else min(landmarks, n)
 
 
 def landmark_rows(n: int, m: int) -> np.ndarray:

@@ -1,0 +1,113 @@
+"""Every number that an objective or a solver takes goes through the same checks."""
+
+import dataclasses
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_diabetes
+from sklearn.model_selection import GridSearchCV
+
+import ldr
+from ldr.errors import ArgumentError, DataError
+from ldr.objectives.kernel import Kernel
+from ldr.objectives.registry import REGISTRY
+from ldr.solvers.registry import NATIVE
+
+CLASSES = [*REGISTRY.values(), *NATIVE.values()]
+NO_NUMBERS = (np.nan, np.float64(np.nan), -np.inf, True, np.True_, "3", 1j, [1.0], {}, object())
+# What is no number but a matrix, a label, an infinite count.
+OF_ANY_KIND = {"derivatives", "unlabelled"}
+INFINITE = {("TrustRegion", "long")}
+
+
+def fields():
+    for cls in CLASSES:
+        for field in dataclasses.fields(cls):
+            if field.name not in OF_ANY_KIND:
+                yield cls, field.name
+
+
+FIELDS = list(fields())
+
+
+def kept(cls, name, value):
+    return getattr(cls(**{name: value}), name)
+
+
+def accepted(cls, name, values):
+    """Those of the values that the parameter takes."""
+    taken = []
+    for value in values:
+        try:
+            kept(cls, name, value)
+        except (ArgumentError, DataError) as error:
+            assert name in str(error)
+        else:
+            taken.append(value)
+    return taken
+
+
+@pytest.mark.parametrize(("cls", "name"), FIELDS)
+def test_what_is_no_finite_number_is_refused(cls, name):
+    default = next(f.default for f in dataclasses.fields(cls) if f.name == name)
+    infinite = (np.inf, np.float64(np.inf))
+    values = NO_NUMBERS if (cls.__name__, name) in INFINITE else (*NO_NUMBERS, *infinite)
+    taken = accepted(cls, name, values)
+    if isinstance(default, bool):
+        assert [bool(flag) for flag in taken] == [True, True]
+    elif isinstance(default, tuple):
+        assert taken == [[1.0]]
+        for value in (*NO_NUMBERS, *infinite):
+            assert not accepted(cls, name, [(value,)])
+    else:
+        assert taken == []
+
+
+@pytest.mark.parametrize(("cls", "name"), FIELDS)
+def test_numbers_of_numpy_are_kept_as_pythons_own(cls, name):
+    for value in (np.int64(2), np.int8(2), np.float32(0.125), np.float16(0.125), Fraction(1, 8)):
+        if accepted(cls, name, [value]):
+            number = kept(cls, name, value)
+            assert type(number) in (int, float)
+            assert number == value
+    if any(accepted(cls, name, [2, 0.125])):
+        whole = not accepted(cls, name, [0.125])
+        assert accepted(cls, name, [np.int64(2) if whole else np.float32(0.125)])
+
+
+def test_a_grid_of_whole_numbers_is_searched():
+    X, y = load_diabetes(return_X_y=True)
+    search = GridSearchCV(ldr.Lasso(), {"penalty": np.arange(1, 4)}, cv=2, error_score="raise")
+    assert search.fit(X[:60, :3], y[:60]).best_params_["penalty"] in (1, 2, 3)
+
+
+@pytest.mark.parametrize("components", [0, True, 2.0, "3", np.inf])
+def test_landmarks_of_a_kernel_are_a_whole_number(components):
+    for make in (ldr.kernel, Kernel):
+        with pytest.raises(ArgumentError, match="components must be a whole number >= 1, got"):
+            make(ldr.objectives.PCA(), components=components)
+
+
+@pytest.mark.parametrize("graph", [3.0, None, np.eye(3)[0], [[1.0], [2.0, 3.0]], True])
+@pytest.mark.parametrize("method", ["lpp", "npe"])
+def test_a_graph_is_a_word_or_a_matrix(method, graph):
+    X = np.random.default_rng(0).standard_normal((12, 3))
+    with pytest.raises(ArgumentError, match=r"graph must be one of .* or an n x n matrix, got"):
+        ldr.solve(method, X, 2, graph=graph)
+
+
+@pytest.mark.parametrize("method", ["lpp", "olpp", "npe", "onpp", "orthogonal-npe"])
+@pytest.mark.parametrize(
+    ("graph", "words"),
+    [
+        (np.eye(12) * 1j, "graph must hold real numbers, but its type is complex"),
+        (np.full((12, 12), np.nan), "graph has weights that are not finite"),
+        (np.eye(12).astype(object), "graph must hold real numbers, but its type is object"),
+        (np.eye(11), r"graph has shape \(11, 11\), expected \(12, 12\)"),
+    ],
+)
+def test_weights_of_the_users_own_are_checked(method, graph, words):
+    X = np.random.default_rng(0).standard_normal((12, 3))
+    with pytest.raises(DataError, match=words):
+        ldr.solve(method, X, 2, graph=graph)
