@@ -1,0 +1,27 @@
+"""How many problems, which ones, and what a failure says."""
+
+import os
+import zlib
+
+import numpy as np
+
+SEED = int(os.environ.get("LDR_SEED", "0"))
+SIZE = float(os.environ.get("LDR_SIZE", "1"))
+
+
+def generator(*key):
+    """Random numbers of one problem: the same for the same key, another stream for any other."""
+    words = [zlib.crc32(part.encode()) if isinstance(part, str) else int(part) for part in key]
+    return np.random.default_rng(words)
+
+
+def count(number):
+    """That many problems, times LDR_SIZE."""
+    return max(1, round(number * SIZE))
+
+
+def report(violations):
+    """What went wrong, a line each, the first ones only."""
+    shown = violations[:20]
+    more = [f"... and {len(violations) - len(shown)} more"] if len(violations) > len(shown) else []
+    return "\n".join([f"{len(violations)} violations", *map(str, shown), *more])

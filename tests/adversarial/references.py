@@ -1,0 +1,494 @@
+"""Every method's formula and optimum, from the data, in 80 bits and by other means than ours.
+
+A reference evaluates any M (or P) by its rows, and knows feasible points that are the optimum but
+for its own rounding: eigenvectors by Jacobi's method, trace ratios by Newton's, regressions by
+Gram-Schmidt. What a certificate says is refuted by a point alone, so that a reference that lost
+digits refutes nothing.
+"""
+
+from dataclasses import dataclass, field
+from itertools import product
+
+import numpy as np
+
+from tests.adversarial.extended import (
+    basis,
+    centred,
+    complement,
+    eigh,
+    extended,
+    norm,
+    orthonormal,
+    svd,
+)
+
+_NEWTON = 40
+
+
+class Form:
+    """tr(M'AM) of a symmetric A = sum of w (L'R + R'L)/2, known by its rows L and R."""
+
+    def __init__(self, *terms):
+        self.terms = [(extended(w), extended(left), extended(right)) for w, left, right in terms]
+
+    @classmethod
+    def squares(cls, rows, weight=1):
+        """w tr(M'L'LM)."""
+        return cls((weight, rows, rows))
+
+    def __add__(self, other):
+        return Form(*self.terms, *other.terms)
+
+    def times(self, factor):
+        return Form(*((factor * w, left, right) for w, left, right in self.terms))
+
+    def of(self, M):
+        return sum(w * np.sum((left @ M) * (right @ M)) for w, left, right in self.terms)
+
+    def size(self, M):
+        """Of the terms that `of` adds up."""
+        return sum(
+            abs(w) * np.sum(np.abs(left @ M) * np.abs(right @ M)) for w, left, right in self.terms
+        )
+
+    def on(self, W):
+        """W'AW."""
+        S = sum(w * (left @ W).T @ (right @ W) for w, left, right in self.terms)
+        return (S + S.T) / 2
+
+
+def lagged(X, lag):
+    """sym(1/(n - lag) sum_t x_t x_{t+lag}')."""
+    return Form((extended(1) / (len(X) - lag), X[:-lag], X[lag:]))
+
+
+def covariance(X):
+    return Form.squares(X, extended(1) / len(X))
+
+
+def null_space(rows):
+    """Directions in which nothing varies."""
+    rows = extended(rows)
+    lengths = np.sqrt(np.sum(rows * rows, axis=0))
+    W = orthonormal(rows)[1]
+    if W.shape[1] == rows.shape[1]:
+        return np.zeros((rows.shape[1], 0), dtype=np.longdouble)
+    units = np.where(lengths > 0, 1 / np.where(lengths > 0, lengths, 1), 1)
+    kept = svd(rows * np.where(lengths > 0, units, 0))[2][:, : W.shape[1]]
+    return basis(units[:, None] * complement(kept, rows.shape[1]))
+
+
+@dataclass
+class Reference:
+    """What is known of a problem.
+
+    Attributes
+    ----------
+    sense : {"min", "max"}
+    optimum : longdouble
+        The best value of a feasible point, within the range of what varies.
+    anywhere : longdouble
+        The same, outside that range too.
+    """
+
+    sense: str
+    optimum: object = None
+    anywhere: object = None
+    feasible: list = field(default_factory=list)
+
+    def at(self, result):
+        """The value at the result's matrices, and the size of the terms it is made of."""
+        raise NotImplementedError
+
+    def better(self, *values):
+        return (min if self.sense == "min" else max)(values)
+
+
+class Trace(Reference):
+    """max or min of offset + tr(M'AM) over orthonormal M; `varying` are the rows of what varies."""
+
+    def __init__(self, sense, form, r, varying):
+        super().__init__(sense)
+        self.form, self.r = form, r
+        d = varying.shape[1]
+        values, V = eigh(form.on(np.eye(d, dtype=np.longdouble)))
+        self.scale = np.abs(values).max()
+        empty = null_space(varying).shape[1]
+        inside = np.sort(np.argsort(np.abs(values))[empty:])
+        self.optimum, self.anywhere = (self._best(V[:, kept]) for kept in (inside, slice(None)))
+
+    def _best(self, V):
+        """Of eigenvectors, largest eigenvalue first."""
+        if V.shape[1] < self.r:
+            return None
+        return self.value(V[:, : self.r] if self.sense == "max" else V[:, V.shape[1] - self.r :])
+
+    def value(self, M):
+        return self.form.of(basis(M))
+
+    def at(self, result):
+        M = extended(result.M)
+        return self.form.of(M), self.form.size(M) + self.scale
+
+
+class Reconstruction(Trace):
+    """sum ||x - MM'x||^2: what the leading singular values leave."""
+
+    def __init__(self, X, r):
+        Reference.__init__(self, "min")
+        self.X = X
+        values = svd(X)[1]
+        self.optimum = self.anywhere = np.sum(values[r:] ** 2)
+
+    def at(self, result):
+        M = extended(result.M)
+        return np.sum((self.X - self.X @ M @ M.T) ** 2), np.sum(self.X**2)
+
+
+class LogDeterminant(Reference):
+    """max log|M'CM|."""
+
+    def __init__(self, X, r):
+        super().__init__("max")
+        self.X = X / np.sqrt(extended(len(X)))
+        values = svd(self.X)[1][:r]
+        self.optimum = self.anywhere = 2 * np.sum(np.log(values))
+
+    def at(self, result):
+        values = svd(self.X @ extended(result.M))[1]
+        logs = 2 * np.log(values)
+        return np.sum(logs), 1 + np.sum(np.abs(logs))
+
+
+class Whitened(Reference):
+    """max or min tr(P A P') with P B P' = I, B = G'G; without an optimum where A is outside B."""
+
+    def __init__(self, sense, form, G, r, total=None):
+        super().__init__(sense)
+        self.form, self.G = form, extended(G)
+        Q, W = orthonormal(G)
+        values, V = eigh(form.on(W))
+        self.scale = np.abs(values).max(initial=0)
+        if len(values) >= r:
+            best = V[:, :r] if sense == "max" else V[:, len(values) - r :]
+            self.optimum = self.anywhere = self.value((W @ best).T)
+        if total is not None and orthonormal(total)[0].shape[1] > Q.shape[1]:
+            self.anywhere = extended(np.inf)
+
+    def _normal(self, P):
+        return P.T @ orthonormal(self.G @ P.T)[1]
+
+    def value(self, P):
+        return self.form.of(self._normal(extended(P)))
+
+    def at(self, result):
+        N = self._normal(extended(result.P))
+        return self.form.of(N), self.form.size(N) + self.scale
+
+
+class Save(Reference):
+    """max tr(M' sum_b p_b (I - Cov_b(z))^2 M)."""
+
+    def __init__(self, X, codes, r):
+        super().__init__("max")
+        self.X, self.codes = X, codes
+        self.Q, self.W = orthonormal(X)
+        self.Q = self.Q * np.sqrt(extended(len(X)))
+        self.W = self.W * np.sqrt(extended(len(X)))
+        self.A = sum(
+            extended(np.mean(codes == b)) * self._change(b) @ self._change(b)
+            for b in np.unique(codes)
+        )
+        values, _ = eigh(self.A)
+        if len(values) >= r:
+            self.optimum = self.anywhere = np.sum(values[:r])
+
+    def _change(self, b):
+        Z = centred(self.Q[self.codes == b])
+        return np.eye(Z.shape[1], dtype=np.longdouble) - Z.T @ Z / len(Z)
+
+    def at(self, result):
+        # P' = W V with V'V = I: V = (Z'Z/n)^{-1} Z' (X P')/n
+        V = basis(self.Q.T @ (self.X @ extended(result.P).T))
+        return np.sum(V * (self.A @ V)), np.sum(np.abs(V * (self.A @ V)))
+
+
+class Ratio(Reference):
+    """max or min tr(M'AM)/tr(M'BM): Newton's method on the sum of top_r(A - rho B)."""
+
+    def __init__(self, sense, A, B, r, varying):
+        super().__init__(sense)
+        self.A, self.B = A, B
+        empty = null_space(varying)
+        d = varying.shape[1]
+        Q = complement(empty, d) if empty.shape[1] else np.eye(d, dtype=np.longdouble)
+        self.scale = A.size(Q) / B.of(Q) if B.of(Q) > 0 else 0
+        if r <= Q.shape[1]:
+            self.optimum = self._solve(Q, r)
+        fewer = max(1, r - empty.shape[1])
+        self.anywhere = self.optimum if fewer == r else self._solve(Q, fewer)
+
+    def _solve(self, Q, r):
+        sign = 1 if self.sense == "max" else -1
+        A, B = sign * self.A.on(Q), self.B.on(Q)
+        rho, best = -np.inf, None
+        M = eigh(A / norm(A) - B / norm(B) if norm(A) else -B)[1][:, :r]
+        for _ in range(_NEWTON):
+            if not self.B.of(Q @ M) > 0:
+                return None
+            new = sign * self.value(Q @ M)
+            if best is not None and not new > rho:
+                break
+            rho = best = new
+            M = eigh(A - rho * B)[1][:, :r]
+        return sign * best
+
+    def value(self, M):
+        M = basis(M)
+        return self.A.of(M) / self.B.of(M)
+
+    def at(self, result):
+        M = extended(result.M)
+        b = self.B.of(M)
+        return self.A.of(M) / b, self.A.size(M) / b + self.scale
+
+
+class Singular(Reference):
+    """max tr(Ma' Xa'Xb Mb): the leading singular values of Xa'Xb."""
+
+    def __init__(self, Xa, Xb, r):
+        super().__init__("max")
+        self.Xa, self.Xb = Xa, Xb
+        self.optimum = self.anywhere = np.sum(svd(Xa.T @ Xb)[1][:r])
+
+    def at(self, result):
+        Ma, Mb = map(extended, result.M)
+        terms = (self.Xa @ Ma) * (self.Xb @ Mb)
+        return np.sum(terms), np.sum(np.abs(terms))
+
+
+class Correlations(Reference):
+    """The sum of the leading canonical correlations, singular values of Qa'Qb."""
+
+    def __init__(self, Xa, Xb, r):
+        super().__init__("max")
+        self.Xa, self.Xb = Xa, Xb
+        (Qa, _), (Qb, _) = orthonormal(Xa), orthonormal(Xb)
+        if min(Qa.shape[1], Qb.shape[1]) >= r:
+            self.optimum = self.anywhere = np.sum(svd(Qa.T @ Qb)[1][:r])
+
+    def at(self, result):
+        Ya, Yb = (
+            polar(X @ extended(P).T) for X, P in zip((self.Xa, self.Xb), result.P, strict=True)
+        )
+        terms = Ya * Yb
+        return np.sum(terms), np.sum(np.abs(terms))
+
+
+def polar(Y):
+    U, _, V = svd(Y)
+    return U @ V.T
+
+
+class TwoBlocks(Reference):
+    """max tr(Ma'CabMb)/sqrt(tr(Ma'CaaMa) tr(Mb'CbbMb)): ascent from many points."""
+
+    def __init__(self, Xa, Xb, r, rng, starts=6):
+        super().__init__("max")
+        self.Xa, self.Xb, self.r = Xa, Xb, r
+        whole = [np.eye(X.shape[1], dtype=np.longdouble) for X in (Xa, Xb)]
+        kept = [complement(null_space(X), X.shape[1]) for X in (Xa, Xb)]
+        if min(Q.shape[1] for Q in kept) < r:
+            return
+        self.optimum = self._best(kept, rng, starts)
+        self.anywhere = self.optimum
+        if any(Q.shape[0] > Q.shape[1] for Q in kept):
+            self.anywhere = max(self.optimum, self._best(whole, rng, starts))
+
+    def _best(self, spaces, rng, starts):
+        """From the canonical directions and from random ones, within the spaces of both views."""
+        Xa, Xb = (X @ Q for X, Q in zip((self.Xa, self.Xb), spaces, strict=True))
+        (Qa, Wa), (Qb, Wb) = orthonormal(Xa), orthonormal(Xb)
+        U, s, V = svd(Qa.T @ Qb)
+        points = [
+            [basis(rng.standard_normal((Q.shape[1], self.r))) for Q in spaces]
+            for _ in range(starts if self.r > 1 else 0)
+        ]
+        if len(s) >= self.r:
+            points.append([polar(Wa @ U[:, : self.r]), polar(Wb @ V[:, : self.r])])
+        if self.r > 1:
+            points += [ascend(Xa, Xb, *point) for point in points]
+        return max(
+            self.value(*(Q @ M for Q, M in zip(spaces, point, strict=True))) for point in points
+        )
+
+    def value(self, Ma, Mb):
+        Ya, Yb = self.Xa @ polar(Ma), self.Xb @ polar(Mb)
+        return np.sum(Ya * Yb) / (norm(Ya) * norm(Yb))
+
+    def at(self, result):
+        Ya, Yb = (X @ extended(M) for X, M in zip((self.Xa, self.Xb), result.M, strict=True))
+        size = norm(Ya) * norm(Yb)
+        return np.sum(Ya * Yb) / size, np.sum(np.abs(Ya * Yb)) / size
+
+
+def ascend(Xa, Xb, Ma, Mb, steps=150):
+    """Each matrix in turn to the polar factor of its slope, shifted to be sure of ascent."""
+    Xa, Xb = (np.asarray(X / norm(X), dtype=float) for X in (Xa, Xb))
+    Ma, Mb = np.asarray(Ma, dtype=float), np.asarray(Mb, dtype=float)
+    Caa, Cbb, Cab = Xa.T @ Xa, Xb.T @ Xb, Xa.T @ Xb
+    for _ in range(2 * steps):
+        a = np.vdot(Ma, Caa @ Ma)
+        if not a > 0:
+            break
+        ratio = np.vdot(Ma, Cab @ Mb) / a
+        slope = Cab @ Mb - ratio * (Caa @ Ma) + abs(ratio) * np.linalg.norm(Caa, 2) * Ma
+        U, _, Vt = np.linalg.svd(slope, full_matrices=False)
+        Ma, Mb, Caa, Cbb, Cab = Mb, U @ Vt, Cbb, Caa, Cab.T
+    return Ma, Mb
+
+
+class LeastSquares(Reference):
+    """min ||Y - XM||^2 + ridge ||M||^2, or + lasso ||M||_1, from orthonormal columns."""
+
+    def __init__(self, X, Y, ridge=0, lasso=0):
+        super().__init__("min")
+        self.X, self.Y, self.ridge, self.lasso = X, Y, extended(ridge), extended(lasso)
+        if lasso:
+            found = [self._every_support(t) for t in Y.T]
+            self.optimum = sum(found)
+        else:
+            self.optimum = self.value(self._solution())
+        self.anywhere = self.optimum
+
+    def _solution(self):
+        d = self.X.shape[1]
+        rows = np.vstack([self.X, np.sqrt(self.ridge) * np.eye(d)]) if self.ridge else self.X
+        Q, W = orthonormal(rows)
+        T = self.Y if not self.ridge else np.vstack([self.Y, np.zeros((d, self.Y.shape[1]))])
+        M = W @ (Q.T @ T)
+        return M + W @ (Q.T @ (T - rows @ M))
+
+    def _every_support(self, t):
+        """The lasso of one output: the best over every sign of every coefficient."""
+        d = self.X.shape[1]
+        best = np.sum(t * t)
+        for signs in product((-1, 0, 1), repeat=d):
+            kept = np.flatnonzero(signs)
+            if not len(kept):
+                continue
+            Q, W = orthonormal(self.X[:, kept])
+            if W.shape[1] < len(kept):
+                continue
+            # (X'X)^{-1} (X't - lasso/2 signs) with (X'X)^{-1} = WW'
+            m = W @ (Q.T @ t - self.lasso / 2 * (W.T @ np.array(signs)[kept]))
+            residual = t - self.X[:, kept] @ m
+            best = min(best, np.sum(residual**2) + self.lasso * np.sum(np.abs(m)))
+        return best
+
+    def value(self, M):
+        residual = self.Y - self.X @ M
+        penalties = self.ridge * np.sum(M * M) + self.lasso * np.sum(np.abs(M))
+        return np.sum(residual**2) + penalties
+
+    def at(self, result):
+        M = extended(result.M)
+        return self.value(M), np.sum(self.Y**2) + np.sum((np.abs(self.X) @ np.abs(M)) ** 2)
+
+
+class ReducedRank(Reference):
+    """min ||Y - XB||^2 over B of rank r."""
+
+    def __init__(self, X, Y, r):
+        super().__init__("min")
+        self.X, self.Y = X, Y
+        Q, _ = orthonormal(X)
+        if Q.shape[1] < r:
+            return
+        fitted = Q @ (Q.T @ Y)
+        values = svd(fitted)[1]
+        self.optimum = self.anywhere = np.sum((Y - fitted) ** 2) + np.sum(values[r:] ** 2)
+
+    def at(self, result):
+        inward, outward = map(extended, result.P)
+        fitted = self.X @ inward.T @ outward
+        return np.sum((self.Y - fitted) ** 2), np.sum(self.Y**2)
+
+
+class Gaussian(Reference):
+    """The negative log-likelihood of ppca, from the spectrum of the covariance."""
+
+    def __init__(self, X, r):
+        super().__init__("min")
+        self.X = X
+        n, d = X.shape
+        values = np.zeros(d, dtype=np.longdouble)
+        found = svd(X)[1] ** 2 / n
+        values[: len(found)] = found
+        noise = np.sum(values[r:]) / (d - r)
+        logs = np.sum(np.log(values[:r])) + (d - r) * np.log(noise)
+        self.optimum = self.anywhere = n * (d * np.log(2 * PI) + logs + d) / 2
+
+    def at(self, result):
+        n, d = self.X.shape
+        noise = extended(result.parameters["noise_variance"])
+        U, s, _ = svd(extended(result.M))
+        loud = s**2 + noise
+        Z = self.X @ U
+        inside = np.sum(Z**2 / loud)
+        outside = np.sum((self.X - Z @ U.T) ** 2) / noise
+        logs = np.sum(np.log(loud)) + (d - len(s)) * np.log(noise)
+        parts = (n * d * np.log(2 * PI), n * logs, inside, outside)
+        return sum(parts) / 2, sum(map(abs, parts))
+
+
+PI = extended(np.pi) + extended(1.2246467991473531772e-16)
+
+
+class Factors(Reference):
+    """The negative log-likelihood of factor analysis, bounded by the unconstrained Gaussian's."""
+
+    def __init__(self, X, r):
+        super().__init__("min")
+        self.X = X
+
+    def at(self, result):
+        n, d = self.X.shape
+        psi = extended(result.parameters["noise_variances"])
+        T = extended(result.M) / np.sqrt(psi)[:, None]
+        U, s, _ = svd(T)
+        Z = self.X / np.sqrt(psi)
+        share = s**2 / (1 + s**2)
+        quadratic = np.sum(Z**2) - np.sum(share * (Z @ U) ** 2)
+        logs = np.sum(np.log(psi)) + np.sum(np.log1p(s**2))
+        parts = (n * d * np.log(2 * PI), n * logs, np.sum(Z**2))
+        return (parts[0] + parts[1] + quadratic) / 2, sum(map(abs, parts))
+
+
+class Motion(Reference):
+    """min ||Xdot - X M D' M'||^2 over M and D, tried at eigenvectors and at random."""
+
+    def __init__(self, X, r, rng, skew=False, tries=30):
+        super().__init__("min")
+        self.states, self.moves, self.skew = (X[1:] + X[:-1]) / 2, X[1:] - X[:-1], skew
+        d = X.shape[1]
+        explained = orthonormal(self.states)[0]
+        points = [svd(explained.T @ self.moves)[2], svd(self.states)[2]]
+        points = [basis(V)[:, :r] for V in points if V.shape[1] >= r]
+        points += [basis(rng.standard_normal((d, r))) for _ in range(tries)]
+        points = [M for M in points if orthonormal(self.states @ M)[0].shape[1] == r]
+        if points and orthonormal(self.states)[0].shape[1] == d:
+            self.optimum = self.anywhere = min(map(self.value, points))
+
+    def value(self, M):
+        Y, V = self.states @ M, self.moves @ M
+        if not self.skew:
+            Q = orthonormal(Y)[0]
+            return np.sum((self.moves - Q @ (Q.T @ V) @ M.T) ** 2)
+        s, U = eigh(Y.T @ Y)
+        T = U.T @ (V.T @ Y) @ U
+        D = U @ ((T - T.T) / (s[:, None] + s)) @ U.T
+        return np.sum((self.moves - Y @ D.T @ M.T) ** 2)
+
+    def at(self, result):
+        return self.value(extended(result.M)), np.sum(self.moves**2)

@@ -1,0 +1,48 @@
+"""Certificates against optima in 80 bits: no feasible point is better than value and gap."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import ldr
+from ldr.errors import ConvergenceWarning
+from ldr.objectives import Certificate
+from tests.adversarial.campaign import count, report
+from tests.adversarial.certified import attack, refuted
+from tests.adversarial.extended import AVAILABLE, centred
+from tests.adversarial.problems import METHODS, Problem
+from tests.adversarial.references import Reconstruction
+
+pytestmark = pytest.mark.skipif(not AVAILABLE, reason="longdouble has no more digits than double")
+
+# Of each of the methods, so that there are 10,000 in all; those of two blocks take longer.
+PROBLEMS = 225
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", METHODS)
+def test_no_claim_is_refuted(method):
+    outcomes = [attack(method, index) for index in range(count(PROBLEMS))]
+    violations = [violation for outcome in outcomes for violation in outcome.violations]
+    assert not violations, report(violations)
+    answered = sum(outcome.kind not in ("refused", "raised") for outcome in outcomes)
+    assert answered >= 0.3 * len(outcomes)
+
+
+def test_a_false_claim_is_refuted():
+    X = np.random.default_rng(0).standard_normal((30, 5)) * [5, 4, 3, 2, 1]
+    given = Problem(X, 2, lambda: Reconstruction(centred(X), 2))
+    honest = ldr.solve("pca", X, 2)
+    assert refuted(honest, given) == []
+    with pytest.warns(ConvergenceWarning):
+        wrong = ldr.solve("pca", X, 2, start="random", solver="lbfgs", max_iterations=2)
+    claimed = replace(wrong, certificate=Certificate("global", honest.certificate.gap, ""))
+    assert [fault for fault, _ in refuted(claimed, given)] == [
+        "worse than its baseline",
+        "global is false",
+    ]
+    covered = Certificate("bound", 1.01 * (wrong.value - honest.value), "")
+    assert refuted(replace(wrong, certificate=covered, baseline=None), given) == []
+    shrunk = replace(honest, value=honest.value * (1 - 1e-6))
+    assert "value is not the formula's" in [fault for fault, _ in refuted(shrunk, given)]
