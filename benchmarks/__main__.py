@@ -30,7 +30,7 @@ import scipy.linalg
 from benchmarks.growth import against_columns, against_rows, described
 from benchmarks.peers import Task, Trace, competitors
 from benchmarks.repeats import a_few
-from experiments.recipes import METHODS
+from experiments.jmlr2015.recipes import METHODS
 from ldr.objectives import Data, named
 from ldr.objectives.samples import as_samples
 from ldr.objectives.statistics import moments

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.trust_region import correlation_formulas, timed
-from experiments.recipes import METHODS, RECIPES
+from experiments.jmlr2015.recipes import METHODS, RECIPES
 from ldr.objectives import Data, named
 from ldr.objectives.samples import as_samples
 from ldr.solvers import Stopping, TrustRegion, minimise, named_solver

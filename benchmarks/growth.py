@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.recipes import METHODS
+from experiments.jmlr2015.recipes import METHODS
 from ldr.objectives import Data, named
 from ldr.objectives.samples import as_samples
 from ldr.solvers import Stopping, minimise

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.repeats import a_few
-from experiments.recipes import METHODS
+from experiments.jmlr2015.recipes import METHODS
 from ldr.objectives import Data, named
 from ldr.objectives.objective import BoundObjective
 from ldr.objectives.samples import as_samples

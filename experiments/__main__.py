@@ -15,22 +15,18 @@ from rich.console import Console
 from rich.table import Table
 
 import ldr
-from experiments import (
-    convergence,
-    figures,
+from experiments.jmlr2015 import convergence, figures, medians, planar, sweeps
+from experiments.jmlr2015 import verdict as judgement
+from experiments.jmlr2015.recipes import METHODS, RECIPES
+from experiments.machine import store as tables
+from experiments.machine.runner import run_jobs
+from experiments.other_papers import (
     guided_tour,
-    medians,
-    planar,
     probabilistic,
     random_projection,
-    sweeps,
     trace_optimization,
 )
-from experiments import store as tables
-from experiments import verdict as judgement
-from experiments.papers import COLUMNS, KEY, Experiment, job_rows
-from experiments.recipes import METHODS, RECIPES
-from experiments.runner import run_jobs
+from experiments.other_papers.papers import COLUMNS, KEY, Experiment, job_rows
 
 app = typer.Typer(
     add_completion=False,

@@ -7,10 +7,16 @@ import pytest
 from typer.testing import CliRunner
 
 import ldr
-from experiments import guided_tour, papers, probabilistic, random_projection, trace_optimization
 from experiments.__main__ import EXPERIMENTS, app
-from experiments.papers import COLUMNS, Job, Part, job_rows
-from experiments.store import Table
+from experiments.machine.store import Table
+from experiments.other_papers import (
+    guided_tour,
+    papers,
+    probabilistic,
+    random_projection,
+    trace_optimization,
+)
+from experiments.other_papers.papers import COLUMNS, Job, Part, job_rows
 
 rng = np.random.default_rng
 

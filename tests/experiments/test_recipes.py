@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import ldr
-from experiments.recipes import METHODS, RECIPES, _rotated, cca, lda, maf, pca, planar
+from experiments.jmlr2015.recipes import METHODS, RECIPES, _rotated, cca, lda, maf, pca, planar
 
 TEXT, CODE = RECIPES
 BOTH = pytest.mark.parametrize("recipe", RECIPES)

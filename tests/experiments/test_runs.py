@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from experiments import convergence, planar, sweeps
 from experiments.__main__ import app
-from experiments.problems import Case, prepare, published_maf_heuristic, summed_lda
-from experiments.protocol import improvement, improvement_of_code, measure
-from experiments.recipes import METHODS, RECIPES, lda, lda_classes
-from experiments.store import Store, Table
+from experiments.jmlr2015 import convergence, planar, sweeps
+from experiments.jmlr2015.problems import Case, prepare, published_maf_heuristic, summed_lda
+from experiments.jmlr2015.protocol import improvement, improvement_of_code, measure
+from experiments.jmlr2015.recipes import METHODS, RECIPES, lda, lda_classes
+from experiments.machine.store import Store, Table
 from ldr.objectives import LDA
 from ldr.solving import as_data
 

@@ -5,13 +5,13 @@ from dataclasses import fields
 import numpy as np
 import pytest
 
-from experiments import comparison, published, verdict
-from experiments.figures import mean_gaps, median_run
-from experiments.protocol import Measurement
-from experiments.published import Bar
-from experiments.recipes import METHODS
-from experiments.store import Table
-from experiments.sweeps import FULL
+from experiments.jmlr2015 import comparison, published, verdict
+from experiments.jmlr2015.figures import mean_gaps, median_run
+from experiments.jmlr2015.protocol import Measurement
+from experiments.jmlr2015.published import Bar
+from experiments.jmlr2015.recipes import METHODS
+from experiments.jmlr2015.sweeps import FULL
+from experiments.machine.store import Table
 
 CODE = "reference-code"
 EMPTY = Table({})

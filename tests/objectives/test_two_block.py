@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from experiments.recipes import METHODS
+from experiments.jmlr2015.recipes import METHODS
 from ldr.objectives import Data, named
 from ldr.objectives.samples import as_samples
 from ldr.solvers import Stopping, TrustRegion, minimise

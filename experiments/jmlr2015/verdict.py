@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from experiments import claims, comparison
-from experiments.report import Report, Section
-from experiments.store import Table
+from experiments.jmlr2015 import claims, comparison
+from experiments.machine.report import Report, Section
+from experiments.machine.store import Table
 
 
 def judge(sweeps: Table, planar: Table, traced: Table, further: Table) -> Report:

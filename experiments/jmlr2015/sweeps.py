@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 
-from experiments.problems import Case
-from experiments.protocol import Measurement, measure
-from experiments.recipes import METHODS
-from experiments.store import Row
+from experiments.jmlr2015.problems import Case
+from experiments.jmlr2015.protocol import Measurement, measure
+from experiments.jmlr2015.recipes import METHODS
+from experiments.machine.store import Row
 
 COLUMNS = tuple(field.name for field in fields(Measurement))
 KEY = tuple(field.name for field in fields(Case))

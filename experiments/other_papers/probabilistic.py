@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 import ldr
-from experiments.figures import pyplot, save
-from experiments.papers import (
+from experiments.jmlr2015.figures import pyplot, save
+from experiments.machine.report import Finding, Section
+from experiments.machine.store import Table
+from experiments.other_papers.papers import (
     COLOURS,
     Array,
     Experiment,
@@ -26,8 +28,6 @@ from experiments.papers import (
     ordered,
     words,
 )
-from experiments.report import Finding, Section
-from experiments.store import Table
 
 # ---- likelihoods
 

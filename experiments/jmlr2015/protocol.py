@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
-from experiments.problems import Case, Prepared, prepare, published_maf_heuristic
+from experiments.jmlr2015.problems import Case, Prepared, prepare, published_maf_heuristic
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.families.trace_ratio import TraceRatio
 from ldr.solvers.manifolds import Array

@@ -11,18 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from experiments import published
-from experiments.claims import ROUNDING
-from experiments.figures import (
-    improvement_column,
-    quartiles,
-    sweep,
-    with_totals,
-)
-from experiments.published import GAINING, SWEEPS, Bar
-from experiments.recipes import CODE, RECIPES, TEXT
-from experiments.report import Section
-from experiments.store import Table
+from experiments.jmlr2015 import published
+from experiments.jmlr2015.claims import ROUNDING
+from experiments.jmlr2015.figures import improvement_column, quartiles, sweep, with_totals
+from experiments.jmlr2015.published import GAINING, SWEEPS, Bar
+from experiments.jmlr2015.recipes import CODE, RECIPES, TEXT
+from experiments.machine.report import Section
+from experiments.machine.store import Table
 
 AGREEING_SHARE = 0.8
 RESAMPLES = 10_000

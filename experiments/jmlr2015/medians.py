@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 
-from experiments.problems import Case, prepare
-from experiments.protocol import improvement_of_code
-from experiments.store import Row
-from experiments.sweeps import KEY, Extent, sweep_cases, sweep_cost
+from experiments.jmlr2015.problems import Case, prepare
+from experiments.jmlr2015.protocol import improvement_of_code
+from experiments.jmlr2015.sweeps import KEY, Extent, sweep_cases, sweep_cost
+from experiments.machine.store import Row
 from ldr.solvers.solver import minimise
 from ldr.solving import automatic_solver
 

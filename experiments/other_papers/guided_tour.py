@@ -13,8 +13,10 @@ from typing import Any
 import numpy as np
 
 import ldr
-from experiments.figures import pyplot, save
-from experiments.papers import (
+from experiments.jmlr2015.figures import pyplot, save
+from experiments.machine.report import Finding, Section
+from experiments.machine.store import Table
+from experiments.other_papers.papers import (
     COLOURS,
     Array,
     Experiment,
@@ -28,8 +30,6 @@ from experiments.papers import (
     mean_and_error,
     words,
 )
-from experiments.report import Finding, Section
-from experiments.store import Table
 
 ROWS, DIMENSIONS = 100_000, 10
 SLICES = (10, 50)

@@ -19,7 +19,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from experiments.store import Row, Store
+from experiments.machine.store import Row, Store
 
 _THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 _STEADY = 3600.0  # seconds over which the speed is averaged: jobs differ a thousandfold in length

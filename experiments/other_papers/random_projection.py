@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 
 import ldr
-from experiments.figures import pyplot, save
-from experiments.papers import (
+from experiments.jmlr2015.figures import pyplot, save
+from experiments.machine.report import Finding, Section
+from experiments.machine.store import Table
+from experiments.other_papers.papers import (
     COLOURS,
     Array,
     Experiment,
@@ -26,8 +28,6 @@ from experiments.papers import (
     labelled,
     ordered,
 )
-from experiments.report import Finding, Section
-from experiments.store import Table
 
 EPSILONS = (0.5, 0.7, 0.9)
 POINTS = 300

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from experiments import published
-from experiments.convergence import PAIRS
-from experiments.figures import (
+from experiments.jmlr2015 import published
+from experiments.jmlr2015.convergence import PAIRS
+from experiments.jmlr2015.figures import (
     BASELINES,
     improvement_column,
     mean_gaps,
@@ -17,10 +17,10 @@ from experiments.figures import (
     sweep,
     with_totals,
 )
-from experiments.published import GAINING
-from experiments.recipes import CODE
-from experiments.report import Finding
-from experiments.store import Table
+from experiments.jmlr2015.published import GAINING
+from experiments.jmlr2015.recipes import CODE
+from experiments.machine.report import Finding
+from experiments.machine.store import Table
 
 ROUNDING = 1e-12  # a relative change of a value below this is none
 SAME_VALUE = 1e-6  # relative difference of the values of two starts

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from experiments import planar, published
-from experiments.convergence import PAIRS, SOLVERS
-from experiments.recipes import METHODS
-from experiments.store import Table
-from experiments.sweeps import D_OF_R_SWEEP, R_OF_D_SWEEP
+from experiments.jmlr2015 import planar, published
+from experiments.jmlr2015.convergence import PAIRS, SOLVERS
+from experiments.jmlr2015.recipes import METHODS
+from experiments.jmlr2015.sweeps import D_OF_R_SWEEP, R_OF_D_SWEEP
+from experiments.machine.store import Table
 from ldr.outputs import replaced
 
 Axes = Any

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
-from experiments.recipes import METHODS, RECIPES, lda_classes
+from experiments.jmlr2015.recipes import METHODS, RECIPES, lda_classes
 from ldr.objectives import LDA
 from ldr.objectives.coordinates import Columns
 from ldr.objectives.families.trace_ratio import TraceRatio

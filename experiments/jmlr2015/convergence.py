@@ -8,8 +8,8 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from experiments.recipes import RECIPES, pca
-from experiments.store import Row
+from experiments.jmlr2015.recipes import RECIPES, pca
+from experiments.machine.store import Row
 from ldr.objectives import PCA
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.trace_ratio import TraceRatio

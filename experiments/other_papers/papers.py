@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from experiments.report import Finding, Report, Section
-from experiments.store import Row, Table
+from experiments.machine.report import Finding, Report, Section
+from experiments.machine.store import Row, Table
 
 Array = np.ndarray
 Generator = np.random.Generator

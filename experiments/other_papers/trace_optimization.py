@@ -14,8 +14,10 @@ from typing import Any
 import numpy as np
 
 import ldr
-from experiments.figures import pyplot, save
-from experiments.papers import (
+from experiments.jmlr2015.figures import pyplot, save
+from experiments.machine.report import Finding, Section
+from experiments.machine.store import Table
+from experiments.other_papers.papers import (
     CLASS_COLOURS,
     COLOURS,
     Array,
@@ -34,8 +36,6 @@ from experiments.papers import (
     ordered,
     scatter,
 )
-from experiments.report import Finding, Section
-from experiments.store import Table
 
 # ---- digits in the plane
 

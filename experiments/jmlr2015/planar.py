@@ -8,9 +8,9 @@ from dataclasses import asdict, dataclass, fields
 import numpy as np
 
 import ldr
-from experiments.protocol import improvement, improvement_of_code
-from experiments.recipes import RECIPES, DataSet, planar
-from experiments.store import Row, Table
+from experiments.jmlr2015.protocol import improvement, improvement_of_code
+from experiments.jmlr2015.recipes import RECIPES, DataSet, planar
+from experiments.machine.store import Row, Table
 
 # The improvements of the paper's two data sets, as its code divides.
 PUBLISHED_SMALL, PUBLISHED_STARK = 0.02, 0.39

@@ -1,0 +1,1 @@
+"""What runs, keeps and reports experiments, whatever they are about."""

@@ -1,0 +1,1 @@
+"""Experiments of other papers, each with its claims."""
