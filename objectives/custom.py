@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import inspect
 import math
-import sys
 import warnings
 from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, fields
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any, overload
 
 import numpy as np
 
 from ldr.objectives.backends import Arguments, Autograd, Backend, Function, HandWritten, Jax
+from ldr.objectives.by_value import reduced
 from ldr.objectives.coordinates import Columns
 from ldr.objectives.families.row_sum import RowSum, RowTerm, part_rows
 from ldr.objectives.objective import BoundObjective, Data, Objective
@@ -238,15 +238,15 @@ class CustomObjective(Objective):
             shown.append("sum_over_rows=True")
         return f"{self.name}({', '.join(shown)})"
 
-    def __reduce__(self) -> str | tuple[Any, ...]:
-        """By name where the name leads here: the function's own name no longer leads to it."""
-        found: Any = sys.modules.get(self.__module__)
-        path: str = self.__dict__["__qualname__"]
-        for part in path.split("."):
-            found = getattr(found, part, None)
-        if found is self:
-            return path
-        return CustomObjective, tuple(getattr(self, field.name) for field in fields(self))
+    def __reduce__(self) -> tuple[Any, ...]:
+        """With the functions' code, for processes that do not have the user's script or module."""
+        return reduced(self, [getattr(self, field.name) for field in fields(self)])
+
+    def __copy__(self) -> CustomObjective:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> CustomObjective:
+        return self
 
     @cached_property
     def derivatives(self) -> Backend:
@@ -398,25 +398,6 @@ class FunctionTerm(RowTerm):
     def _placed(self, piece: Samples, beside: tuple[Any, ...]) -> Arguments:
         place = self.objective.derivatives.place
         return place(self.rows(piece), *beside, accelerator=piece.accelerator)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """By value, so that it works in processes that do not have the user's module."""
-        import cloudpickle  # type: ignore[import-untyped]
-
-        parts = tuple(getattr(self.objective, field.name) for field in fields(self.objective))
-        return _unpickled, (cloudpickle.dumps(parts), self.mean)
-
-
-def _unpickled(parts: bytes, mean: Array) -> FunctionTerm:
-    return FunctionTerm(_same_objective(parts), mean)
-
-
-@lru_cache(maxsize=32)
-def _same_objective(parts: bytes) -> CustomObjective:
-    """One object for what is pickled again and again: what jax compiles is kept in it."""
-    import pickle
-
-    return CustomObjective(*pickle.loads(parts))
 
 
 class CustomPoint(Point):

@@ -3,6 +3,7 @@
 import itertools
 import pickle
 from functools import cache, partial
+from weakref import WeakValueDictionary
 
 import autograd.numpy as anp
 import cloudpickle
@@ -14,8 +15,8 @@ import scipy.sparse
 import ldr
 from ldr.checking import taylor_slopes
 from ldr.errors import ArgumentError, DataError, ObjectiveError, ObjectiveWarning
+from ldr.objectives import by_value, stored
 from ldr.objectives import samples as samples_module
-from ldr.objectives import stored
 from ldr.objectives.custom import FunctionTerm
 from ldr.objectives.families import batches
 from ldr.objectives.families.row_sum import InPieces
@@ -434,7 +435,7 @@ def test_sum_over_rows_is_a_flag():
     assert "sum_over_rows" not in repr(ldr.objective(spread))
 
 
-def test_own_terms_are_pickled_by_value_and_compiled_once(saved):
+def test_own_terms_are_pickled_by_value_and_compiled_once(saved, monkeypatch):
     scale = 2.0
 
     @ldr.objective(manifold="stiefel", sum_over_rows=True)
@@ -443,6 +444,7 @@ def test_own_terms_are_pickled_by_value_and_compiled_once(saved):
 
     problem = bound(local, saved(X))
     pickled = cloudpickle.dumps(problem.term)
+    monkeypatch.setattr(by_value, "_known", WeakValueDictionary())  # as in another process
     terms = [pickle.loads(pickled) for _ in range(2)]
     assert terms[0].objective is terms[1].objective is not local
     M = problem.random_point(np.random.default_rng(0))

@@ -1,0 +1,141 @@
+"""Objectives of the user's own, pickled so that they open in any process.
+
+Python pickles a function by its name, which leads nowhere where the script or module that defines
+it is not, and never to a nested function or a lambda. Here its code goes along, with what it uses.
+In the process that it comes from the object itself is found again, so that what was equal stays so
+and what jax compiled is kept; where the module is, the object that it holds.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pickle
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+from weakref import WeakValueDictionary
+
+Address = tuple[str, str]
+
+# What was pickled or opened here, by the names that travel with it.
+_known: WeakValueDictionary[str, Any] = WeakValueDictionary()
+# What is being pickled, from the outside in; an objective's function may use another objective.
+_underway: list[Any] = []
+_pickling = threading.RLock()
+
+
+def reduced(whole: Any, parts: Sequence[Any]) -> tuple[Any, ...]:
+    """What `__reduce__` returns for an object that its class makes of these parts."""
+    address = _address(whole)
+    try:
+        pickled = _pickled(whole, parts)
+    except Exception as error:
+        if address is None:
+            raise pickle.PicklingError(
+                f"{whole!r} cannot be pickled with what its functions use: {error}"
+            ) from error
+        pickled = None
+    return opened, (address, _names(whole), pickled)
+
+
+def _pickled(whole: Any, parts: Sequence[Any]) -> bytes:
+    import cloudpickle  # type: ignore[import-untyped]
+
+    with _pickling, _by_value(parts):
+        if any(whole is outer for outer in _underway):
+            raise pickle.PicklingError("its own function uses it")
+        _underway.append(whole)
+        try:
+            return bytes(cloudpickle.dumps((type(whole), tuple(parts))))
+        finally:
+            _underway.pop()
+
+
+def opened(address: Address | None, names: tuple[str, ...], pickled: bytes | None) -> Any:
+    """The object that was pickled, of this process or of its module; else a new one."""
+    for name in reversed(names):
+        if name in _known:
+            return _known[name]
+    found = None if address is None else _imported(*address)
+    if found is None and pickled is None:
+        raise pickle.UnpicklingError(f"there is no {'.'.join(address or ())} in this process")
+    return _made(names, pickled) if found is None else found
+
+
+@lru_cache(maxsize=32)
+def _made(names: tuple[str, ...], pickled: bytes) -> Any:
+    """One object for what is opened again and again, with a further name of this process."""
+    cls, parts = pickle.loads(pickled)
+    whole = cls(*parts)
+    _named(whole, names)
+    return whole
+
+
+def _names(whole: Any) -> tuple[str, ...]:
+    known = vars(whole).get("_names")
+    return _named(whole, ()) if known is None else known
+
+
+def _named(whole: Any, names: tuple[str, ...]) -> tuple[str, ...]:
+    names = (*names, uuid4().hex)
+    object.__setattr__(whole, "_names", names)
+    _known[names[-1]] = whole
+    return names
+
+
+def _address(whole: Any) -> Address | None:
+    """Module and name that lead to the object; none where it was defined in a script."""
+    module, path = whole.__module__, vars(whole).get("__qualname__", "")
+    found = _at(sys.modules.get(module), path)
+    return (module, path) if found is whole and module != "__main__" else None
+
+
+def _imported(module: str, path: str) -> Any:
+    try:
+        return _at(importlib.import_module(module), path)
+    except Exception:  # the module is not there, or cannot run there
+        return None
+
+
+def _at(found: Any, path: str) -> Any:
+    for part in path.split("."):
+        found = getattr(found, part, None)
+    return found
+
+
+@contextmanager
+def _by_value(parts: Sequence[Any]) -> Iterator[None]:
+    """Have cloudpickle take along what the functions' own modules define."""
+    import cloudpickle
+
+    registered = cloudpickle.list_registry_pickle_by_value()
+    with ExitStack() as left:
+        for module in {_module_of(part) for part in parts if callable(part)}:
+            if module is not None and _users(module) and module.__name__ not in registered:
+                cloudpickle.register_pickle_by_value(module)
+                left.callback(cloudpickle.unregister_pickle_by_value, module)
+        yield
+
+
+def _module_of(function: Any) -> Any:
+    while isinstance(function, partial):
+        function = function.func
+    return sys.modules.get(getattr(function, "__module__", None) or "")
+
+
+def _users(module: Any) -> bool:
+    """Whether it is a module of the user's, not one that is installed everywhere."""
+    file = getattr(module, "__file__", None)
+    top = module.__name__.partition(".")[0]
+    installed = {"site-packages", "dist-packages"}
+    return (
+        file is not None
+        and module.__name__ != "__main__"
+        and top not in (*sys.stdlib_module_names, __name__.partition(".")[0])
+        and not installed & set(Path(file).parts)
+    )
