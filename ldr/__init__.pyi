@@ -1,4 +1,4 @@
-from . import errors, estimators, objectives, observers, plots, report, solvers, subspaces
+from . import errors, estimators, objectives, observers, plots, report, solvers, subspaces, testing
 from .checking import Check, check
 from .choosing import ParallelAnalysis, Path, parallel_analysis, path
 from .estimators import (
@@ -131,6 +131,7 @@ __all__ = [
     "solve",
     "solvers",
     "subspaces",
+    "testing",
 ]
 
 __version__: str

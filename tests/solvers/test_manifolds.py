@@ -1,10 +1,13 @@
 """Properties that every manifold must have, tested on each."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import ldr.testing
 from ldr.errors import ArgumentError
 from ldr.solvers import Euclidean, Grassmann, Product, Stiefel
 from ldr.solvers.manifolds import polar_factor
@@ -32,64 +35,35 @@ def rng():
     return np.random.default_rng(1)
 
 
-def test_random_points_are_on_the_manifold(manifold, rng):
-    M = manifold.random_point(rng)
-    assert M.shape == manifold.shape
-    assert manifold.distance_from(M) < 1e-14
+@pytest.mark.parametrize("test", ldr.testing.MANIFOLD, ids=lambda test: test.__name__)
+def test_every_manifold(manifold, test):
+    test(manifold)
 
 
-def test_projection_is_idempotent_and_self_adjoint(manifold, rng):
-    M = manifold.random_point(rng)
-    Z, W = rng.standard_normal((2, *manifold.shape))
-    PZ, PW = manifold.project(M, Z), manifold.project(M, W)
-    np.testing.assert_allclose(manifold.project(M, PZ), PZ, atol=1e-14)
-    assert manifold.inner(M, PZ, W) == pytest.approx(manifold.inner(M, Z, PW), abs=1e-13)
+@dataclass(frozen=True)
+class NotQuiteStiefel(Stiefel):
+    """One property of each broken."""
+
+    broken: str = ""
+
+    def project(self, M, Z):
+        return Z if self.broken == "project" else super().project(M, Z)
+
+    def curve(self, M, V, t=1.0):
+        N, velocity = super().curve(M, V, t)
+        return (M + t * V if self.broken == "point" else N), (
+            V if self.broken == "velocity" else velocity
+        )
+
+    def hessian(self, M, S, V, HV):
+        return self.project(M, HV) if self.broken == "hessian" else super().hessian(M, S, V, HV)
 
 
-def test_projection_takes_stacks(manifold, rng):
-    M = manifold.random_point(rng)
-    stack = rng.standard_normal((4, *manifold.shape))
-    one_by_one = np.stack([manifold.project(M, Z) for Z in stack])
-    np.testing.assert_allclose(manifold.project(M, stack), one_by_one, atol=1e-14)
-
-
-def test_dimension_is_the_rank_of_the_projection(manifold, rng):
-    M = manifold.random_point(rng)
-    size = M.size
-    columns = [manifold.project(M, e.reshape(M.shape)).ravel() for e in np.eye(size)]
-    assert np.linalg.matrix_rank(np.array(columns), tol=1e-10) == manifold.dimension
-
-
-def test_retraction_stays_on_the_manifold_after_many_large_steps(manifold, rng):
-    M = manifold.random_point(rng)
-    for _ in range(100):
-        M = manifold.retract(M, 3.0 * manifold.random_tangent(M, rng))
-        assert manifold.distance_from(M) < 1e-14
-
-
-def test_retraction_is_the_identity_at_zero_and_tangent_to_V(manifold, rng):
-    M = manifold.random_point(rng)
-    V = manifold.random_tangent(M, rng)
-    N, velocity = manifold.curve(M, V, 0.0)
-    np.testing.assert_allclose(N, M, atol=1e-14)
-    np.testing.assert_allclose(velocity, V, atol=1e-14)
-
-
-def test_retraction_is_the_curve_at_one(manifold, rng):
-    M = manifold.random_point(rng)
-    V = manifold.random_tangent(M, rng)
-    np.testing.assert_array_equal(manifold.retract(M, V), manifold.curve(M, V)[0])
-
-
-def test_velocity_is_the_tangential_derivative_of_the_curve(manifold, rng):
-    M = manifold.random_point(rng)
-    V = manifold.random_tangent(M, rng)
-    t, h = 0.7, 1e-5
-    N, velocity = manifold.curve(M, V, t)
-    difference = (manifold.curve(M, V, t + h)[0] - manifold.curve(M, V, t - h)[0]) / (2 * h)
-    # On Grassmann the derivative of the basis also has a vertical part, which the subspace ignores.
-    np.testing.assert_allclose(velocity, manifold.project(N, difference), atol=1e-9)
-    np.testing.assert_allclose(manifold.project(N, velocity), velocity, atol=1e-14)
+@pytest.mark.parametrize("broken", ["project", "point", "velocity", "hessian"])
+def test_what_is_broken_does_not_pass(broken):
+    ldr.testing.check_manifold(NotQuiteStiefel(6, 2))
+    with pytest.raises(AssertionError):
+        ldr.testing.check_manifold(NotQuiteStiefel(6, 2, broken=broken))
 
 
 @pytest.mark.parametrize(

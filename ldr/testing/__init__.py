@@ -1,0 +1,15 @@
+"""Tests of what users add: a manifold, a solver, an objective; our own are held to the same.
+
+Each function takes one and runs every test of its kind, or gives the tests one by one, for pytest:
+
+    @pytest.mark.parametrize("test", ldr.testing.MANIFOLD, ids=lambda test: test.__name__)
+    def test_sphere(test):
+        test(Sphere(5))
+
+A test that fails raises an AssertionError that says what did not hold.
+"""
+
+from ldr.testing.manifolds import MANIFOLD, check_manifold
+from ldr.testing.objectives import OBJECTIVE, check_objective
+
+__all__ = ["MANIFOLD", "OBJECTIVE", "check_manifold", "check_objective"]
