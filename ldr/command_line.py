@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import json
 import os
+import re
 import signal
 import sys
 import warnings
@@ -180,7 +181,7 @@ def _input(
     y = table.response(labels) if labels else None
     not_projected = [name for name in labels if name not in table.beside]
     kept = table.select(_names(columns), not_projected + _names(drop))
-    X = kept.samples()
+    X = kept.samples(found.missing)
     other = None
     if second_view is not None:
         other = read(second_view).samples()
@@ -336,7 +337,7 @@ def path(
     objective: ObjectiveName,
     data: DataFile,
     dimensions: Annotated[
-        str, typer.Option("-r", "--r", metavar="A-B|A,B,...", help="Dimensions to solve for.")
+        str, typer.Option("-r", "--r", metavar="A-B|A:B|A,B,...", help="Dimensions to solve for.")
     ] = "1-5",
     label: Label = "",
     columns: Columns = "",
@@ -548,14 +549,14 @@ def _connected(cluster: str) -> AbstractContextManager[None]:
 
 
 def _dimensions(text: str) -> list[int]:
-    """``1-5`` or ``1,2,5`` as numbers."""
-    first, sign, last = text.partition("-")
+    """``1-5``, ``1:5`` or ``1,2,5`` as numbers."""
+    range_ = re.fullmatch(r"(\d+)[-:](\d+)", text)
     try:
-        if sign:
-            return list(range(int(first), int(last) + 1))
+        if range_:
+            return list(range(int(range_[1]), int(range_[2]) + 1))
         return [int(each) for each in text.split(",")]
     except ValueError:
-        raise typer.BadParameter(f"-r {text!r}, expected A-B or A,B,...") from None
+        raise typer.BadParameter(f"-r {text!r}, expected A-B, A:B or A,B,...") from None
 
 
 def _start(start: str) -> Any:

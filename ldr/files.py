@@ -82,8 +82,8 @@ class Table:
         X = self.X.iloc[:, where] if _is_frame(self.X) else self.X[:, where]
         return replace(self, X=X)
 
-    def samples(self) -> Samples:
-        """The rows as numbers.
+    def samples(self, allow_nan: bool = False) -> Samples:
+        """The rows as numbers; empty cells are NaN, where they are allowed.
 
         Raises
         ------
@@ -91,10 +91,10 @@ class Table:
             A cell is no number; its row (the first is row 0) and its column are named.
         """
         if not _is_frame(self.X) or is_dask(self.X):
-            return as_samples(self.X, self.name)
+            return as_samples(self.X, self.name, allow_nan=allow_nan)
         for column in self.X.columns:
             self._check_numbers(column)
-        return as_samples(self.X, self.name)
+        return as_samples(self.X, self.name, allow_nan=allow_nan)
 
     def _selected(self, only: Sequence[str], without: Sequence[str]) -> list[int]:
         """The positions of the columns that are wanted."""
@@ -156,8 +156,8 @@ class StoredTable(Table):
             return replace(self, X=Columns(self.X, tuple(where)))
         return replace(self, X=self.X.select([self.columns[j] for j in where]))
 
-    def samples(self) -> Samples:
-        return stored(self.X, self.name)
+    def samples(self, allow_nan: bool = False) -> Samples:
+        return stored(self.X, self.name).taken(allow_nan)
 
 
 def read(path: str | Path) -> Table:

@@ -152,7 +152,8 @@ def loadings(result: Result) -> Figure:
             loading[kept], cmap="RdBu_r", vmin=-largest, vmax=largest, aspect="auto"
         )
         labels = [columns[j] if columns else f"column {j}" for j in kept]
-        ax.set_yticks(range(len(kept)), [_shortened(label) for label in labels], fontsize=8)
+        shown = [_literal(_shortened(label)) for label in labels]
+        ax.set_yticks(range(len(kept)), shown, fontsize=8)
         ax.set_xticks(range(result.r), [f"$y_{{{k + 1}}}$" for k in range(result.r)])
         ax.tick_params(length=0)
         ax.spines[:].set_visible(False)
@@ -191,7 +192,7 @@ def improvement(results: Result | Sequence[Result], names: Sequence[str] = ()) -
     gains = np.array([result.improvement for result in drawn], dtype=float)
     figure = new_figure(7.2, 0.7 + 0.42 * len(drawn))
     ax = figure.subplots()
-    ax.barh(labels, gains, height=0.55, color=_SINGLE)
+    ax.barh([_literal(label) for label in labels], gains, height=0.55, color=_SINGLE)
     for row, result in enumerate(drawn):
         text = f"  {result.baseline:.6g} to {result.value:.6g} ({result.improvement:+.3g})"
         ax.annotate(text, (max(float(gains[row]), 0.0), row), va="center", fontsize=9)
@@ -345,7 +346,7 @@ def _colouring(result: Result, y: Any, n: int) -> _Colouring:
         raise DataError(f"y has shape {np.shape(y)}, expected ({n},), one entry a row of X")
     if "labels" in needs or is_categorical(array):
         codes, classes = _classes(array, n)
-        return _Colouring(codes=codes, names=tuple(str(c) for c in classes))
+        return _Colouring(codes=codes, names=tuple(_literal(str(c)) for c in classes))
     return _Colouring(quantity=array.astype(float), label="y")
 
 
@@ -513,6 +514,11 @@ def _longest(loading: Array) -> np.ndarray:
     if len(loading) <= _FEATURES:
         return np.arange(len(loading))
     return np.sort(np.argsort(-np.linalg.norm(loading, axis=1), kind="stable")[:_FEATURES])
+
+
+def _literal(text: str) -> str:
+    """Text that is drawn as it stands: what lies between two dollars would be a formula."""
+    return text.replace("$", r"\$")
 
 
 def _shortened(name: str) -> str:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from operator import add
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from ldr.objectives.factor_model import FactorModel
 from ldr.objectives.features import Features
 from ldr.objectives.objective import Objective
 from ldr.objectives.opening import open_table, stored
-from ldr.objectives.samples import as_samples
+from ldr.objectives.samples import Samples, as_samples
 from ldr.objectives.stored import lazy_rows
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.manifolds import Array
@@ -356,6 +357,13 @@ def _project(
         raise ArgumentError(
             f"{name} has {samples.d} columns, expected {P.shape[1]}, as in the data solved for"
         )
+    if model is not None and samples.stored:  # whether entries are missing is known of a piece
+        parts = samples.reduce(partial(_posterior_means, model=model, mean=mean, P=P), add)
+        return np.concatenate(parts)
     if model is not None and samples.has_nan:
         return model.posterior_mean(samples)
     return np.asarray(samples.centred_times(np.ascontiguousarray(P.T), mean))
+
+
+def _posterior_means(piece: Samples, model: FactorModel, mean: Array, P: Array) -> list[Array]:
+    return [_project(piece, piece.name, None, mean, P, None, model)]

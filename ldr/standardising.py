@@ -9,7 +9,7 @@ import numpy as np
 from ldr.objectives.opening import stored
 from ldr.objectives.samples import Samples
 from ldr.objectives.storage import Scaled
-from ldr.objectives.stored import lazy_rows
+from ldr.objectives.stored import StoredSamples, lazy_rows
 from ldr.solvers.errors import DataError
 from ldr.solvers.manifolds import Array
 
@@ -30,8 +30,9 @@ def standardised(samples: Samples, reference: Samples) -> Samples:
     rows = lazy_rows(samples)
     if rows is not None:
         return replace(samples, array=replace(samples.array, array=rows / sd))
-    if samples.stored:
-        return stored(Scaled(samples.array, sd), samples.name)
+    if isinstance(samples, StoredSamples):
+        scaled = stored(Scaled(samples.array, sd), samples.name)
+        return scaled.taken(samples.allow_nan)
     return replace(samples, array=np.asarray(samples.array) / sd)
 
 
@@ -45,7 +46,8 @@ def _deviations(samples: Samples) -> Array:
         sd = np.sqrt(mean_variance_axis(X.astype(np.float64), axis=0)[1])
     else:
         extent = samples.reduce(Extent.of, Extent.merge)
-        low, high, sd = extent.low, extent.high, np.sqrt(extent.squares / extent.n)
+        low, high = extent.low, extent.high
+        sd = np.sqrt(extent.squares / np.maximum(extent.n, 1))
     constant = np.flatnonzero(low == high)
     if len(constant):
         j = int(constant[0])
@@ -63,12 +65,11 @@ class Extent:
 
     Attributes
     ----------
-    n : int
-    mean, squares, low, high : ndarray (d,)
-        squares is sum_i (x_i - mean)^2.
+    n, mean, squares, low, high : ndarray (d,)
+        Of the entries that are not missing; squares is sum_i (x_i - mean)^2.
     """
 
-    n: int
+    n: np.ndarray
     mean: Array
     squares: Array
     low: Array
@@ -77,19 +78,21 @@ class Extent:
     @classmethod
     def of(cls, piece: Samples) -> Extent:
         X = np.asarray(piece.array)
-        n, low, high = len(X), X.min(axis=0), X.max(axis=0)
-        return cls(
-            n, X.mean(axis=0, dtype=np.float64), n * X.var(axis=0, dtype=np.float64), low, high
-        )
+        there = ~np.isnan(X) if piece.has_nan else np.True_
+        n = there.sum(axis=0) if piece.has_nan else np.full(X.shape[1], len(X))
+        mean = X.sum(axis=0, dtype=np.float64, where=there) / np.maximum(n, 1)
+        squares = np.square(X - mean).sum(axis=0, where=there)
+        return cls(n, mean, squares, np.fmin.reduce(X), np.fmax.reduce(X))
 
     def merge(self, other: Extent) -> Extent:
         """That of both: sum of squares a + b + (n_a n_b/n) (mean_b - mean_a)^2."""
         n = self.n + other.n
+        share = other.n / np.maximum(n, 1)
         change = other.mean - self.mean
         return Extent(
             n,
-            self.mean + change * (other.n / n),
-            self.squares + other.squares + change**2 * (self.n * other.n / n),
-            np.minimum(self.low, other.low),
-            np.maximum(self.high, other.high),
+            self.mean + change * share,
+            self.squares + other.squares + change**2 * (self.n * share),
+            np.fmin(self.low, other.low),
+            np.fmax(self.high, other.high),
         )

@@ -78,16 +78,19 @@ def split_file(objective: str) -> tuple[Path, str | None] | None:
 
 
 def _execute(path: Path) -> object:
-    spec = importlib.util.spec_from_file_location(path.stem, path.resolve())
+    # A name that no import asks for: the file may be called random.py.
+    name = f"objective_file_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path.resolve())
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    sys.modules[path.stem] = module  # as an import would, so that objectives can be pickled
-    sys.path.insert(0, str(path.resolve().parent))  # for what stands beside the file
+    sys.modules[name] = module  # as an import would, so that objectives can be pickled
+    beside = str(path.resolve().parent)
+    sys.path.append(beside)  # last, for the same reason
     try:
         with located(str(path)):
             spec.loader.exec_module(module)
     finally:
-        sys.path.pop(0)
+        sys.path.remove(beside)
     return module
 
 
@@ -96,5 +99,5 @@ def _line(error: Exception, path: Path) -> int | None:
     if isinstance(error, SyntaxError):
         return error.lineno
     frames = traceback.extract_tb(error.__traceback__)
-    lines = [frame.lineno for frame in frames if Path(frame.filename).name == path.name]
+    lines = [frame.lineno for frame in frames if Path(frame.filename) == path.resolve()]
     return lines[-1] if lines else None

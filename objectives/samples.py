@@ -162,6 +162,18 @@ class Samples:
             return term(*read(pieces[0]))
         return fold(term, merge, (partial(read, where) for where in pieces), workers_for(self.d))
 
+    def taken(self, allow_nan: bool) -> Samples:
+        """These samples, by a method that can use missing values or one that cannot.
+
+        Raises
+        ------
+        DataError
+            It cannot, and there are some.
+        """
+        if self.has_nan and not allow_nan:
+            raise DataError(f"{self.name} has missing values (NaN), which this method cannot use")
+        return self
+
     def in_memory(self) -> Samples:
         """Samples of the same rows whose `array` holds them."""
         return self
@@ -270,9 +282,7 @@ def as_samples(
     if isinstance(X, Samples):
         if X.n_known:
             _check_shape(X, X.name, minimum_rows)
-        if X.has_nan and not allow_nan:
-            raise DataError(f"{X.name} has missing values (NaN), which this method cannot use")
-        return X
+        return X.taken(allow_nan)
     stored = open_stored(X, name, minimum_rows, allow_nan)
     if stored is not None:
         if stored.n_known:

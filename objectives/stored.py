@@ -97,6 +97,9 @@ class StoredSamples(Samples):
         self.tally.largest.append(largest_wide_entry(piece))
         return piece
 
+    def taken(self, allow_nan: bool) -> StoredSamples:
+        return self if self.allow_nan == allow_nan else replace(self, allow_nan=allow_nan)
+
     def reduce(
         self,
         term: Callable[..., Term],

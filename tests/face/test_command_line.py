@@ -1,5 +1,6 @@
 """The command `ldr`, run as a process."""
 
+import importlib
 import json
 import os
 import subprocess
@@ -10,6 +11,7 @@ import pandas as pd
 import pytest
 
 import ldr
+from ldr import files
 from tests.real_data import breast_cancer, standardised, wine
 
 
@@ -181,6 +183,40 @@ def test_path_over_the_dimension(folder, tmp_path):
     for r, result in zip((1, 2, 3), printed["results"], strict=True):
         assert result["value"] == pytest.approx(ldr.solve("lda", X, r, y=SPECIES).value, rel=1e-9)
     assert (tmp_path / "path.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("dimensions", ["1-3", "1:3", "1,2,3"])
+def test_dimensions_of_a_path(dimensions, call, folder):
+    done = call("path", "pca", "means.npy", "-r", dimensions, "--json", folder=folder)
+    assert done.returncode == 0 and json.loads(done.stdout)["dimensions"] == [1, 2, 3]
+
+
+@pytest.mark.parametrize("size", [files.LARGE, 0])
+@pytest.mark.parametrize("method", ["ppca", "fa"])
+def test_missing_cells_of_methods_that_take_them(method, size, call, tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "LARGE", size)
+    holes = WINES.mask(np.random.default_rng(0).random(WINES.shape) < 0.1)
+    holes.to_csv(tmp_path / "holes.csv", index=False)
+    options = ["--standardise", "--json", "--out", "Y.csv", "--plot", "Y.png", "--report", "Y.html"]
+    done = call("solve", method, "holes.csv", *options, folder=tmp_path)
+    assert done.returncode == 0 and done.stderr == ""
+    scaled = holes / holes.std(ddof=0)
+    result = ldr.solve(method, scaled, 2)
+    assert json.loads(done.stdout)["value"] == pytest.approx(result.value, rel=1e-9)
+    Y, expected = (np.asarray(rows) for rows in (pd.read_csv("Y.csv"), result.transform(scaled)))
+    np.testing.assert_allclose(Y @ Y.T, expected @ expected.T, atol=1e-3)  # fa's axes may be turned
+    done = call("solve", "pca", "holes.csv", folder=tmp_path)
+    assert done.returncode == 2 and "NaN or infinite value(s), the first in row" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["random", "typing", "numpy"])
+def test_a_file_may_be_called_like_a_module(name, call, tmp_path):
+    (tmp_path / f"{name}.py").write_text(OBJECTIVES)
+    np.save(tmp_path / "X.npy", X)
+    module, paths = importlib.import_module(name), list(sys.path)
+    done = call("solve", f"{name}.py:variance", "X.npy", folder=tmp_path)
+    assert done.returncode == 0 and done.stderr == ""
+    assert sys.modules[name] is module and sys.path == paths
 
 
 def test_check_of_a_file(folder):

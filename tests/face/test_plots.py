@@ -113,6 +113,18 @@ def test_many_classes_fit():
     assert draws(figure)
 
 
+def test_dollars_in_names_are_no_formulas(tmp_path):
+    names = np.array(["$a_$", "5$ to 10$", "b\\$^^"])
+    y = names[np.arange(len(X)) % 3]
+    frame = pd.DataFrame(X, columns=[f"$x_{j}^$" for j in range(X.shape[1])])
+    result = ldr.solve("lda", frame, 2, y=y)
+    figure = result.plot_projection(frame, y)
+    drawn = [text._preprocess_math(text.get_text()) for text in figure.legends[0].get_texts()]
+    assert drawn == [(name, False) for name in np.unique(y)]
+    for picture in (figure, plots.loadings(result), plots.improvement(result, ["$a_$"])):
+        picture.savefig(tmp_path / "names.png")
+
+
 def test_new_rows_of_one_class_can_be_drawn():
     result = ldr.solve("lda", X, 2, y=names)
     assert legend_texts(plots.projection(result, X[:5], names[:5])) == ["first"]

@@ -11,6 +11,7 @@ from scipy.stats import multivariate_normal
 
 import ldr
 from ldr.errors import ArgumentError, DataError, SingularError
+from ldr.objectives.samples import as_samples
 from tests import real_data
 
 WINE = real_data.wine()[0]
@@ -249,3 +250,15 @@ def test_refusals():
         model.score(X[:, :12])
     with pytest.raises(SingularError, match="unbounded: r = 8 factors"):
         ldr.solve("ppca", X[[0, 1, 2, 3, 20, 21, 22, 23, 24]], 8)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_rows_of_a_file_may_have_missing_entries(name, tmp_path):
+    path = tmp_path / "X.npy"
+    np.save(path, X)
+    result = ldr.solve(name, path, 2)
+    np.testing.assert_allclose(result.transform(path), result.model.posterior_mean(X), rtol=1e-10)
+    rows = as_samples(path, allow_nan=True)
+    assert ldr.solve(name, rows, 2).value == result.value
+    with pytest.raises(DataError, match="NaN or infinite"):
+        ldr.solve("pca", rows, 2)
