@@ -102,7 +102,7 @@ On the command line: `ldr solve {entry.name} DATA{_options(cls)} -r {result.r}`.
 def index() -> str:
     """The list of the methods."""
     rows = "\n".join(
-        f"| [{name}]({name}.md) | `{_cell(cls().formula)}` | {_cell(GUIDES[name].when)} |"
+        f"| [{name}]({name}.md) | `{_cell(cls().formula)}` | {_cell(_when(cls))} |"
         for name, cls in REGISTRY.items()
     )
     tree = "\n".join(REGISTRY)
@@ -121,6 +121,12 @@ and `ldr.solve(name, X, r)` takes the name.
 {tree}
 ```
 """
+
+
+def _when(cls: type[Objective]) -> str:
+    """The guide's advice, or of a method that has none yet the first line of its docstring."""
+    guide = GUIDES.get(cls.name)
+    return (inspect.getdoc(cls) or "").split("\n")[0] if guide is None else guide.when
 
 
 def api() -> str:

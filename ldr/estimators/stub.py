@@ -1,4 +1,7 @@
-"""Writes the signatures of the estimators for type checkers: python -m ldr.estimators.stub."""
+"""Writes what type checkers see of the estimators: python -m ldr.estimators.stub.
+
+Their signatures into `__init__.pyi` here, and their names into that of `ldr`.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from pathlib import Path
 from ldr.estimators.named import ESTIMATORS, Named, signature_of
 
 PATH = Path(__file__).with_name("__init__.pyi")
+NAMES_PATH = Path(__file__).parents[1] / "__init__.pyi"
 
 _OPTION_TYPES = {
     "solver": "str | Solver",
@@ -38,6 +42,29 @@ ESTIMATORS: dict[str, type[Named]]
 def text() -> str:
     """What `__init__.pyi` must hold."""
     return _HEADER + "".join(_class(estimator) for estimator in ESTIMATORS.values())
+
+
+def names_text() -> str:
+    """What `ldr/__init__.pyi` must hold: as it is, with the estimators that there are."""
+    written = NAMES_PATH.read_text(encoding="utf-8")
+    imported, listed = _block(written, "from .estimators import (", ")"), _block(written, "[", "]")
+    before = {line.strip(" ,") for line in imported.splitlines() if line.strip()}
+    now = {"Reducer", *(estimator.__name__ for estimator in ESTIMATORS.values())}
+    others = {line.strip(' ,"') for line in listed.splitlines() if line.strip()} - before
+    names = "".join(f"    {name},\n" for name in sorted(now, key=_isort))
+    everything = "".join(f'    "{name}",\n' for name in sorted(now | others, key=_isort))
+    return written.replace(imported, f"\n{names}").replace(listed, f"\n{everything}")
+
+
+def _block(text: str, opening: str, closing: str) -> str:
+    """What stands between brackets, of which the opening one is the text's only."""
+    start = text.index(opening) + len(opening)
+    return text[start : text.index(closing, start)]
+
+
+def _isort(name: str) -> tuple[int, str]:
+    """Constants, classes, functions, as the formatter sorts them."""
+    return (0 if name.isupper() else 1 if name[0].isupper() else 2), name
 
 
 def _class(estimator: type[Named]) -> str:
@@ -70,3 +97,4 @@ def _default(parameter: inspect.Parameter) -> str:
 
 if __name__ == "__main__":
     PATH.write_text(text(), encoding="utf-8")
+    NAMES_PATH.write_text(names_text(), encoding="utf-8")

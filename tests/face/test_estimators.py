@@ -105,6 +105,7 @@ def test_every_method_has_an_estimator():
 
 def test_stub_is_current():
     assert stub.PATH.read_text() == stub.text(), "run python -m ldr.estimators.stub"
+    assert stub.NAMES_PATH.read_text() == stub.names_text(), "run python -m ldr.estimators.stub"
 
 
 @pytest.mark.parametrize("name", REGISTRY)

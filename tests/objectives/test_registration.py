@@ -1,0 +1,57 @@
+"""A method is one file and one line: all else that knows the methods finds it by itself."""
+
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+from tests.objectives.methods import untested
+
+ROOT = Path(__file__).parents[2]
+
+METHOD = '''
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ldr.objectives.pca import PCA
+
+
+@dataclass(frozen=True)
+class Passing(PCA):
+    """Here for a moment."""
+
+    name = "passing"
+    scale: float = 2.0
+'''
+
+
+def test_a_new_method_is_found_everywhere(tmp_path):
+    (tmp_path / "passing.py").write_text(METHOD)
+    program = """
+        import sys
+        sys.path[:0] = [{folder!r}, {root!r}]
+        import ldr.objectives
+        from passing import Passing
+        ldr.objectives.registry.register({{"Passing": Passing}})
+
+        assert "passing" in [entry.name for entry in ldr.objectives.list()]
+        from ldr.estimators import ESTIMATORS, stub
+        import ldr.estimators
+        assert ldr.estimators.Passing(scale=3.0).scale == 3.0 and "passing" in ESTIMATORS
+        assert "class Passing(Named):" in stub.text() and "scale: float = 2.0" in stub.text()
+        assert stub.names_text().count("Passing") == 2
+        from docs.pages import index
+        assert "[passing](passing.md)" in index() and "Here for a moment." in index()
+        from tests.objectives.methods import untested
+        assert untested() == {{"passing"}}
+        from ldr.solving import solve
+        assert solve("passing", [[1.0, 2.0], [3.0, 5.0], [4.0, 4.0]], 1).converged
+    """
+    program = textwrap.dedent(program).format(folder=str(tmp_path), root=str(ROOT))
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_every_method_is_held_to_the_tests_of_all():
+    assert untested() == set()
