@@ -17,7 +17,6 @@ correlations, or from minimising the bound.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -99,14 +98,14 @@ class JointBound:
                 return math.sqrt(big_a) * math.sqrt(big_b) * (1 + 8 * _UNIT)
         return math.inf
 
-    def minimised(self, dual: Dual, target: float, seconds: float) -> Dual:
+    def minimised(self, dual: Dual, target: float, evaluations: int) -> Dual:
         """The bound minimised over Qa = F L L' F' with Qb = Cab' Qa^{-1} Cab, by L-BFGS over L.
 
         F is the Cholesky factor of the first Qa, so that L starts at the identity. Ends when the
-        bound is below `target` or after `seconds`.
+        bound is below `target` or with the step in which that many `evaluations` are reached.
         """
         try:
-            search = _Search(self, dual, target, time.perf_counter() + seconds)
+            search = _Search(self, dual, target)
         except np.linalg.LinAlgError:  # Qa is singular to rounding
             return dual
         scipy.optimize.minimize(
@@ -115,7 +114,7 @@ class JointBound:
             jac=True,
             method="L-BFGS-B",
             callback=search.stop,
-            options={"maxiter": 10_000, "maxfun": 10_000, "ftol": 1e-14, "gtol": 1e-12},
+            options={"maxiter": evaluations, "maxfun": evaluations, "ftol": 1e-14, "gtol": 1e-12},
         )
         return self._shifted(search.best)
 
@@ -123,10 +122,9 @@ class JointBound:
 class _Search:
     """The logarithm of the bound and its gradient as functions of L, and the best dual so far."""
 
-    def __init__(self, bound: JointBound, dual: Dual, target: float, deadline: float) -> None:
+    def __init__(self, bound: JointBound, dual: Dual, target: float) -> None:
         self._matrices = bound
         self._target = math.log(max(target, _UNIT))
-        self._deadline = deadline
         self._F = scipy.linalg.cholesky(dual.Qa, lower=True, check_finite=False)
         self._Ma, self._Mb = dual.Ma, dual.Mb
         self.best, self._least = dual, math.inf
@@ -148,7 +146,7 @@ class _Search:
         return value, (self._F.T @ G).ravel()
 
     def stop(self, intermediate_result: scipy.optimize.OptimizeResult) -> None:
-        if self._least < self._target or time.perf_counter() > self._deadline:
+        if self._least < self._target:
             raise StopIteration
 
 
