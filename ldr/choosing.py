@@ -176,7 +176,7 @@ def path(
     if sampled is None:
         return Path(_along(objective, X, y, order, certify=certify, **options))
     assert folds is not None
-    results = _along(objective, sampled.all(), y, order, certify=certify, **options)
+    results = _along(objective, sampled.all(), sampled.data.y, order, certify=certify, **options)
     scores = []
     for training, held in sampled.folds(folds, rng):
         found = _along(objective, *sampled.take(training), order, certify=False, **options)

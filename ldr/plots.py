@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ldr.alignment import by_index
 from ldr.objectives.kernels import is_categorical
 from ldr.objectives.samples import as_labels
 from ldr.solvers.errors import ArgumentError, DataError
@@ -71,6 +72,7 @@ def projection(result: Result, X: Any, y: Any = None, *, ax: Any = None) -> Figu
     ldr.errors.DataError
         X or y do not fit the result.
     """
+    X, y = by_index(result.objective, X, y)
     Y = _parts(result.transform(X))
     colouring = _colouring(result, y, len(Y[0]))
     if ax is None:
@@ -107,6 +109,7 @@ def space(result: Result, X: Any, y: Any = None) -> Figure:
     """
     from matplotlib.ticker import MaxNLocator
 
+    X, y = by_index(result.objective, X, y)
     Y = _parts(result.transform(X))
     if len(Y) > 1 or result.r < 3:
         raise ArgumentError(
@@ -283,6 +286,7 @@ def compare(result: Result, X: Any, y: Any = None) -> Figure:
 
 def draw_comparison(figure: FigureBase, result: Result, X: Any, y: Any = None) -> None:
     """Draw `compare` into a figure, or into a part of one (a SubFigure)."""
+    X, y = by_index(result.objective, X, y)
     before = _baseline_projection(result, X)
     after = _parts(result.transform(X))
     colouring = _colouring(result, y, len(after[0]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from ldr.alignment import by_index
 from ldr.objectives.coordinates import Whitening
 from ldr.objectives.kernel import Kernel
 from ldr.objectives.objective import BoundObjective, Objective
@@ -46,6 +47,7 @@ def score(result: Result, X: Any, y: Any = None) -> float:
     objective = result.objective
     if "distances" in objective.needs:
         raise ArgumentError(f"objective {objective.name!r} is of the n rows' distances: no score")
+    X, y = by_index(objective, X, y)
     if result.features is not None:
         X, objective = _features(result, X), _of_features(objective)
     if result.model is not None:

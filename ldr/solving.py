@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ldr.alignment import by_index
 from ldr.objectives.accelerator import accelerator
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.objective import BoundObjective, Data, Objective
@@ -68,7 +69,9 @@ def solve(
         parameters (``ldr.objectives.MAF(lag=2)``), a kernel version (`ldr.kernel`), or one of your
         own (`ldr.objective`).
     X : array, memory map, sparse matrix or DataFrame (n, d); or data larger than memory
-        Samples in rows. Sparse data stay sparse. Nothing is changed in place. The path of a .npy,
+        Samples in rows. Sparse data stay sparse. Nothing is changed in place. The rows of pandas
+        objects, of X, a second view and y, are paired by their index: in another order it is put in
+        order, and indices that differ otherwise are refused. The path of a .npy,
         .parquet, .csv or .tsv file or of a folder of .parquet files, a list of arrays and paths
         below one another, an iterator of blocks of rows, or a function that returns one, are read
         piece by piece (see the guide to data larger than memory). NaN is a missing value, for the
@@ -262,7 +265,7 @@ def as_objective(objective: str | Objective, parameters: dict[str, Any]) -> Obje
 
 def as_data(objective: Objective, X: Any, y: Any) -> Data:
     """The data, checked against what the objective needs."""
-    X, y = with_column(X, y)
+    X, y = by_index(objective, *with_column(X, y))
     views: tuple[Samples, ...]
     background = None
     if "background" in objective.needs:

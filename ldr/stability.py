@@ -139,7 +139,7 @@ def bootstrap(
     whole("draws", draws, 1)
     _check_block(block, sampled)
     rng = as_generator(random_state)
-    result = solve(objective, sampled.all(), r, y=y, solver=solver, random_state=rng)
+    result = solve(objective, sampled.all(), r, y=sampled.data.y, solver=solver, random_state=rng)
     several = isinstance(result.P, tuple)
     features = result.features if several else (result.features,)
     if any(f is not None for f in features):

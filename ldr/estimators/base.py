@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
+from ldr.alignment import aligned
 from ldr.objectives.accumulated import AccumulatedSamples, Totals
 from ldr.objectives.objective import Objective
 from ldr.objectives.samples import CodedLabels, Samples, as_labels, as_samples
@@ -274,6 +275,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         minimum_rows: int = 2,
     ) -> Any:
         """The data as `ldr.solve` takes them: X, or a pair, and y."""
+        y = aligned(X, y, "y", "X")
         samples: Any = self._samples(X, reset=reset, minimum_rows=minimum_rows)
         if self._requires_y() and y is None:
             raise DataError(

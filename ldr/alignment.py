@@ -1,0 +1,79 @@
+"""Rows that belong together by the index of their data frames, not by their place."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from ldr.objectives.objective import Objective
+from ldr.solvers.errors import DataError
+
+_EXAMPLES = 3
+
+
+def by_index(objective: Objective, X: Any, y: Any) -> tuple[Any, Any]:
+    """X and y as `ldr.solve` takes them, the second view and y in the order of the first's index.
+
+    A background has rows of its own.
+    """
+    if objective.views == 1 and "background" not in objective.needs:
+        return X, aligned(X, y, "y", "X")
+    if not isinstance(X, (tuple, list)) or not X:
+        return X, y
+    first, *others = X
+    if objective.views > 1:
+        others = [aligned(first, other, f"X[{i}]", "X[0]") for i, other in enumerate(others, 1)]
+    return (first, *others), aligned(first, y, "y", "X[0]")
+
+
+def aligned(first: Any, other: Any, name: str, first_name: str) -> Any:
+    """The other's rows in the order of the first's index, where both are pandas'; else as they are.
+
+    Two Dask frames whose divisions are known must begin and end alike.
+
+    Raises
+    ------
+    DataError
+        The indices differ by more than their order, or have duplicates and differ in order.
+    """
+    _check_divisions(first, other, name, first_name)
+    index, others = _index(first), _index(other)
+    if index is None or others is None or len(index) != len(others) or index.equals(others):
+        return other
+    by_place = f"reset both indices, or pass {name}.to_numpy(), to pair rows by their place"
+    if not (index.is_unique and others.is_unique):
+        raise DataError(
+            f"{first_name} and {name} have indices that differ and hold duplicates, so it cannot "
+            f"be told which rows belong together; {by_place}"
+        )
+    places = others.get_indexer(index)
+    absent = index[places < 0]
+    if len(absent):
+        examples = ", ".join(map(repr, absent[:_EXAMPLES].tolist()))
+        raise DataError(
+            f"{first_name} and {name} have different indices: {len(absent)} of {first_name}'s "
+            f"{len(index)} are not in {name}'s, the first {examples}; {by_place}"
+        )
+    return other.iloc[places]
+
+
+def _index(rows: Any) -> Any:
+    """Of a pandas DataFrame or Series; None of anything else."""
+    pandas = sys.modules.get("pandas")
+    if pandas is None or not isinstance(rows, (pandas.DataFrame, pandas.Series)):
+        return None
+    return rows.index
+
+
+def _check_divisions(first: Any, other: Any, name: str, first_name: str) -> None:
+    ends = [
+        (rows.divisions[0], rows.divisions[-1])
+        for rows in (first, other)
+        if getattr(rows, "known_divisions", False) is True  # of a Delayed it is another one
+    ]
+    if len(ends) == 2 and ends[0] != ends[1]:
+        raise DataError(
+            f"{first_name} and {name} have different indices: from {ends[0][0]!r} to "
+            f"{ends[0][1]!r} and from {ends[1][0]!r} to {ends[1][1]!r}; pass arrays, "
+            f"{name}.to_dask_array(), to pair rows by their place"
+        )
