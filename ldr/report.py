@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 import ldr
 from ldr import plots
 from ldr.outputs import check_outputs, files_of, replaced
-from ldr.result import as_tuple
+from ldr.plots.canvas import parts
+from ldr.plots.drawn import Drawn
 from ldr.solvers.errors import ArgumentError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ldr.result import Result
 
 _DPI = 150
 _SHOWN = 0.8  # of the size in print, so that pictures are sharp
@@ -53,7 +53,7 @@ class Section:
 
 def write_report(
     path: str | Path,
-    result: Result,
+    result: Drawn,
     X: Any,
     y: Any = None,
     *,
@@ -88,7 +88,7 @@ def write_report(
 
 
 def html(
-    result: Result,
+    result: Drawn,
     X: Any,
     y: Any = None,
     *,
@@ -101,8 +101,8 @@ def html(
     environment = Environment(
         loader=PackageLoader("ldr"), autoescape=True, undefined=StrictUndefined
     )
-    shapes = " and ".join(str(M.shape[0]) for M in as_tuple(result.M))
-    rows = len(as_tuple(result.transform(X))[0])
+    shapes = " and ".join(str(M.shape[0]) for M in parts(result.M))
+    rows = len(parts(result.transform(X))[0])
     where = f"{data_name}, " if data_name else ""
     return environment.get_template("report.html.jinja").render(
         title=f"{result.objective.name}: {shapes} to {result.r} dimensions",
@@ -119,7 +119,7 @@ def html(
     )
 
 
-def _headline(result: Result) -> Iterator[tuple[str, str]]:
+def _headline(result: Drawn) -> Iterator[tuple[str, str]]:
     yield "value", f"{result.value:.7g}"
     if result.baseline is not None:
         yield "heuristic", f"{result.baseline:.7g}"
@@ -129,7 +129,7 @@ def _headline(result: Result) -> Iterator[tuple[str, str]]:
         yield "optimum", result.certificate.kind
 
 
-def _pictures(result: Result, X: Any, y: Any) -> Iterator[tuple[str, str, Figure]]:
+def _pictures(result: Drawn, X: Any, y: Any) -> Iterator[tuple[str, str, Figure]]:
     """Those that this result has."""
     yield "Projection", "The projected rows.", plots.projection(result, X, y)
     if result.r >= 3 and not isinstance(result.P, tuple):

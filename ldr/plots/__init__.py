@@ -1,0 +1,25 @@
+"""Pictures of a result: the projected data, the map, the run, the heuristic beside the optimum.
+
+Every function returns a matplotlib Figure that belongs to no window and no global state: show it
+in a notebook by naming it, or write it with ``figure.savefig("name.png")``.
+"""
+
+from ldr.plots.canvas import new_figure
+from ldr.plots.dimensions import bootstrap, parallel_analysis, path
+from ldr.plots.maps import loadings
+from ldr.plots.rows import compare, draw_comparison, projection, space
+from ldr.plots.run import convergence, improvement
+
+__all__ = [
+    "bootstrap",
+    "compare",
+    "convergence",
+    "draw_comparison",
+    "improvement",
+    "loadings",
+    "new_figure",
+    "parallel_analysis",
+    "path",
+    "projection",
+    "space",
+]

@@ -1,0 +1,106 @@
+"""Figures, panels and what stands on them, whatever is drawn."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ldr.solvers.errors import ArgumentError
+from ldr.solvers.manifolds import Array
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+SINGLE = "#0072B2"
+HIGHLIGHT = "#D55E00"
+
+_LETTERS = 28  # of a feature's name
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """An empty figure in inches, outside pyplot's global state."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), dpi=120, layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def inches(figure: Any) -> float:
+    """Width of a figure or of a part of one."""
+    return float(figure.bbox.width / figure.get_figure(root=True).dpi)
+
+
+def figure_of(ax: Axes) -> Figure:
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    return figure
+
+
+def given_panels(ax: Any, count: int) -> list[Axes]:
+    """The caller's axes, or those of a new figure."""
+    if ax is None:
+        return list(np.ravel(new_figure(4.4 * count, 3.6).subplots(1, count, squeeze=False)))
+    axes = list(np.ravel(np.asarray(ax, dtype=object)))
+    if len(axes) != count:
+        wanted = "one Axes" if count == 1 else f"{count} Axes, one a panel"
+        raise ArgumentError(f"ax must be {wanted}, got {len(axes)}")
+    return axes
+
+
+def tidy(ax: Axes) -> None:
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.tick_params(labelsize=8)
+
+
+def whole_ticks(ax: Axes) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+
+
+def mark(ax: Axes, height: float, text: str) -> None:
+    """A labelled horizontal line."""
+    ax.axhline(height, color=HIGHLIGHT, linestyle="--", linewidth=1)
+    ax.annotate(
+        text,
+        (1, height),
+        xycoords=("axes fraction", "data"),
+        xytext=(0, 3),
+        textcoords="offset points",
+        ha="right",
+        color=HIGHLIGHT,
+        fontsize=9,
+    )
+
+
+def mark_dimension(ax: Axes, r: int, text: str) -> None:
+    """A labelled vertical line."""
+    ax.axvline(r, color="0.5", linestyle=":", linewidth=1)
+    ax.annotate(
+        text,
+        (r, 1),
+        xycoords=("data", "axes fraction"),
+        xytext=(4, -4),
+        textcoords="offset points",
+        va="top",
+        color="0.35",
+        fontsize=9,
+    )
+
+
+def literal(text: str) -> str:
+    """Text that is drawn as it stands: what lies between two dollars would be a formula."""
+    return text.replace("$", r"\$")
+
+
+def shortened(name: str) -> str:
+    return name if len(name) <= _LETTERS else name[: _LETTERS - 1] + "…"
+
+
+def parts(Y: Any) -> tuple[Array, ...]:
+    """The arrays of one view or of several, whatever container they are in."""
+    return tuple(np.asarray(y) for y in (Y if isinstance(Y, tuple) else (Y,)))

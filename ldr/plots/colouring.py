@@ -1,0 +1,156 @@
+"""Colours and markers of rows: by class, by a quantity, or none; and the key to them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ldr.objectives.kernels import is_categorical
+from ldr.objectives.samples import as_labels
+from ldr.plots.canvas import SINGLE, figure_of, literal
+from ldr.plots.drawn import Drawn
+from ldr.solvers.errors import DataError
+from ldr.solvers.manifolds import Array
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import FigureBase
+
+# Distinguishable with any of the common kinds of colour blindness: Okabe and Ito's eight, then, for
+# up to ten classes, Paul Tol's "muted". Markers differ too, so that colour is never the only clue.
+_OKABE_ITO = (
+    "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000", "#F0E442",
+)  # fmt: skip
+_MUTED = (
+    "#332288", "#88CCEE", "#44AA99", "#117733", "#999933",
+    "#DDCC77", "#CC6677", "#882255", "#AA4499", "#AAAAAA",
+)  # fmt: skip
+_MARKERS = "osD^v<>*ph"
+
+_LEGEND = 40  # classes that a legend can hold
+
+
+@dataclass(frozen=True)
+class Colouring:
+    """Colour of each row: by class, by a quantity, or none."""
+
+    codes: np.ndarray | None = None
+    names: tuple[str, ...] = ()
+    quantity: Array | None = None
+    label: str = ""
+    is_time: bool = False
+
+    def groups(self, n: int) -> list[tuple[np.ndarray, str, str, str | None]]:
+        """(rows, colour, marker, name) of each class; one group without classes."""
+        if self.codes is None:
+            return [(np.arange(n), SINGLE, "o", None)]
+        palette = _OKABE_ITO if len(self.names) <= len(_OKABE_ITO) else _MUTED
+        return [
+            (
+                np.flatnonzero(self.codes == k),
+                palette[k % len(palette)],
+                _MARKERS[(k + k // len(palette)) % len(_MARKERS)],
+                name,
+            )
+            for k, name in enumerate(self.names)
+        ]
+
+
+def colouring_of(result: Drawn, y: Any, n: int) -> Colouring:
+    needs = result.objective.needs
+    if y is None:
+        if "time order" in needs:
+            return Colouring(quantity=np.arange(n, dtype=float), label="row", is_time=True)
+        return Colouring()
+    array = np.asarray(y)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim != 1 or len(array) != n:
+        raise DataError(f"y has shape {np.shape(y)}, expected ({n},), one entry a row of X")
+    if "labels" in needs or is_categorical(array):
+        codes, classes = _classes(array, n)
+        return Colouring(codes=codes, names=tuple(literal(str(c)) for c in classes))
+    return Colouring(quantity=array.astype(float), label="y")
+
+
+def _classes(array: np.ndarray, n: int) -> tuple[np.ndarray, Any]:
+    """Codes and names; unlike in the objectives, one class or a class of one row will do."""
+    try:
+        return as_labels(array, n)
+    except DataError:
+        classes, codes = np.unique(array.astype(str), return_inverse=True)
+        return codes, classes
+
+
+def draw_points(ax: Axes, colouring: Colouring, *coordinates: Array) -> None:
+    """The rows by two coordinates, or by three."""
+    n = len(coordinates[0])
+    size = float(np.clip(12000 / max(n, 1), 6, 26))
+    alpha = float(np.clip(40 / max(n, 1) ** 0.5, 0.25, 0.85))
+    style: dict[str, Any] = {"s": size, "linewidths": 0, "rasterized": n > 2000}
+    scatter: Any = ax.scatter
+    if colouring.quantity is not None:
+        scatter(*coordinates, c=colouring.quantity, cmap="viridis", **style)
+        return
+    for rows, colour, marker, _ in colouring.groups(n):
+        group = [coordinate[rows] for coordinate in coordinates]
+        scatter(*group, color=colour, marker=marker, alpha=alpha, **style)
+
+
+def draw_key(
+    figure: FigureBase, axes: Sequence[Axes], colouring: Colouring, alone: bool = False
+) -> None:
+    """Legend of the classes or colour bar of the quantity; `alone` in a figure of its own."""
+    if colouring.codes is not None:
+        where = "center left" if alone else "outside right center"
+        figure.legend(**_legend(colouring), loc=where)  # type: ignore[call-overload]
+        return
+    mappable = _coloured(axes)
+    if mappable is not None and alone:
+        figure.colorbar(mappable, cax=figure.add_axes((0.1, 0.2, 0.15, 0.6)), label=colouring.label)
+    elif mappable is not None:
+        figure.colorbar(mappable, ax=list(axes), label=colouring.label, fraction=0.05, pad=0.02)
+
+
+def key_inside(ax: Axes, colouring: Colouring) -> None:
+    """The key of a panel in somebody's figure, whose layout is not ours to change."""
+    if colouring.codes is not None:
+        ax.legend(**_legend(colouring) | {"frameon": True})
+    elif (mappable := _coloured([ax])) is not None:
+        figure_of(ax).colorbar(mappable, ax=ax, label=colouring.label)
+
+
+def key_width(colouring: Colouring, r: int) -> float:
+    """Inches that the key takes; a quantity has an axis of its own, and no key, where r is 1."""
+    if colouring.codes is not None:
+        columns = _legend(colouring)["ncols"]
+        return float(columns * (0.5 + 0.085 * max(len(name) for name in colouring.names)))
+    return 0.9 if colouring.quantity is not None and r > 1 else 0.0
+
+
+def _coloured(axes: Sequence[Axes]) -> Any:
+    """Points with a colour scale, if there are any."""
+    points = [c for ax in axes for c in ax.collections if c.get_array() is not None]
+    return points[0] if points else None
+
+
+def _legend(colouring: Colouring) -> dict[str, Any]:
+    from matplotlib.lines import Line2D
+
+    groups = colouring.groups(0)[:_LEGEND]
+    left_out = len(colouring.names) - len(groups)
+    handles = [
+        Line2D([], [], color=colour, marker=marker, linestyle="none", markersize=5, label=name)
+        for _, colour, marker, name in groups
+    ]
+    return {
+        "handles": handles,
+        "frameon": False,
+        "fontsize": 9,
+        "ncols": -(-len(handles) // 20),
+        "handletextpad": 0.2,
+        "title": f"and {left_out} more" if left_out > 0 else None,
+    }

@@ -1,0 +1,60 @@
+"""Pictures of the linear map."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ldr.plots.canvas import literal, new_figure, parts, shortened
+from ldr.plots.drawn import Drawn
+from ldr.solvers.manifolds import Array
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_FEATURES = 40  # rows of a heat map
+
+
+def loadings(result: Drawn) -> Figure:
+    """The map P as a heat map: a row a feature, a column a coordinate, white at zero.
+
+    Of many features the 40 with the longest rows are shown, in their own order.
+
+    Parameters
+    ----------
+    result : Result
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        With a panel a view, all on one scale of colours.
+    """
+    maps = [np.asarray(P).T for P in parts(result.P)]
+    names = result.feature_names if isinstance(result.P, tuple) else (result.feature_names,)
+    rows = [_longest(loading) for loading in maps]
+    tallest = max(len(kept) for kept in rows)
+    figure = new_figure((2.6 + 0.55 * result.r) * len(maps) + 0.8, 1.2 + 0.22 * max(tallest, 6))
+    axes = figure.subplots(1, len(maps), squeeze=False)[0]
+    largest = max(float(np.abs(loading).max()) for loading in maps) or 1.0
+    for ax, loading, kept, columns in zip(axes, maps, rows, names, strict=True):
+        picture = ax.imshow(
+            loading[kept], cmap="RdBu_r", vmin=-largest, vmax=largest, aspect="auto"
+        )
+        labels = [columns[j] if columns else f"column {j}" for j in kept]
+        shown = [literal(shortened(label)) for label in labels]
+        ax.set_yticks(range(len(kept)), shown, fontsize=8)
+        ax.set_xticks(range(result.r), [f"$y_{{{k + 1}}}$" for k in range(result.r)])
+        ax.tick_params(length=0)
+        ax.spines[:].set_visible(False)
+        if len(kept) < len(loading):
+            ax.set_title(f"{len(kept)} of {len(loading)} features", fontsize=9)
+    figure.colorbar(picture, ax=list(axes), fraction=0.05, pad=0.03, label="entry of P")
+    return figure
+
+
+def _longest(loading: Array) -> np.ndarray:
+    """The rows of a map that are worth showing, in their order."""
+    if len(loading) <= _FEATURES:
+        return np.arange(len(loading))
+    return np.sort(np.argsort(-np.linalg.norm(loading, axis=1), kind="stable")[:_FEATURES])

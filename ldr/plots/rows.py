@@ -1,0 +1,288 @@
+"""Pictures of the projected rows; the heuristic beside the optimum."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ldr.alignment import by_index
+from ldr.plots.canvas import SINGLE, figure_of, inches, new_figure, parts, tidy
+from ldr.plots.colouring import (
+    Colouring,
+    colouring_of,
+    draw_key,
+    draw_points,
+    key_inside,
+    key_width,
+)
+from ldr.plots.drawn import Drawn
+from ldr.solvers.errors import ArgumentError
+from ldr.solvers.manifolds import Array
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, FigureBase
+
+_PANELS = 4  # coordinates in a scatter matrix, pairs of two views
+
+
+def projection(result: Drawn, X: Any, y: Any = None, *, ax: Any = None) -> Figure:
+    """The projected rows: a histogram (r = 1), a scatter plot (2) or a scatter matrix (3 and more).
+
+    Parameters
+    ----------
+    result : Result
+    X : array, memory map, sparse matrix or DataFrame (m, d); a pair of them for two views
+        Two views are drawn as pairs: coordinate k of the second against coordinate k of the first.
+    y : array (m,), optional
+        Labels (strings, booleans, whole numbers of at most 20 values) give a legend, quantities a
+        colour bar. Without it, objectives of time series are coloured by row.
+    ax : matplotlib Axes, optional
+        Where to draw, if there is one panel only; by default a new figure.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ldr.errors.ArgumentError
+        `ax` is given where several panels are needed.
+    ldr.errors.DataError
+        X or y do not fit the result.
+    """
+    X, y = by_index(result.objective, X, y)
+    Y = parts(result.transform(X))
+    colouring = colouring_of(result, y, len(Y[0]))
+    if ax is None:
+        rows, columns = _grid(Y)
+        figure = new_figure(1.6 + _width(rows, columns), 1.0 + max(3.4, 2.0 * rows))
+        axes = _draw(figure, Y, colouring, Y)
+        draw_key(figure, axes, colouring)
+        return figure
+    if _grid(Y) != (1, 1):
+        raise ArgumentError(f"ax= takes one panel, but r = {result.r} needs several: leave it out")
+    _draw_one(ax, Y, colouring, Y)
+    key_inside(ax, colouring)
+    return figure_of(ax)
+
+
+def space(result: Drawn, X: Any, y: Any = None) -> Figure:
+    """The first three coordinates of the projected rows, in perspective.
+
+    Parameters
+    ----------
+    result : Result
+        Of one view, with r >= 3.
+    X, y
+        As in `projection`.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ldr.errors.ArgumentError
+        r is less than 3, or there are two views.
+    """
+    from matplotlib.ticker import MaxNLocator
+
+    X, y = by_index(result.objective, X, y)
+    Y = parts(result.transform(X))
+    if len(Y) > 1 or result.r < 3:
+        raise ArgumentError(
+            f"a picture in space needs one view and r >= 3, got {len(Y)} view(s) and r = {result.r}"
+        )
+    colouring = colouring_of(result, y, len(Y[0]))
+    figure = new_figure(6.4, 5.0)
+    ax: Any = figure.add_subplot(projection="3d")
+    draw_points(ax, colouring, Y[0][:, 0], Y[0][:, 1], Y[0][:, 2])
+    for k, name in enumerate("xyz", start=1):
+        getattr(ax, f"set_{name}label")(f"$y_{{{k}}}$")
+        getattr(ax, f"{name}axis").set_major_locator(MaxNLocator(4))
+    ax.set_aspect("equal")
+    ax.set_box_aspect(ax.get_box_aspect(), zoom=0.85)  # room for the labels
+    ax.tick_params(labelsize=8)
+    draw_key(figure, [ax], colouring)
+    return figure
+
+
+def compare(result: Drawn, X: Any, y: Any = None) -> Figure:
+    """The heuristic's projection beside the optimised one, on the same scales.
+
+    Parameters
+    ----------
+    result : Result
+        Of an objective with a heuristic, whose maps are M'.
+    X, y
+        As in `projection`.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ldr.errors.ArgumentError
+        There is no heuristic, or the map is not M'.
+    """
+    rows, columns = _grid(parts(result.transform(X)))
+    figure = new_figure(1.4 + 2 * _width(rows, columns), 1.4 + max(3.2, 1.8 * rows))
+    draw_comparison(figure, result, X, y)
+    return figure
+
+
+def draw_comparison(figure: FigureBase, result: Drawn, X: Any, y: Any = None) -> None:
+    """Draw `compare` into a figure, or into a part of one (a SubFigure)."""
+    X, y = by_index(result.objective, X, y)
+    before = _baseline_projection(result, X)
+    after = parts(result.transform(X))
+    colouring = colouring_of(result, y, len(after[0]))
+    width = inches(figure)
+    key = key_width(colouring, result.r)
+    widths = [(width - key) / 2, (width - key) / 2, key][: 3 if key > 0 else 2]
+    left, right, *rest = figure.subfigures(1, len(widths), squeeze=False, width_ratios=widths)[0]
+    left.suptitle(f"heuristic: {result.baseline:.6g}", fontsize=11)
+    gain = f"improvement {result.improvement:+.3g}"
+    right.suptitle(f"optimised: {result.value:.6g}, {gain}", fontsize=11)
+    extent = tuple(np.vstack(pair) for pair in zip(before, after, strict=True))
+    axes = _draw(left, before, colouring, extent)
+    others = _draw(right, after, colouring, extent)
+    if result.r == 1:  # heights of histograms compare too
+        limits = [ax.get_ylim() for ax in (axes[0], others[0])]
+        for ax in (axes[0], others[0]):
+            ax.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
+    if rest:  # beside the panels, so that both stay of one size
+        draw_key(rest[0], others, colouring, alone=True)
+
+
+def _baseline_projection(result: Drawn, X: Any) -> tuple[Array, ...]:
+    """The rows under the heuristic's map, which is M' like the optimised one."""
+    if result.baseline is None:
+        raise ArgumentError(f"objective {result.objective.name!r} has no heuristic to compare with")
+    optimised = zip(parts(result.M), parts(result.P), strict=True)
+    if not all(np.allclose(P, M.T, atol=1e-12) for M, P in optimised):
+        raise ArgumentError(
+            f"objective {result.objective.name!r} maps by more than M'; comparison is for "
+            "orthogonal projections, such as those of lda, cca, maf and sdr"
+        )
+    P = tuple(np.ascontiguousarray(M.T) for M in parts(result.baseline_M))
+    heuristic = replace(result, P=P if isinstance(result.P, tuple) else P[0])
+    return parts(heuristic.transform(X))
+
+
+def _grid(Y: tuple[Array, ...]) -> tuple[int, int]:
+    """Rows and columns of panels."""
+    r = min(Y[0].shape[1], _PANELS)
+    if len(Y) > 1:
+        return 1, r
+    return (r, r) if r > 2 else (1, 1)
+
+
+def _width(rows: int, columns: int) -> float:
+    """Of the panels, in inches."""
+    return 4.4 if columns == 1 else (2.2 if rows > 1 else 3.0) * columns
+
+
+def _draw(
+    figure: FigureBase, Y: tuple[Array, ...], colouring: Colouring, extent: tuple[Array, ...]
+) -> list[Axes]:
+    """All panels of a projection, on axes that also hold the rows of `extent`."""
+    rows, columns = _grid(Y)
+    axes = figure.subplots(rows, columns, squeeze=False)
+    if rows > 1:
+        _draw_matrix(axes, Y[0][:, :columns], colouring, extent[0])
+    else:
+        for k, ax in enumerate(axes[0]):
+            _draw_one(ax, Y, colouring, extent, k)
+    return list(axes.flat)
+
+
+def _draw_one(
+    ax: Axes, Y: tuple[Array, ...], colouring: Colouring, extent: tuple[Array, ...], k: int = 0
+) -> None:
+    """A panel: pair k of two views, or one or two coordinates."""
+    if len(Y) > 1:
+        _draw_pair(ax, Y[0][:, k], Y[1][:, k], colouring, k)
+        _hold(ax, extent[0][:, k], extent[1][:, k])
+    elif Y[0].shape[1] == 1:
+        _draw_line(ax, Y[0][:, 0], colouring)
+    else:
+        draw_points(ax, colouring, Y[0][:, 0], Y[0][:, 1])
+        _hold(ax, extent[0][:, 0], extent[0][:, 1])
+        ax.set_xlabel("$y_1$")
+        ax.set_ylabel("$y_2$")
+        ax.set_aspect("equal", adjustable="datalim")
+    tidy(ax)
+
+
+def _draw_line(ax: Axes, a: Array, colouring: Colouring) -> None:
+    """One coordinate: its histogram, its course in time, or the quantity against it."""
+    if colouring.quantity is None:
+        _histogram(ax, a, colouring)
+        labels = "$y_1$", "number of rows"
+    elif colouring.is_time:
+        ax.plot(a, color=SINGLE, linewidth=1)
+        labels = "row", "$y_1$"
+    else:
+        draw_points(ax, Colouring(), a, colouring.quantity)
+        labels = "$y_1$", "y"
+    ax.set_xlabel(labels[0])
+    ax.set_ylabel(labels[1])
+
+
+def _draw_pair(ax: Axes, a: Array, b: Array, colouring: Colouring, k: int) -> None:
+    draw_points(ax, colouring, a, b)
+    ax.set_xlabel(f"$y^a_{{{k + 1}}}$")
+    ax.set_ylabel(f"$y^b_{{{k + 1}}}$")
+    spread = float(np.std(a) * np.std(b))
+    if spread > 0:
+        correlation = float(np.mean((a - a.mean()) * (b - b.mean()))) / spread
+        ax.set_title(f"correlation {correlation:.3f}", fontsize=9)
+
+
+def _draw_matrix(axes: np.ndarray, Y: Array, colouring: Colouring, extent: Array) -> None:
+    """Every coordinate against every other, histograms on the diagonal."""
+    r = Y.shape[1]
+    for i in range(r):
+        for j in range(r):
+            ax = axes[i, j]
+            if i == j:
+                _histogram(ax, Y[:, i], colouring)
+                ax.set_yticks([])
+                ax.margins(x=0.05)
+                _hold(ax, extent[:, j])
+            else:
+                draw_points(ax, colouring, Y[:, j], Y[:, i])
+                _hold(ax, extent[:, j], extent[:, i])
+            ax.tick_params(labelbottom=i == r - 1, labelleft=j == 0)
+            tidy(ax)
+    for k in range(r):
+        axes[r - 1, k].set_xlabel(f"$y_{{{k + 1}}}$")
+        axes[k, 0].set_ylabel(f"$y_{{{k + 1}}}$")
+
+
+def _histogram(ax: Axes, a: Array, colouring: Colouring) -> None:
+    groups = colouring.groups(len(a))
+    edges = np.histogram_bin_edges(a, bins=min(60, max(10, int(len(a) ** 0.5))))
+    opacity = 0.25 if len(groups) > 1 else 0.6
+    for rows, colour, _, _ in groups:
+        ax.hist(
+            a[rows],
+            bins=edges.tolist(),
+            histtype="stepfilled",
+            facecolor=(colour, opacity),
+            edgecolor=colour,
+            linewidth=1.2,
+        )
+
+
+def _hold(ax: Axes, a: Array, b: Array | None = None) -> None:
+    """Let the axes reach over these values too."""
+    ends = np.array([a.min(), a.max()])
+    others = ends if b is None else np.array([b.min(), b.max()])
+    ax.update_datalim(np.column_stack([ends, others]), updatey=b is not None)
+    ax.autoscale_view()
