@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse
 
 # How far columns are from dependent: as in [a, a + eps b, c].
 _NEARNESS = (-1.0, -7.0)
@@ -150,11 +149,6 @@ def ugly(rng, n, d, *, plain=0.3):
             X = change(rng, X)
             made.append(change.__name__)
     return Ugly(X, "+".join(made))
-
-
-def sparse(rng, X):
-    """The same numbers in a sparse container."""
-    return scipy.sparse.csr_array(X)
 
 
 def shape(rng):

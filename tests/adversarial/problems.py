@@ -59,13 +59,14 @@ def _dimension(rng, most):
     return int(rng.choice([1, most, rng.integers(1, most + 1)]))
 
 
-def _contained(rng, X):
-    """The rows as an array in one order or the other, or sparse."""
-    return {
-        0: lambda: X,
-        1: lambda: np.asfortranarray(X),
-        2: lambda: data.sparse(rng, X),
-    }[int(rng.choice([0, 0, 1, 2]))]()
+def _contained(rng, made):
+    """The rows as an array in one order or the other, or sparse; and what was done to them."""
+    container = str(rng.choice(["", "", "Fortran order", "sparse"]))
+    if container == "Fortran order":
+        return np.asfortranarray(made.X), f"{made.made}, {container}"
+    if container == "sparse":
+        return scipy.sparse.csr_array(made.X), f"{made.made}, {container}"
+    return made.X, made.made
 
 
 def of_rows(sense, form, **parameters):
@@ -75,12 +76,9 @@ def of_rows(sense, form, **parameters):
         made = _rows(rng)
         X = made.X
         r = _dimension(rng, X.shape[1])
+        rows, name = _contained(rng, made)
         return Problem(
-            _contained(rng, X),
-            r,
-            lambda: form(sense, centred(X), r),
-            parameters=parameters,
-            made=made.made,
+            rows, r, lambda: form(sense, centred(X), r), parameters=parameters, made=name
         )
 
     return make
@@ -195,14 +193,8 @@ def of_classes(reference, **parameters):
         if rng.random() < 0.5:  # told apart by something
             X = X + rng.standard_normal((y.max() + 1, X.shape[1]))[y] * X.std(axis=0)
         r = _dimension(rng, X.shape[1])
-        return Problem(
-            _contained(rng, X),
-            r,
-            lambda: reference(X, y, r),
-            y=y,
-            parameters=parameters,
-            made=made.made,
-        )
+        rows, name = _contained(rng, data.Ugly(X, made.made))
+        return Problem(rows, r, lambda: reference(X, y, r), y=y, parameters=parameters, made=name)
 
     return make
 

@@ -167,6 +167,8 @@ class Whitened(Reference):
         super().__init__(sense)
         self.form, self.G = form, extended(G)
         Q, W = orthonormal(G)
+        empty = null_space(G)
+        W = W - empty @ (empty.T @ W)  # A may see what B does not
         values, V = eigh(form.on(W))
         self.scale = np.abs(values).max(initial=0)
         if len(values) >= r:
