@@ -22,7 +22,9 @@ def extended(X):
 
 
 def centred(X):
+    """Without its mean; a common offset goes first, exactly."""
     X = extended(X)
+    X = X - X[0]
     return X - X.mean(axis=0)
 
 
