@@ -5,8 +5,13 @@ import zlib
 
 import numpy as np
 
+from ldr import errors
+
 SEED = int(os.environ.get("LDR_SEED", "0"))
 SIZE = float(os.environ.get("LDR_SIZE", "1"))
+
+# What bad input may be answered with.
+REFUSALS = tuple(getattr(errors, name) for name in errors.__all__ if name.endswith("Error"))
 
 
 def generator(*key):

@@ -11,12 +11,9 @@ from typing import Any
 import numpy as np
 
 import ldr
-from ldr import errors
-from tests.adversarial.campaign import SEED
+from tests.adversarial.campaign import REFUSALS, SEED
 from tests.adversarial.extended import extended, norm
 from tests.adversarial.problems import Problem, problem
-
-REFUSALS = tuple(getattr(errors, name) for name in errors.__all__ if name.endswith("Error"))
 
 # Of the reported value against the formula at the result's own matrices, in the formula's terms.
 AGREEMENT = 1e-9
