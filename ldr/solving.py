@@ -490,10 +490,10 @@ def certify_run(
 ) -> tuple[Run, Certificate, tuple[str, ...]]:
     """The run, continued where it ended on a saddle; what is known of its end; and notes.
 
-    What theory says comes first; where that is not "global", the smallest curvature tells a saddle.
+    What theory says comes first; where that is no optimum, the smallest curvature tells a saddle.
     """
     certificate = problem.certificate(run.M)
-    if certificate is not None and (certificate.kind == "global" or solver is None):
+    if certificate is not None and (certificate.is_optimal or solver is None):
         return run, certificate, ()
     if not run.status.converged or solver is None:
         unknown = Certificate("none", math.inf, "the solver did not converge")
@@ -501,10 +501,12 @@ def certify_run(
     run, curvature, escapes = leave_saddles(problem, run, solver, stopping, observers)
     if escapes:
         certificate = problem.certificate(run.M)
-    if certificate is None or (curvature.descends and certificate.kind != "global"):
+    if certificate is None or (curvature.descends and not certificate.is_optimal):
         certificate = _local_certificate(curvature, certificate)
         if problem.penalty is not None:
             certificate = _among_zeros(problem, run.M, certificate)
+        if problem.span is not None:
+            certificate = certificate.restricted_to(problem.span)
     notes = (f"{escapes} saddle(s) left along a direction of descent",) if escapes else ()
     return run, certificate, notes
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 # A proved gap, with every rounding error in it, is called "global" up to this relative size: that
 # of the value for ratios, of the terms it is the difference of for traces.
@@ -15,9 +15,12 @@ class Certificate:
 
     Attributes
     ----------
-    kind : {"global", "bound", "local", "saddle", "none"}
-        "global": no M is better, up to `gap`. "bound": no M is better by more than `gap`.
-        "local": no M nearby is better. "saddle": a better M is nearby. "none": nothing is known.
+    kind : {"global", "restricted", "bound", "local", "saddle", "none"}
+        "global": no M is better, up to `gap`. "restricted": no M is better, up to `gap`, of those
+        in the subspace that the message names, but one outside may be. "bound": no M is better by
+        more than `gap`. "local": no M nearby is better. Where the message of these two begins with
+        "within", they are about the M in that subspace. "saddle": a better M is nearby. "none":
+        nothing is known.
     gap : float
         An upper bound of how much better the global optimum may be, in the objective's own units;
         infinite where there is no bound. Of traces and trace ratios it is a proved number for the
@@ -33,6 +36,22 @@ class Certificate:
     message: str
     curvature: float | None = None
 
+    @property
+    def is_optimal(self) -> bool:
+        """Whether no M is better of those that a solver was free to choose."""
+        return self.kind in ("global", "restricted")
+
+    def restricted_to(self, span: str) -> Certificate:
+        """The same of the M in a subspace, outside of which there may be a better one."""
+        match self.kind:
+            case "global":
+                message = f"global within {span}, outside of which an M may be better: "
+                return replace(self, kind="restricted", message=message + self.message)
+            case "bound" | "local":
+                return replace(self, message=f"within {span}: {self.message}")
+        return self
+
     def __str__(self) -> str:
-        within = f" (gap at most {self.gap:.1e})" if self.kind in ("global", "bound") else ""
+        bounded = self.is_optimal or self.kind == "bound"
+        within = f" (gap at most {self.gap:.1e})" if bounded else ""
         return f"{self.kind}{within}: {self.message}"

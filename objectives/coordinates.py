@@ -21,6 +21,11 @@ from ldr.solvers.manifolds import Array, polar_factor
 class Coordinates(ABC):
     """A linear correspondence of k x r points Z and the d x r matrices M of the user."""
 
+    @property
+    def span(self) -> str | None:
+        """The subspace that M cannot leave, in words; None where it can go everywhere."""
+        return None
+
     @abstractmethod
     def lift(self, Z: Array) -> Array:
         """M (d x r) of the point Z (k x r)."""
@@ -62,10 +67,18 @@ class Basis(Protocol):
 
 @dataclass(frozen=True)
 class Subspace(Coordinates):
-    """M = QZ with orthonormal Q, on top of other coordinates."""
+    """M = QZ with orthonormal Q, on top of other coordinates.
+
+    `name` is that of the span of Q; None where what lies outside is of no interest.
+    """
 
     basis: Array | Basis
     outer: Coordinates = Columns()
+    name: str | None = None
+
+    @property
+    def span(self) -> str | None:
+        return self.name or self.outer.span
 
     def lift(self, Z: Array) -> Array:
         M = self.basis @ Z if isinstance(self.basis, np.ndarray) else self.basis.lift(Z)
@@ -82,6 +95,10 @@ class Scaling(Coordinates):
 
     unit: float
     outer: Coordinates = Columns()
+
+    @property
+    def span(self) -> str | None:
+        return self.outer.span
 
     @classmethod
     def of(cls, size: float, outer: Coordinates) -> Scaling:
@@ -102,6 +119,10 @@ class ColumnScaling(Coordinates):
     scale: Array
     outer: Coordinates = Columns()
 
+    @property
+    def span(self) -> str | None:
+        return self.outer.span
+
     def lift(self, Z: Array) -> Array:
         return self.outer.lift(self.scale[:, None] * Z)
 
@@ -119,6 +140,10 @@ class Whitening(Coordinates):
     W: Array
     B: Array
     outer: Coordinates = Columns()
+
+    @property
+    def span(self) -> str | None:
+        return self.outer.span
 
     @classmethod
     def of(cls, B: Array, outer: Coordinates) -> Whitening:

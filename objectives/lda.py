@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ldr.objectives.families.trace_ratio import TraceRatio
 from ldr.objectives.objective import Compact, Data, Objective, Range
-from ldr.objectives.ridge import add_ridge
+from ldr.objectives.ridge import add_ridge, ridge_amount
 from ldr.objectives.samples import as_labels
 from ldr.objectives.statistics import class_moments
 from ldr.solvers.checks import keep_number
@@ -47,7 +47,8 @@ class LDA(Objective):
         compact = Compact.of(data.samples)
         stats = class_moments(compact.rows, codes, len(classes))
         kept = Range.of(stats.within + stats.between, compact.coordinates, "the total scatter")
-        S_W, ridged = add_ridge(kept(stats.within), self.ridge, "S_W")
+        within = kept(stats.within)
+        S_W, ridged = add_ridge(within, self.ridge, "S_W")
         notes = [*compact.notes, *kept.notes, *ridged]
         if r > len(classes) - 1:
             notes.append(
@@ -60,6 +61,7 @@ class LDA(Objective):
             kept(stats.between),
             S_W,
             r,
+            outside=ridge_amount(within, self.ridge),
             coordinates=(kept.coordinates,),
             notes=notes,
         )

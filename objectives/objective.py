@@ -196,6 +196,12 @@ class BoundObjective(Problem):
     unit: float = field(default=1.0, kw_only=True)
     easier: Sequence[Problem] = field(default=(), kw_only=True)
 
+    @property
+    def span(self) -> str | None:
+        """The subspace that M cannot leave, in words; None where it can go everywhere."""
+        spans = [c.span for c in self.coordinates if c.span is not None]
+        return " and ".join(dict.fromkeys(spans)) or None
+
     def baseline(self) -> Array | None:
         """The heuristic's point; None of objectives that have no heuristic."""
         return None
@@ -299,7 +305,8 @@ class Compact:
         if samples.stored:  # few rows: they fit, and are needed more than once
             samples = samples.take(np.arange(samples.n))
         space = WidenedRowSpace.of(row_space(samples), room)
-        return cls(Samples(space.scores), Subspace(space), space)
+        name = None if isinstance(space, WidenedRowSpace) else "the span of the rows"
+        return cls(Samples(space.scores), Subspace(space, name=name), space)
 
     @classmethod
     def of_columns(cls, samples: Samples) -> Compact:
@@ -309,9 +316,9 @@ class Compact:
     @property
     def notes(self) -> list[str]:
         """What the user should know."""
-        if self.space is None or isinstance(self.space, WidenedRowSpace):
+        if self.coordinates.span is None:
             return []
-        return ["there are fewer rows than columns: M is restricted to the span of the rows"]
+        return [f"there are fewer rows than columns: M is restricted to {self.coordinates.span}"]
 
     def mean(self, rows_mean: Array) -> Array:
         """Mean of the user's columns from the mean of `rows`."""
@@ -330,10 +337,13 @@ class Range:
         In the range, with the way back.
     notes : list of str
         What the user should know of the restriction; empty where there is none.
+    rank : int
+        Of the matrix.
     """
 
     coordinates: Coordinates
     notes: list[str]
+    rank: int
     _Q: Array | None
 
     @classmethod
@@ -342,13 +352,13 @@ class Range:
             raise SingularError(f"{what} is zero: nothing varies there, so no direction is better")
         Q = range_basis(total)
         if Q is None:
-            return cls(coordinates, [], None)
+            return cls(coordinates, [], len(total), None)
         note = (
             f"{what} has rank {Q.shape[1]} of {len(total)}: M is restricted to its range "
             f"(eigenvalues below {rank_tolerance(len(total)):.1e} of the largest count as zero, "
             "columns scaled to unit variance)"
         )
-        return cls(Subspace(Q, coordinates), [note], Q)
+        return cls(Subspace(Q, coordinates, f"the range of {what}"), [note], Q.shape[1], Q)
 
     def rows(self, A: Array) -> Array:
         """Q'A."""

@@ -7,9 +7,14 @@ import numpy as np
 from ldr.solvers.manifolds import Array
 
 
+def ridge_amount(B: Array, ridge: float) -> float:
+    """What a ridge, in units of B's mean diagonal, adds to it."""
+    return ridge * float(B.trace()) / len(B)
+
+
 def add_ridge(B: Array, ridge: float, name: str) -> tuple[Array, list[str]]:
     """B + ridge * mean(diag B) * I, and a note that says so; B itself for ridge = 0."""
     if ridge == 0:
         return B, []
-    amount = ridge * float(B.trace()) / len(B)
+    amount = ridge_amount(B, ridge)
     return B + amount * np.eye(len(B)), [f"ridge: {amount:.3g} was added to the diagonal of {name}"]

@@ -63,6 +63,7 @@ class SAVE(Objective):
             (compact.mean(stats.mean),),
             A,
             r,
+            outside=None if self.ridge == 0 else 1.0,  # z does not vary there: (I - 0)^2
             coordinates=(whitened.coordinates,),
             notes=compact.notes + whitened.notes,
         )

@@ -75,12 +75,15 @@ class SFA(Objective):
         A = self._scatter_of_changes(compact)
         # A direction in which nothing varies is not slow, it is empty: leave those out.
         if self.whiten:
-            whitened = Whitened.of(stats.covariance, compact.coordinates, "the covariance")
+            total = None if self.derivatives is None else stats.scatter + A
+            whitened = Whitened.of(
+                stats.covariance, compact.coordinates, "the covariance", total=total
+            )
             coordinates: Coordinates = whitened.coordinates
-            A, notes = whitened(A), whitened.notes
+            A, notes, outside = whitened(A), whitened.notes, whitened.outside
         else:
             kept = Range.of(stats.scatter, compact.coordinates, "the covariance")
-            A, coordinates, notes = kept(A), kept.coordinates, kept.notes
+            A, coordinates, notes, outside = kept(A), kept.coordinates, kept.notes, 0.0
         return Trace(
             self,
             (compact.mean(stats.mean),),
@@ -89,6 +92,7 @@ class SFA(Objective):
             scale=-1.0,
             coordinates=(coordinates,),
             notes=compact.notes + notes,
+            outside=outside,
             features=() if features is None else (features,),
         )
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ldr.objectives.coordinates import Coordinates
 from ldr.objectives.families.trace_ratio import TraceRatio
 from ldr.objectives.objective import Objective, Range
-from ldr.objectives.ridge import add_ridge
+from ldr.objectives.ridge import add_ridge, ridge_amount
 from ldr.solvers.manifolds import Array
 
 
@@ -38,5 +38,6 @@ def trace_ratio(
         r,
         coordinates=(kept.coordinates,),
         restricted=bool(kept.notes),
+        outside=ridge_amount(kept(B), ridge),
         notes=[*notes, *kept.notes, *ridged],
     )

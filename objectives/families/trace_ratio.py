@@ -10,7 +10,7 @@ import scipy
 
 from ldr.objectives.certificate import PROVED_GLOBAL, Certificate
 from ldr.objectives.objective import BoundObjective, check_dimension, power_of_two
-from ldr.solvers.bounds import trace_ratio_bound
+from ldr.solvers.bounds import rounding_shift, trace_ratio_bound
 from ldr.solvers.eigen import (
     generalised_top_eigenvectors,
     has_full_rank,
@@ -93,6 +93,8 @@ class TraceRatio(BoundObjective):
     restricted : bool
         Whether B's null space was left out already: what is small beside the largest eigenvalue now
         was not before the columns were turned, and counts as rank down to rounding.
+    outside : float
+        B's eigenvalue in the directions that the coordinates leave out, where A's is zero.
 
     Both are divided by the power of two next to B's size, which changes no digit of the ratio and
     keeps squares in range, and made symmetric to the last bit.
@@ -102,12 +104,14 @@ class TraceRatio(BoundObjective):
     B: Array
     r: int
     restricted: bool = field(default=False, kw_only=True)
+    outside: float = field(default=0.0, kw_only=True)
 
     def __post_init__(self) -> None:
         check_dimension(self.r, len(self.A))
         shrink = 0.5 / power_of_two(self.B)
         self.A = (self.A + self.A.T) * shrink
         self.B = (self.B + self.B.T) * shrink
+        self.outside *= 2.0 * shrink
         self.manifold = Grassmann(len(self.A), self.r)
         self.baseline_exact = self.r == 1
         scale = 1.0 / np.sqrt(np.maximum(np.diag(self.B), np.finfo(float).tiny))
@@ -163,8 +167,17 @@ class TraceRatio(BoundObjective):
     def certificate(self, M: Array) -> Certificate:
         """rho* - rho(M), from a t at which f(t) = sum of top_r(A - tB) <= 0 is proved.
 
-        f falls with t and rho* is its root, so no ratio exceeds t. Rounding is in the proof.
+        f falls with t and rho* is its root, so no ratio exceeds t. Rounding is in the proof. A
+        direction that the coordinates leave out counts in f with -t B: where that is more than
+        the least of the r eigenvalues, it would raise the ratio, and the claim is restricted.
         """
+        found = self._within(M)
+        if self.span is None or not self._better_outside(M):
+            return found
+        return found.restricted_to(self.span)
+
+    def _within(self, M: Array) -> Certificate:
+        """What is proved of all M in these coordinates."""
         rho = -self.at(M).value
         gap = max(0.0, float(np.nextafter(trace_ratio_bound(self.A, self.B, M) - rho, np.inf)))
         if gap <= PROVED_GLOBAL * abs(rho):
@@ -172,3 +185,9 @@ class TraceRatio(BoundObjective):
         if not np.isfinite(gap):
             return Certificate("none", gap, "rounding is too large for a proof")
         return Certificate("bound", gap, "a Cholesky factor proves that no ratio is larger")
+
+    def _better_outside(self, M: Array) -> bool:
+        """Whether a direction that the coordinates leave out beats one of M's, beyond rounding."""
+        K = self.A + self.at(M).value * self.B
+        least = float(np.linalg.eigvalsh(M.T @ K @ M)[0])
+        return self.at(M).value * self.outside - least > rounding_shift(K)

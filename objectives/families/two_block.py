@@ -183,8 +183,19 @@ class TwoBlock(BoundObjective):
         """The least proven bound on every value: see `joint_bound`.
 
         Made of the multipliers at a stationary M it is tight where their block matrix is positive
-        semidefinite; elsewhere it is minimised, with as many evaluations as the order allows.
+        semidefinite; elsewhere it is minimised, with as many evaluations as the order allows. A
+        pair of directions in which nothing varies costs the correlation nothing: where the
+        coordinates leave some out, what is proved holds over all columns only of M that reach the
+        largest canonical correlation.
         """
+        found = self._within(M)
+        largest = float(self._canonical[2][0])
+        if self.span is None or largest + self.at(M).value <= _GLOBAL:
+            return found
+        return found.restricted_to(self.span)
+
+    def _within(self, M: Array) -> Certificate:
+        """What is proved of all M in these coordinates."""
         Ma, Mb = self.blocks(M)
         rho, rounding = self._value_and_rounding(M)
         bounds = JointBound(self.Caa, self.Cab, self.Cbb)

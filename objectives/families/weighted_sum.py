@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -306,6 +307,7 @@ def weighted_sum(
                 manifold.shape[1],
                 offset=constant + offset,
                 terms=terms,
+                outside=0.0 if all(term.same_point for term in active) else math.inf,
                 coordinates=frames,
                 features=features,
                 notes=notes,
@@ -454,7 +456,7 @@ def _intersection(own: Sequence[Coordinates], sizes: Sequence[int]) -> tuple[Coo
         inside = cosines > _INSIDE
         if inside.sum() < Q.shape[1]:
             Q = Q @ U[:, : inside.sum()]
-            frame = Subspace(Q)
+            frame = Subspace(Q, name="the subspace that the terms have in common")
     assert Q is not None
     return frame, Q
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -21,11 +22,14 @@ class Whitened:
     kept : Range
     coordinates : Whitening
     notes : list of str
+    outside : float or None
+        The whitened eigenvalue of directions outside the range: see `Trace`.
     """
 
     kept: Range
     coordinates: Whitening
     notes: list[str]
+    outside: float | None
 
     @classmethod
     def of(
@@ -39,14 +43,21 @@ class Whitened:
         """Whiten B, `what` in messages, on its range.
 
         With a ridge, on the range of `total` (B by default): a direction in which nothing varies
-        stays out, whatever the ridge.
+        stays out, whatever the ridge. Without one, a direction outside the range has no place in P
+        with PBP' = I, unless it is in the range of `total`, where the whitened trace has no bound.
         """
         if ridge > 0 and total is not None:
             kept = Range.of(total, coordinates, "the total scatter")
         else:
             kept = Range.of(B, coordinates, what)
         definite, ridged = add_ridge(kept(B), ridge, what)
-        return cls(kept, Whitening.of(definite, kept.coordinates), kept.notes + ridged)
+        outside: float | None = 0.0
+        if ridge == 0:
+            outside = None
+            if total is not None and kept.notes:
+                outside = math.inf if kept.rank < Range.of(total, coordinates, what).rank else None
+        whitening = Whitening.of(definite, kept.coordinates)
+        return cls(kept, whitening, kept.notes + ridged, outside)
 
     def __call__(self, A: Array) -> Array:
         """The symmetric A in these coordinates."""
@@ -82,5 +93,6 @@ def whitened_trace(
         r,
         scale=-objective.sign,
         coordinates=(whitened.coordinates,),
+        outside=whitened.outside,
         notes=[*notes, *whitened.notes],
     )

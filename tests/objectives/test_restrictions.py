@@ -65,3 +65,139 @@ def test_with_fewer_rows_than_columns_a_negative_autocovariance_is_not_kept():
     assert result.value >= -1e-15
     kept = centred(X) @ result.P.T
     assert np.abs(kept).max() < 1e-7
+
+
+def within(X, y):
+    return sum(centred(X[y == k]).T @ centred(X[y == k]) for k in np.unique(y))
+
+
+def steps(X):
+    return np.diff(X, axis=0).T @ np.diff(X, axis=0)
+
+
+LABELS = np.arange(12) % 3
+CLASSES = {"graph": "classes"}
+# name -> parameters, the matrix A, and B of a ratio
+TRACES = {
+    "pca": ({}, lambda X: len(X) * covariance(X)),
+    "sfa": ({}, steps),
+    "squared-difference": ({}, lambda X: covariance(X) - lagged(X, 1)),
+    "olpp": (CLASSES, lambda X: within(X, LABELS)),
+    "onpp": (CLASSES, lambda X: within(X, LABELS)),
+}
+RATIOS = {
+    "lda": ({}, lambda X: len(X) * covariance(X) - within(X, LABELS), lambda X: within(X, LABELS)),
+    "maf": ({}, lambda X: lagged(X, 1), covariance),
+    "orthogonal-sfa": ({}, steps, covariance),
+    "orthogonal-lpp": (CLASSES, lambda X: within(X, LABELS), lambda X: len(X) * covariance(X)),
+    "orthogonal-npe": (CLASSES, lambda X: within(X, LABELS), lambda X: len(X) * covariance(X)),
+}
+
+
+def constant_column():
+    X = np.cumsum(np.random.default_rng(1).standard_normal((12, 5)), axis=0)
+    X[:, 1] = 3.0
+    return X
+
+
+def few_rows():
+    return np.cumsum(np.random.default_rng(2).standard_normal((12, 15)), axis=0)
+
+
+def everything_varies():
+    return np.cumsum(np.random.default_rng(3).standard_normal((12, 4)), axis=0)
+
+
+DATA = [constant_column, few_rows, everything_varies]
+
+
+def check_claim(result, best):
+    """ "global" where the value is the best over all columns, "restricted" where it is not."""
+    if abs(best) < 1e-12 and abs(result.value) < 1e-12:
+        pytest.skip("nothing varies within the classes in r directions: rounding decides")
+    if abs(result.value - best) <= 1e-9 * abs(best):
+        assert result.certificate.kind == "global"
+        return
+    better = best - result.value if result.objective.sense == "max" else result.value - best
+    assert better > 0
+    assert result.certificate.kind == "restricted"
+    assert result.certificate.message.startswith("global within the ")
+    assert "restricted (gap" in repr(result)
+
+
+@pytest.mark.parametrize("data", DATA)
+@pytest.mark.parametrize("r", [1, 3])
+@pytest.mark.parametrize("name", TRACES)
+def test_traces_are_global_exactly_where_no_direction_outside_is_better(name, r, data):
+    (parameters, matrix), X = TRACES[name], data()
+    A = matrix(X)
+    values = np.linalg.eigvalsh(A)
+    best = np.trace(A) - values[-r:].sum() if name == "pca" else values[:r].sum()
+    best = 0.0 if abs(best) < 1e-12 * np.abs(values).max() else best
+    check_claim(ldr.solve(name, X, r, y=LABELS, **parameters), best)
+
+
+def best_ratio(A, B, r):
+    """The largest tr(M'AM)/tr(M'BM), over all columns, by Newton's iteration from below."""
+    M = np.linalg.eigh(B)[1][:, -r:]
+    for _ in range(50):
+        rho = np.trace(M.T @ A @ M) / np.trace(M.T @ B @ M)
+        M = np.linalg.eigh(A - rho * B)[1][:, -r:]
+    return rho
+
+
+@pytest.mark.parametrize("ridge", [0.0, 0.01, 1.0])
+@pytest.mark.parametrize("data", DATA)
+@pytest.mark.parametrize("r", [1, 2, 4])
+@pytest.mark.parametrize("name", RATIOS)
+def test_ratios_are_global_exactly_where_no_direction_outside_is_better(name, r, data, ridge):
+    (parameters, *matrices), X = RATIOS[name], data()
+    A, B = (matrix(X) for matrix in matrices)
+    if name == "lda" and data is few_rows and r < 4 and ridge == 0:
+        pytest.skip("the ratio is unbounded")
+    if name == "lda" and r == 4 and data is everything_varies:
+        pytest.skip("r = d")
+    varying = np.linalg.matrix_rank(covariance(X), hermitian=True)
+    ridged = B + ridge * np.trace(B) / varying * np.eye(len(B))
+    result = ldr.solve(name, X, r, y=LABELS, ridge=ridge, **parameters)
+    sign = 1.0 if result.objective.sense == "max" else -1.0
+    check_claim(result, sign * best_ratio(sign * A, ridged, r))
+
+
+def test_cca_of_a_view_with_a_constant_column_is_global_for_one_pair_only():
+    Xa, Xb = RNG.standard_normal((2, 30, 4))
+    Xa[:, 0] = Xb[:, 1] = 2.0
+    assert ldr.solve("cca", (Xa, Xb), 1).certificate.kind == "global"
+    claim = ldr.solve("cca", (Xa, Xb), 3, starts=4).certificate
+    assert claim.kind != "global" and "within the range of the covariance" in claim.message
+
+
+def test_whitened_traces_are_restricted_where_they_have_no_bound():
+    """Class means that differ where nothing varies within the classes."""
+    X = RNG.standard_normal((12, 4))
+    X[:, 2] = LABELS
+    assert ldr.solve("classical-lda", X, 1, y=LABELS).certificate.kind == "restricted"
+    X[:, 2] = 1.0
+    assert ldr.solve("classical-lda", X, 1, y=LABELS).certificate.kind == "global"
+
+
+def test_save_with_a_ridge_finds_what_does_not_vary_the_most_different_of_all():
+    """Outside the span of the rows z is 0 and I - Cov(z) is I: 1 of the largest eigenvalues."""
+    X = few_rows()
+    for ridge, kind in ((0.0, "global"), (1.0, "restricted")):
+        claim = ldr.solve("save", X, 11, y=LABELS.astype(str), ridge=ridge).certificate
+        assert claim.kind == kind
+
+
+def test_sums_claim_no_more_than_their_terms():
+    X = few_rows()
+    pca, olpp = ldr.objectives.PCA(), ldr.objectives.OLPP("classes")
+    for total, kind in (
+        (2 * pca, "global"),
+        (-pca, "restricted"),
+        (2 * olpp, "restricted"),
+        (pca + olpp, "global"),  # max tr(M'(X'X - S_W)M)
+        (olpp - 1e-3 * pca, "restricted"),
+        (pca - ldr.objectives.Autocovariance(), "restricted"),  # the span is all they share
+    ):
+        assert ldr.solve(total, X, 4, y=LABELS).certificate.kind == kind, total
