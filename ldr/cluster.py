@@ -12,7 +12,7 @@ import numpy as np
 
 from ldr.files import TABLES, Table, ending_of
 from ldr.objectives.pieces import PIECE_NUMBERS
-from ldr.objectives.storage import NpyFile
+from ldr.objectives.storage import SEPARATORS, Head, NpyFile
 from ldr.solvers.errors import ArgumentError, DataError
 
 _TIMEOUT = 5.0  # seconds
@@ -75,7 +75,7 @@ def read_in_chunks(path: Path) -> Table:
         raise ArgumentError(f"{path}: --cluster takes .csv, .tsv, .parquet and .npy files")
     try:
         return Table(path.name, _frame(where, ending))
-    except MemoryError:
+    except (DataError, MemoryError):
         raise
     except Exception as error:  # each reader has exceptions of its own
         raise DataError(f"{path.name} cannot be read as {ending}: {error}") from error
@@ -86,7 +86,10 @@ def _frame(path: Path, ending: str) -> Any:
 
     if ending == ".parquet":
         return frames.read_parquet(path)
-    return frames.read_csv(path, sep="\t" if ending == ".tsv" else ",")
+    head = Head.of(path, path.name)
+    header = 0 if head.named else None
+    names = {"names": list(head.cells), "header": header, "usecols": list(head.columns)}
+    return frames.read_csv(path, sep=SEPARATORS[ending], **names)
 
 
 def _array(file: NpyFile) -> Any:

@@ -295,9 +295,11 @@ def solve(
     _check_outputs({"--out": out, "--plot": plot, "--report": report}, inputs)
     if cluster:
         context.with_resource(_connected(cluster))
-    given = _input(
-        objective, data, param, label, columns, drop, second_view, background, standardise, cluster
-    )
+    with _one_line_each():
+        given = _input(
+            *(objective, data, param, label, columns, drop),
+            *(second_view, background, standardise, cluster),
+        )
     with _one_line_each(), located(objective), Progress() as progress:
         result = ldr.solve(
             given.objective,
@@ -369,9 +371,11 @@ def path(
     order = _dimensions(dimensions)
     if cluster:
         context.with_resource(_connected(cluster))
-    given = _input(
-        objective, data, param, label, columns, drop, second_view, background, standardise, cluster
-    )
+    with _one_line_each():
+        given = _input(
+            *(objective, data, param, label, columns, drop),
+            *(second_view, background, standardise, cluster),
+        )
     with _one_line_each(), located(objective):
         found = ldr.path(
             given.objective,
@@ -435,9 +439,10 @@ def check(
         X = np.random.default_rng(seed).standard_normal((100, 6))
         given = _Input(found, X, None, X)
     else:
-        given = _input(
-            objective, data, param, label, columns, drop, second_view, background, standardise
-        )
+        with _one_line_each():
+            given = _input(
+                objective, data, param, label, columns, drop, second_view, background, standardise
+            )
     with _one_line_each(), located(objective):
         checked = ldr.check(given.objective, given.X, r, y=given.y, random_state=seed)
     print(checked)
@@ -564,7 +569,7 @@ def _start(start: str) -> Any:
         return start
     from ldr.files import read
 
-    return read(start).X
+    return read(Path(start)).samples().dense()
 
 
 def _is_start_file(start: str) -> bool:

@@ -1,6 +1,7 @@
 """Data from files and projections into files: .csv, .tsv, .parquet, .npy, .npz, .mat.
 
-Tables are read and written by pandas (with pyarrow for .parquet), the others by NumPy and SciPy.
+Tables are read by pyarrow, as `ldr.solve` reads them, and written by pandas (with pyarrow for
+.parquet); the others are read and written by NumPy and SciPy.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ldr.objectives.opening import open_path, stored
+from ldr.objectives.opening import as_path, open_path, stored
 from ldr.objectives.samples import Samples, as_samples
 from ldr.objectives.storage import Columns
 from ldr.objectives.stored import brought, is_dask, lazy_rows
@@ -39,7 +40,7 @@ class Table:
     ----------
     name : str
         Of the file, for messages.
-    X : DataFrame, ndarray, memmap or sparse matrix (n, d)
+    X : ndarray, memmap, sparse matrix, Dask array or DataFrame (n, d)
     beside : dict of ndarray
         The other arrays of an .npz or .mat file.
     """
@@ -64,8 +65,6 @@ class Table:
         if is_dask(self.X):
             column = self.X.iloc[:, [j]] if _is_frame(self.X) else self.X[:, [j]]
             return np.ravel(brought(column))
-        if _is_frame(self.X):
-            return np.asarray(self.X.iloc[:, j])
         column = self.X[:, [j]]
         return np.ravel(column.toarray() if hasattr(column, "toarray") else column)
 
@@ -90,10 +89,6 @@ class Table:
         ldr.errors.DataError
             A cell is no number; its row (the first is row 0) and its column are named.
         """
-        if not _is_frame(self.X) or is_dask(self.X):
-            return as_samples(self.X, self.name, allow_nan=allow_nan)
-        for column in self.X.columns:
-            self._check_numbers(column)
         return as_samples(self.X, self.name, allow_nan=allow_nan)
 
     def _selected(self, only: Sequence[str], without: Sequence[str]) -> list[int]:
@@ -113,31 +108,19 @@ class Table:
         there = ", ".join([*self.beside, *shown])
         raise ArgumentError(f"{self.name} has no column {name!r}; it has: {there}")
 
-    def _check_numbers(self, column: Any) -> None:
-        from pandas import isna, to_numeric
-        from pandas.api.types import is_bool_dtype, is_numeric_dtype
-
-        cells = self.X[column]
-        if is_bool_dtype(cells) or (is_numeric_dtype(cells) and cells.dtype.kind != "c"):
-            return
-        numbers = to_numeric(cells.astype(object), errors="coerce")
-        wrong = np.flatnonzero(np.asarray(isna(numbers) & ~isna(cells)) | _is_time(cells))
-        if len(wrong) > 0:
-            raise DataError(
-                f"{self.name}: row {wrong[0]} (the first is row 0), column {str(column)!r}: "
-                f"{str(cells.iloc[wrong[0]])!r} is no number; leave the column out, or make it "
-                "the label"
-            )
-
 
 @dataclass(frozen=True, eq=False)
 class StoredTable(Table):
-    """A large file, whose rows stay where they are.
+    """A file whose rows and columns are read when they are asked for.
 
     Attributes
     ----------
     X : Source
+    loaded : bool
+        Whether the rows, once they are asked for, are all in memory; else they stay where they are.
     """
+
+    loaded: bool = False
 
     @property
     def columns(self) -> list[str]:
@@ -157,7 +140,8 @@ class StoredTable(Table):
         return replace(self, X=self.X.select([self.columns[j] for j in where]))
 
     def samples(self, allow_nan: bool = False) -> Samples:
-        return stored(self.X, self.name).taken(allow_nan)
+        rows = stored(self.X, self.name).taken(allow_nan)
+        return as_samples(rows.in_memory() if self.loaded else rows, allow_nan=allow_nan)
 
 
 def read(path: str | Path) -> Table:
@@ -179,17 +163,16 @@ def read(path: str | Path) -> Table:
     ldr.errors.DataError
         The file is not what its ending says.
     """
-    path, wanted = split_array(str(path))
+    path, wanted = split_array(str(as_path(path, "the file")))
     if path.is_dir():
         return StoredTable(path.name, open_path(path, path.name))
     ending = ending_of(path)
     if not path.exists():
         raise FileNotFoundError(2, "no such file", str(path))
-    if path.stat().st_size >= LARGE and (ending in TABLES or _has_rows(path, ending)):
-        return StoredTable(path.name, open_path(path, path.name))
+    large = path.stat().st_size >= LARGE
     try:
-        if ending in TABLES:
-            return Table(path.name, _read_frame(path, ending))
+        if ending in TABLES or (large and ending == ".npy" and _is_matrix(path)):
+            return StoredTable(path.name, open_path(path, path.name), loaded=not large)
         if ending == ".npy":
             return Table(path.name, _matrix(np.load(path, mmap_mode="r"), path.name))
         arrays = _read_mat(path) if ending == ".mat" else _read_npz(path)
@@ -285,12 +268,8 @@ def _write(path: Path, ending: str, result: Result, Y: Any) -> None:
         _write_frame(path, ending, np.hstack(Y) if pair else Y, names)
 
 
-def _has_rows(path: Path, ending: str) -> bool:
-    """Whether it is an .npy file with a matrix, stored row after row."""
-    if ending != ".npy":
-        return False
-    array = np.load(path, mmap_mode="r")
-    return array.ndim == 2 and bool(array.flags.c_contiguous)
+def _is_matrix(path: Path) -> bool:
+    return np.load(path, mmap_mode="r").ndim == 2
 
 
 _PAIR_IN_NPY = "two views do not fit into one .npy file: write .npz, or a table"
@@ -304,11 +283,6 @@ def _projected(result: Result, views: tuple[Samples, ...], where: slice) -> Arra
 
 def _is_frame(X: Any) -> bool:
     return hasattr(X, "iloc")
-
-
-def _is_time(cells: Any) -> bool:
-    """Dates have numbers, but none that can be projected."""
-    return getattr(cells.dtype, "kind", "O") in "mM"
 
 
 def split_array(path: str) -> tuple[Path, str | None]:
@@ -338,13 +312,6 @@ def _pandas(ending: str) -> ModuleType:
             "pip install 'ldr-manifold[files]'"
         ) from None
     return pandas
-
-
-def _read_frame(path: Path, ending: str) -> Any:
-    pandas = _pandas(ending)
-    if ending == ".parquet":
-        return pandas.read_parquet(path)
-    return pandas.read_csv(path, sep="\t" if ending == ".tsv" else ",")
 
 
 def _write_frame(path: Path, ending: str, Y: Array, names: Sequence[str]) -> None:

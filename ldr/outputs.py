@@ -14,6 +14,7 @@ from uuid import uuid4
 
 import numpy as np
 
+from ldr.objectives.opening import as_path
 from ldr.objectives.samples import Samples
 from ldr.objectives.stored import StoredSamples
 from ldr.solvers.errors import ArgumentError
@@ -74,10 +75,10 @@ def check_outputs(
     """
     seen: dict[str, Path] = {}
     for name, output in outputs.items():
-        path = Path(output)
+        path = as_path(output, name)
         _check_writable(path)
         for other, sources in inputs.items():
-            for source in map(Path, sources):
+            for source in (as_path(source, other) for source in sources):
                 if _is_part(path, source):
                     raise ArgumentError(
                         f"{name} {path} would be written over {source}, which is read as {other}: "
@@ -107,8 +108,6 @@ def files_of(X: Any) -> list[Path]:
 
 
 def _check_writable(path: Path) -> None:
-    if "\0" in str(path):
-        raise ArgumentError(f"{str(path)!r} is no path: it has a NUL character")
     target = Path(os.path.realpath(path))
     if not target.parent.is_dir():
         raise ArgumentError(f"{path}: there is no folder {str(path.parent)!r}")

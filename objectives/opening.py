@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any, cast
 
@@ -75,9 +76,9 @@ def stored(source: Source, name: str) -> StoredSamples:
 
 def open_path(X: str | Path, name: str) -> Source:
     """The source of a file, or of a folder of Parquet files."""
-    path = Path(X)
+    path = as_path(X, name)
     ending = path.suffix.lower()
-    if path.is_dir():
+    if os.path.isdir(path):  # of a string that is too long for a path it is none
         files = sorted(path.rglob("*.parquet"))
         if not files:
             raise ArgumentError(f"{name}: the folder {str(path)!r} has no .parquet files")
@@ -100,6 +101,18 @@ def open_path(X: str | Path, name: str) -> Source:
     )
 
 
+def as_path(path: str | Path, name: str) -> Path:
+    """
+    Raises
+    ------
+    ArgumentError
+        It has a character that no path has.
+    """
+    if "\0" in str(path):
+        raise ArgumentError(f"{name} {str(path)!r} is no path: it has a NUL character")
+    return Path(path)
+
+
 def with_column(X: Any, y: Any) -> tuple[Any, Any]:
     """X and y, where y may name a column of X's files, or be the path of an .npy file.
 
@@ -109,7 +122,7 @@ def with_column(X: Any, y: Any) -> tuple[Any, Any]:
     y : as given, or ndarray (n,)
     """
     if isinstance(y, Path) or (isinstance(y, str) and y.lower().endswith(".npy")):
-        return X, np.load(y)
+        return X, _array_in(as_path(y, "y"))
     table = open_table(X, "X") if isinstance(y, str) else None
     if table is None:
         return X, y
@@ -127,6 +140,15 @@ def open_table(X: Any, name: str) -> TableSource | None:
     else:
         return None
     return cast(TableSource, source) if source.feature_names is not None else None
+
+
+def _array_in(path: Path) -> Any:
+    """The array in an .npy file."""
+    with path.open("rb") as file:
+        try:
+            return np.lib.format.read_array(file, allow_pickle=False)
+        except ValueError as error:
+            raise DataError(f"y: {path.name} cannot be read as .npy: {error}") from error
 
 
 def _is_part(X: Any) -> bool:

@@ -21,6 +21,10 @@ class ObjectiveWarning(UserWarning):
     """An objective is not what it says; what was done instead."""
 
 
+class DataWarning(UserWarning):
+    """Data that may not be what they look like; what they are taken for."""
+
+
 class DeviceWarning(UserWarning):
     """A device is not there; what is used instead."""
 

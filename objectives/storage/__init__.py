@@ -6,11 +6,12 @@ from ldr.objectives.storage.npy import NpyFile
 from ldr.objectives.storage.parquet import ParquetFile
 from ldr.objectives.storage.source import Source, TableSource, pieces_along
 from ldr.objectives.storage.stack import InMemory, Stack
-from ldr.objectives.storage.text import SEPARATORS, TextFile
+from ldr.objectives.storage.text import SEPARATORS, Head, TextFile
 
 __all__ = [
     "SEPARATORS",
     "Columns",
+    "Head",
     "InMemory",
     "MemoryMap",
     "NpyFile",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from io import RawIOBase
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +16,7 @@ from ldr.solvers.errors import DataError
 
 @dataclass(frozen=True)
 class NpyFile:
-    """A matrix in an .npy file, row after row; see `numpy.save`.
+    """A matrix in an .npy file, row after row or column after column; see `numpy.save`.
 
     It is read, not mapped: pages of a mapped file would count as the process's memory.
     """
@@ -24,6 +25,7 @@ class NpyFile:
     shape: tuple[int, int]
     dtype: np.dtype[Any]
     offset: int
+    by_columns: bool
     feature_names: None = None
     boundaries: None = None
 
@@ -34,7 +36,7 @@ class NpyFile:
         ------
         FileNotFoundError
         DataError
-            No .npy file, or not a matrix of real numbers stored row after row.
+            No .npy file, or not a matrix of real numbers.
         """
         from numpy.lib import format as npy
 
@@ -53,28 +55,32 @@ class NpyFile:
                 f"{name}: {path.name} holds an array of shape {shape} and type {dtype}, expected a "
                 "matrix of real numbers, samples in rows"
             )
-        if by_columns and min(shape) > 1:
-            raise DataError(
-                f"{name}: {path.name} is stored column after column (Fortran order), so that its "
-                "rows cannot be read one after the other: save numpy.ascontiguousarray(X)"
-            )
         short = os.path.getsize(path) - offset - dtype.itemsize * shape[0] * shape[1]
         if short < 0:
             raise DataError(f"{name}: {path.name} is cut off, {-short} bytes are missing")
-        return cls(path, shape, dtype, offset)
+        return cls(path, shape, dtype, offset, by_columns)
 
     @property
     def files(self) -> tuple[Path, ...]:
         return (self.path,)
 
     def read(self, start: int, stop: int) -> npt.NDArray[Any]:
-        rows = np.empty((stop - start, self.shape[1]), self.dtype)
+        n, d = self.shape
+        order: Literal["C", "F"] = "F" if self.by_columns else "C"
+        rows = np.empty((stop - start, d), self.dtype, order)
+        # Each part is of numbers that lie side by side, both in the file and in `rows`.
+        parts = rows.T if self.by_columns else rows.reshape(1, -1)
+        first, step = (start, n) if self.by_columns else (start * d, 0)
         with self.path.open("rb", buffering=0) as file:
-            file.seek(self.offset + start * self.shape[1] * self.dtype.itemsize)
-            view = rows.data.cast("B")
-            while view:
-                count = file.readinto(view)
-                if not count:
-                    raise DataError(f"{self.path.name} ended while it was read")
-                view = view[count:]
+            for j, part in enumerate(parts):
+                file.seek(self.offset + (first + j * step) * self.dtype.itemsize)
+                self._fill(part, file)
         return rows
+
+    def _fill(self, part: npt.NDArray[Any], file: RawIOBase) -> None:
+        view = part.data.cast("B")
+        while view:
+            count = file.readinto(view)
+            if not count:
+                raise DataError(f"{self.path.name} ended while it was read")
+            view = view[count:]

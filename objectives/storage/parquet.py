@@ -73,7 +73,7 @@ class ParquetFile:
         types = [np.dtype(np.float32)]
         for column in self.feature_names:
             kind = self._schema.field(column).type
-            types.append(np.dtype(kind.to_pandas_dtype()))
+            types.append(_numpy_type(kind))
             if types[-1].kind not in "biuf":
                 raise DataError(
                     f"{self._name}: column {column!r} is of type {kind}, which is no number; leave "
@@ -89,8 +89,22 @@ class ParquetFile:
         return ParquetFile(self._path, self._name, columns)
 
     def column(self, name: str) -> npt.NDArray[Any]:
-        with self._open() as file:
-            return np.asarray(file.read(columns=[name]).column(name).to_pandas())
+        pyarrow, _ = _libraries()
+        kind = self._schema.field(name).type
+        if pyarrow.types.is_nested(kind):
+            raise DataError(
+                f"{self._name}: column {name!r} is of type {kind}; text or numbers were expected"
+            )
+        try:
+            with self._open() as file:
+                values = file.read(columns=[name]).column(name)
+            if pyarrow.types.is_dictionary(kind):
+                values = values.cast(kind.value_type)
+            return np.asarray(values.to_numpy())
+        except (pyarrow.ArrowException, OSError, ValueError) as error:
+            raise DataError(
+                f"{self._name}: column {name!r} of {self._path.name} cannot be read: {error}"
+            ) from error
 
     def read(self, start: int, stop: int) -> npt.NDArray[Any]:
         rows = np.empty((stop - start, self.shape[1]), self.dtype)
@@ -191,6 +205,14 @@ class _Batch:
     def rows(self, start: int, stop: int) -> int:
         """How many of rows start..stop-1 it holds."""
         return max(0, min(stop, self.first + self.size) - max(start, self.first))
+
+
+def _numpy_type(kind: Any) -> np.dtype[Any]:
+    """That of a column's values; objects of a type that NumPy does not have."""
+    try:
+        return np.dtype(kind.to_pandas_dtype())
+    except NotImplementedError:
+        return np.dtype(object)
 
 
 def _libraries() -> tuple[ModuleType, ModuleType]:

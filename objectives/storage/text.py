@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -15,25 +17,39 @@ import numpy.typing as npt
 
 from ldr.objectives.pieces import PIECE_NUMBERS
 from ldr.objectives.storage.columns import check_distinct, check_known
-from ldr.solvers.errors import ArgumentError, DataError
+from ldr.solvers.errors import ArgumentError, DataError, DataWarning
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
 
-# Bytes that are scanned at a time, and more than which no row has.
+# Bytes in which the first rows are looked for, that are scanned at a time, and more than which no
+# row has.
+_HEAD = 2**16
 _CHUNK = 2**24
 _LONGEST_ROW = 2**28
 # Blocks in a piece: pieces of another file may begin within a block, which is then parsed twice.
 _BLOCKS = 8
+# Of text in UTF-8, as some systems write it.
+_MARK = b"\xef\xbb\xbf"
 # Cells without a number, as pandas has them.
 _MISSING = [
     *("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN"),
     *("<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"),
 ]
+# What the column of row numbers is called: nothing, as pandas and R write it, or what pandas makes
+# of that.
+_UNNAMED = ("", "Unnamed: 0")
+# Numbers that are names: 007 is not 7. And whole numbers of more digits than a float has.
+_CODE = r"^[+-]?0[0-9xX]"
+_LONG = r"^[+-]?[0-9]{16,}$"
 
 
 @dataclass(frozen=True)
 class TextFile:
     """Numeric columns of a text file with a line of their names first; empty cells are NaN.
+
+    A first line of numbers is a row, of columns 0, 1, ...; a first column without a name has the
+    numbers or names of the rows and is left out: of both a DataWarning tells. Lines end as on any
+    system.
 
     One pass over the bytes finds where rows begin. From then on a block of rows is found at once,
     and each pass over the rows reads and parses the bytes again.
@@ -41,8 +57,10 @@ class TextFile:
     Attributes
     ----------
     path : Path
+    cells : tuple of str
+        The names of all of a row's cells, for the parser.
     columns : tuple of str
-        All of the file's.
+        Those of the columns that can be read.
     starts : tuple of int
         The byte at which each block begins, and the end of the last.
     boundaries : tuple of int
@@ -52,6 +70,7 @@ class TextFile:
     """
 
     path: Path
+    cells: tuple[str, ...]
     columns: tuple[str, ...]
     starts: tuple[int, ...]
     boundaries: tuple[int, ...]
@@ -71,12 +90,12 @@ class TextFile:
         DataError
             No line of names, two columns of one name, a quote that is not closed.
         """
+        head = Head.of(path, name)
         with path.open("rb") as file:
-            line = file.readline().removeprefix(b"\xef\xbb\xbf")
-            columns = _names(line, _separator(path), path.name, name)
-            rows = max(1, PIECE_NUMBERS // _BLOCKS // len(columns))
+            file.seek(head.begin)
+            rows = max(1, PIECE_NUMBERS // _BLOCKS // len(head.cells))
             starts, boundaries = _scan(file, rows, path.name)
-        return cls(path, columns, starts, boundaries, columns, name)
+        return cls(path, head.cells, head.columns, starts, boundaries, head.columns, name)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -93,12 +112,11 @@ class TextFile:
     def column(self, name: str) -> npt.NDArray[Any]:
         check_known([name], self.columns, self.path.name)
         pyarrow, _ = _libraries()
-        every = range(len(self.starts) - 1)
-        blocks = [self._parsed(k, (name,), {}) for k in every]
-        if any(pyarrow.types.is_string(block.schema.types[0]) for block in blocks):
-            blocks = [self._parsed(k, (name,), {name: pyarrow.string()}) for k in every]
-        together = pyarrow.concat_tables(blocks, promote_options="permissive")
-        return np.asarray(together.column(name).to_pandas())
+        types = {name: pyarrow.string()}
+        blocks = [self._parsed(k, (name,), types) for k in range(len(self.starts) - 1)]
+        chunks = [chunk for block in blocks for chunk in block.column(name).chunks]
+        texts = pyarrow.chunked_array(chunks, pyarrow.string())
+        return np.asarray(_values(texts).to_numpy())
 
     def read(self, start: int, stop: int) -> npt.NDArray[Any]:
         rows = np.empty((stop - start, self.shape[1]))
@@ -140,7 +158,7 @@ class TextFile:
             return parser.read_csv(
                 io.BytesIO(text),
                 parser.ReadOptions(
-                    use_threads=False, block_size=len(text) + 1, column_names=self.columns
+                    use_threads=False, block_size=len(text) + 1, column_names=self.cells
                 ),
                 parser.ParseOptions(
                     delimiter=_separator(self.path),
@@ -161,26 +179,52 @@ class TextFile:
             if wrong:
                 raise DataError(
                     f"{self.name}: row {first + wrong[0].number - 1} (the first is row 0) has "
-                    f"{wrong[0].actual_columns} cells, expected {len(self.columns)}"
+                    f"{wrong[0].actual_columns} cells, expected {len(self.cells)}"
                 ) from None
-            cells = table(dict.fromkeys(columns, pyarrow.string()))
-            raise self._no_number(cells, first) or DataError(
+            cells = table(dict.fromkeys(columns, pyarrow.binary()))
+            texts = [name for name, kind in types.items() if kind == pyarrow.string()]
+            raise self._wrong_cell(cells, first, texts) or DataError(
                 f"{self.name}: {self.path.name} cannot be read: {error}"
             ) from None
         if found.num_rows != self.boundaries[block + 1] - first:
             raise DataError(f"{self.name}: {self.path.name} has changed since it was opened")
         return found
 
-    def _no_number(self, cells: Any, first: int) -> DataError | None:
-        """What to say of the first cell that cannot be read as a number."""
+    def _wrong_cell(self, cells: Any, first: int, texts: Sequence[str]) -> DataError | None:
+        """What to say of the first cell that cannot be read: as a number, or as text."""
         for column, values in zip(cells.column_names, cells.itercolumns(), strict=True):
             for row, cell in enumerate(values.to_pylist()):
-                if cell is not None and not _is_number(cell):
+                place = f"{self.name}: row {first + row} (the first is row 0), column {column!r}"
+                try:
+                    text = "" if cell is None else cell.decode()
+                except UnicodeDecodeError:
+                    return DataError(f"{place}: {cell!r} is not text in UTF-8")
+                if text and column not in texts and not _is_number(text):
                     return DataError(
-                        f"{self.name}: row {first + row} (the first is row 0), column {column!r}: "
-                        f"{cell!r} is no number; leave the column out, or make it the label"
+                        f"{place}: {text!r} is no number; leave the column out, or make it the "
+                        "label"
                     )
         return None
+
+
+def _values(texts: Any) -> Any:
+    """Cells as numbers or truth values, if they lose nothing by it."""
+    from pyarrow import ArrowInvalid, compute, float64, int64
+
+    trimmed = compute.utf8_trim_whitespace(texts)
+
+    def some(pattern: str) -> bool:
+        return bool(compute.any(compute.match_substring_regex(trimmed, pattern)).as_py())
+
+    if some(_CODE):
+        return texts
+    kinds = (int64(), "bool") if some(_LONG) else (int64(), float64(), "bool")
+    for kind in kinds:
+        try:
+            return compute.cast(trimmed, kind)
+        except ArrowInvalid:
+            continue
+    return texts
 
 
 def _is_number(cell: str) -> bool:
@@ -195,16 +239,85 @@ def _separator(path: Path) -> str:
     return SEPARATORS[path.suffix.lower()]
 
 
-def _names(line: bytes, separator: str, file: str, name: str) -> tuple[str, ...]:
-    """The names of the columns, from the first line."""
+@dataclass(frozen=True)
+class Head:
+    """What the first lines say.
+
+    Attributes
+    ----------
+    cells : tuple of str
+        The names of a row's cells.
+    columns : tuple of str
+        Of those that are data.
+    named : bool
+        Whether the first line has the names.
+    begin : int
+        The byte at which the rows begin.
+    """
+
+    cells: tuple[str, ...]
+    columns: tuple[str, ...]
+    named: bool
+    begin: int
+
+    @classmethod
+    def of(cls, path: Path, name: str = "X") -> Head:
+        """Raises as `TextFile.open` does."""
+        first, second, begin, after = _first_lines(path)
+        cells, following = (_cells(line, path, name) for line in (first, second))
+        if not cells:
+            raise DataError(f"{name}: {path.name} has no line of column names first")
+        if _is_row(cells) and b'"' not in first:
+            _tell(
+                f"{path.name}: the first line is of numbers and is taken as a row, of columns 0, "
+                "1, ...; if it has their names, put them in quotes"
+            )
+            columns = tuple(str(j) for j in range(len(cells)))
+            return cls(columns, columns, False, begin)
+        if len(following) == len(cells) + 1:  # as R writes the names of rows
+            cells = ("", *cells)
+        check_distinct(cells, path.name, name)
+        if cells[0] not in _UNNAMED or len(cells) == 1:
+            return cls(cells, cells, True, after)
+        _tell(
+            f"{path.name}: the first column has no name and is left out, as the numbers or names "
+            "of the rows; if it is data, give it a name in the file"
+        )
+        return cls(cells, cells[1:], True, after)
+
+
+def _tell(message: str) -> None:
+    warnings.warn(message, DataWarning, stacklevel=4)
+
+
+def _first_lines(path: Path) -> tuple[bytes, bytes, int, int]:
+    """The first two lines that are not empty, and the bytes at which the first begins and ends."""
+    text = b""
+    with path.open("rb") as file:
+        while chunk := file.read(max(len(text), _HEAD)):
+            text += chunk
+            if len(_rows_in(text)[0]) > 2:
+                break
+    mark = len(_MARK) if text.startswith(_MARK) else 0
+    begins, used = _rows_in(text[mark:])
+    edges = [mark + int(begin) for begin in (*begins[:3], used)]
+    first, second = [*(text[a:b] for a, b in pairwise([*edges, len(text)])), b""][:2]
+    return first, second, edges[0], edges[0] + len(first)
+
+
+def _cells(line: bytes, path: Path, name: str) -> tuple[str, ...]:
     try:
-        names = next(csv.reader([line.decode().rstrip("\r\n")], delimiter=separator), [])
+        text = line.decode().rstrip("\r\n")
     except UnicodeDecodeError as error:
-        raise DataError(f"{name}: {file} is not text in UTF-8: {error}") from error
-    if not names:
-        raise DataError(f"{name}: {file} has no line of column names first")
-    check_distinct(names, file, name)
-    return tuple(names)
+        raise DataError(f"{name}: {path.name} is not text in UTF-8: {error}") from error
+    return tuple(next(csv.reader([text], delimiter=_separator(path)), []))
+
+
+def _is_row(cells: tuple[str, ...]) -> bool:
+    """Whether a first line has numbers, but not the names 0, 1, ... that pandas gives columns."""
+    counted = tuple(str(j) for j in range(len(cells)))
+    numbers = all(_is_number(cell) or cell in _MISSING for cell in cells)
+    return cells != counted and numbers and _is_number(cells[0])
 
 
 def _scan(file: Any, rows: int, name: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -237,7 +350,10 @@ def _scan(file: Any, rows: int, name: str) -> tuple[tuple[int, ...], tuple[int, 
 def _rows_in(text: bytes) -> tuple[npt.NDArray[np.intp], int]:
     """Where the rows that end in a text begin, and where the last one ends."""
     letters = np.frombuffer(text, np.uint8)
-    ends = np.flatnonzero(letters == ord("\n"))
+    ends = letters == ord("\n")
+    if b"\r" in text:  # ends a line too, where no newline follows
+        ends[:-1] |= (letters[:-1] == ord("\r")) & ~ends[1:]
+    ends = np.flatnonzero(ends)
     if b'"' in text:
         quotes = np.flatnonzero(letters == ord('"'))
         ends = ends[np.searchsorted(quotes, ends) % 2 == 0]
@@ -254,7 +370,7 @@ def _libraries() -> tuple[Any, Any]:
         from pyarrow import csv as parser
     except ImportError as error:
         raise ArgumentError(
-            f"large text files need {error.name}, which is not installed: "
+            f"text files need {error.name}, which is not installed: "
             "pip install 'ldr-manifold[files]'"
         ) from None
     return pyarrow, parser

@@ -13,7 +13,7 @@ import pytest
 import ldr
 from ldr import cluster
 from ldr.command_line import main
-from ldr.errors import ArgumentError, DataError
+from ldr.errors import ArgumentError, DataError, DataWarning
 from ldr.objectives.dask_samples import DaskSamples
 from ldr.objectives.samples import as_samples
 from ldr.standardising import standardised
@@ -45,6 +45,19 @@ def test_files_in_chunks(tmp_path, monkeypatch, ending):
     assert table.name == path.name
     np.testing.assert_allclose(table.samples().dense(), X, rtol=1e-15)
     assert ldr.solve("pca", table.X, r=1).value == pytest.approx(ldr.solve("pca", X, r=1).value)
+
+
+def test_tables_without_names_or_with_numbers_of_rows(tmp_path):
+    path = tmp_path / "X.csv"
+    TABLE.to_csv(path)
+    with pytest.warns(DataWarning, match="first column has no name"):
+        table = cluster.read_in_chunks(path)
+    assert table.columns == list(TABLE.columns)
+    np.savetxt(path, X, delimiter=",")
+    with pytest.warns(DataWarning, match="is of numbers and is taken as a row"):
+        table = cluster.read_in_chunks(path)
+    assert table.columns == ["0", "1", "2", "3"]
+    np.testing.assert_allclose(table.samples().dense(), X, rtol=1e-15)
 
 
 def test_a_folder_in_chunks(tmp_path):

@@ -191,6 +191,14 @@ def test_dimensions_of_a_path(dimensions, call, folder):
     assert done.returncode == 0 and json.loads(done.stdout)["dimensions"] == [1, 2, 3]
 
 
+def test_what_is_left_out_of_a_table_is_told(call, tmp_path):
+    WINES.assign(species=SPECIES).to_csv(tmp_path / "wine.csv")
+    done = call("solve", "lda", "wine.csv", "--label", "species", "--json", folder=tmp_path)
+    assert done.stderr.startswith("ldr: wine.csv: the first column has no name and is left out")
+    assert done.stderr.count("\n") == 1 and done.returncode == 0
+    assert json.loads(done.stdout)["value"] == pytest.approx(ldr.solve("lda", X, 2, y=labels).value)
+
+
 @pytest.mark.parametrize("size", [files.LARGE, 0])
 @pytest.mark.parametrize("method", ["ppca", "fa"])
 def test_missing_cells_of_methods_that_take_them(method, size, call, tmp_path, monkeypatch):

@@ -2,6 +2,7 @@
 
 import os
 import threading
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -10,9 +11,11 @@ import pytest
 import scipy.sparse
 
 import ldr
-from ldr.errors import ArgumentError, DataError
+from ldr import files
+from ldr.errors import ArgumentError, DataError, DataWarning
 from ldr.objectives import samples as samples_module
 from ldr.objectives import stored, streams
+from ldr.objectives.opening import open_path
 from ldr.objectives.samples import as_samples
 from ldr.objectives.statistics import moments
 from ldr.objectives.storage import parquet, text
@@ -53,6 +56,9 @@ def _written(path, write):
 
 SOURCES = {
     "npy": lambda tmp: _written(tmp / "X.npy", lambda p: np.save(p, X)),
+    "npy, by columns": lambda tmp: _written(
+        tmp / "X.npy", lambda p: np.save(p, np.asfortranarray(X))
+    ),
     "parquet": lambda tmp: _written(
         tmp / "X.parquet", lambda p: FRAME.to_parquet(p, row_group_size=70)
     ),
@@ -61,6 +67,9 @@ SOURCES = {
     "csv": lambda tmp: _written(tmp / "X.csv", lambda p: FRAME.to_csv(p, index=False)),
     "tsv": lambda tmp: str(
         _written(tmp / "X.tsv", lambda p: FRAME.to_csv(p, index=False, sep="\t"))
+    ),
+    "csv, other ends of lines": lambda tmp: _written(
+        tmp / "X.csv", lambda p: FRAME.to_csv(p, index=False, lineterminator="\r")
     ),
     "paths": lambda tmp: [
         _written(tmp / "a.csv", lambda p: FRAME[:60].to_csv(p, index=False)),
@@ -364,6 +373,76 @@ def test_text_that_is_no_table_of_numbers(lines, message, tmp_path):
         ldr.solve("pca", tmp_path / "X.csv", 1)
 
 
+@pytest.mark.parametrize(
+    ("write", "warning"),
+    [
+        (lambda frame, path: frame.to_csv(path), "first column has no name"),
+        (lambda frame, path: frame.reset_index(names="Unnamed: 0").to_csv(path, index=False),
+         "first column has no name"),
+        (lambda frame, path: frame.to_csv(path, index_label=False), "first column has no name"),
+        (lambda frame, path: frame.to_csv(path, index=False), None),
+    ],
+)  # fmt: skip
+def test_numbers_of_rows_are_no_data(write, warning, tmp_path):
+    path = tmp_path / "X.csv"
+    write(FRAME.assign(tree=LABELS), path)
+    for found in _told(warning, lambda: ldr.solve("lda", path, 2, y="tree")):
+        assert found.value == pytest.approx(ldr.solve("lda", X, 2, y=LABELS).value, rel=1e-10)
+    for table in _told(warning, lambda: files.read(path)):
+        assert table.columns == [*NAMES, "tree"]
+
+
+@pytest.mark.parametrize(
+    ("header", "rows"), [("a,b,c", 3), ("0,1,2", 3), ('"5","6","7"', 3), ("5,6,7", 4), ("5,,7", 4)]
+)
+def test_a_line_of_numbers_is_a_row(header, rows, tmp_path):
+    path = tmp_path / "X.csv"
+    path.write_text(f"{header}\n1,2,3\n4,0,6\n9,8,9\n")
+    names = ("0", "1", "2") if rows == 4 else tuple(header.replace('"', "").split(","))
+    warning = "is of numbers and is taken as a row" if rows == 4 else None
+    for samples in (
+        *_told(warning, lambda: as_samples(path, allow_nan=True)),
+        *_told(warning, lambda: files.read(path).samples(allow_nan=True)),
+    ):
+        assert samples.feature_names == names and samples.n == rows
+        np.testing.assert_array_equal(samples.piece(slice(rows - 3, rows)).dense()[0], [1, 2, 3])
+
+
+def _told(warning, call):
+    """What a call returns, in a list; it warns of this and of nothing else."""
+    with warnings.catch_warnings(record=True) as given:
+        warnings.simplefilter("always")
+        found = [call()]
+    assert [w.category for w in given] == ([] if warning is None else [DataWarning])
+    assert warning is None or warning in str(given[0].message)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("texts", "labels"),
+    [
+        (["007", "7", "07"], ["007", "7", "07"]),
+        (["12345678901234567890", "12345678901234567891"], None),
+        (["1", "-2", "30"], [1, -2, 30]),
+        ([" 1.5", "1e3", "-.5"], [1.5, 1000.0, -0.5]),
+        (["True", "False"], [True, False]),
+        (["0.5", "0"], [0.5, 0.0]),
+        (["a", "1"], ["a", "1"]),
+        (["2020-01-02", "2020-01-03"], None),
+    ],
+)
+def test_labels_are_what_the_cells_say(texts, labels, tmp_path):
+    path = tmp_path / "X.csv"
+    cells = np.array(texts)[np.arange(N) % len(texts)]
+    with path.open("w") as file:
+        file.write("a,label,b\n")
+        file.writelines(f"{i},{cell},{i * i}\n" for i, cell in enumerate(cells))
+    for table in (open_path(path, "X"), files.read(path)):
+        y = table.column("label")
+        assert y[: len(texts)].tolist() == (texts if labels is None else labels)
+        assert len(y) == N and len(np.unique(y)) == len(texts)
+
+
 def test_columns_of_one_name(tmp_path):
     (tmp_path / "X.csv").write_text("a,b,a\n1,2,3\n")
     with pytest.raises(DataError, match=r"2 columns called 'a'"):
@@ -390,6 +469,64 @@ def test_types_of_parquet_columns(tmp_path):
     frame.astype({"int": "Int64"}).mask(frame["int"] == 9).to_parquet(tmp_path / "Z.parquet")
     with pytest.raises(DataError, match=r"in row 9, column 0 \('int'\)"):
         ldr.solve("pca", tmp_path / "Z.parquet", 1)
+
+
+def test_parquet_columns_that_are_no_numbers(tmp_path):
+    import pyarrow
+    from pyarrow.parquet import write_table
+
+    path = tmp_path / "X.parquet"
+    pair = pyarrow.array([{"u": 1, "v": 2}] * N)
+    latin = pyarrow.array([b"caf\xe9"] * N).view(pyarrow.string())
+    columns = {name: X[:, j] for j, name in enumerate(NAMES)}
+    kind = pyarrow.array(LABELS).dictionary_encode()
+    write_table(pyarrow.table({**columns, "kind": kind, "pair": pair, "latin": latin}), path)
+    table = open_path(path, "X").select(NAMES)
+    for data in (table, files.read(path)):
+        np.testing.assert_array_equal(data.column("kind"), LABELS)
+        with pytest.raises(DataError, match=r"column 'pair' is of type struct"):
+            data.column("pair")
+        with pytest.raises(DataError, match=r"column 'latin' of X\.parquet cannot be read"):
+            data.column("latin")
+    for name, of in (("kind", "dictionary"), ("pair", "struct"), ("latin", "string")):
+        with pytest.raises(
+            DataError, match=rf"column '{name}' is of type {of}.*which is no number"
+        ):
+            files.read(path).select([NAMES[0], name]).samples()
+    with pytest.raises(DataError, match=r"column 'kind' is of type dictionary.*is no number"):
+        ldr.solve("pca", path, 2)
+
+
+def test_text_in_another_code(tmp_path):
+    path = tmp_path / "X.csv"
+    path.write_bytes("a,b,c\n1,2,oak\n3,4,café\n5,7,oak\n".encode("latin-1"))
+    for y, place in (("c", "'c': b'caf"), (None, "'c': 'oak' is no number")):
+        with pytest.raises(DataError, match=rf"row [01] .*column {place}"):
+            ldr.solve("lda" if y else "pca", path, 1, y=y)
+
+
+@pytest.mark.parametrize("content", ["pickled", "empty", "archive", "nothing"])
+def test_labels_in_files_that_are_no_arrays(content, tmp_path):
+    path = tmp_path / "y.npy"
+    if content == "pickled":
+        np.save(path, np.array(["a", None] * 5, dtype=object), allow_pickle=True)
+    elif content == "archive":
+        np.savez(tmp_path / "y.npz", y=LABELS)
+        (tmp_path / "y.npz").rename(path)
+    else:
+        path.write_bytes(b"" if content == "empty" else b"no array")
+    with pytest.raises(DataError, match=r"y: y\.npy cannot be read as \.npy"):
+        ldr.solve("lda", X, 2, y=str(path))
+
+
+def test_paths_that_are_none():
+    for name in ("a\0b.csv", "a\0b.npy", "a\0b"):
+        with pytest.raises(ArgumentError, match=r"NUL character"):
+            ldr.solve("pca", name, 2)
+    with pytest.raises(ArgumentError, match=r"y 'a\\x00b\.npy' is no path"):
+        ldr.solve("lda", X, 2, y="a\0b.npy")
+    with pytest.raises(ArgumentError, match=r"is the string"):
+        ldr.solve("pca", "a" * 5000, 2)
 
 
 def test_a_row_group_is_decoded_once_a_pass(tmp_path, monkeypatch):
