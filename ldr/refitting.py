@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -20,6 +19,7 @@ from ldr.solvers.second_order import smallest_curvature
 from ldr.solvers.solver import minimise
 from ldr.solvers.threads import threads_for
 from ldr.solvers.trust_region import TrustRegion
+from ldr.solvers.warn import warn
 from ldr.solving import as_data, as_result
 
 
@@ -94,7 +94,7 @@ def refit(result: Result, X: Any, *, y: Any = None) -> Result:
         run = minimise(within, start, solver)
         curvature = smallest_curvature(within, run.M)
     if not run.status.converged:
-        warnings.warn(f"refit: {run.status.advice}", ConvergenceWarning, stacklevel=2)
+        warn(f"refit: {run.status.advice}", ConvergenceWarning)
     kind, found = ("saddle", "a") if curvature.descends else ("local", "no")
     message = f"among matrices with these zeros the Hessian has {found} direction of descent"
     certificate = Certificate(kind, np.inf, message, curvature.smallest)

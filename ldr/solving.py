@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -34,6 +33,7 @@ from ldr.solvers.solver import Observer, Run, Solver, Stopping, minimise
 from ldr.solvers.status import Status
 from ldr.solvers.threads import threads_for
 from ldr.solvers.trust_region import TrustRegion
+from ldr.solvers.warn import warn
 
 # How well the easier problems on the way from a start are solved.
 _ROUGHLY = Stopping(1e-4, 50)
@@ -192,7 +192,7 @@ def solve(
             except KeyboardInterrupt:  # the solution is there: do not lose it
                 certificate = Certificate("none", math.inf, "interrupted from the keyboard")
     if not run.status.converged:
-        warnings.warn(f"{objective.name}: {run.status.advice}", ConvergenceWarning, stacklevel=2)
+        warn(f"{objective.name}: {run.status.advice}", ConvergenceWarning)
     result = as_result(problem, data, run, baseline, chosen, certificate, int(r), seconds)
     return replace(
         result,

@@ -6,7 +6,6 @@ the transfer; only d x d or d x r comes back.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ import numpy.typing as npt
 
 from ldr.solvers.checks import choice
 from ldr.solvers.errors import DeviceWarning
+from ldr.solvers.warn import warn
 
 DEVICES = ("cpu", "gpu")
 
@@ -143,9 +143,5 @@ def accelerator(device: str) -> Accelerator | None:
         reason = f"jax finds none ({str(error).splitlines()[0]})"
     else:
         return Accelerator(device)
-    warnings.warn(
-        f"device={device!r} was asked for, but {reason}: the processor is used",
-        DeviceWarning,
-        stacklevel=3,
-    )
+    warn(f"device={device!r} was asked for, but {reason}: the processor is used", DeviceWarning)
     return None

@@ -45,11 +45,11 @@ class Sum(Objective):
         parts = [part for _, part in self.terms]
         first, alone = parts[0], len(parts) == 1
         _check_data_agree(parts)
+        _check_maps_agree(parts)
         senses = {part.sense for part in parts}
         sense = first.sense if len(senses) == 1 else "min"
-        baselines = dict.fromkeys(part.baseline.removesuffix(" (exact)") for part in parts)
+        baselines = dict.fromkeys(part.baseline for part in parts)
         smooth_exact = alone and self.penalty is None and self.terms[0][0] > 0
-        own = first.baseline if smooth_exact else next(iter(baselines))
         attributes = {
             "sense": sense,
             "views": first.views,
@@ -57,10 +57,12 @@ class Sum(Objective):
             "name": self._combined("name", sense),
             "formula": f"{sense} {self._combined('value', sense)}",
             "source": "; ".join(dict.fromkeys(part.source for part in parts)),
-            "baseline": f"the best of: {', '.join(baselines)}" if len(parts) > 1 else own,
+            "baseline": first.baseline if alone else f"the best of: {', '.join(baselines)}",
             "domain": _common_domain(parts, self.penalty is not None),
             "exact": first.exact if smooth_exact else "no",
+            "transposed": first.transposed,
             "missing": alone and first.missing,
+            "sparse": all(part.sparse for part in parts),
         }
         for attribute, value in attributes.items():
             object.__setattr__(self, attribute, value)
@@ -115,6 +117,17 @@ def _check_data_agree(parts: Sequence[Objective]) -> None:
             raise ArgumentError(
                 f"objectives {first.name!r} and {part.name!r} do not add up: one is of distances, "
                 "the other of samples"
+            )
+
+
+def _check_maps_agree(parts: Sequence[Objective]) -> None:
+    """Refuse several objectives whose M is not the same thing."""
+    for part in parts if len(parts) > 1 else ():
+        if not part.transposed:
+            raise ArgumentError(
+                f"objective {part.name!r} does not add up with others: its map P is not M', "
+                "because its variable is whitened or the coefficients of a model; sums are of "
+                "functions of one M with P = M'"
             )
 
 

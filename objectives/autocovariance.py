@@ -31,7 +31,7 @@ class Autocovariance(Objective):
     source = "Cunningham & Ghahramani 2015, 3.1.5"
     sense = "max"
     needs = ("time order",)
-    baseline = "top eigenvectors of S_lag (exact)"
+    baseline = "top eigenvectors of S_lag"
     exact = "yes"
     from_sums = True
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +12,7 @@ from ldr.objectives.objective import Compact, Data, Objective
 from ldr.objectives.statistics import joint_moments
 from ldr.solvers.checks import keep_number
 from ldr.solvers.errors import ObjectiveWarning
+from ldr.solvers.warn import warn
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,8 @@ class ClassicalCCA(Objective):
     sense = "max"
     views = 2
     needs = ("second view",)
-    baseline = "leading singular vectors of Caa^{-1/2} Cab Cbb^{-1/2} (exact)"
+    baseline = "leading singular vectors of Caa^{-1/2} Cab Cbb^{-1/2}"
+    transposed = False
     domain = "St x St"
     exact = "yes"
     from_sums = True
@@ -77,5 +78,5 @@ class ClassicalCCA(Objective):
             f"{ones} canonical correlation(s) are 1 whatever the data, because there are so few "
             "rows: give ridge= a positive value, or more rows"
         )
-        warnings.warn(f"{self.name}: {note}", ObjectiveWarning, stacklevel=4)
+        warn(f"{self.name}: {note}", ObjectiveWarning)
         return [note]

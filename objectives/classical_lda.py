@@ -33,7 +33,8 @@ class ClassicalLDA(Objective):
     source = "Fisher 1936; Rao 1948; Burges 2010"
     sense = "max"
     needs = ("labels",)
-    baseline = "top generalised eigenvectors of (S_B, S_W) (exact)"
+    baseline = "top generalised eigenvectors of (S_B, S_W)"
+    transposed = False
     exact = "yes"
     from_sums = True
 

@@ -34,7 +34,8 @@ class ClassicalMAF(Objective):
     source = "Switzer & Green 1984; Larsen 2002"
     sense = "max"
     needs = ("time order",)
-    baseline = "top generalised eigenvectors of (S_lag, C) (exact)"
+    baseline = "top generalised eigenvectors of (S_lag, C)"
+    transposed = False
     exact = "yes"
     from_sums = True
 

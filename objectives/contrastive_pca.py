@@ -25,4 +25,4 @@ class ContrastivePCA(SignalNoise):
     name = "contrastive-pca"
     formula = "max tr(M'(C_target - alpha C_background)M)"
     source = "Abid, Zhang, Bagaria & Zou 2018"
-    baseline = "top eigenvectors of C_target - alpha C_background (exact)"
+    baseline = "top eigenvectors of C_target - alpha C_background"

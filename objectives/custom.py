@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import math
-import warnings
 from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, fields
@@ -24,6 +23,7 @@ from ldr.solvers.checks import choice, keep_flag
 from ldr.solvers.errors import ArgumentError, DataError, ObjectiveError, ObjectiveWarning
 from ldr.solvers.manifolds import Array, Euclidean, Grassmann, Manifold, Stiefel
 from ldr.solvers.problem import Point, Problem
+from ldr.solvers.warn import warn
 
 MANIFOLDS = ("auto", "stiefel", "grassmann", "euclidean")
 SENSES = ("min", "max")
@@ -180,6 +180,7 @@ class CustomObjective(Objective):
             keep_flag(self, option)
         count = _required_parameters(self.function, "function", (2, 3), "f(M, X) or f(M, X, y)")
         object.__setattr__(self, "needs", ("response",) if count == 3 else ())
+        object.__setattr__(self, "sparse", self.backend == "numpy" and not self.center)
         self._look_like_function()
         self._check_derivatives()
 
@@ -570,9 +571,7 @@ class CustomProblem(BoundObjective):
             )
             self.manifold = Stiefel(self.d, self.r)
             self.notes = [*self.notes, note]
-            warnings.warn(
-                f"objective {self.objective.name!r} is {note}", ObjectiveWarning, stacklevel=5
-            )
+            warn(f"objective {self.objective.name!r} is {note}", ObjectiveWarning)
 
 
 @dataclass

@@ -47,6 +47,7 @@ class Dynamics(Objective):
     sense = "min"
     needs = ("time order",)
     baseline = "top eigenvectors of X'X (pca)"
+    sparse = False
 
     skew: bool = False
     derivatives: Any = field(default=None, repr=False)

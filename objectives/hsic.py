@@ -62,6 +62,7 @@ class HSIC(Objective):
     source = "Gretton et al. 2005; Barshan et al. 2011"
     sense = "max"
     baseline = "top eigenvectors of X'K_z X (supervised pca)"
+    sparse = False
 
     width: float | None = None
     response_width: float | None = None

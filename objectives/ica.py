@@ -51,6 +51,8 @@ class ICA(Objective):
     source = "Hyvarinen 1999"
     sense = "max"
     baseline = "FOBI (fourth-order blind identification)"
+    sparse = False
+    transposed = False
     domain = "St"
 
     contrast: str = "log cosh"

@@ -97,9 +97,9 @@ class Kernel(Objective):
             raise ArgumentError(
                 f"objective {inner.name!r} is of distances: it has no kernel version"
             )
-        for attribute in ("formula", "source", "sense", "baseline", "views", "needs", "domain"):
+        kept = ("formula", "source", "sense", "baseline", "views", "needs", "domain", "exact")
+        for attribute in (*kept, "transposed"):
             object.__setattr__(self, attribute, getattr(inner, attribute))
-        object.__setattr__(self, "exact", inner.exact)
         object.__setattr__(self, "name", f"kernel {inner.name}")
 
     def largest_r(self, data: Data) -> int:

@@ -32,6 +32,7 @@ class Lasso(Objective):
     sense = "min"
     needs = ("response",)
     baseline = "least squares"
+    transposed = False
     domain = "R"
     exact = "no (coordinate descent is)"
 

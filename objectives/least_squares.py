@@ -23,7 +23,8 @@ class LeastSquares(Objective):
     source = "Legendre 1805; Cunningham & Ghahramani 2015, 3.2"
     sense = "min"
     needs = ("response",)
-    baseline = "least squares (exact)"
+    baseline = "least squares"
+    transposed = False
     domain = "R"
     exact = "yes"
     from_sums = True

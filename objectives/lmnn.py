@@ -57,6 +57,7 @@ class LMNN(Objective):
     sense = "min"
     needs = ("labels",)
     baseline = "lda, unit variance within classes"
+    sparse = False
     domain = "R"
 
     neighbours: int = 3

@@ -40,7 +40,7 @@ class LogDetPCA(Objective):
     formula = "max log|M'CM|"
     source = "Linsker 1988; Burges 2010"
     sense = "max"
-    baseline = "top eigenvectors of the covariance (exact)"
+    baseline = "top eigenvectors of the covariance"
     exact = "yes"
     from_sums = True
 

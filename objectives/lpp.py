@@ -36,7 +36,8 @@ class LPP(LaplacianMethod):
     source = "He & Niyogi 2003; Kokiopoulou, Chen & Saad 2011"
     sense = "min"
     needs = ("graph",)
-    baseline = "bottom generalised eigenvectors of (X'LX, X'DX) (exact)"
+    baseline = "bottom generalised eigenvectors of (X'LX, X'DX)"
+    transposed = False
     exact = "yes"
 
     ridge: float = 0.0

@@ -32,7 +32,7 @@ class MDS(Objective):
     formula = "max sum_ij ||M'(x_i - x_j)||^2 = 2 n^2 tr(M'CM)"
     source = "Torgerson 1952; Cunningham & Ghahramani 2015, 3.1.2"
     sense = "max"
-    baseline = "top eigenvectors of the covariance (exact)"
+    baseline = "top eigenvectors of the covariance"
     exact = "yes"
     from_sums = True
 
@@ -67,7 +67,9 @@ class DistanceMDS(Objective):
     source = "Torgerson 1952; Gower 1968"
     sense = "max"
     needs = ("distances",)
-    baseline = "top eigenvectors of B (exact)"
+    baseline = "top eigenvectors of B"
+    sparse = False
+    transposed = False
     exact = "yes"
 
     def bind(self, data: Data, r: int) -> ClassicalScaling:

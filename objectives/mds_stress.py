@@ -49,6 +49,7 @@ class MDSStress(Objective):
     source = "Kruskal 1964; Sammon 1969; Cunningham & Ghahramani 2015, 3.1.2"
     sense = "min"
     baseline = "pca"
+    sparse = False
 
     weights: str = "none"
     epsilon: float = 1e-3

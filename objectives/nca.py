@@ -33,6 +33,7 @@ class NCA(Objective):
     sense = "max"
     needs = ("labels",)
     baseline = "lda, unit variance within classes"
+    sparse = False
     domain = "R"
 
     def bind(self, data: Data, r: int) -> BoundObjective:

@@ -38,7 +38,8 @@ class Normalised(Objective):
             raise ArgumentError(
                 "only a smooth objective can be normalised: add the penalty to what is normalised"
             )
-        for attribute in ("source", "views", "needs", "baseline", "domain", "exact"):
+        kept = ("source", "views", "needs", "baseline", "domain", "exact", "transposed", "sparse")
+        for attribute in kept:
             object.__setattr__(self, attribute, getattr(inner, attribute))
         object.__setattr__(self, "sense", "min")
         object.__setattr__(self, "name", f"normalised {inner.name}")

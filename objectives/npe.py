@@ -33,7 +33,8 @@ class NPE(ReconstructionMethod):
     source = "He, Cai, Yan & Zhang 2005; Kokiopoulou, Chen & Saad 2011"
     sense = "min"
     needs = ("graph",)
-    baseline = "bottom generalised eigenvectors of (X'(I-W)'(I-W)X, X'X) (exact)"
+    baseline = "bottom generalised eigenvectors of (X'(I-W)'(I-W)X, X'X)"
+    transposed = False
     exact = "yes"
 
     ridge: float = 0.0

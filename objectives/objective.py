@@ -87,8 +87,12 @@ class Objective(ABC):
         The manifold as the formula has it: Gr, St x St, R.
     exact : str
         When the baseline is the global optimum: "yes", "no" or a condition.
+    transposed : bool
+        Whether the map is P = M'; not where M is whitened or the coefficients of a model.
     missing : bool
         Whether missing values in X (NaN) are accepted.
+    sparse : bool
+        Whether sparse X is accepted.
     """
 
     name: ClassVar[str]
@@ -100,7 +104,9 @@ class Objective(ABC):
     needs: ClassVar[tuple[str, ...]] = ()
     domain: ClassVar[str] = "Gr"
     exact: ClassVar[str] = "no"
+    transposed: ClassVar[bool] = True
     missing: ClassVar[bool] = False
+    sparse: ClassVar[bool] = True
 
     def largest_r(self, data: Data) -> int:
         """The most dimensions to ask for: the columns of the narrowest view."""

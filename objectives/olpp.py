@@ -30,7 +30,7 @@ class OLPP(LaplacianMethod):
     source = "Kokiopoulou & Saad 2007; Kokiopoulou, Chen & Saad 2011"
     sense = "min"
     needs = ("graph",)
-    baseline = "bottom eigenvectors of X'LX (exact)"
+    baseline = "bottom eigenvectors of X'LX"
     exact = "yes"
 
     def bind(self, data: Data, r: int) -> Trace:

@@ -30,7 +30,7 @@ class ONPP(ReconstructionMethod):
     source = "Kokiopoulou & Saad 2007; Kokiopoulou, Chen & Saad 2011"
     sense = "min"
     needs = ("graph",)
-    baseline = "bottom eigenvectors of X'(I-W)'(I-W)X (exact)"
+    baseline = "bottom eigenvectors of X'(I-W)'(I-W)X"
     exact = "yes"
 
     def bind(self, data: Data, r: int) -> Trace:

@@ -38,7 +38,8 @@ class OPCA(Objective):
     source = "Diamantaras & Kung 1996; Burges 2010"
     sense = "max"
     needs = ("background",)
-    baseline = "top generalised eigenvectors of (C, R) (exact)"
+    baseline = "top generalised eigenvectors of (C, R)"
+    transposed = False
     exact = "yes"
     from_sums = True
 

@@ -25,7 +25,7 @@ class PCA(Objective):
     formula = "min sum ||x - MM'x||^2"
     source = "Pearson 1901; Cunningham & Ghahramani 2015, 3.1.1"
     sense = "min"
-    baseline = "top eigenvectors of the covariance (exact)"
+    baseline = "top eigenvectors of the covariance"
     exact = "yes"
     from_sums = True
 

@@ -24,7 +24,7 @@ class PLS(Objective):
     sense = "max"
     views = 2
     needs = ("second view",)
-    baseline = "leading singular vectors of Xa'Xb (exact)"
+    baseline = "leading singular vectors of Xa'Xb"
     domain = "St x St"
     exact = "yes"
     from_sums = True

@@ -38,6 +38,7 @@ class PPCA(Objective):
     source = "Tipping & Bishop 1999; Cunningham & Ghahramani 2015, 3.1.1"
     sense = "min"
     baseline = "closed form from the eigenvectors of C, columns' means where X is missing"
+    transposed = False
     domain = "R"
     exact = "where nothing is missing"
     missing = True

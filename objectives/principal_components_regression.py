@@ -29,7 +29,7 @@ class PrincipalComponentsRegression(Objective):
     source = "Massy 1965"
     sense = "max"
     needs = ("response",)
-    baseline = "top eigenvectors of the covariance (exact)"
+    baseline = "top eigenvectors of the covariance"
     exact = "yes"
     from_sums = True
 

@@ -38,6 +38,7 @@ class ReducedRankRegression(Objective):
     views = 2
     needs = ("second view",)
     baseline = "principal components regression, or partial least squares"
+    transposed = False
     domain = "St x St"
     exact = "no (the closed form is)"
     from_sums = True

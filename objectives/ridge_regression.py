@@ -29,7 +29,8 @@ class RidgeRegression(Objective):
     source = "Hoerl & Kennard 1970; Cunningham & Ghahramani 2015, 3.2"
     sense = "min"
     needs = ("response",)
-    baseline = "closed form (exact)"
+    baseline = "closed form"
+    transposed = False
     domain = "R"
     exact = "yes"
     from_sums = True

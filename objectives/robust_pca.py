@@ -71,6 +71,7 @@ class RobustPCA(Objective):
     source = "Ding, Zhou, He & Zha 2006; Huber 1964"
     sense = "min"
     baseline = "iteratively reweighted pca"
+    sparse = False
 
     loss: str = "l1"
     epsilon: float = 1e-3

@@ -37,7 +37,8 @@ class SAVE(Objective):
     source = "Cook & Weisberg 1991; Burges 2010"
     sense = "max"
     needs = ("response",)
-    baseline = "top eigenvectors of sum_b p_b (I - Cov_b(z))^2 (exact)"
+    baseline = "top eigenvectors of sum_b p_b (I - Cov_b(z))^2"
+    transposed = False
     exact = "yes"
 
     slices: int = 10

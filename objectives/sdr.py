@@ -75,6 +75,7 @@ class SDR(Objective):
     sense = "min"
     needs = ("response",)
     baseline = "sliced inverse regression"
+    sparse = False
 
     epsilon: float = 1e-3
     width: float | None = None

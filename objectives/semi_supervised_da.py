@@ -45,7 +45,8 @@ class SemiSupervisedDA(LaplacianMethod):
     source = "Cai, He & Han 2007"
     sense = "max"
     needs = ("labels", "graph")
-    baseline = "top generalised eigenvectors of (S_B, S_T + mu X'LX) (exact)"
+    baseline = "top generalised eigenvectors of (S_B, S_T + mu X'LX)"
+    transposed = False
     exact = "yes"
 
     mu: float = 0.1

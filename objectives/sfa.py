@@ -44,7 +44,7 @@ class SFA(Objective):
     source = "Wiskott & Sejnowski 2002; Cunningham & Ghahramani 2015, 3.1.6"
     sense = "min"
     needs = ("time order",)
-    baseline = "bottom eigenvectors of X_dot'X_dot (exact)"
+    baseline = "bottom eigenvectors of X_dot'X_dot"
     exact = "yes"
 
     whiten: bool = False
@@ -58,6 +58,15 @@ class SFA(Objective):
             raise ArgumentError(f"degree must be 1 or 2, got {self.degree!r}")
         if self.degree == 2 and self.derivatives is not None:
             raise ArgumentError("derivatives= are of the columns, expected degree=1 with them")
+
+    @property
+    def transposed(self) -> bool:  # type: ignore[override]
+        return not self.whiten
+
+    @property
+    def sparse(self) -> bool:  # type: ignore[override]
+        """An expansion fills what is empty, for it is of the centred columns."""
+        return self.degree == 1
 
     @property
     def from_sums(self) -> bool:

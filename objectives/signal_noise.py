@@ -32,7 +32,7 @@ class SignalNoise(Objective):
     source = "Cunningham & Ghahramani 2015; Burges 2010"
     sense = "max"
     needs = ("background",)
-    baseline = "top eigenvectors of C_signal - alpha C_noise (exact)"
+    baseline = "top eigenvectors of C_signal - alpha C_noise"
     exact = "yes"
     from_sums = True
 

@@ -36,7 +36,8 @@ class SIR(Objective):
     source = "Li 1991; Burges 2010"
     sense = "max"
     needs = ("response",)
-    baseline = "top generalised eigenvectors of (Cov(E[x|slice]), C) (exact)"
+    baseline = "top generalised eigenvectors of (Cov(E[x|slice]), C)"
+    transposed = False
     exact = "yes"
 
     slices: int = 10

@@ -32,7 +32,7 @@ class SquaredDifference(Objective):
     formula = "min (or max) tr(M'(C - S_lag)M)"
     source = "Cunningham & Ghahramani 2015, 3.1.5"
     needs = ("time order",)
-    baseline = "extreme eigenvectors of C - S_lag (exact)"
+    baseline = "extreme eigenvectors of C - S_lag"
     exact = "yes"
     from_sums = True
 

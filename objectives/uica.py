@@ -60,6 +60,8 @@ class UndercompleteICA(Objective):
     source = "Porrill & Stone 1998; Welling, Zemel & Hinton 2004"
     sense = "min"
     baseline = "FOBI (fourth-order blind identification)"
+    sparse = False
+    transposed = False
     domain = "R"
 
     expert: str = "log cosh"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
 from dataclasses import replace
 from typing import Any
@@ -22,6 +21,7 @@ from ldr.scoring import score
 from ldr.solvers.checks import whole
 from ldr.solvers.errors import ArgumentError, DataError, SingularError
 from ldr.solvers.manifolds import Array
+from ldr.solvers.warn import warn
 from ldr.solving import as_data, solve
 
 # What every estimator passes on to `ldr.solve`, with its default value.
@@ -35,23 +35,6 @@ OPTIONS: dict[str, Any] = {
     "random_state": None,
     "device": "cpu",
 }
-
-
-# Methods that cannot be computed without making X dense.
-DENSE_ONLY = frozenset(
-    {
-        "dynamics",
-        "hsic",
-        "ica",
-        "lmnn",
-        "mds-distances",
-        "mds-stress",
-        "nca",
-        "robust-pca",
-        "sdr",
-        "uica",
-    }
-)
 
 
 def _of_points(estimator: Projection) -> bool:
@@ -107,7 +90,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """
 
     @abstractmethod
-    def _traits(self) -> Objective | type[Objective]:
+    def _traits(self) -> Objective:
         """Something with the objective's views and needs, whatever the parameters are."""
 
     def fit(self, X: Any, y: Any = None) -> Projection:
@@ -221,7 +204,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         objective = self._objective()
         begun = hasattr(self, "_totals")
         if not begun and hasattr(self, "result_"):
-            warnings.warn("partial_fit begins anew: fit keeps no sums to add to", stacklevel=3)
+            warn("partial_fit begins anew: fit keeps no sums to add to", UserWarning)
         samples, y = self._given(X, y, background, objective, not begun, minimum_rows=1)
         blocks = as_tuple(samples)
         if any(block.has_nan for block in blocks):
@@ -352,7 +335,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def _allows_nan(self) -> bool:
         """Whether NaN is a missing value."""
-        return bool(getattr(self._traits(), "missing", False))
+        return self._traits().missing
 
     @property
     def _n_features_out(self) -> int:
@@ -365,7 +348,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         tags.target_tags.two_d_labels = traits.views > 1
         tags.input_tags.pairwise = tags.input_tags.positive_only = "distances" in traits.needs
         tags.input_tags.allow_nan = self._allows_nan()
-        tags.input_tags.sparse = traits.name not in DENSE_ONLY
+        tags.input_tags.sparse = traits.sparse
         return tags
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from ldr.estimators.base import OPTIONS, Projection, TwoViews, WithBackground
 from ldr.objectives.objective import Objective
 from ldr.objectives.registry import REGISTRY
+from ldr.solvers.errors import ArgumentError
 
 # An estimator has the name of its objective, but where a reader would expect another method of it:
 # `LDA` and `CCA` mean the classical ones to most, and SDR is one of many.
@@ -59,8 +60,11 @@ class Named(Projection):
         fields = dataclasses.fields(self._method)  # type: ignore[arg-type]
         return self._method(**{field.name: getattr(self, field.name) for field in fields})
 
-    def _traits(self) -> type[Objective]:
-        return self._method
+    def _traits(self) -> Objective:
+        try:
+            return self._objective()
+        except ArgumentError:  # a parameter that `fit` will refuse
+            return self._method()
 
 
 def estimator_of(method: type[Objective]) -> type[Named]:

@@ -80,11 +80,11 @@ class Reducer(TwoViews, WithBackground):
     def _objective(self) -> Objective:
         return as_objective(self.objective, {})
 
-    def _traits(self) -> Objective | type[Objective]:
+    def _traits(self) -> Objective:
         """Of an objective that does not exist, those of the plainest: `fit` refuses it."""
         if isinstance(self.objective, Objective):
             return self.objective
-        return REGISTRY.get(str(self.objective).lower(), REGISTRY["pca"])
+        return REGISTRY.get(str(self.objective).lower(), REGISTRY["pca"])()
 
     def fit(self, X: Any, y: Any = None, *, background: Any = None) -> Reducer:
         """Find the projection.

@@ -163,8 +163,7 @@ def _baseline_projection(result: Drawn, X: Any) -> tuple[Array, ...]:
     """The rows under the heuristic's map, which is M' like the optimised one."""
     if result.baseline is None:
         raise ArgumentError(f"objective {result.objective.name!r} has no heuristic to compare with")
-    optimised = zip(parts(result.M), parts(result.P), strict=True)
-    if not all(np.allclose(P, M.T, atol=1e-12) for M, P in optimised):
+    if not result.objective.transposed:
         raise ArgumentError(
             f"objective {result.objective.name!r} maps by more than M'; comparison is for "
             "orthogonal projections, such as those of lda, cca, maf and sdr"

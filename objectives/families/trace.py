@@ -75,6 +75,7 @@ class Trace(BoundObjective):
     scale: float = 1.0
     offset: float = 0.0
     outside: float | None = field(default=0.0, kw_only=True)
+    _by_krylov: list[str] = field(default_factory=list, init=False)
 
     preconditioner_cost = 3  # a product with M and a decomposition r x r
 
@@ -136,12 +137,14 @@ class Trace(BoundObjective):
             return values, self.manifold.nearest(vectors)
         size = float(np.abs(ritz.values).max())
         accuracy = ritz.residual / size if size > 0 else 0.0
-        note = (
+        self._by_krylov = [
             f"eigenvectors by block Krylov from a random block, {ritz.products} products, the "
             f"covariance never formed: residual {accuracy:.0e} of the largest eigenvalue"
-        )
-        self.notes = [*self.notes, note]
+        ]
         return ritz.values, self.manifold.nearest(ritz.vectors)
+
+    def remarks(self, M: Array) -> list[str]:
+        return self._by_krylov
 
     def baseline(self) -> Array:
         return self._eigen[1]

@@ -116,15 +116,12 @@ class WeightedSum(BoundObjective):
     terms : list of Term
     constant : float
     penalty : L1 or None
-    transposed : bool
-        Whether P = M'.
     """
 
     manifold: Manifold
     terms: Sequence[Term]
     constant: float = 0.0
     penalty: L1 | None = None
-    transposed: bool = True
     active: Sequence[Term] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -135,6 +132,7 @@ class WeightedSum(BoundObjective):
             self.relative_improvement = alone.bound.relative_improvement
             scaled = alone.weight > 0 and self.penalty is None
             self.baseline_exact = scaled and alone.bound.baseline_exact
+            self.easier = alone.bound.easier if scaled else ()
 
     @property
     def _alone(self) -> Term | None:
@@ -150,6 +148,11 @@ class WeightedSum(BoundObjective):
 
     def baseline(self) -> Array | None:
         return best_heuristic(self, self.terms)
+
+    def starts(self) -> dict[str, Array]:
+        """Those of the only term."""
+        alone = self._alone
+        return {} if alone is None else alone.bound.starts()
 
     def random_point(self, rng: np.random.Generator) -> Array:
         first = self.terms[0]
@@ -196,7 +199,7 @@ class WeightedSum(BoundObjective):
         )
 
     def maps(self, M: Array) -> tuple[Array, ...]:
-        if self.transposed:
+        if self.objective.transposed:
             return tuple(N.T for N in self.lift(M))
         return self.terms[0].bound.maps(M)
 
@@ -276,7 +279,6 @@ def weighted_sum(
         The terms have no common variable.
     """
     alone = len(bounds) == 1
-    transposed = all(map(_is_transposed, bounds))
     _check_common(bounds)
     if penalty > 0:
         _check_penalised(weights, bounds)
@@ -319,7 +321,6 @@ def weighted_sum(
         terms,
         constant / unit,
         _penalty(manifold, penalty / unit, scales) if penalty > 0 else None,
-        transposed,
         coordinates=frames,
         features=features,
         notes=notes,
@@ -329,13 +330,6 @@ def weighted_sum(
 
 def _factors(manifold: Manifold) -> tuple[Manifold, ...]:
     return manifold.factors if isinstance(manifold, Product) else (manifold,)
-
-
-def _is_transposed(bound: BoundObjective) -> bool:
-    """Whether the map is P = M', as a random point tells."""
-    M = bound.random_point(np.random.default_rng(0))
-    pairs = zip(bound.maps(M), bound.lift(M), strict=True)
-    return all(P.shape == N.T.shape and np.allclose(P, N.T, rtol=1e-8) for P, N in pairs)
 
 
 def _same_means(a: BoundObjective, b: BoundObjective) -> bool:
@@ -357,12 +351,6 @@ def _check_common(bounds: Sequence[BoundObjective]) -> None:
             raise ArgumentError(
                 f"objective {name!r} is of features of the rows and does not add up with "
                 "others: apply ldr.kernel to the sum"
-            )
-        if not _is_transposed(bound):
-            raise ArgumentError(
-                f"objective {name!r} does not add up with others: its map P is not M', because "
-                "its variable is whitened or the coefficients of a model; sums are of functions "
-                "of one M with P = M'"
             )
 
 

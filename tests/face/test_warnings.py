@@ -1,0 +1,61 @@
+"""Warnings name the line of the user's that called, through however many doors it went."""
+
+import linecache
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import ldr
+from ldr.errors import ConvergenceWarning, DeviceWarning, ObjectiveWarning
+from tests import real_data
+
+X, y = real_data.wine()
+FEW = {"solver": "steepest-descent", "max_iterations": 1, "certify": False}
+
+
+@ldr.objective(
+    manifold="grassmann", sense="max", backend="numpy", gradient=lambda M, X: 4 * X.T @ (X @ M) ** 3
+)
+def power(M, X):
+    return float(np.sum((X @ M) ** 4))
+
+
+CALLS = {
+    "solve": (lambda: ldr.solve("lda", X, 2, y=y, **FEW), ConvergenceWarning),
+    "custom": (lambda: ldr.solve(power, X, 2, random_state=0), ObjectiveWarning),
+    "cca": (lambda: ldr.solve("classical-cca", (X[:15, :8], X[:15, 5:]), 2), ObjectiveWarning),
+    "device": (lambda: ldr.solve("pca", X, 2, device="gpu"), DeviceWarning),
+    "reducer": (lambda: ldr.Reducer("lda", **FEW).fit(X, y), ConvergenceWarning),
+    "named": (lambda: ldr.OrthogonalLDA(**FEW).fit_transform(X, y), ConvergenceWarning),
+    "pipeline": (
+        lambda: make_pipeline(StandardScaler(), ldr.Reducer("lda", **FEW)).fit(X, y),
+        ConvergenceWarning,
+    ),
+    "search": (
+        lambda: cross_val_score(ldr.Reducer("lda", **FEW), X, y, cv=2),
+        ConvergenceWarning,
+    ),
+    "path": (
+        lambda: ldr.path("lda", X, [1, 2], y=y, solver="lbfgs", max_iterations=1),
+        ConvergenceWarning,
+    ),
+    "bootstrap": (lambda: ldr.bootstrap(power, X, 2, draws=1), ObjectiveWarning),
+    "partial_fit": (lambda: ldr.PCA().fit(X).partial_fit(X), UserWarning),
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_the_line_is_the_users(call):
+    act, category = CALLS[call]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        act()
+    found = [warning for warning in caught if issubclass(warning.category, category)]
+    assert found
+    for warning in found:
+        assert warning.filename == __file__
+        assert "lambda" in linecache.getline(warning.filename, warning.lineno)

@@ -1,0 +1,131 @@
+"""What objectives declare of themselves, against what their problems do; and what reads it."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+import ldr
+from ldr.errors import ArgumentError, DataError
+from ldr.objectives import (
+    ICA,
+    LDA,
+    PCA,
+    SDR,
+    SFA,
+    SIR,
+    ClassicalMAF,
+    LogDetPCA,
+    MDSStress,
+    RobustPCA,
+    covariance,
+)
+from ldr.objectives.registry import REGISTRY, named
+from ldr.solving import as_data
+from tests.objectives.methods import LABELS, RANDOM, RESPONSE, X, name_of
+
+
+def is_transposed(bound):
+    """Whether the map is P = M' at a random point."""
+    M = bound.random_point(np.random.default_rng(0))
+    pairs = list(zip(bound.maps(M), bound.lift(M), strict=True))
+    return all(P.shape == N.T.shape and np.allclose(P, N.T, rtol=1e-8) for P, N in pairs)
+
+
+@pytest.mark.parametrize("key", RANDOM)
+def test_the_map(key):
+    data, y, parameters = RANDOM[key]
+    objective = named(name_of(key), **parameters)
+    assert is_transposed(objective.bind(as_data(objective, data, y), 2)) == objective.transposed
+    if "distances" not in objective.needs:
+        assert ldr.kernel(objective).transposed == objective.transposed
+    assert (2 * objective).transposed == objective.transposed
+
+
+@pytest.mark.parametrize("key", RANDOM)
+def test_sparse_data(key):
+    data, y, parameters = RANDOM[key]
+    objective = named(name_of(key), **parameters)
+    views = data if isinstance(data, tuple) else (np.nan_to_num(data),)
+    sparse = tuple(scipy.sparse.csr_array(view) for view in views)
+    given = as_data(objective, sparse if len(sparse) > 1 else sparse[0], y)
+    if objective.sparse:
+        objective.bind(given, 2)
+    else:
+        with pytest.raises(DataError, match="X is sparse"):
+            objective.bind(given, 2)
+
+
+@pytest.mark.parametrize(
+    ("objective", "sparse"),
+    [
+        (PCA() + 0.1 * LDA(), True),
+        (2 * ICA(), False),
+        (MDSStress() + RobustPCA(), False),
+        (PCA() + RobustPCA(), False),
+        (0.5 * MDSStress() + ldr.l1(1.0), False),
+        (ldr.normalised("lda"), True),
+        (ldr.normalised(SDR()) + PCA(), False),
+        (ldr.kernel("sdr"), True),
+        (SFA(degree=2), False),
+        ("ica", False),
+        (ldr.objective(lambda M, X: 0.0), False),
+        (ldr.objective(lambda M, X: 0.0, backend="numpy", gradient=lambda M, X: M), False),
+        (
+            ldr.objective(lambda M, X: 0.0, backend="numpy", gradient=lambda M, X: M, center=False),
+            True,
+        ),
+    ],
+)
+def test_estimators_claim_sparse_data_where_every_term_takes_them(objective, sparse):
+    assert ldr.Reducer(objective).__sklearn_tags__().input_tags.sparse == sparse
+
+
+def test_named_estimators_claim_what_their_parameters_allow():
+    assert ldr.SFA().__sklearn_tags__().input_tags.sparse
+    assert not ldr.SFA(degree=2).__sklearn_tags__().input_tags.sparse
+    assert ldr.SFA(degree=7).__sklearn_tags__().input_tags.sparse  # refused by fit
+
+
+@pytest.mark.parametrize("other", [ClassicalMAF(), SIR(), SFA(whiten=True), named("ppca"), ICA()])
+def test_maps_that_are_not_transposed_do_not_add_up_whatever_the_data(other):
+    """Of white data the map happens to be M'; before there are data it is known not to be."""
+    for add in (lambda: PCA() + other, lambda: 2 * other - LDA(), lambda: sum([PCA(), other])):
+        with pytest.raises(ArgumentError, match="does not add up with others: its map P is not M'"):
+            add()
+    assert (2 * other + ldr.l1(0.0)).transposed is False
+
+
+def test_plots_compare_maps_that_are_transposed():
+    white = np.linalg.qr(X - X.mean(axis=0))[0] * np.sqrt(len(X))
+    with pytest.raises(ArgumentError, match="maps by more than M'"):
+        ldr.plots.compare(ldr.solve("classical-maf", white, 2), white)
+
+
+def test_the_heuristic_is_named_once_and_its_exactness_apart():
+    for cls in REGISTRY.values():
+        assert "exact" not in cls().baseline
+    assert (PCA() + ldr.objectives.OLPP()).exact == "no"
+    assert (3 * LogDetPCA()).exact == "yes"
+    assert (PCA() + LogDetPCA()).baseline == "the best of: top eigenvectors of the covariance"
+
+
+def test_a_multiple_says_what_its_objective_says(monkeypatch):
+    monkeypatch.setattr(covariance, "_LEAST_ORDER", 50)
+    wide = scipy.sparse.random_array((60, 200), density=0.05, rng=0, format="csr")
+    one, two = (ldr.solve(objective, wide, 2) for objective in (PCA(), 2 * PCA()))
+    assert "block Krylov" in one.notes[-1]
+    assert two.notes == one.notes
+    assert two.value == pytest.approx(2 * one.value, rel=1e-12)
+
+
+def test_a_multiple_starts_where_its_objective_starts():
+    objective = SDR(annealing=(4.0,))
+    one, two = (
+        ldr.solve(o, X[:, :4], 1, y=RESPONSE, max_iterations=3, certify=False)
+        for o in (objective, 2 * objective)
+    )
+    assert one.starts is not None and two.starts is not None
+    assert two.starts.values == pytest.approx([2 * value for value in one.starts.values], rel=1e-8)
+    bound = (2 * objective).bind(as_data(objective, X, RESPONSE), 1)
+    assert len(bound.easier) == 1
+    assert ldr.solve(2 * LDA(), X, 2, y=LABELS).starts is None
