@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import operator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 import numpy as np
 import scipy
 
 from ldr.objectives.samples import Samples
-from ldr.objectives.statistics import moments
+from ldr.objectives.statistics import mean, moments
+from ldr.objectives.statistics.sparse import column_means, shifted_rows
 from ldr.objectives.statistics.sums import added
 from ldr.solvers.eigen import top_eigenvectors
 from ldr.solvers.manifolds import Array
@@ -30,10 +31,29 @@ class CovarianceOperator:
 
     A product costs one pass over dense rows, centred block by block; two passes over the nonzero
     entries of sparse ones, whose centring is algebra.
+
+    Attributes
+    ----------
+    samples : Samples
+        The rows less a shift, which only sparse ones have.
+    centre : ndarray, shape (d,)
+        Their mean.
+    mean : ndarray, shape (d,)
+        Of the rows themselves.
     """
 
     samples: Samples
+    centre: Array
     mean: Array
+
+    @classmethod
+    def of(cls, samples: Samples) -> CovarianceOperator:
+        if not samples.is_sparse:
+            centre = mean(samples)
+            return cls(samples, centre, centre)
+        X, shift = shifted_rows(samples)
+        centre = column_means(X)
+        return cls(replace(samples, array=X), centre, shift + centre)
 
     @staticmethod
     def worthwhile(samples: Samples, r: int) -> bool:
@@ -63,12 +83,12 @@ class CovarianceOperator:
 
     def __matmul__(self, V: Array) -> Array:
         columns = V.reshape(self.samples.d, -1)
-        term = partial(_scatter_times, mean=self.mean, V=columns)
+        term = partial(_scatter_times, mean=self.centre, V=columns)
         return self.samples.reduce(term, added).reshape(V.shape) / self.samples.n
 
     @cached_property
     def trace(self) -> float:
-        squares = self.samples.reduce(partial(_sum_of_squares, mean=self.mean), operator.add)
+        squares = self.samples.reduce(partial(_sum_of_squares, mean=self.centre), operator.add)
         return squares / self.samples.n
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ldr.objectives.samples import Samples, as_labels, check_real, open_matrix
+from ldr.objectives.statistics.sparse import shifted_rows
 from ldr.solvers.checks import keep_number, keep_whole
 from ldr.solvers.errors import ArgumentError, DataError, SingularError
 from ldr.solvers.manifolds import Array
@@ -177,8 +178,8 @@ def _first_of_equals(samples: Samples, rows: Integers, distances: Array, indices
 
 
 def _rows(samples: Samples) -> Any:
-    """The rows as scikit-learn takes them."""
-    return samples.array if samples.is_sparse else samples.dense()
+    """The rows as scikit-learn takes them: sparse ones shifted, as their squares cancel there."""
+    return shifted_rows(samples)[0] if samples.is_sparse else samples.dense()
 
 
 def _symmetric_graph(

@@ -8,7 +8,7 @@ from ldr.objectives.coordinates import Columns
 from ldr.objectives.covariance import CovarianceOperator
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.objective import Compact, Data, Objective
-from ldr.objectives.statistics import mean, moments
+from ldr.objectives.statistics import moments
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class PCA(Objective):
     def bind(self, data: Data, r: int) -> Trace:
         samples = data.samples
         if CovarianceOperator.worthwhile(samples, r):
-            C = CovarianceOperator(samples, mean(samples))
+            C = CovarianceOperator.of(samples)
             n = samples.n
             return Trace(self, (C.mean,), C, r, n, n * C.trace, coordinates=(Columns(),))
         compact = Compact.of(samples)

@@ -9,8 +9,8 @@ within 5 standard deviations of zero the shift and its copy are spared, for a fa
 entry of a dense scatter is therefore good to about 1e-14 sqrt(S_ii S_jj), at any ratio of mean to
 spread that the stored numbers resolve, and for rows that drift. A column that is constant gives
 exactly zero.
-Sparse rows cannot be shifted without filling them: there X'X - n mean mean' is used, and the
-relative error is about 1e-16 (1 + mean^2 / variance).
+Sparse rows are shifted where that keeps them sparse, which is wherever a mean is large: in columns
+that are nearly full (see `sparse`).
 
 All sums are in float64, whatever the type of the data. The pilot's sample comes from a fixed seed,
 so the same data give the same bits.

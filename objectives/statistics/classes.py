@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from ldr.objectives.samples import Array, Samples
+from ldr.objectives.statistics.sparse import shifted_classes
 from ldr.objectives.statistics.sums import (
     NO_SHIFT,
     Codes,
@@ -17,9 +17,9 @@ from ldr.objectives.statistics.sums import (
     add_square,
     dense,
     full,
+    membership,
     pilot_rows,
     sampled,
-    sparse_rows,
     spread_rows,
     symmetric,
     zeros,
@@ -72,8 +72,7 @@ def class_moments(
     -------
     ClassMoments
         S_W is accurate relative to its own diagonal even where the classes lie far apart, since
-        each class has its own pilot, and S_B relative to its own where they lie close. Both
-        are algebraic for sparse data.
+        each class has its own pilot, and S_B relative to its own where they lie close.
 
     Raises
     ------
@@ -166,7 +165,7 @@ def _dense_class_sums(
     rows = rows or max(piece.block_rows, _ROWS_PER_CLASS * c)
     sums, squares = np.zeros((c, d)), zeros(d, d)
     for where, Z in _class_shifted_blocks(piece, codes, pilots, rows):
-        sums += _membership(codes[where], c) @ Z
+        sums += membership(codes[where], c) @ Z
         squares = add_square(squares, Z)
     return np.zeros((c, d)) if pilots is None else pilots, *_centred_classes(sums, squares, counts)
 
@@ -211,7 +210,7 @@ def _class_pilots(samples: Samples, codes: Codes, counts: Codes) -> Array | None
     rows = np.union1d(spread_rows(samples.n, pilot_rows(samples.d)), first_rows)
     firsts, sample, classes = sampled(samples, first_rows), sampled(samples, rows), codes[rows]
     sample -= firsts[classes]
-    offsets = _membership(classes, len(counts)) @ sample
+    offsets = membership(classes, len(counts)) @ sample
     offsets /= np.bincount(classes, minlength=len(counts))[:, None]
     pilots = firsts + offsets
     sample -= offsets[classes]
@@ -220,17 +219,9 @@ def _class_pilots(samples: Samples, codes: Codes, counts: Codes) -> Array | None
     return np.asarray(pilots)
 
 
-def _membership(codes: Codes, n_classes: int) -> Any:
-    """Sparse (n_classes x rows) matrix of ones that sums rows class by class."""
-    from scipy.sparse import csc_array
-
-    n = len(codes)
-    return csc_array((np.ones(n), codes, np.arange(n + 1)), shape=(n_classes, n))
-
-
 def _sparse_class_sums(piece: Samples, codes: Codes, counts: Codes) -> tuple[Array, Array, Array]:
-    X = sparse_rows(piece)
-    means = dense(_membership(codes, len(counts)).tocsr() @ X) / counts[:, None]
+    X, shift = shifted_classes(piece, codes, counts)
+    means = dense(membership(codes, len(counts)).tocsr() @ X) / counts[:, None]
     weighted = np.sqrt(counts)[:, None] * means
     within = symmetric(dense(X.T @ X) - weighted.T @ weighted)
-    return np.zeros_like(means), means, np.asfortranarray(within)
+    return shift, means, np.asfortranarray(within)

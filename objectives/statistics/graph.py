@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from ldr.objectives.samples import Array, Samples
+from ldr.objectives.statistics.sparse import shifted_rows
 from ldr.objectives.statistics.sums import (
     add_product,
     add_square,
     dense,
     full,
     sampled,
-    sparse_rows,
     symmetric,
     zeros,
 )
@@ -41,8 +41,7 @@ def graph_scatter(samples: Samples, W: Any, mean: Array) -> tuple[Array, Array]:
     Returns
     -------
     laplacian, degree : ndarray, shape (d, d)
-        For dense data, entry (i, j) of either is accurate relative to
-        sqrt(degree_ii degree_jj). Algebraic for sparse data.
+        Entry (i, j) of either is accurate relative to sqrt(degree_ii degree_jj).
 
     Raises
     ------
@@ -87,7 +86,8 @@ def reconstruction_scatter(samples: Samples, W: Any, mean: Array) -> Array:
     """
     W = _checked_weights(W, samples)
     if samples.is_sparse:
-        X = sparse_rows(samples)
+        X, shift = shifted_rows(samples)
+        mean = mean - shift
         residual, left = X - W @ X, 1.0 - np.asarray(W.sum(axis=1)).ravel()
         sums = np.asarray(residual.T @ left)
         scatter = dense(residual.T @ residual) - np.outer(sums, mean) - np.outer(mean, sums)
@@ -153,7 +153,8 @@ def _sparse_graph_scatter(
 ) -> tuple[Array, Array]:
     from scipy.sparse import diags_array
 
-    X = sparse_rows(samples)
+    X, shift = shifted_rows(samples)
+    mean = mean - shift
     weighted = (diags_array(degrees) @ X).tocsr()
     degree = dense(X.T @ weighted)
     laplacian = degree - dense(X.T @ (W @ X))

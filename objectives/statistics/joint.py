@@ -9,8 +9,9 @@ from functools import partial
 import numpy as np
 
 from ldr.objectives.samples import Array, Samples
-from ldr.objectives.statistics.moments import Spread, moments, spread_of, spread_on
-from ldr.objectives.statistics.sums import TwoPartMean, dense, pilot, sparse_rows
+from ldr.objectives.statistics.moments import Spread, spread, spread_of, spread_on
+from ldr.objectives.statistics.sparse import shifted_rows
+from ldr.objectives.statistics.sums import TwoPartMean, dense, full, pilot
 from ldr.solvers.errors import DataError
 
 
@@ -104,22 +105,24 @@ def _joint_blocks(a: Samples, b: Samples, shift: Array, rows: int) -> Iterator[t
 
 
 def _joint_spread_apart(a: Samples, b: Samples) -> Spread:
-    of_a, of_b = moments(a), moments(b)
+    of_a, of_b = spread(a, None), spread(b, None)
     if a.is_sparse and b.is_sparse:
-        cross = dense(sparse_rows(a).T @ sparse_rows(b))
-        cross -= a.n * np.outer(of_a.mean, of_b.mean)
+        (A, _), (B, _) = shifted_rows(a), shifted_rows(b)
+        cross = dense(A.T @ B) - a.n * np.outer(of_a.mean.offset, of_b.mean.offset)
     elif a.is_sparse:
         cross = _sparse_cross(a, b, of_b.mean)
     else:
         cross = _sparse_cross(b, a, of_a.mean).T
-    scatter = np.block([[of_a.scatter, cross], [cross.T, of_b.scatter]])
-    mean = np.concatenate([of_a.mean, of_b.mean])
-    return Spread(TwoPartMean(a.n, np.zeros_like(mean), mean), np.asfortranarray(scatter))
+    scatter = np.block([[full(of_a.scatter), cross], [cross.T, full(of_b.scatter)]])
+    origin = np.concatenate([of_a.mean.origin, of_b.mean.origin])
+    offset = np.concatenate([of_a.mean.offset, of_b.mean.offset])
+    return Spread(TwoPartMean(a.n, origin, offset), np.asfortranarray(scatter))
 
 
-def _sparse_cross(a: Samples, b: Samples, mean_b: Array) -> Array:
-    """A'(B - 1 mean_b') for sparse A and dense B."""
+def _sparse_cross(a: Samples, b: Samples, mean_b: TwoPartMean) -> Array:
+    """A'(B - 1 mean_b') for sparse A and dense B; A may be shifted."""
+    A, _ = shifted_rows(a)
     cross = np.zeros((a.d, b.d))
     for where, block in b.blocks():
-        cross += a.rows(where).T @ (block - mean_b)
+        cross += A[where].T @ ((block - mean_b.origin) - mean_b.offset)
     return cross

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from ldr.objectives.accelerator import Accelerator
 from ldr.objectives.samples import Array, Samples
+from ldr.objectives.statistics.sparse import column_means, shifted_rows
 from ldr.objectives.statistics.sums import (
     TwoPartMean,
     add_outer,
@@ -21,8 +22,6 @@ from ldr.objectives.statistics.sums import (
     full,
     pilot,
     shifted_blocks,
-    sparse_mean,
-    sparse_rows,
     symmetric,
     zeros,
 )
@@ -70,7 +69,8 @@ def mean(samples: Samples, *, rows: int | None = None) -> Array:
 
 def _mean(piece: Samples, rows: int | None) -> TwoPartMean:
     if piece.is_sparse:
-        return TwoPartMean(piece.n, np.zeros(piece.d), sparse_mean(piece))
+        centred, origin = shifted_rows(piece)
+        return TwoPartMean(piece.n, origin, column_means(centred))
     shift = pilot(piece)
     total = np.zeros(piece.d)
     for _, Z in shifted_blocks(piece, shift, rows):
@@ -90,8 +90,7 @@ def moments(samples: Samples, *, rows: int | None = None) -> Moments:
     Returns
     -------
     Moments
-        Accuracy as the module says: entries of the scatter to about 1e-14 sqrt(S_ii S_jj) for
-        dense data; algebraic, X'X - n mean mean', for sparse data.
+        Accuracy as the module says: entries of the scatter to about 1e-14 sqrt(S_ii S_jj).
     """
     return samples.reduce(partial(spread, rows=rows), Spread.merge).moments
 
@@ -126,7 +125,7 @@ class Spread:
 def spread(piece: Samples, rows: int | None) -> Spread:
     """Mean and scatter of a piece."""
     if piece.is_sparse:
-        return _sparse_spread(piece)
+        return sparse_spread(*shifted_rows(piece))
     shift = pilot(piece)
     if piece.accelerator is not None:
         return spread_on(piece.accelerator, piece.array, shift)
@@ -153,8 +152,8 @@ def spread_on(accelerator: Accelerator, X: npt.NDArray[Any], shift: Array | None
     return Spread(mean, add_outer(squares, mean.offset, -float(len(X))))
 
 
-def _sparse_spread(piece: Samples) -> Spread:
-    X, centre = sparse_rows(piece), sparse_mean(piece)
-    scatter = dense(X.T @ X) - piece.n * np.outer(centre, centre)
-    mean = TwoPartMean(piece.n, np.zeros(piece.d), centre)
-    return Spread(mean, np.asfortranarray(symmetric(scatter)))
+def sparse_spread(X: Any, shift: Array) -> Spread:
+    """Mean and scatter of X + 1 shift', X sparse."""
+    n, centre = X.shape[0], column_means(X)
+    scatter = dense(X.T @ X) - n * np.outer(centre, centre)
+    return Spread(TwoPartMean(n, shift, centre), np.asfortranarray(symmetric(scatter)))

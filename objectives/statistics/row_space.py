@@ -10,7 +10,8 @@ import scipy
 
 from ldr.objectives.samples import Array, Samples
 from ldr.objectives.statistics.moments import mean
-from ldr.objectives.statistics.sums import dense, sparse_mean, sparse_rows, symmetric
+from ldr.objectives.statistics.sparse import column_means, shifted_rows
+from ldr.objectives.statistics.sums import dense, symmetric
 from ldr.solvers.threads import threads_for
 
 # Directions of the rows' span below this share of the largest eigenvalue are not kept.
@@ -74,18 +75,22 @@ class SparseRowSpace(RowSpace):
     Attributes
     ----------
     samples : Samples, shape (n, d)
+        Less a shift.
+    centre : ndarray, shape (d,)
+        Their mean.
     weights : ndarray, shape (n, k)
         W.
     """
 
     samples: Samples
+    centre: Array
     weights: Array
 
     def lift(self, Z: Array) -> Array:
-        return self.samples.centred_transpose_times(self.weights @ Z, self.mean)
+        return self.samples.centred_transpose_times(self.weights @ Z, self.centre)
 
     def lower(self, M: Array) -> Array:
-        return np.asarray(self.weights.T @ self.samples.centred_times(M, self.mean))
+        return np.asarray(self.weights.T @ self.samples.centred_times(M, self.centre))
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,10 +207,12 @@ def _qr(A: Array) -> tuple[Array, Array]:
 
 
 def _sparse_row_space(samples: Samples) -> SparseRowSpace:
-    X, centre = sparse_rows(samples), sparse_mean(samples)
+    X, shift = shifted_rows(samples)
+    centre = column_means(X)
     along = np.asarray(X @ centre)
     gram = dense(X @ X.T) - along[:, None] - along + centre @ centre
     values, vectors = scipy.linalg.eigh(symmetric(gram), check_finite=False)
     kept = values > _GRAM_CUT * max(float(values[-1]), 0.0)
     lengths, vectors = np.sqrt(values[kept][::-1]), vectors[:, kept][:, ::-1]
-    return SparseRowSpace(centre, vectors * lengths, samples, vectors / lengths)
+    scores, weights = vectors * lengths, vectors / lengths
+    return SparseRowSpace(shift + centre, scores, Samples(X), centre, weights)

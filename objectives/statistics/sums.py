@@ -166,5 +166,9 @@ def sparse_rows(samples: Samples) -> Any:
     return samples.array.astype(np.float64, copy=False)
 
 
-def sparse_mean(samples: Samples) -> Array:
-    return np.asarray(sparse_rows(samples).sum(axis=0)).ravel() / samples.n
+def membership(codes: Codes, n_classes: int) -> Any:
+    """Sparse (n_classes x rows) matrix of ones that sums rows class by class."""
+    from scipy.sparse import csc_array
+
+    n = len(codes)
+    return csc_array((np.ones(n), codes, np.arange(n + 1)), shape=(n_classes, n))

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from ldr.objectives.samples import Array, Samples
-from ldr.objectives.statistics.moments import Spread, spread
+from ldr.objectives.statistics.moments import Spread, sparse_spread
+from ldr.objectives.statistics.sparse import column_means, shifted_rows
 from ldr.objectives.statistics.sums import (
     TwoPartMean,
     add_outer,
@@ -20,7 +22,6 @@ from ldr.objectives.statistics.sums import (
     full,
     pilot,
     shifted_blocks,
-    sparse_mean,
     sparse_rows,
     symmetric,
     zeros,
@@ -157,7 +158,8 @@ def _lagged_spread(piece: Samples, lag: int, rows: int | None) -> LaggedSpread:
     """
     first, last = _rows(piece, slice(0, lag)), _rows(piece, slice(max(0, piece.n - lag), piece.n))
     if piece.is_sparse:
-        return LaggedSpread(lag, spread(piece, rows), _sparse_products(piece, lag), first, last)
+        X, origin = shifted_rows(piece)
+        return LaggedSpread(lag, sparse_spread(X, origin), _sparse_products(X, lag), first, last)
     n, d = piece.shape
     shift = pilot(piece)
     if piece.accelerator is not None:
@@ -308,10 +310,10 @@ def _rows(piece: Samples, where: slice) -> Array:
     return np.asarray(rows.toarray() if piece.is_sparse else rows.copy())
 
 
-def _sparse_products(piece: Samples, lag: int) -> Array:
-    X, n, centre = sparse_rows(piece), piece.n, sparse_mean(piece)
+def _sparse_products(X: Any, lag: int) -> Array:
+    (n, d), centre = X.shape, column_means(X)
     if n <= lag:
-        return zeros(piece.d, piece.d)
+        return zeros(d, d)
     head, tail = X[: n - lag], X[lag:]
     products = dense(head.T @ tail)
     products -= np.outer(np.asarray(head.sum(axis=0)).ravel(), centre)

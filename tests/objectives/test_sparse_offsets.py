@@ -1,0 +1,166 @@
+"""Sparse rows with nearly full columns whose mean is large against their spread.
+
+X'X - n mean mean' loses every digit there; references are sums in extended precision, and the same
+methods on dense rows.
+"""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import ldr
+from ldr.objectives import statistics
+from ldr.objectives.covariance import CovarianceOperator
+from ldr.objectives.samples import as_samples
+from ldr.objectives.statistics.sparse import shifted_classes, shifted_rows
+from tests.objectives.test_statistics import centred, class_reference, error, extended
+
+N = 300
+LABELS = np.arange(N) % 3
+OFFSETS = [1e3, 1e6, 1e8]
+
+
+def rows(offset, n=N):
+    """Columns: three full ones, one of which with a few zeros, one of labels, three sparse ones."""
+    rng = np.random.default_rng(0)
+    X = np.cumsum(rng.standard_normal((n, 7)), axis=0) / 10 + rng.standard_normal((n, 7))
+    X[:, :2] += offset
+    X[:, 2] += 100 * offset * (np.arange(n) % 3)  # far apart between the labels, near within
+    X[:, 3] = np.where(rng.random(n) < 0.03, 0.0, 1.0 + 0.01 * X[:, 3])
+    X[:, 4:] *= rng.random((n, 3)) < 0.2
+    return X
+
+
+def both(offset, n=N):
+    X = rows(offset, n)
+    return X, as_samples(sp.csr_array(X))
+
+
+@pytest.mark.parametrize("offset", OFFSETS)
+def test_statistics_keep_the_digits(offset):
+    X, sparse = both(offset)
+    Z = centred(extended(X))
+    scatter, lag = Z.T @ Z, 3
+    means, spread = X.astype(np.longdouble).mean(axis=0), np.sqrt(np.diag(scatter) / N)
+    found = statistics.lagged_moments(sparse, lag)
+    lagged = Z[:-lag].T @ Z[lag:] / (N - lag)
+    assert error(statistics.moments(sparse).scatter, scatter) < 1e-13
+    assert error(found.scatter, scatter) < 1e-13
+    assert error(found.lagged, (lagged + lagged.T) / 2, scatter / N) < 1e-13
+    off = np.abs(statistics.mean(sparse) - means) / np.maximum(np.abs(means), spread)
+    assert off.max() < 1e-15
+    operator = CovarianceOperator.of(sparse)
+    C = scatter / N
+    assert error(operator @ np.eye(X.shape[1]), C) < 1e-12
+    assert abs(operator.trace / np.trace(C) - 1) < 1e-14
+
+
+@pytest.mark.parametrize("offset", OFFSETS)
+def test_class_statistics_keep_the_digits(offset):
+    X, sparse = both(offset)
+    within, between = class_reference(X, LABELS, 3)
+    found = statistics.class_moments(sparse, LABELS, 3)
+    assert error(found.within, within) < 1e-13
+    assert error(found.between, between, within + between) < 1e-13
+
+
+@pytest.mark.parametrize("kinds", ["ss", "sd", "ds"])
+@pytest.mark.parametrize("offset", OFFSETS)
+def test_cross_scatters_keep_the_digits(offset, kinds):
+    X = rows(offset)
+    views = [
+        as_samples(sp.csr_array(v) if kind == "s" else v)
+        for kind, v in zip(kinds, (X[:, ::2], X[:, 1::2]), strict=True)
+    ]
+    Z = centred(extended(X))
+    found = statistics.joint_moments(*views)
+    Za, Zb = Z[:, ::2], Z[:, 1::2]
+    scale = np.sqrt(np.outer(np.sum(Za**2, axis=0), np.sum(Zb**2, axis=0)))
+    assert np.abs((found.scatter_ab - Za.T @ Zb) / scale).max() < 1e-13
+    assert error(found.scatter_aa, Za.T @ Za) < 1e-13
+
+
+@pytest.mark.parametrize("offset", OFFSETS)
+def test_graph_scatters_keep_the_digits(offset):
+    X, sparse = both(offset, 60)
+    rng = np.random.default_rng(1)
+    W = np.triu(rng.random((60, 60)) * (rng.random((60, 60)) < 0.2), 1)
+    W = W + W.T
+    Z = centred(extended(X))
+    D = np.diag(W.sum(axis=1))
+    laplacian, degree = statistics.graph_scatter(sparse, sp.csr_array(W), statistics.mean(sparse))
+    assert error(laplacian, Z.T @ (D - W) @ Z, Z.T @ D @ Z) < 1e-12
+    # the mean that is subtracted is rounded, and D is not blind to it
+    assert error(degree, Z.T @ D @ Z) < 1e-12 + 1e-15 * offset
+    R = Z - (W / W.sum(axis=1, keepdims=True)) @ Z
+    weights = sp.csr_array(W / W.sum(axis=1, keepdims=True))
+    found = statistics.reconstruction_scatter(sparse, weights, statistics.mean(sparse))
+    assert error(found, R.T @ R) < 1e-12 + 1e-15 * offset
+
+
+@pytest.mark.parametrize("offset", OFFSETS)
+def test_the_row_space_keeps_the_digits(offset):
+    X = rows(offset, 40)
+    wide = np.hstack([np.delete(X, 2, axis=1), np.zeros((40, 60))])
+    space = statistics.row_space(as_samples(sp.csr_array(wide)))
+    Z = np.asarray(centred(extended(wide)), dtype=float)
+    T, basis = space.scores, space.lift(np.eye(space.k))
+    assert np.abs(T @ basis.T - Z).max() < 1e-9 * np.linalg.norm(Z)
+    assert np.abs(basis.T @ basis - np.eye(space.k)).max() < 1e-6
+
+
+def test_the_shift_keeps_the_rows_sparse_and_constant_columns_exact():
+    X = rows(1e6)
+    X[:, 1] = 0.1
+    sparse = as_samples(sp.csr_array(X))
+    for shifted, shift in (
+        shifted_rows(sparse),
+        shifted_classes(sparse, LABELS, np.bincount(LABELS)),
+    ):
+        restored = shifted.toarray() + (shift if shift.ndim == 1 else shift[LABELS])
+        assert np.allclose(restored, X, rtol=1e-15)
+        assert shifted.nnz <= 26 / 25 * sparse.array.nnz
+        assert not shift[..., 4:].any() and shifted[:, [1]].nnz == 0
+    scatter = statistics.moments(sparse).scatter
+    assert not scatter[1].any()
+
+
+METHODS = {
+    "pca": {},
+    "maf": {},
+    "classical-maf": {},
+    "autocovariance": {},
+    "squared-difference": {},
+    "sfa": {},
+    "orthogonal-sfa": {},
+    "lda": {"y": LABELS},
+    "classical-lda": {"y": LABELS},
+    "sir": {"y": LABELS.astype(str)},
+    "save": {"y": LABELS.astype(str)},
+    "olpp": {},
+    "npe": {},
+    "ppca": {},
+    "log-det-pca": {},
+    "ridge-regression": {"y": rows(0.0)[:, 0] + LABELS, "penalty": 1.0},
+}
+
+
+@pytest.mark.parametrize("offset", [1e6, 1e8])
+@pytest.mark.parametrize("name", METHODS)
+def test_methods_agree_on_sparse_and_dense_rows(name, offset):
+    X = rows(offset)[:, [0, 1, 3, 4, 5, 6]]
+    dense = ldr.solve(name, X, 2, **METHODS[name])
+    sparse = ldr.solve(name, sp.csr_array(X), 2, **METHODS[name])
+    assert sparse.value == pytest.approx(dense.value, rel=1e-9)
+    assert sparse.value > 0 or name in ("ppca",)
+    assert sparse.certificate.kind == dense.certificate.kind
+
+
+@pytest.mark.parametrize("name", ["cca", "pls", "classical-cca", "reduced-rank-regression"])
+@pytest.mark.parametrize("offset", [1e6, 1e8])
+def test_methods_of_two_views_agree_on_sparse_and_dense_rows(name, offset):
+    X = rows(offset)
+    views = X[:, [0, 4, 5]], X[:, [1, 3, 6]]
+    dense = ldr.solve(name, views, 2, random_state=0)
+    sparse = ldr.solve(name, tuple(map(sp.csr_array, views)), 2, random_state=0)
+    assert sparse.value == pytest.approx(dense.value, rel=1e-9)
