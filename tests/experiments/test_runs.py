@@ -1,9 +1,6 @@
 """Runs are stored job by job, continue where they were stopped, and do what the paper did."""
 
-import subprocess
-import sys
 from dataclasses import asdict
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,27 +16,25 @@ from ldr.objectives import LDA
 from ldr.solving import as_data
 
 TEXT, CODE = RECIPES
-ROOT = Path(__file__).parents[2]
 BOTH = pytest.mark.parametrize("recipe", RECIPES)
 
 
 def run(*arguments):
-    command = [sys.executable, "-m", "experiments", *map(str, arguments)]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    return CliRunner().invoke(app, list(map(str, arguments)))
 
 
 def test_a_stopped_run_continues_to_the_same_table(tmp_path):
     whole, stopped = tmp_path / "whole", tmp_path / "stopped"
     options = ("--quick", "--recipe", CODE, "--workers", 1, "--seed", 3, "--out")
     first = run("figure1", *options, whole)
-    assert first.returncode == 0, first.stderr
+    assert first.exit_code == 0, first.output
     assert {path.suffix for path in whole.iterdir()} == {".csv", ".png", ".pdf"}
 
     stopped.mkdir()
     text = (whole / "figure1.csv").read_text()
     (stopped / "figure1.csv").write_text(text[: len(text) // 2 + 5])  # inside a line
     second = run("figure1", *options, stopped)
-    assert second.returncode == 0, second.stderr
+    assert second.exit_code == 0, second.output
     assert (stopped / "figure1.csv").read_text() == text
     assert len(Table.read(stopped / "figure1.csv")) == sweeps.QUICK.searched
 
