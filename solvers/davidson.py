@@ -22,7 +22,6 @@ from ldr.solvers.self_consistent_field import (
 )
 from ldr.solvers.solver import Solver, State
 from ldr.solvers.threads import one_team
-from ldr.solvers.trust_region import TrustRegion
 
 # The first factor waits until a step gains less than this share of the value, or this many steps.
 _LITTLE_GAIN = 0.05
@@ -137,8 +136,8 @@ def _factored(problem: RiemannianProblem, state: DavidsonState) -> Factor:
 # Below these the eigendecompositions of the self-consistent field cost less than more steps.
 _LEAST_ORDER = 200
 _LARGEST_SHARE = 1 / 20
-# Eigenvectors of A - rho B are as good as the rounding of its largest entries. Where the variances
-# in B are this far apart, nothing may be left of the smallest; products with columns keep them.
+# A basis of Davidson's mixes the coordinates, and loses in the large ones what the small ones say.
+# Where the variances in B are this far apart, only eigenvectors of the graded A - rho B keep it.
 _CONTRAST = 1e10
 
 
@@ -146,7 +145,7 @@ def trace_ratio_solver(problem: TraceRatioLike, r: int) -> Solver:
     """The faster of the solvers that are accurate for a trace ratio with r columns."""
     variances = np.diag(problem.B)
     if variances.max() > _CONTRAST * variances[variances > 0].min():
-        return TrustRegion()
+        return SelfConsistentField()
     order = len(problem.B)
     large = order >= _LEAST_ORDER and r <= _LARGEST_SHARE * order
     return Davidson() if large else SelfConsistentField()

@@ -32,11 +32,13 @@ _REDUCTION = 0.3
 # A small problem is solved where the next step would bring less than this share of what is gained.
 _LITTLE = 0.01
 # A point this flat, relative to the value, may be a saddle; eigenvalues this close, relative to the
-# norm of the matrix, count as tied.
+# norm of the matrix, count as tied, and at most this close, relative to its diagonal.
 _FLAT = 1e-8
 _TIE = 1e-12
+_LOOSE_TIE = 1e-10
 
 _EPS = float(np.finfo(float).eps)
+_ABOVE = 8 * _EPS
 
 
 class TraceRatioPointLike(Protocol):
@@ -100,7 +102,7 @@ class SelfConsistentField(Solver):
 
     def step(self, problem: RiemannianProblem, state: State) -> State:
         ratio, old = matrices(problem), state.point
-        rho = -old.value
+        newton = rho = ratio_above(old)
         if isinstance(state, FieldState):
             rho = max(rho, state.expected)
         K = ratio.A - rho * ratio.B
@@ -109,15 +111,15 @@ class SelfConsistentField(Solver):
             return State(unless_saddle(problem, ritz(problem, old, old.gradient).point))
         if r < _PARTIAL_SHARE * d:
             values, Q = top_eigenvectors(K, r)
-            return State(unless_saddle(problem, problem.at(Q)), halt=_halt(values, K))
+            return State(unless_saddle(problem, problem.at(Q)), halt=_halt(values, Q, K))
         values, Q = symmetric_eigen(K)
         point, expected = _corrected(problem, rho, values, Q, r)
-        if rho > -old.value and point.value > old.value + VALUE_ROUNDING * abs(old.value):
+        if rho > newton and point.value > old.value + VALUE_ROUNDING * abs(old.value):
             return State(old)
         point = unless_saddle(problem, point)
         if point.gradient_norm <= problem.threshold:
             point = _diagonal(problem, point)
-        return FieldState(point, expected, halt=_halt(values[:r], K))
+        return FieldState(point, expected, halt=_halt(values[:r], Q[:, :r], K))
 
 
 def _is_far(point: RiemannianPoint, K: Array) -> bool:
@@ -126,9 +128,14 @@ def _is_far(point: RiemannianPoint, K: Array) -> bool:
     return point.gradient_norm**2 > 2.0 * _FAR * curvature * abs(point.value)
 
 
-def _halt(top: Array, K: Array) -> Status | None:
-    """Whether f(rho), the sum of the top eigenvalues, is the effect of rounding."""
-    rounding = _EPS * float(np.sum(np.abs(top)) + np.linalg.norm(K))
+def _halt(top: Array, Q: Array, K: Array) -> Status | None:
+    """Whether f(rho), the sum of the top eigenvalues, is the effect of rounding.
+
+    Entries of K that are large only where the eigenvectors Q are small do not count in full.
+    """
+    weights = np.linalg.norm(Q, axis=1)
+    size = min(float(np.linalg.norm(K)), float(weights @ np.abs(K) @ weights))
+    rounding = _EPS * (float(np.sum(np.abs(top))) + size)
     return Status.ROUNDING if abs(float(np.sum(top))) <= rounding else None
 
 
@@ -204,7 +211,7 @@ def unless_saddle(problem: RiemannianProblem, point: RiemannianPoint) -> Riemann
     while point.gradient_norm <= (problem.threshold or _FLAT * abs(point.value)):
         if _spans_top(problem, point):
             break
-        K = ratio.A + point.value * ratio.B
+        K = ratio.A - ratio_above(point) * ratio.B
         candidate = problem.at(top_eigenvectors(K, point.M.shape[1])[1])
         if not candidate.value < point.value:
             break
@@ -213,34 +220,54 @@ def unless_saddle(problem: RiemannianProblem, point: RiemannianPoint) -> Riemann
 
 
 def _spans_top(problem: RiemannianProblem, point: RiemannianPoint) -> bool:
-    """Whether no eigenvalue of K on the complement of M exceeds M's: one Cholesky factorisation."""
+    """Whether no eigenvalue of K on the complement of M exceeds M's: one Cholesky factorisation.
+
+    Ties are judged beside the diagonal too: what is rounding in a column that outweighs the others
+    is none in them.
+    """
     ratio = matrices(problem)
     size = float(np.linalg.norm(ratio.A) + abs(point.value) * np.linalg.norm(ratio.B))
     residual = 0.5 * denominator(point) * point.gradient_norm
-    above = float(np.linalg.eigvalsh(projected(point))[0]) + max(residual, _TIE * size)
-    return factor_above(problem, point, above, size) is not None
+    diagonal = np.abs(np.diag(ratio.A)) + abs(point.value) * np.diag(ratio.B)
+    ties = np.minimum(max(residual, _TIE * size), _LOOSE_TIE * len(diagonal) * diagonal)
+    smallest = float(np.linalg.eigvalsh(projected(point))[0])
+    return factor_above(problem, point, smallest, size, ties) is not None
+
+
+def ratio_above(point: RiemannianPoint) -> float:
+    """rho, a few roundings above tr(M'AM)/tr(M'BM).
+
+    Where a column of M outweighs all others in B, rounding would decide on the sign of its
+    eigenvalue of A - rho B at the ratio itself, and so whether it must stay.
+    """
+    return -point.value + _ABOVE * abs(point.value)
 
 
 def projected(point: RiemannianPoint) -> Array:
     """L = M'KM, K = A - rho B."""
     AM, BM = cast(TraceRatioPointLike, point.point).products
-    return _sym(point.M.T @ (AM + point.value * BM))
+    return _sym(point.M.T @ (AM - ratio_above(point) * BM))
 
 
 def factor_above(
-    problem: RiemannianProblem, point: RiemannianPoint, s: float, c: float
+    problem: RiemannianProblem,
+    point: RiemannianPoint,
+    s: float,
+    c: float,
+    slack: float | Array = 0.0,
 ) -> Array | None:
     """Cholesky factor of sI - K + M (M'KM + (c - s) I) M': c on the span of M, s - K off it.
 
-    None where K has eigenvalues above s off M. The matrix is made in place, in LAPACK's order.
+    `slack` is added to the diagonal. None where K has eigenvalues above s and the slack off M. The
+    matrix is made in place, in LAPACK's order.
     """
     ratio, M = matrices(problem), point.M
-    H = np.multiply(ratio.B, -point.value)
+    H = np.multiply(ratio.B, ratio_above(point))
     H -= ratio.A
     H = H.T  # it is symmetric, and now in columns
     turned = M @ (projected(point) + (c - s) * np.eye(M.shape[1]))
     H = dgemm(1.0, turned, M, beta=1.0, c=H, trans_b=1, overwrite_c=1)
-    H[np.diag_indices_from(H)] += s
+    H[np.diag_indices_from(H)] += s + slack
     factor, failed = dpotrf(H, lower=1, overwrite_a=1, clean=0)
     return None if failed else np.asarray(factor)
 

@@ -247,7 +247,8 @@ def minimise(
             if last.gradient_norm <= threshold:
                 status = Status.CONVERGED
             elif halt is not None:
-                small = last.gradient_norm <= _ROUNDING_LEVEL * max(scale, abs(last.value))
+                flattest = (progress.flattest or last).gradient_norm
+                small = flattest <= _ROUNDING_LEVEL * max(scale, abs(last.value))
                 status = Status.ROUNDING if halt is Status.STALLED and small else halt
             elif any(wishes):
                 status = Status.OBSERVER
