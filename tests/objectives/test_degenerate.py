@@ -10,6 +10,7 @@ from ldr.objectives.coordinates import Columns
 from ldr.objectives.families.trace_ratio import TraceRatio
 from ldr.objectives.registry import REGISTRY
 from tests import real_data
+from tests.adversarial.extended import AVAILABLE, EPS, eigh, extended
 from tests.objectives.methods import RANDOM, name_of
 
 RNG = np.random.default_rng(3)
@@ -296,4 +297,54 @@ def test_a_change_of_units_costs_no_more_than_leaving_the_column_out(name, facto
     result = ldr.solve(name, X, 2, y=labels)
     assert result.converged
     assert result.value >= without.value * (1 - 1e-9)
-    assert result.solver == "trust-region"
+    assert result.solver == "self-consistent-field"
+
+
+def gaussian_classes(d, n=150):
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, 5, n)
+    X = rng.standard_normal((n, d)) @ (0.5 * rng.standard_normal((d, d)) + np.eye(d))
+    return X + 0.5 * rng.standard_normal((5, d))[y], y
+
+
+@pytest.mark.parametrize("data", ["digits", "classes"])
+def test_where_one_column_dominates_the_others_still_count(data):
+    """Among more dimensions than the heuristic has directions for, which are arbitrary then."""
+    X, y = real_data.digits() if data == "digits" else gaussian_classes(60, 400)
+    X = X[:, X.std(axis=0) > 0]
+    X[:, 10] *= 1e6
+    without = ldr.solve("lda", np.delete(X, 10, axis=1), 45, y=y)
+    result = ldr.solve("lda", X, 45, y=y)
+    assert result.converged
+    assert result.value >= without.value * (1 - 1e-9)
+
+
+@pytest.mark.skipif(not AVAILABLE, reason="longdouble is a double here")
+@pytest.mark.parametrize("r", [2, 9])
+@pytest.mark.parametrize(
+    "units",
+    [
+        pytest.param(np.where(np.arange(12) == 3, 10.0**exponent, 1.0), id=f"one 1e{exponent}")
+        for exponent in (6, 8, 12)
+    ]
+    + [
+        pytest.param(np.where(np.arange(12) % 2, 1e7, 1.0), id="half 1e7"),
+        pytest.param(10.0 ** ((7 * np.arange(12)) % 12), id="every decade"),
+    ],
+)
+def test_trace_ratios_in_very_different_units_agree_with_80_bits(units, r):
+    """Newton's method for the root of the sum of the r largest eigenvalues of A - rho B."""
+    X, y = gaussian_classes(12)
+    X = X * units
+    rows = extended(X)
+    means = np.array([rows[y == c].mean(axis=0) for c in range(5)])[y]
+    between, within = means - rows.mean(axis=0), rows - means
+    A, B = between.T @ between, within.T @ within
+    optimum, better = -1, 0
+    while better > optimum * (1 + 4 * EPS):
+        optimum = better
+        M = eigh(A - optimum * B)[1][:, :r]
+        better = np.vdot(M, A @ M) / np.vdot(M, B @ M)
+    result = ldr.solve("lda", X, r, y=y, certify=False)
+    assert result.converged
+    assert abs(result.value - optimum) <= 1e-12 * optimum

@@ -10,6 +10,7 @@ from ldr.solvers.eigen import (
     symmetric_eigen,
     top_eigenvectors,
 )
+from tests.adversarial.extended import AVAILABLE, eigh
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -57,3 +58,26 @@ def test_a_regular_matrix_needs_no_eigenvalues():
     assert np.array_equal(S, kept)
     S[0], S[:, 0] = 0.0, 0.0
     assert not has_full_rank(S, rank_tolerance(30))
+
+
+@pytest.mark.skipif(not AVAILABLE, reason="longdouble is a double here")
+@pytest.mark.parametrize("share", [0.1, 1.0])
+@pytest.mark.parametrize("decades", ["one column", "half of them", "all alike"])
+def test_small_eigenvalues_of_graded_matrices(decades, share):
+    """DSD with D over many decades and an indefinite S: each eigenvalue to its own last digits."""
+    d = 30
+    rng = np.random.default_rng(0)
+    D = {
+        "one column": np.where(np.arange(d) == 7, 1e8, 1.0),
+        "half of them": np.where(np.arange(d) % 2, 1e6, 1.0),
+        "all alike": np.logspace(0, 6, d)[rng.permutation(d)],
+    }[decades]
+    S = rng.standard_normal((d, d)) + np.diag(np.where(np.arange(d) % 3, -9.0, 9.0))
+    A = (S + S.T) * D * D[:, None]
+    r = round(share * d)
+    values, vectors = top_eigenvectors(A, r)
+    expected, theirs = eigh(A)
+    np.testing.assert_allclose(values, expected[:r].astype(float), rtol=1e-10)
+    np.testing.assert_allclose(vectors.T @ vectors, np.eye(r), atol=1e-13)
+    overlap = np.abs(np.sum(vectors * theirs[:, :r], axis=0))
+    np.testing.assert_allclose(overlap.astype(float), 1.0, atol=1e-10)
