@@ -1,0 +1,35 @@
+"""The tests against the oldest versions that pyproject.toml declares: python -m tests.lowest.
+
+Makes a virtual environment of its own, and hands what it is given on to pytest.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+
+
+def lowest() -> list[str]:
+    """Every declared requirement, pinned to the version that it must at least have."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    declared = project["dependencies"] + project["optional-dependencies"]["test"]
+    return [requirement.replace(">=", "==") for requirement in declared]
+
+
+def main() -> int:
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+        python = str(Path(folder) / "bin" / "python")
+        install = [python, "-m", "pip", "install", "--quiet"]
+        subprocess.run([*install, *lowest()], check=True)
+        subprocess.run([*install, "--no-deps", "-e", str(ROOT)], check=True)
+        return subprocess.run([python, "-m", "pytest", *sys.argv[1:]], cwd=ROOT).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())
