@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ldr.memory import within_memory
 from ldr.objectives.custom import (
     INVARIANCE_TOLERANCE,
     CustomObjective,
@@ -114,6 +115,7 @@ def _error_line(error: float, tolerance: float) -> tuple[bool, str]:
     return error <= tolerance, f"relative error {error:.1e} (expected at most {tolerance:g})"
 
 
+@within_memory
 def check(
     objective: str | Objective,
     X: Any,

@@ -9,6 +9,7 @@ from ldr.solvers.errors import (
     ObjectiveError,
     ObjectiveWarning,
     SingularError,
+    TooLargeError,
 )
 
 __all__ = [
@@ -20,4 +21,5 @@ __all__ = [
     "ObjectiveError",
     "ObjectiveWarning",
     "SingularError",
+    "TooLargeError",
 ]

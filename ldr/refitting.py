@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ldr.memory import within_memory
 from ldr.objectives.algebra import penalty_of, without_penalty
 from ldr.objectives.certificate import Certificate
 from ldr.result import Result, as_tuple
@@ -35,6 +36,7 @@ class WithZeros(Problem):
         return self._problem.at(M)
 
 
+@within_memory
 def refit(result: Result, X: Any, *, y: Any = None) -> Result:
     """Optimise the objective again without its penalty, keeping the zeros of a solution.
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ldr.containers import like
+from ldr.memory import within_memory
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.factor_model import FactorModel
 from ldr.objectives.features import Features
@@ -172,6 +173,7 @@ class Result:
             return tuple(f"{name}{k}" for k in range(self.r))
         return tuple(tuple(f"{name}_{v}{k}" for k in range(self.r)) for v in "ab")
 
+    @within_memory
     def transform(self, X: Any) -> Any:
         """Project rows: Y = (X - mean) P', of their features where there is a feature map.
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from ldr.alignment import by_index
+from ldr.memory import within_memory
 from ldr.objectives.coordinates import Whitening
 from ldr.objectives.kernel import Kernel
 from ldr.objectives.objective import BoundObjective, Objective
@@ -17,6 +18,7 @@ from ldr.solvers.manifolds import Array, Orthonormal, Product, polar_factor
 from ldr.solving import as_data
 
 
+@within_memory
 def score(result: Result, X: Any, y: Any = None) -> float:
     """The result's quality on new data: larger is better.
 
@@ -44,6 +46,8 @@ def score(result: Result, X: Any, y: Any = None) -> float:
     ldr.errors.DataError, ldr.errors.SingularError
         The new data do not fit the result, or the objective cannot be formed of them.
     """
+    if not isinstance(result, Result):
+        raise ArgumentError(f"result must be a Result of ldr.solve, got {type(result).__name__}")
     objective = result.objective
     if "distances" in objective.needs:
         raise ArgumentError(f"objective {objective.name!r} is of the n rows' distances: no score")

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ldr.alignment import by_index
+from ldr.memory import within_memory
 from ldr.objectives.accelerator import accelerator
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.objective import BoundObjective, Data, Objective
@@ -20,7 +21,7 @@ from ldr.objectives.samples import Samples, as_samples
 from ldr.objectives.stored import StoredSamples, brought
 from ldr.objectives.streams import expect, together
 from ldr.result import Result, Starts
-from ldr.solvers.checks import number, whole
+from ldr.solvers.checks import LARGEST, SMALLEST, number, whole
 from ldr.solvers.complementarity import slack_at
 from ldr.solvers.davidson import trace_ratio_solver
 from ldr.solvers.errors import ArgumentError, ConvergenceWarning, DataError
@@ -41,6 +42,7 @@ _ROUGHLY = Stopping(1e-4, 50)
 _LEAST_SLACK = 1e-6
 
 
+@within_memory
 def solve(
     objective: str | Objective,
     X: Any,
@@ -142,6 +144,8 @@ def solve(
         A matrix that must be inverted is singular, a ratio or a likelihood is unbounded.
     ldr.errors.ObjectiveError
         An objective of your own returns something other than a finite scalar.
+    ldr.errors.TooLargeError
+        An array that the method needs does not fit into memory (a MemoryError).
 
     Examples
     --------
@@ -475,6 +479,11 @@ def _start_matrix(given: Any, shape: tuple[int, ...]) -> Array:
     M = M.astype(np.float64)
     if not np.isfinite(M).all():
         raise ArgumentError("start has NaN or infinite entries")
+    if not SMALLEST <= np.abs(M).max() <= LARGEST:
+        raise ArgumentError(
+            f"start has a largest entry of {np.abs(M).max():.1e}, expected one between "
+            f"{SMALLEST:.0e} and {LARGEST:.0e}"
+        )
     rank = int(np.linalg.matrix_rank(M))
     if rank < shape[1]:
         raise ArgumentError(f"start has rank {rank}, expected {shape[1]}, its number of columns")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ldr.objectives.objective import Compact, Data
-from ldr.objectives.samples import Samples
+from ldr.objectives.samples import Samples, check_squares
 from ldr.solvers.errors import DataError
 from ldr.solvers.manifolds import Array
 
@@ -29,6 +29,7 @@ class Pair:
         """With room for directions outside the span, as `Compact` has it."""
         assert data.background is not None
         samples, background = data.samples, data.background
+        check_squares(background)
         # The rows and their negatives have mean zero, so that centring leaves them alone.
         known = samples.n_known and background.n_known
         if not known or 2 * (samples.n + background.n) >= samples.d:

@@ -17,7 +17,7 @@ from ldr.objectives.by_value import reduced
 from ldr.objectives.coordinates import Columns
 from ldr.objectives.families.row_sum import RowSum, RowTerm, part_rows
 from ldr.objectives.objective import BoundObjective, Data, Objective
-from ldr.objectives.samples import Samples
+from ldr.objectives.samples import Samples, as_array
 from ldr.objectives.statistics import mean
 from ldr.solvers.checks import choice, keep_flag
 from ldr.solvers.errors import ArgumentError, DataError, ObjectiveError, ObjectiveWarning
@@ -356,8 +356,8 @@ class CustomObjective(Objective):
 
     def _response(self, y: Any, n: int) -> Any:
         """y as an array that f can use."""
-        y = np.asarray(y)
-        if y.ndim == 0 or len(y) != n:
+        y = as_array(y)
+        if len(y) != n:
             raise DataError(f"y has shape {y.shape}, expected one entry for each of {n} rows of X")
         if y.dtype.kind not in "biuf" and self.backend == "jax":
             raise DataError(

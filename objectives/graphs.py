@@ -43,7 +43,7 @@ class Graph:
             )
         keep_whole(self, "neighbours", 1)
         if not (isinstance(self.heat, str) and self.heat == "median"):
-            keep_number(self, "heat", optional=True, positive=True)
+            keep_number(self, "heat", optional=True, power=2, positive=True)
         keep_number(self, "epsilon", optional=True, positive=True)
         if self.epsilon is None and isinstance(self.kind, str) and self.kind == "epsilon":
             raise ArgumentError("graph='epsilon' needs epsilon=, a distance > 0, got None")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy
 
-from ldr.objectives.samples import check_largest
+from ldr.objectives.samples import as_array, check_largest
 from ldr.solvers.errors import DataError
 from ldr.solvers.manifolds import Array
 
@@ -79,7 +79,7 @@ def median_distance(X: Array, sample: int = 1000) -> float:
 
 def is_categorical(y: Any) -> bool:
     """Whether y holds labels (strings, booleans, whole numbers of few values), not quantities."""
-    array = np.asarray(y)
+    array = as_array(y)
     if array.dtype.kind in "OUSb":
         return True
     return array.ndim == 1 and array.dtype.kind in "iu" and len(np.unique(array)) <= 20
@@ -87,13 +87,15 @@ def is_categorical(y: Any) -> bool:
 
 def as_response(y: Any, n: int) -> Array:
     """A quantitative response as an n x q array."""
-    array = np.asarray(y)
+    array = as_array(y)
     if array.dtype.kind not in "iuf":
         raise DataError(f"y has dtype {array.dtype}, expected numbers or labels")
     array = array.astype(np.float64)
     array = array[:, None] if array.ndim == 1 else array
     if array.ndim != 2 or len(array) != n:
         raise DataError(f"y has shape {np.shape(y)}, expected {n} rows, one a sample")
+    if array.shape[1] == 0:
+        raise DataError(f"y has shape {array.shape}: it has no columns, expected one at least")
     if not np.isfinite(array).all():
         raise DataError("y has NaN or infinite entries, expected finite numbers")
     check_largest(float(np.abs(array).max(initial=0.0)), "y")

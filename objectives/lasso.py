@@ -39,7 +39,7 @@ class Lasso(Objective):
     penalty: float = 1.0
 
     def __post_init__(self) -> None:
-        keep_number(self, "penalty")
+        keep_number(self, "penalty", power=2)
 
     def bind(self, data: Data, r: int) -> Regression:
         return regression(self, data, r, lasso=self.penalty)

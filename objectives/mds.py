@@ -11,7 +11,7 @@ from ldr.objectives.families.trace import Trace
 from ldr.objectives.features import HalfSquaredDistances
 from ldr.objectives.kernels import centred_gram
 from ldr.objectives.objective import Compact, Data, Objective
-from ldr.objectives.samples import Samples
+from ldr.objectives.samples import Samples, check_squares
 from ldr.objectives.statistics import moments
 from ldr.solvers.eigen import rank_tolerance
 from ldr.solvers.errors import ArgumentError, DataError
@@ -107,6 +107,7 @@ class ClassicalScaling(Trace):
 def _checked(samples: Samples) -> Samples:
     """A matrix of distances: square, symmetric, not negative, zero on the diagonal."""
     D = samples.dense()
+    check_squares(samples)
     if samples.n != samples.d:
         raise DataError(f"X has shape {samples.shape}, expected an n x n matrix of distances")
     size = float(np.abs(D).max())

@@ -317,6 +317,7 @@ class Compact:
     @classmethod
     def of_columns(cls, samples: Samples) -> Compact:
         """The columns as they are."""
+        check_squares(samples)
         return cls(samples, Columns())
 
     @property
@@ -354,8 +355,7 @@ class Range:
 
     @classmethod
     def of(cls, total: Array, coordinates: Coordinates, what: str) -> Range:
-        if not np.diag(total).any():
-            raise SingularError(f"{what} is zero: nothing varies there, so no direction is better")
+        check_varies(total, what)
         Q = range_basis(total)
         if Q is None:
             return cls(coordinates, [], len(total), None)
@@ -378,6 +378,12 @@ class Range:
 def power_of_two(A: Array) -> float:
     """The power of two next above the largest entry; 1 of a matrix of zeros."""
     return math.ldexp(1.0, math.frexp(float(np.abs(A).max()))[1])
+
+
+def check_varies(total: Array, what: str) -> None:
+    """Refuse sums of squares that are all zero."""
+    if not np.diag(total).any():
+        raise SingularError(f"{what} is zero: nothing varies there, so no direction is better")
 
 
 def check_dimension(r: int, k: int) -> None:

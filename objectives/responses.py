@@ -17,7 +17,7 @@ from ldr.objectives.kernels import (
     is_categorical,
     median_distance,
 )
-from ldr.objectives.samples import as_labels
+from ldr.objectives.samples import as_array, as_labels
 from ldr.solvers.checks import choice
 from ldr.solvers.errors import DataError
 from ldr.solvers.manifolds import Array
@@ -54,7 +54,7 @@ class Response:
         if kind == "quantity" or (kind == "auto" and not is_categorical(y)):
             return cls(None, as_response(y, n))
         codes, classes = as_labels(y, n, smallest_class=1)
-        guessed = kind == "auto" and np.asarray(y).dtype.kind in "iu"
+        guessed = kind == "auto" and as_array(y).dtype.kind in "iu"
         note = (
             f"y has {len(classes)} distinct whole numbers, which are read as labels; "
             "response='quantity' reads them as numbers"

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from ldr.objectives.accelerator import Accelerator
 from ldr.objectives.pieces import PIECE_NUMBERS, fold, workers_for
+from ldr.solvers.checks import LARGEST, SMALLEST
 from ldr.solvers.errors import ArgumentError, DataError
 
 Array = npt.NDArray[np.float64]
@@ -413,10 +414,6 @@ def _check_shape(array: Any, name: str, minimum_rows: int) -> None:
         )
 
 
-# Data outside this range have squares, or products of squares and counts, outside float64's.
-_SMALLEST, _LARGEST = 1e-130, 1e130
-
-
 def check_squares(samples: Samples) -> None:
     """Refuse data so large or so small that their sums of squares would not be numbers.
 
@@ -448,10 +445,10 @@ def largest_wide_entry(samples: Samples) -> float:
 
 
 def check_largest(largest: float, name: str) -> None:
-    if largest > _LARGEST or 0.0 < largest < _SMALLEST:
+    if largest > LARGEST or 0.0 < largest < SMALLEST:
         raise DataError(
-            f"{name} has a largest entry of {largest:.1e}; between {_SMALLEST:.0e} and "
-            f"{_LARGEST:.0e} was expected, so that squares can be summed: change the unit"
+            f"{name} has a largest entry of {largest:.1e}; between {SMALLEST:.0e} and "
+            f"{LARGEST:.0e} was expected, so that squares can be summed: change the unit"
         )
 
 
@@ -594,14 +591,36 @@ def as_labels(
     return codes.reshape(-1).astype(np.intp, copy=False), classes
 
 
+def as_array(y: Any, name: str = "y") -> npt.NDArray[Any]:
+    """Labels or a response as an array of one entry or row a sample, of whatever type.
+
+    Raises
+    ------
+    DataError
+        A masked array, a sparse matrix, rows of unequal lengths, or what is no array at all.
+    """
+    if isinstance(y, np.ma.MaskedArray):
+        raise DataError(
+            f"{name} is a masked array; a plain array was expected (fill it, or drop the masked "
+            "rows)"
+        )
+    if hasattr(y, "tocsr"):
+        raise DataError(f"{name} is sparse, a dense array was expected: pass {name}.toarray()")
+    try:
+        array = np.asarray(y)
+    except ValueError as error:
+        raise DataError(
+            f"{name} could not be read as an array ({error}); one entry or one row of equal length "
+            "for each sample was expected"
+        ) from error
+    if array.ndim == 0:
+        raise DataError(f"{name} must hold an entry for each sample, but is one {type(y).__name__}")
+    return array
+
+
 def _open_labels(y: Any, n: int, name: str) -> npt.NDArray[Any]:
     """Labels as a 1-D array of n, none missing."""
-    if isinstance(y, np.ma.MaskedArray):
-        raise DataError(f"{name} is a masked array; a plain array of labels was expected")
-    try:
-        labels = np.asarray(y)
-    except ValueError as error:
-        raise DataError(f"{name} could not be read as a list of labels ({error})") from error
+    labels = as_array(y, name)
     if labels.ndim != 1:
         hint = f"; pass {name}.ravel()" if labels.ndim == 2 and 1 in labels.shape else ""
         raise DataError(

@@ -25,6 +25,7 @@ from ldr.objectives.objective import BoundObjective, Data, Objective
 from ldr.objectives.responses import Response, check_kind
 from ldr.objectives.slices import sliced_directions
 from ldr.solvers.checks import keep_number, keep_numbers, keep_whole
+from ldr.solvers.errors import SingularError
 from ldr.solvers.manifolds import Array
 
 
@@ -152,7 +153,13 @@ class KernelPoint(GramPoint):
     def _factor(self) -> tuple[Array, bool]:
         G = centred_gram(self.K)
         G[np.diag_indices_from(G)] += self._ridge
-        return scipy.linalg.cho_factor(G, lower=True, overwrite_a=True, check_finite=False)
+        try:
+            return scipy.linalg.cho_factor(G, lower=True, overwrite_a=True, check_finite=False)
+        except np.linalg.LinAlgError:
+            raise SingularError(
+                f"the Gram matrix of XM is singular beside n epsilon = {self._ridge:.1e}: give "
+                "epsilon= a larger value"
+            ) from None
 
     @cached_property
     def _T(self) -> Array:

@@ -12,7 +12,7 @@ from ldr.objectives.families.graph import LaplacianMethod
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.whitened import whitened_trace
 from ldr.objectives.objective import Data
-from ldr.objectives.samples import as_labels
+from ldr.objectives.samples import as_array, as_labels
 from ldr.objectives.statistics import class_moments
 from ldr.solvers.checks import keep_number
 from ldr.solvers.errors import ArgumentError, DataError
@@ -64,9 +64,11 @@ class SemiSupervisedDA(LaplacianMethod):
             )
 
     def bind(self, data: Data, r: int) -> Trace:
-        y = np.asarray(data.y)
-        if y.shape != (data.samples.n,):
-            raise DataError(f"y has shape {y.shape}, expected ({data.samples.n},)")
+        y = as_array(data.y)
+        if y.shape != (data.samples.n,) or y.dtype.kind in "cV":
+            raise DataError(
+                f"y has shape {y.shape} and type {y.dtype}, expected ({data.samples.n},) labels"
+            )
         labelled = np.array([label != self.unlabelled for label in y], dtype=bool)
         codes, classes = as_labels(y[labelled], int(labelled.sum()))
         found = self.scatters(data)

@@ -51,7 +51,7 @@ class SparsePCA(Objective):
     penalty: float = 1.0
 
     def __post_init__(self) -> None:
-        keep_number(self, "penalty")
+        keep_number(self, "penalty", power=2)
 
     def expanded(self) -> Objective:
         return PCA() + L1(self.penalty)

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ldr.objectives.pieces import PIECE_NUMBERS, fold, workers_for
-from ldr.objectives.samples import Array, Samples, Term, cut, open_matrix
+from ldr.objectives.samples import Array, Samples, Term, as_array, cut, open_matrix
 from ldr.objectives.stored import StoredSamples
 from ldr.solvers.errors import ArgumentError, DataError
 
@@ -312,7 +312,7 @@ def together(views: tuple[Samples, ...]) -> tuple[Samples, ...]:
 def expect(samples: Samples, y: Any) -> None:
     """Tell a stream how many rows there are, because there are as many labels."""
     if isinstance(samples, StreamSamples) and y is not None:
-        samples.array.n = len(np.asarray(y))
+        samples.array.n = len(as_array(y))
 
 
 def _as_stream(samples: Samples) -> StreamSamples:

@@ -101,6 +101,8 @@ def largest_sum_bound(K: Array, M: Array, eigenvectors: Array) -> float:
     return math.inf
 
 
+# Of an overflow an infinite bound comes, which proves nothing.
+@np.errstate(over="ignore", invalid="ignore")
 def trace_ratio_bound(A: Array, B: Array, M: Array) -> float:
     """A number that tr(N'AN)/tr(N'BN) is proved not to exceed, for every N with tr(N'BN) > 0.
 

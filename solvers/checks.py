@@ -11,6 +11,9 @@ import numpy as np
 
 from ldr.solvers.errors import ArgumentError
 
+# Data outside this range have squares, or products of squares and counts, outside float64's.
+SMALLEST, LARGEST = 1e-130, 1e130
+
 
 def whole(name: str, value: Any, least: int) -> int:
     """A whole number of at least `least`, of Python's or of NumPy's.
@@ -74,11 +77,21 @@ def keep_whole(owner: Any, name: str, least: int, *, optional: bool = False) -> 
         object.__setattr__(owner, name, whole(name, value, least))
 
 
-def keep_number(owner: Any, name: str, *, optional: bool = False, **limits: Any) -> None:
-    """Check a field of a frozen dataclass by `number`, and keep it as Python's own, like above."""
+def keep_number(
+    owner: Any, name: str, *, optional: bool = False, power: int = 1, **limits: Any
+) -> None:
+    """Check a field of a frozen dataclass by `number`, and keep it as Python's own, like above.
+
+    Beyond the range of data, of which it is so many a power, sums of its squares are no numbers.
+    """
     value = getattr(owner, name)
-    if value is not None or not optional:
-        object.__setattr__(owner, name, number(name, value, **limits))
+    if value is None and optional:
+        return
+    kept = number(name, value, **limits)
+    least, largest = SMALLEST**power, LARGEST**power
+    if kept != 0 and math.isfinite(kept) and not least <= kept <= largest:
+        raise ArgumentError(f"{name} must be between {least:.0e} and {largest:.0e}, got {value!r}")
+    object.__setattr__(owner, name, kept)
 
 
 def keep_numbers(owner: Any, name: str, **limits: Any) -> None:

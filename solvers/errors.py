@@ -17,6 +17,10 @@ class ObjectiveError(RuntimeError):
     """An objective that misbehaves: not a scalar, not finite, or a gradient that is wrong."""
 
 
+class TooLargeError(MemoryError):
+    """An array that the method needs does not fit into memory."""
+
+
 class ObjectiveWarning(UserWarning):
     """An objective is not what it says; what was done instead."""
 

@@ -173,6 +173,8 @@ VALUE_ROUNDING = 1e-14
 _SAME_VALUE = 1e-12
 
 
+# What is not finite ends the run, which says so: NumPy need not warn of it too.
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")
 def minimise(
     problem: Problem,
     start: Array,

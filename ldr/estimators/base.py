@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from ldr.alignment import aligned
 from ldr.objectives.accumulated import AccumulatedSamples, Totals
 from ldr.objectives.objective import Objective
-from ldr.objectives.samples import CodedLabels, Samples, as_labels, as_samples
+from ldr.objectives.samples import CodedLabels, Samples, as_array, as_labels, as_samples
 from ldr.objectives.stored import brought, is_dask
 from ldr.result import Result, as_tuple
 from ldr.scoring import score
@@ -478,7 +478,7 @@ def _other(given: Any, name: str) -> Samples:
 
 def _numbers(y: Any) -> Any:
     """A response of Python objects as numbers, where they are numbers."""
-    array = np.asarray(y)
+    array = as_array(y)
     if array.dtype.kind != "O":
         return y
     try:

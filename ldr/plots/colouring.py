@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ldr.objectives.kernels import is_categorical
-from ldr.objectives.samples import as_labels
+from ldr.objectives.samples import as_array, as_labels
 from ldr.plots.canvas import SINGLE, figure_of, literal
 from ldr.plots.drawn import Drawn
 from ldr.solvers.errors import DataError
@@ -65,7 +65,7 @@ def colouring_of(result: Drawn, y: Any, n: int) -> Colouring:
         if "time order" in needs:
             return Colouring(quantity=np.arange(n, dtype=float), label="row", is_time=True)
         return Colouring()
-    array = np.asarray(y)
+    array = as_array(y)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1 or len(array) != n:

@@ -14,7 +14,7 @@ import numpy as np
 
 from ldr.objectives.families.row_sum import InPieces, RowTerm
 from ldr.objectives.objective import BoundObjective, Data, Objective
-from ldr.objectives.samples import Samples, as_labels
+from ldr.objectives.samples import Samples, as_array, as_labels
 from ldr.objectives.statistics import mean
 from ldr.objectives.statistics.sums import spread_rows
 from ldr.solvers.errors import DataError
@@ -126,7 +126,7 @@ def on_some_rows(objective: Objective, data: Data, r: int) -> BoundObjective:
     samples, y = data.samples, data.y
     chosen = spread_rows(samples.n, _STANDING_ROWS)
     if y is not None:
-        y = np.asarray(y)
+        y = as_array(y)
         if y.ndim == 0 or len(y) != samples.n:
             raise DataError(
                 f"y has shape {y.shape}, expected an entry for each of {samples.n} rows"

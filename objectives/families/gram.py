@@ -11,8 +11,14 @@ import numpy as np
 
 from ldr.objectives.families.projected import Projected, ProjectedPoint
 from ldr.objectives.kernels import gaussian_gram, median_distance
-from ldr.solvers.errors import DataError
+from ldr.objectives.objective import power_of_two
+from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.manifolds import Array
+
+# Rows up to so many widths have derivatives that are numbers.
+_LONGEST = 1e50
+# A width up to this size, or its inverse, keeps its unit.
+_IN_RANGE = 2.0**100
 
 
 class GramPoint(ProjectedPoint):
@@ -111,6 +117,30 @@ class Gram(Projected):
     """
 
     width: float = field(kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.X, self.width = in_range(self.X, self.width)
+
+
+def in_range(X: Array, width: float) -> tuple[Array, float]:
+    """Rows and the width of their kernel in a unit in which the width's powers are numbers.
+
+    Raises
+    ------
+    ArgumentError
+        The width is so far below the rows' lengths that powers of those, in its unit, are none.
+    """
+    longest = float(np.abs(X).max(initial=0.0))
+    if longest / _LONGEST > width:
+        raise ArgumentError(
+            f"width = {width:.1e} is too small beside rows of X of the length {longest:.1e}: "
+            "to the kernel each row would be alone"
+        )
+    if 1.0 / _IN_RANGE <= width <= _IN_RANGE:
+        return X, width
+    unit = power_of_two(np.array(width))
+    return X / unit, width / unit
 
 
 def kernel_width(X: Array, r: int, d: int) -> float:

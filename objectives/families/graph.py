@@ -106,8 +106,8 @@ class LaplacianMethod(Objective):
         if isinstance(self.graph, str) and self.graph == "classes":
             return class_scatters(data)
         data = data.in_memory()
-        W = as_graph(self._graph(), data.samples, data.y)
         compact = Compact.of(data.samples)
+        W = as_graph(self._graph(), data.samples, data.y)
         stats = moments(compact.rows)
         middle = stats.mean
         if centre == "degree":
@@ -156,8 +156,8 @@ class ReconstructionMethod(Objective):
         if isinstance(self.graph, str) and self.graph == "classes":
             return class_scatters(data)
         data = data.in_memory()
-        W = self._weights(data)
         compact = Compact.of(data.samples)
+        W = self._weights(data)
         stats = moments(compact.rows)
         A = reconstruction_scatter(compact.rows, W, mean(compact.rows))
         return Scatters(compact, stats.mean, A, stats.scatter, stats.scatter)

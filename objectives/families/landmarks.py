@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import scipy
 
-from ldr.objectives.families.gram import relative_change
+from ldr.objectives.families.gram import in_range, relative_change
 from ldr.objectives.families.projected import Projected, ProjectedPoint
 from ldr.objectives.kernels import gaussian
 from ldr.solvers.checks import keep_whole
@@ -193,6 +193,10 @@ class Landmarks(Projected):
     scale: float = field(kw_only=True)
     a: float = field(default=1.0, kw_only=True)
     b: float = field(default=0.0, kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.X, self.width = in_range(self.X, self.width)
 
     def at(self, M: Array) -> LandmarkPoint:
         return LandmarkPoint(self, M)

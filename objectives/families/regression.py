@@ -11,7 +11,7 @@ import scipy
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.coordinates import Columns
 from ldr.objectives.kernels import as_response
-from ldr.objectives.objective import BoundObjective, Compact, Data, Objective, Range
+from ldr.objectives.objective import BoundObjective, Compact, Data, Objective, Range, check_varies
 from ldr.objectives.samples import Samples
 from ldr.objectives.statistics import joint_moments
 from ldr.solvers.manifolds import Array, Euclidean
@@ -166,6 +166,7 @@ def regression(
 
 def _square_root(gram: Array, cross: Array) -> tuple[Array, Array]:
     """Z with Z'Z the Gram matrix and T with Z'T the cross products, k rows for any n."""
+    check_varies(gram, "the covariance")
     scale = np.sqrt(np.diag(gram))
     scale = np.where(scale > 0, scale, 1.0)
     values, vectors = scipy.linalg.eigh(gram / scale / scale[:, None])

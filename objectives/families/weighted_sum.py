@@ -31,6 +31,8 @@ from ldr.solvers.problem import Point
 
 # Directions whose angle with a subspace has a cosine this near to 1 lie in it.
 _INSIDE = 1.0 - 1e-10
+# In units of the objective; beyond it squares of the penalty's slope would leave the range.
+_LARGEST_PENALTY = 1e100
 # Coordinates that agree to this are the same.
 _SAME = 1e-12
 
@@ -285,6 +287,11 @@ def weighted_sum(
     frames, maps, scales = _frames(bounds, penalty > 0)
     manifold = _common_manifold(bounds, frames, maps, penalty > 0)
     unit = max(bound.unit for bound in bounds)
+    if penalty > _LARGEST_PENALTY * unit:
+        raise ArgumentError(
+            f"a penalty of {penalty:g} is too large beside an objective whose values have the unit "
+            f"{unit:g}: expected at most {_LARGEST_PENALTY * unit:g}"
+        )
     terms = [
         Term(weight * (bound.unit / unit), bound, T)
         for weight, bound, T in zip(weights, bounds, maps, strict=True)

@@ -1,12 +1,14 @@
 """Bad input is refused at the door, by a message that names the argument, what came and what was
 expected; nothing is changed in place."""
 
+import re
+
 import numpy as np
 import pytest
 import scipy.sparse
 
 import ldr
-from ldr.errors import ArgumentError, ConvergenceWarning, DataError, SingularError
+from ldr.errors import ArgumentError, ConvergenceWarning, DataError, SingularError, TooLargeError
 from tests import real_data
 
 X, y = real_data.wine()
@@ -18,6 +20,8 @@ def having(where, value):
     bad[where] = value
     return bad
 
+
+RAGGED = [[1], [2, 3]] * 89
 
 # call -> exception and words of its message
 DATA = {
@@ -57,6 +61,33 @@ DATA = {
         ("lpp", X, 2),
         {"graph": -scipy.sparse.eye_array(178)},
         r"graph has weights that are negative",
+    ),
+    "labels of unequal lengths": (("lda", X, 2), {"y": RAGGED}, r"y could not be read as an array"),
+    "a response of unequal lengths": (("lasso", X, 2), {"y": RAGGED}, r"y could not be read as an"),
+    "sdr of unequal lengths": (("sdr", X, 2), {"y": RAGGED}, r"y could not be read as an array"),
+    "some labels of unequal lengths": (
+        ("semi-supervised-da", X, 2),
+        {"y": RAGGED},
+        r"y could not be read as an array",
+    ),
+    "a response without columns": (
+        ("ridge-regression", X, 2),
+        {"y": X[:, :0]},
+        r"y has shape \(178, 0\): it has no columns",
+    ),
+    "slices of nothing": (("sir", X, 2), {"y": X[:, :0]}, r"y has shape \(178, 0\)"),
+    "an empty response": (("lasso", X, 2), {"y": []}, r"y has shape \(0,\), expected 178 rows"),
+    "a masked response": (("lasso", X, 2), {"y": np.ma.masked_array(X[:, 0])}, r"y is a masked"),
+    "a sparse response": (
+        ("lasso", X, 2),
+        {"y": scipy.sparse.csr_array(X[:, :1])},
+        r"y is sparse, a dense array was expected: pass y.toarray\(\)",
+    ),
+    "a generator of labels": (("lda", X, 2), {"y": iter(y)}, r"y must hold an entry for each"),
+    "records for some labels": (
+        ("semi-supervised-da", X, 2),
+        {"y": np.zeros(178, dtype=[("a", float)])},
+        r"y has shape \(178,\) and type",
     ),
 }
 
@@ -138,8 +169,38 @@ ARGUMENTS = {
     ),
 }
 
+FAR = {
+    "opca": ((X * 1e200, X), (X, X * 1e200)),
+    "signal-noise": ((X * 1e200, X), (X, X * 1e-200)),
+    "contrastive-pca": ((X, X * 1e200),),
+    "lasso": (X * 1e200, X * 1e-200),
+    "mds-distances": (1e200 * np.abs(X @ X.T),),
+    **dict.fromkeys(("lpp", "olpp", "orthogonal-lpp", "npe", "onpp"), (X * 1e200,)),
+}
+UNITS = {
+    "lasso": {"penalty": 1e300},
+    "sparse-pca": {"penalty": 1e300},
+    "contrastive-pca": {"alpha": 1e200},
+    "sdr": {"epsilon": 1e-200},
+    "hsic": {"width": 1e300},
+    "mds-stress": {"epsilon": 1e300},
+    "robust-pca": {"epsilon": 1e300},
+    "uica": {"degrees": 1e300},
+    "lpp": {"heat": 1e300},
+}
+
 FEW = np.random.default_rng(0).standard_normal((8, 20))
 SINGULAR = {
+    "lasso of constants": (
+        ("lasso", np.ones((8, 3)), 1),
+        {"y": np.arange(8.0)},
+        r"the covariance is zero: nothing varies there",
+    ),
+    "sdr without regularisation": (
+        ("sdr", X[:20], 1),
+        {"y": X[:20, 0], "epsilon": 1e-100},
+        r"the Gram matrix of XM is singular beside n epsilon = 2.0e-99: give epsilon= a larger",
+    ),
     "unbounded ratio": (
         ("lda", FEW, 1),
         {"y": [0, 0, 0, 0, 1, 1, 1, 1]},
@@ -172,6 +233,56 @@ def test_singular(case):
     arguments, keywords, words = SINGULAR[case]
     with pytest.raises(SingularError, match=words):
         ldr.solve(*arguments, **keywords)
+
+
+@pytest.mark.parametrize("name", FAR)
+def test_data_whose_squares_are_no_numbers(name):
+    for data in FAR[name]:
+        with pytest.raises(DataError, match=r"has a largest entry of .*between 1e-130 and 1e\+130"):
+            ldr.solve(name, data, 1, y=X[:, 0] if name == "lasso" else None)
+
+
+@pytest.mark.parametrize("name", UNITS)
+def test_parameters_whose_squares_are_no_numbers(name):
+    ((parameter, value),) = UNITS[name].items()
+    power = 2 if parameter in ("penalty", "heat") else 1
+    words = f"{parameter} must be between 1e-{130 * power} and 1e+{130 * power}, got {value}"
+    with pytest.raises(ArgumentError, match=re.escape(words)):
+        ldr.objectives.registry.REGISTRY[name](**UNITS[name])
+
+
+@pytest.mark.parametrize("size", [1e300, 1e-300])
+@pytest.mark.parametrize("name", ["lda", "uica", "ppca", "nca"])
+def test_starts_whose_squares_are_no_numbers(name, size):
+    start = np.random.default_rng(0).standard_normal((13, 2)) * size
+    with pytest.raises(ArgumentError, match=r"start has a largest entry of .*expected one between"):
+        ldr.solve(name, X, 2, y=y, start=start, solver="trust-region")
+
+
+def test_units_that_are_far_apart():
+    pca = ldr.objectives.PCA()
+    for data, penalty in ((X * 1e-120, 1.0), (X, 1e300)):
+        with pytest.raises(ArgumentError, match=r"a penalty of .* is too large beside"):
+            ldr.solve(pca + ldr.l1(penalty), data, 2)
+    with pytest.raises(ArgumentError, match=r"width = 1.0e-100 is too small beside rows of X"):
+        ldr.solve("hsic", X, 2, width=1e-100)
+    far = ldr.solve("hsic", X[:60] * 2.0**400, 2, random_state=0, starts=1)
+    near = ldr.solve("hsic", X[:60], 2, random_state=0, starts=1)
+    assert far.value == pytest.approx(near.value, rel=1e-9)
+
+
+def test_what_does_not_fit_into_memory_is_named():
+    n = 2_000_000
+    wide = scipy.sparse.eye_array(n, format="csr")
+    with pytest.raises(TooLargeError, match=r"shape \(2000000, 2000000\), 2.98e\+04 GiB.*columns"):
+        ldr.solve("classical-lda", wide, 1, y=np.arange(n) % 2)
+    assert issubclass(TooLargeError, MemoryError)
+
+
+def test_scores_are_of_results():
+    for nothing in (None, X, "pca"):
+        with pytest.raises(ArgumentError, match=r"result must be a Result of ldr.solve, got"):
+            ldr.score(nothing, X)
 
 
 def test_ridge_makes_the_unbounded_ratio_bounded_and_is_said():

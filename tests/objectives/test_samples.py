@@ -297,7 +297,7 @@ REFUSED_LABELS = [
     ([0, 1, 0], "y has 3 labels for 4 samples"),
     (np.zeros((4, 1)), r"1-D.*\(4, 1\).*ravel"),
     (np.zeros((2, 2)), r"1-D.*\(2, 2\)"),
-    ("spam", "1-D"),
+    ("spam", "y must hold an entry for each sample, but is one str"),
     ([1, 1, 1, 1], r"single class \(1\)"),
     (["a"] * 4, r"single class \('a'\)"),
     ([0, 1, np.nan, 1], "1 missing or infinite label.*position 2"),
