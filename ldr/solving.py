@@ -89,10 +89,12 @@ def solve(
         .npy file.
     solver : str or Solver
         "auto" takes the closed form where it is exact, the self-consistent field or block
-        Davidson for trace ratios, variable projection for fa of complete data, smoothing and
-        proximal gradients where there is an l1 penalty, the trust region otherwise. Or
+        Davidson for trace ratios, variable projection for fa of complete data, coordinate descent
+        for the lasso, smoothing and proximal gradients where there is another l1 penalty, the trust
+        region otherwise. Or
         "closed-form", "trust-region", "lbfgs", "conjugate-gradient", "steepest-descent",
         "self-consistent-field", "davidson", "variable-projection" (fa), "em" (ppca and fa),
+        "coordinate-descent" (lasso),
         "svrg" (stochastic, for sums over rows: uica and robust-pca of rows in a file, your own
         with ``sum_over_rows=True``), "smoothing", "proximal-gradient", "pymanopt:trust-region",
         "pymanopt:conjugate-gradient", "pymanopt:steepest-descent", or a solver with its options.

@@ -13,7 +13,7 @@ from ldr.solvers.checks import keep_number
 class Lasso(Objective):
     """Predict the response from few columns: min ||Y - XM||_F^2 + penalty sum |m_ij|.
 
-    Solved by scikit-learn's coordinate descent, certified by the duality gap.
+    Solved by coordinate descent, certified by the duality gap.
 
     M (d x q) are the coefficients on the centred data, whatever r. P holds the r leading rows of
     S V' from the SVD [I; M'] = U S V', of inputs and predictions together; for r = d they are all.
@@ -34,7 +34,7 @@ class Lasso(Objective):
     baseline = "least squares"
     transposed = False
     domain = "R"
-    exact = "no (coordinate descent is)"
+    exact = "penalty = 0"
 
     penalty: float = 1.0
 

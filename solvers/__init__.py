@@ -1,6 +1,7 @@
 """How to optimise: manifolds and algorithms. Knows no data and no method."""
 
 from ldr.solvers.conjugate_gradient import ConjugateGradient
+from ldr.solvers.coordinate_descent import CoordinateDescent
 from ldr.solvers.davidson import Davidson
 from ldr.solvers.expectation_maximisation import ExpectationMaximisation
 from ldr.solvers.lbfgs import LBFGS
@@ -24,6 +25,7 @@ __all__ = [
     "LBFGS",
     "SVRG",
     "ConjugateGradient",
+    "CoordinateDescent",
     "Davidson",
     "Euclidean",
     "ExpectationMaximisation",

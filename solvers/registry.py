@@ -5,6 +5,7 @@ from __future__ import annotations
 from difflib import get_close_matches
 
 from ldr.solvers.conjugate_gradient import ConjugateGradient
+from ldr.solvers.coordinate_descent import CoordinateDescent
 from ldr.solvers.davidson import Davidson
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.expectation_maximisation import ExpectationMaximisation
@@ -31,6 +32,7 @@ NATIVE: dict[str, type[Solver]] = {
         Davidson,
         VariableProjection,
         ExpectationMaximisation,
+        CoordinateDescent,
         ProximalGradient,
         Smoothing,
     )

@@ -14,8 +14,13 @@ from ldr.objectives.kernels import as_response
 from ldr.objectives.objective import BoundObjective, Compact, Data, Objective, Range, check_varies
 from ldr.objectives.samples import Samples
 from ldr.objectives.statistics import joint_moments
+from ldr.solvers.coordinate_descent import CoordinateDescent
 from ldr.solvers.manifolds import Array, Euclidean
 from ldr.solvers.problem import Point
+from ldr.solvers.solver import Solver
+
+# Of a sum of products over the rows, relative to the sizes of what is multiplied.
+_ROUNDINGS = 8
 
 
 class RegressionPoint(Point):
@@ -90,20 +95,11 @@ class Regression(BoundObjective):
         shrunk = np.where(kept, s, 0.0) / np.where(kept, s**2 + self.ridge, 1.0)
         return Vt.T @ (shrunk[:, None] * (U.T @ self.T))
 
-    @cached_property
-    def _optimum(self) -> Array:
-        if self.lasso == 0:
-            return self.baseline()
-        from sklearn.linear_model import Lasso
+    def closed_form(self) -> Array | None:
+        return self.baseline() if self.lasso == 0 else None
 
-        m = len(self.Z)
-        model = Lasso(alpha=self.lasso / (2 * m), fit_intercept=False, tol=1e-14, max_iter=100_000)
-        columns = [model.fit(self.Z, t).coef_.copy() for t in self.T.T]
-        return np.stack(columns, axis=1)
-
-    def closed_form(self) -> Array:
-        """For the lasso, coordinate descent, whose duality gap is the certificate."""
-        return self._optimum
+    def specialist(self) -> Solver:
+        return CoordinateDescent()
 
     def maps(self, M: Array) -> tuple[Array, ...]:
         """The r leading rows of S V' from the SVD [I; M'] = U S V': the outputs' part is zero.
@@ -119,17 +115,22 @@ class Regression(BoundObjective):
         scale[: min(len(s), self.r)] = np.sqrt(1.0 + s[: self.r] ** 2)
         return (scale[:, None] * U[:, : self.r].T,)
 
+    def _rounding(self, M: Array) -> float:
+        """What the rounding of the data's sums of products can change of the value at M."""
+        sizes = np.linalg.norm(self.Z, axis=0) @ np.abs(M) + np.linalg.norm(self.T, axis=0)
+        return _ROUNDINGS * float(np.finfo(float).eps) * float(sizes @ sizes)
+
     def certificate(self, M: Array) -> Certificate:
         """The gap to the closed form; for the lasso, to the dual value of the residual."""
         point = self.at(M)
         if self.lasso == 0:
-            gap = point.value - self.at(self._optimum).value
+            gap = point.value - self.at(self.baseline()).value
         else:
-            slope = 2.0 * float(np.abs(self.Z.T @ point.residual).max())
-            theta = point.residual * min(1.0, self.lasso / slope if slope > 0 else 1.0)
+            slopes = 2.0 * np.abs(self.Z.T @ point.residual).max(axis=0)
+            theta = point.residual * (self.lasso / np.maximum(slopes, self.lasso))
             left = self.T - theta
             dual = float(np.vdot(self.T, self.T) - np.vdot(left, left)) + self.constant
-            gap = point.value - dual
+            gap = point.value - dual + self._rounding(M)
         gap = max(0.0, gap)
         if gap <= 1e-9 * max(float(np.vdot(self.T, self.T)) + self.constant, 1e-300):
             return Certificate("global", gap, "the objective is convex and the gap is zero")

@@ -154,8 +154,15 @@ def test_traces_stay_exact():
 
 # pymanopt's first-order solvers take up to a minute each: its trust region stands for them.
 # Those of one family are left out, and pymanopt's first-order ones, which take minutes.
-SPECIAL = {"self-consistent-field", "davidson", "variable-projection", "em", "svrg"}
-SPECIAL |= {"pymanopt:conjugate-gradient", "pymanopt:steepest-descent"}
+SPECIAL = {
+    "self-consistent-field",
+    "davidson",
+    "variable-projection",
+    "em",
+    "svrg",
+    "coordinate-descent",
+}
+SPECIAL |= {"coordinate-descent", "pymanopt:conjugate-gradient", "pymanopt:steepest-descent"}
 GENERAL = [name for name in solver_names() if name not in SPECIAL]
 
 
