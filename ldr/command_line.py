@@ -287,7 +287,7 @@ def solve(
     import ldr
     from ldr.files import write_projection
     from ldr.observers import Progress
-    from ldr.outputs import replaced
+    from ldr.outputs import write_figure
     from ldr.report import write_report
     from ldr.user_code import located
 
@@ -318,9 +318,7 @@ def solve(
     if out is not None:
         write_projection(out, result, given.shown)
     if plot is not None:
-        figure = result.plot_projection(given.shown, colour)
-        with replaced(plot) as file:
-            figure.savefig(file)
+        write_figure(plot, result.plot_projection(given.shown, colour))
     if report is not None:
         write_report(report, result, given.shown, colour, data_name=data.name)
     written = [str(path) for path in (out, plot, report) if path is not None]
@@ -364,7 +362,7 @@ def path(
 ) -> None:
     """Solve for several dimensions, to choose one."""
     import ldr
-    from ldr.outputs import replaced
+    from ldr.outputs import write_figure
     from ldr.user_code import located
 
     _check_outputs({"--plot": plot}, _inputs(objective, data, second_view, background))
@@ -388,9 +386,7 @@ def path(
             random_state=seed,
         )
     if plot is not None:
-        figure = found.plot()
-        with replaced(plot) as file:
-            figure.savefig(file)
+        write_figure(plot, found.plot())
     if as_json:
         summary = {
             "dimensions": list(found.dimensions),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ldr.outputs import replaced
+from ldr.outputs import write_figure
 from ldr.result import Result
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
@@ -126,8 +126,7 @@ def picture(solved: Sequence[tuple[DataSet, Result]]) -> Figure:
 def save_picture(solved: Sequence[tuple[DataSet, Result]], folder: Path) -> Path:
     """Write `picture` into a folder and return its path."""
     path = folder / PICTURE
-    with replaced(path) as file:
-        picture(solved).savefig(file, dpi=100)
+    write_figure(path, picture(solved), dpi=100)
     return path
 
 

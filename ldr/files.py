@@ -247,7 +247,7 @@ def _write(path: Path, ending: str, result: Result, Y: Any) -> None:
     if ending == ".npy":
         if pair:
             raise ArgumentError(_PAIR_IN_NPY)
-        np.save(path, np.asarray(Y))
+        _save_parts(path, Y.shape, [np.asarray(Y)])
     elif ending in ARRAYS:
         arrays = {"Y": Y, "M": result.M, "P": result.P, "mean": result.mean}
         if pair:
@@ -342,8 +342,8 @@ def _save_parts(path: Path, shape: tuple[int, int], parts: Iterable[Array]) -> N
     header = {"descr": "<f8", "fortran_order": False, "shape": shape}
     with path.open("wb") as file:
         np.lib.format.write_array_header_1_0(file, header)
-        for part in parts:
-            part.astype("<f8").tofile(file)
+        for part in parts:  # numpy's own writing does not always say that a disk is full
+            file.write(np.ascontiguousarray(part, "<f8").data)
 
 
 def _read_npz(path: Path) -> dict[str, Any]:

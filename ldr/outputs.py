@@ -7,9 +7,10 @@ import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from io import BytesIO
 from numbers import Real
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import numpy as np
@@ -18,6 +19,9 @@ from ldr.objectives.opening import as_path
 from ldr.objectives.samples import Samples
 from ldr.objectives.stored import StoredSamples
 from ldr.solvers.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @contextmanager
@@ -51,6 +55,17 @@ def replaced(path: str | Path) -> Iterator[Path]:
         raise OSError(error.errno or errno.EIO, reason, str(path)) from error
     finally:
         new.unlink(missing_ok=True)
+
+
+def write_figure(path: str | Path, figure: Figure, **style: Any) -> None:
+    """A picture in a file, of the kind that its ending says.
+
+    Drawn in memory: matplotlib does not always say that a disk is full.
+    """
+    drawn = BytesIO()
+    figure.savefig(drawn, format=Path(path).suffix[1:].lower(), **style)
+    with replaced(path) as file:
+        file.write_bytes(drawn.getbuffer())
 
 
 def check_outputs(

@@ -12,7 +12,7 @@ from experiments.jmlr2015.convergence import PAIRS, SOLVERS
 from experiments.jmlr2015.recipes import METHODS
 from experiments.jmlr2015.sweeps import D_OF_R_SWEEP, R_OF_D_SWEEP
 from experiments.machine.store import Table
-from ldr.outputs import replaced
+from ldr.outputs import write_figure
 
 Axes = Any
 
@@ -281,8 +281,7 @@ def _in_words(baseline: str) -> str:
 def save(figure: Any, path: Path) -> None:
     """As PNG and PDF, and closed."""
     for ending in ("png", "pdf"):
-        with replaced(path.with_name(f"{path.name}.{ending}")) as file:
-            figure.savefig(file, dpi=130)
+        write_figure(path.with_name(f"{path.name}.{ending}"), figure, dpi=130)
     pyplot().close(figure)
 
 

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import ldr
+from ldr import files
 from ldr.demo import save_picture
 from ldr.errors import ArgumentError
 from ldr.files import write, write_projection
@@ -140,10 +141,11 @@ def test_a_full_disk_leaves_what_was_there(ending, stored, tmp_path, result):
     path.write_text("old")
     before = contents(tmp_path)
     rows = as_samples(tmp_path / "X.npy") if stored else as_samples(X)
-    with full_disk(700), pytest.raises(OSError, match="cannot be written") as error:
-        write_projection(path, result, rows)
-    assert error.value.filename == str(path)
-    assert contents(tmp_path) == before
+    for most in (0, 90, 150, 700):
+        with full_disk(most), pytest.raises(OSError, match="cannot be written") as error:
+            write_projection(path, result, rows)
+        assert error.value.filename == str(path)
+        assert contents(tmp_path) == before
 
 
 def test_a_full_disk_leaves_the_report_and_the_picture_of_the_demonstration(tmp_path, result):
@@ -159,6 +161,16 @@ def test_a_full_disk_leaves_the_report_and_the_picture_of_the_demonstration(tmp_
         with pytest.raises(OSError, match="cannot be written"):
             save_picture(solved, tmp_path)
     assert contents(tmp_path) == before
+
+
+@pytest.mark.parametrize("ending", [".png", ".pdf", ".svg"])
+@pytest.mark.parametrize("most", [0, 400, 6000])
+def test_a_full_disk_leaves_the_picture(ending, most, folder, call):
+    before = contents(folder)
+    with full_disk(most):
+        done = call("path", "pca", "X.npy", "-r", "1-2", "--plot", f"Y{ending}", folder=folder)
+    assert done.returncode == 2 and f"ldr: Y{ending}: cannot be written: " in done.stderr
+    assert contents(folder) == before
 
 
 @pytest.mark.parametrize("raised", [ValueError, MemoryError, KeyboardInterrupt, SystemExit])
@@ -192,13 +204,13 @@ def test_links_permissions_and_devices_stay(tmp_path):
     ("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGINT, 130)]
 )
 def test_signals_end_the_command_and_leave_nothing(number, code, folder, call, monkeypatch):
-    def interrupted(path, _):
+    def interrupted(path, *_):
         path.write_bytes(b"half")
         signal.raise_signal(number)
 
     before = contents(folder)
     usual = signal.getsignal(number)
-    monkeypatch.setattr(np, "save", interrupted)
+    monkeypatch.setattr(files, "_save_parts", interrupted)
     done = call("solve", "pca", "X.csv", "--out", "Y.npy", folder=folder)
     assert done.returncode == code
     assert contents(folder) == before and signal.getsignal(number) is usual
