@@ -7,15 +7,19 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy
+from scipy.linalg.lapack import dtrcon
 
 from ldr.objectives.samples import Array, Samples
 from ldr.objectives.statistics.moments import mean
 from ldr.objectives.statistics.sparse import column_means, shifted_rows
 from ldr.objectives.statistics.sums import dense, symmetric
+from ldr.solvers.eigen import rank_tolerance
 from ldr.solvers.threads import threads_for
 
 # Directions of the rows' span below this share of the largest eigenvalue are not kept.
 _GRAM_CUT = 1e-10
+# Reciprocal condition below which directions of dense rows may be rounding.
+_NEARLY_SINGULAR = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,9 +145,9 @@ def row_space(samples: Samples) -> RowSpace:
     -------
     RowSpace
         Dense data: k = min(n - 1, d), with Q orthonormal to 1e-15 also where the rows are
-        dependent (Q then has directions with zero scores). Sparse data: k is the number of
-        Gram eigenvalues above 1e-10 of the largest, and Q is orthonormal to 1e-16 over the
-        smallest kept share (1e-6 at worst).
+        dependent (Q then has directions whose scores are exactly zero). Sparse data: k is the
+        number of Gram eigenvalues above 1e-10 of the largest, and Q is orthonormal to 1e-16 over
+        the smallest kept share (1e-6 at worst).
     """
     if samples.is_sparse:
         return _sparse_row_space(samples)
@@ -169,10 +173,29 @@ def _dense_row_space(samples: Samples) -> DenseRowSpace:
     with threads_for(n):
         R = _tall_qr(Z[1:].T)
     basis = Z[1:].T[:, : len(R)]
+    if dtrcon(R[:, : len(R)])[0] < _NEARLY_SINGULAR:
+        basis, R = _without_rounding(samples, centre, basis, R)
     scores = np.empty((n, basis.shape[1]))
     scores[0] = -R.sum(axis=1) / root
     scores[1:] = R.T - R.sum(axis=1) / (n * (1 + 1 / root))
     return DenseRowSpace(centre, scores, basis)
+
+
+def _without_rounding(
+    samples: Samples, centre: Array, basis: Array, R: Array
+) -> tuple[Array, Array]:
+    """Basis and R turned to singular directions, those that only rounding has set to zero.
+
+    How many dimensions the rows have is counted with every feature at length 1: its unit does not
+    matter.
+    """
+    Z = samples.dense() - centre
+    lengths = np.linalg.norm(Z, axis=0)
+    values = scipy.linalg.svdvals(Z[:, lengths > 0] / lengths[lengths > 0])
+    rank = int(np.sum(values > rank_tolerance(len(Z)) * values.max(initial=0.0)))
+    U, lengths, Vt = scipy.linalg.svd(R, full_matrices=False)
+    lengths[rank:] = 0.0
+    return basis @ U, lengths[:, None] * Vt
 
 
 # Rows for each column of the pieces of a tall matrix, which then stay in cache.
