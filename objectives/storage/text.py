@@ -351,7 +351,7 @@ def _rows_in(text: bytes) -> tuple[npt.NDArray[np.intp], int]:
     """Where the rows that end in a text begin, and where the last one ends."""
     letters = np.frombuffer(text, np.uint8)
     ends = letters == ord("\n")
-    if b"\r" in text:  # ends a line too, where no newline follows
+    if text.count(b"\r") > text.count(b"\r\n"):  # alone it ends a line too
         ends[:-1] |= (letters[:-1] == ord("\r")) & ~ends[1:]
     ends = np.flatnonzero(ends)
     if b'"' in text:
