@@ -5,14 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy
 
 from ldr.objectives.samples import as_array, check_largest
 from ldr.solvers.errors import DataError
 from ldr.solvers.manifolds import Array
 
-# Pivots of a Gram matrix below n times this are rounding.
-_ROUNDING = 1e-16
 # Share of a Gram matrix's trace that an incomplete factor may leave out.
 _NEGLIGIBLE = 1e-9
 
@@ -38,14 +35,6 @@ def gaussian_gram(Y: Array, width: float) -> Array:
     K = gaussian(Y, Y, width)
     np.fill_diagonal(K, 1.0)
     return K
-
-
-def full_factor(K: Array) -> Array:
-    """L (n x p) with K = LL' to rounding, by Cholesky with pivots; p is K's numerical rank."""
-    L, pivots, rank, _ = scipy.linalg.lapack.dpstrf(K, tol=_ROUNDING * len(K), lower=1)
-    factor = np.empty((len(K), rank))
-    factor[pivots - 1] = np.tril(L)[:, :rank]
-    return factor
 
 
 def incomplete_factor(Y: Array, width: float, rank: int) -> Array:

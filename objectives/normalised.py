@@ -53,11 +53,14 @@ class Normalised(Objective):
 
     def bind(self, data: Data, r: int) -> BoundObjective:
         bound = self.objective.bind(data, r)
-        best = bound.at(_best(bound)).value * bound.unit
+        found = bound.at(_best(bound))
+        best = found.value * bound.unit
         rng = np.random.default_rng(0)
         values = [bound.at(bound.random_point(rng)).value for _ in range(_TYPICAL)]
         typical = float(np.median(values)) * bound.unit
-        if not typical - best > _LEAST_RANGE * max(abs(typical), abs(best)):
+        # A value of zero can be the difference of large ones: their size is in the gradient.
+        terms = abs(float(np.vdot(found.M, found.gradient))) * bound.unit
+        if not typical - best > _LEAST_RANGE * max(abs(typical), abs(best), terms):
             raise DataError(
                 f"objective {self.objective.name!r} cannot be normalised: it is the same at the "
                 f"best M ({best:.6g}) and at random ones ({typical:.6g})"

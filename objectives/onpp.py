@@ -42,6 +42,7 @@ class ONPP(ReconstructionMethod):
             kept(found.A),
             r,
             scale=-1.0,
+            is_square=True,
             coordinates=(kept.coordinates,),
             notes=found.compact.notes + kept.notes,
         )

@@ -34,7 +34,8 @@ class PCA(Objective):
         if CovarianceOperator.worthwhile(samples, r):
             C = CovarianceOperator.of(samples)
             n = samples.n
-            return Trace(self, (C.mean,), C, r, n, n * C.trace, coordinates=(Columns(),))
+            total, columns = n * C.trace, (Columns(),)
+            return Trace(self, (C.mean,), C, r, n, total, is_square=True, coordinates=columns)
         compact = Compact.of(samples)
         stats = moments(compact.rows)
         return Trace(
@@ -44,5 +45,6 @@ class PCA(Objective):
             r,
             scale=stats.n,
             offset=float(stats.scatter.trace()),
+            is_square=True,
             coordinates=(compact.coordinates,),
         )

@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import scipy
 
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.coordinates import Scaling
@@ -14,6 +13,7 @@ from ldr.objectives.families.factors import Factors, Noise, check_rank
 from ldr.objectives.families.incomplete_sums import has_missing, incomplete
 from ldr.objectives.objective import BoundObjective, Compact, Data, Objective, check_dimension
 from ldr.objectives.statistics import moments
+from ldr.solvers.eigen import range_basis, symmetric_eigen
 from ldr.solvers.manifolds import Array
 
 
@@ -76,16 +76,14 @@ class IsotropicFactors(Factors):
         check_dimension(self.r, len(self.C))
         super().__post_init__()
         self.baseline_exact = True
-        self._eigenvalues, self._eigenvectors = scipy.linalg.eigh(self.C, check_finite=False)
-        positive = len(self.C) * np.finfo(float).eps * self._eigenvalues[-1]
-        rank = int(np.sum(self._eigenvalues > positive))
-        check_rank(self.r, min(rank, self.d))
+        range_ = range_basis(self.C)
+        check_rank(self.r, len(self.C) if range_ is None else range_.shape[1])
+        self._eigenvalues, self._eigenvectors = symmetric_eigen(self.C)
 
     def closed_form(self) -> Array:
         """M = U_r (L_r - s2 I)^{1/2}; s2 averages the d - r others, the d - k zeros included."""
-        kept = len(self.C) - self.r
-        noise = float(np.sum(self._eigenvalues[:kept])) / (self.d - self.r)
-        L, U = self._eigenvalues[: kept - 1 : -1], self._eigenvectors[:, : kept - 1 : -1]
+        noise = float(np.sum(self._eigenvalues[self.r :])) / (self.d - self.r)
+        L, U = self._eigenvalues[: self.r], self._eigenvectors[:, : self.r]
         M = U * np.sqrt(np.maximum(L - noise, 0.0))
         return self.point([M, np.array([[math.log(noise)]])])
 

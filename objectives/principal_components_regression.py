@@ -58,4 +58,4 @@ class Components(Trace):
     def parameters(self, M: Array) -> dict[str, float]:
         products = M.T @ self.cross
         coefficients, *_ = np.linalg.lstsq(self.compressed(M), products, rcond=None)
-        return {"residual": self.total - float(np.vdot(products, coefficients))}
+        return {"residual": max(0.0, self.total - float(np.vdot(products, coefficients)))}

@@ -11,7 +11,6 @@ import numpy as np
 
 from ldr.objectives.kernels import (
     as_response,
-    full_factor,
     gaussian_gram,
     incomplete_factor,
     is_categorical,
@@ -21,6 +20,7 @@ from ldr.objectives.samples import as_array, as_labels
 from ldr.solvers.checks import choice
 from ldr.solvers.errors import DataError
 from ldr.solvers.manifolds import Array
+from ldr.solvers.symmetric import full_factor
 
 KINDS = ("auto", "labels", "quantity")
 

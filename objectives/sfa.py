@@ -99,6 +99,7 @@ class SFA(Objective):
             A,
             r,
             scale=-1.0,
+            is_square=True,
             coordinates=(coordinates,),
             notes=compact.notes + notes,
             outside=outside,

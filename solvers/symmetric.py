@@ -1,4 +1,4 @@
-"""Products of a symmetric matrix with a few columns."""
+"""Symmetric matrices: products with a few columns, and factors of semidefinite ones."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg.blas import dsymv
+from scipy.linalg.lapack import dpstrf
 
 from ldr.solvers.manifolds import Array
 
@@ -14,6 +15,8 @@ from ldr.solvers.manifolds import Array
 # columns or order 64.
 _FEW_COLUMNS = 6
 _LEAST_ORDER = 128
+# Pivots of a matrix with a unit diagonal below its order times this are rounding.
+_ROUNDING = 1e-16
 
 
 def symmetric_product(S: Any, Z: Array) -> Array:
@@ -26,3 +29,24 @@ def symmetric_product(S: Any, Z: Array) -> Array:
     for z, column in zip(Z.T, product.T, strict=True):
         dsymv(1.0, triangle, z, y=column, overwrite_y=1)
     return product
+
+
+def full_factor(K: Array) -> Array:
+    """L (n x p) with K = LL' to rounding, by Cholesky with pivots; p is K's numerical rank.
+
+    K is positive semidefinite, its diagonal 1 (or 0).
+    """
+    L, pivots, rank, _ = dpstrf(K, tol=_ROUNDING * len(K), lower=1)
+    factor = np.empty((len(K), rank))
+    factor[pivots - 1] = np.tril(L)[:, :rank]
+    return factor
+
+
+def scaled_factor(S: Array) -> Array:
+    """F (p x k) with S = F'F to rounding of sqrt(S_ii S_jj), whatever the units of the columns.
+
+    Sums of squares of its columns cancel nothing where differences of traces would.
+    """
+    scale = np.sqrt(np.maximum(np.diag(S), 0.0))
+    inverse = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
+    return full_factor(S * inverse * inverse[:, None]).T * scale

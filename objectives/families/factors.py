@@ -15,6 +15,10 @@ from ldr.objectives.objective import BoundObjective
 from ldr.solvers.errors import SingularError
 from ldr.solvers.manifolds import Array, Euclidean, Product
 from ldr.solvers.problem import Point
+from ldr.solvers.symmetric import scaled_factor
+
+# Traces that are a difference and below this share of its terms are sums of squares instead.
+_CANCELLED = 1e-3
 
 
 @dataclass(frozen=True)
@@ -62,7 +66,8 @@ class FactorPoint(Point):
     """The negative log-likelihood at (M, t), by Woodbury: nothing larger than r x r is inverted.
 
     K = I + M'B with B = psi^{-1}M, E = K^{-1}, G = S^{-1}M = BE, Phi = B'CB. Then log|S| =
-    log|psi| + log|K| and tr(S^{-1}C) = sum_j C_jj/psi_j - tr(E Phi). The gradient in M is
+    log|psi| + log|K| and tr(S^{-1}C) = sum_j C_jj/psi_j - tr(E Phi), or where that cancels a sum
+    of squares. The gradient in M is
     n (G - U), U = S^{-1}CG = psi^{-1}CBE - G Phi E; in psi_j it is n/2 times
     h_j = (S^{-1} - S^{-1}CS^{-1})_jj, the diagonal of
     psi^{-1} - GB' - psi^{-1}C psi^{-1} + 2 psi^{-1}CBG' - G Phi G'. One product CB, in O(d^2 r).
@@ -106,8 +111,17 @@ class FactorPoint(Point):
             return math.inf
         logs = float(np.log(self._psi).sum()) + problem.further * float(self._t[0, 0])
         logdet = logs + np.linalg.slogdet(self._K)[1]
-        fit = float(np.sum(problem.variances / self._psi)) - float(np.vdot(self._E, self._Phi))
+        alone = float(np.sum(problem.variances / self._psi))
+        fit = alone - float(np.vdot(self._E, self._Phi))
+        if fit <= _CANCELLED * alone and problem.root is not None:
+            fit = self._squares(problem.root)
         return 0.5 * problem.n * float(problem.constant + logdet + fit)
+
+    def _squares(self, root: Array) -> float:
+        """tr(S^{-1}C) with C = F'F: the rows x of F leave x - My of y = G'x, with y'y beside it."""
+        y = root @ self._G
+        left = root - y @ self._loadings.T
+        return float(np.sum(left**2 / self._psi)) + float(np.vdot(y, y))
 
     @cached_property
     def _U(self) -> Array:
@@ -243,6 +257,11 @@ class Factors(FactorLikelihood):
         self.manifold = Product(Euclidean(self.noise.k, self.r), Euclidean(self.noise.size, 1))
         self.further = self.d - self.noise.k
         self.constant = self.d * math.log(2 * math.pi) + 2.0 * float(np.log(self.scale).sum())
+
+    @cached_property
+    def root(self) -> Array | None:
+        """F with F'F = C; None of a C known by its products."""
+        return scaled_factor(self.C) if isinstance(self.C, np.ndarray) else None
 
     def at(self, M: Array) -> FactorPoint:
         return FactorPoint(self, M)

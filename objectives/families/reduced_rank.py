@@ -18,6 +18,9 @@ from ldr.solvers.problem import Point
 class ReducedRankPoint(Point):
     """f = t - sum_k c_k^2/a_k, which is ||Y - X Min S Mout'||^2 at the best diagonal S.
 
+    It is added up of what least squares leaves and of ||T - Z Min S Mout'||^2, with Z'Z = X'X and
+    Z'T = X'Y: squares, where the difference could be negative.
+
     t = ||Y||^2, c_k = m_k'X'Y n_k and a_k = m_k'X'X m_k for the columns m_k of Min and n_k of Mout;
     S_k = c_k/a_k, whose sign is a matter of m_k's. Gradient [-2 X'Y n S + 2 X'X m S^2; -2 Y'X m S].
     """
@@ -35,7 +38,9 @@ class ReducedRankPoint(Point):
 
     @cached_property
     def value(self) -> float:
-        return self._problem.total - float(self._c @ self.S)
+        problem = self._problem
+        rest = problem.T - (problem.Z @ self._in * self.S) @ self._out.T
+        return problem.unexplained + float(np.vdot(rest, rest))
 
     @cached_property
     def gradient(self) -> Array:
@@ -85,6 +90,21 @@ class ReducedRank(BoundObjective):
         self.product = Product(Stiefel(k, self.r), Stiefel(q, self.r))
         self.manifold = self.product
 
+    @cached_property
+    def Z(self) -> Array:
+        """The triangular factor of the Gram matrix."""
+        return np.asarray(scipy.linalg.cholesky(self.gram))
+
+    @cached_property
+    def T(self) -> Array:
+        """What of the outputs lies in the span of X, in the rows of Z."""
+        return np.asarray(scipy.linalg.solve_triangular(self.Z, self.cross, trans="T"))
+
+    @cached_property
+    def unexplained(self) -> float:
+        """The sum of squares that least squares leaves."""
+        return max(0.0, self.total - float(np.vdot(self.T, self.T)))
+
     @property
     def order(self) -> int:
         return max(self.cross.shape)
@@ -101,11 +121,9 @@ class ReducedRank(BoundObjective):
 
     @cached_property
     def _optimum(self) -> Array:
-        L = scipy.linalg.cholesky(self.gram, lower=True)
-        fitted = scipy.linalg.solve_triangular(L, self.cross, lower=True)
-        U, values, Vt = np.linalg.svd(fitted, full_matrices=False)
+        U, values, Vt = np.linalg.svd(self.T, full_matrices=False)
         r = self.r
-        left = scipy.linalg.solve_triangular(L.T, U[:, :r] * values[:r])
+        left = scipy.linalg.solve_triangular(self.Z, U[:, :r] * values[:r])
         return self._factored(left, Vt[:r].T)
 
     def closed_form(self) -> Array:

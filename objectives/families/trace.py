@@ -16,12 +16,14 @@ from ldr.solvers.eigen import top_eigenvectors
 from ldr.solvers.krylov import SymmetricOperator, block_krylov
 from ldr.solvers.manifolds import Array, Grassmann
 from ldr.solvers.problem import Point, Preconditioner
-from ldr.solvers.symmetric import symmetric_product
+from ldr.solvers.symmetric import scaled_factor, symmetric_product
 
 # Values up to this size keep their unit; beyond it, squares of gradients would leave the range.
 _IN_RANGE = 2.0**200
 # Least curvature of a column that the preconditioner divides by, relative to the largest.
 _LEAST_CURVATURE = 1e-3
+# Sums of squares below this share of all are added up, not the difference of two traces.
+_CANCELLED = 1e-4
 # Of eigenvectors from products, relative to the largest eigenvalue.
 _RESIDUAL = 1e-12
 
@@ -36,7 +38,10 @@ class CovarianceLike(SymmetricOperator, Protocol):
 
 
 class TracePoint(Point):
-    """f(M) = offset - scale tr(M'AM), gradient -2 scale AM, Hessian product -2 scale AV."""
+    """f(M) = offset - scale tr(M'AM), gradient -2 scale AM, Hessian product -2 scale AV.
+
+    Where that is a sum of squares, and the difference cancels, the squares are added up.
+    """
 
     def __init__(self, problem: Trace, M: Array) -> None:
         self.M = M
@@ -45,7 +50,9 @@ class TracePoint(Point):
 
     @cached_property
     def value(self) -> float:
-        return self._problem.offset - self._problem.scale * float(np.vdot(self.M, self._AM))
+        problem = self._problem
+        value = problem.offset - problem.scale * float(np.vdot(self.M, self._AM))
+        return problem.squares(self.M, value) if problem.is_square else value
 
     @cached_property
     def gradient(self) -> Array:
@@ -65,6 +72,9 @@ class Trace(BoundObjective):
     r : int
     scale, offset : float
         scale > 0 maximises tr(M'AM), scale < 0 minimises it.
+    is_square : bool
+        Whether the value is a sum of squares: A >= 0, minimised, or maximised with an offset of
+        scale tr A.
     outside : float or None
         A's eigenvalue in the directions that the coordinates leave out, infinite where the trace
         has no bound there; None where M has no part in them.
@@ -74,6 +84,7 @@ class Trace(BoundObjective):
     r: int
     scale: float = 1.0
     offset: float = 0.0
+    is_square: bool = field(default=False, kw_only=True)
     outside: float | None = field(default=0.0, kw_only=True)
     _by_krylov: list[str] = field(default_factory=list, init=False)
 
@@ -95,6 +106,31 @@ class Trace(BoundObjective):
 
     def at(self, M: Array) -> TracePoint:
         return TracePoint(self, M)
+
+    @cached_property
+    def _factor(self) -> Array:
+        """F with F'F = A, or the -A of a sum of traces that is minimised."""
+        assert isinstance(self.A, np.ndarray)
+        return scaled_factor(self.A if self.offset else -np.sign(self.scale) * self.A)
+
+    @cached_property
+    def _all_squares(self) -> float:
+        assert isinstance(self.A, np.ndarray)
+        return abs(self.scale) * float(np.abs(np.trace(self.A)))
+
+    def squares(self, M: Array, value: float) -> float:
+        """scale ||F - FMM'||^2, or of what is minimised |scale| ||FM||^2, instead of a small value.
+
+        Of an operator, whose F would take a pass over the rows, only that it is not negative.
+        """
+        if not isinstance(self.A, np.ndarray):
+            return max(value, 0.0)
+        if value > _CANCELLED * self._all_squares:
+            return value
+        left = self._factor @ M
+        if self.offset:
+            left = self._factor - left @ M.T
+        return abs(self.scale) * float(np.vdot(left, left))
 
     def preconditioner(self, M: Array) -> Preconditioner | None:
         """One factor a column: the inverse of V -> 2 scale (V M'AM - mu V).

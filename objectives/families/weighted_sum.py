@@ -316,6 +316,7 @@ def weighted_sum(
                 manifold.shape[1],
                 offset=constant + offset,
                 terms=terms,
+                is_square=constant == 0 and _is_square(active),
                 outside=0.0 if all(term.same_point for term in active) else math.inf,
                 coordinates=frames,
                 features=features,
@@ -517,6 +518,13 @@ def _is_trace(bound: BoundObjective) -> bool:
     """Whether it is the trace of a matrix and nothing besides (no other map, say)."""
     plain = isinstance(bound, TraceSum) or type(bound) is Trace
     return plain and isinstance(bound, Trace) and isinstance(bound.A, np.ndarray)
+
+
+def _is_square(terms: Sequence[Term]) -> bool:
+    """Whether the sum is a multiple of one sum of squares."""
+    term = terms[0]
+    alone = len(terms) == 1 and term.weight > 0
+    return alone and isinstance(term.bound, Trace) and term.bound.is_square
 
 
 def _summed(terms: Sequence[Term], k: int, unit: float) -> tuple[Array, float]:

@@ -93,6 +93,7 @@ def whitened_trace(
         r,
         scale=-objective.sign,
         coordinates=(whitened.coordinates,),
+        is_square=objective.sense == "min",
         outside=whitened.outside,
         notes=[*notes, *whitened.notes],
     )

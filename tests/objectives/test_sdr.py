@@ -8,12 +8,12 @@ from ldr.errors import ArgumentError, DataError
 from ldr.objectives import HSIC, SDR, Data
 from ldr.objectives.kernels import (
     centred_gram,
-    full_factor,
     gaussian_gram,
     incomplete_factor,
     median_distance,
 )
 from ldr.objectives.samples import as_samples
+from ldr.solvers.symmetric import full_factor
 from tests import real_data
 
 
