@@ -25,6 +25,7 @@ from ldr.solvers.checks import LARGEST, SMALLEST, number, whole
 from ldr.solvers.complementarity import slack_at
 from ldr.solvers.davidson import trace_ratio_solver
 from ldr.solvers.errors import ArgumentError, ConvergenceWarning, DataError
+from ldr.solvers.flatness import unless_flat
 from ldr.solvers.manifolds import Array
 from ldr.solvers.registry import named_solver
 from ldr.solvers.second_order import Curvature, leave_saddles
@@ -234,6 +235,7 @@ def solve_from(
                 told.append(stage.status)
             point = stage.M
         run = minimise(problem, point, solver, limited(stopping), observers)
+        run = unless_flat(problem, run, problem.random_point)
         if run.status in (Status.INTERRUPTED, Status.OBSERVER):
             told.append(run.status)
         return run

@@ -17,6 +17,7 @@ import numpy as np
 from ldr.objectives.accelerator import Accelerator, float64
 from ldr.solvers.errors import ObjectiveError
 from ldr.solvers.manifolds import Array
+from ldr.solvers.riemannian import read_only
 
 Function = Callable[..., Any]
 Arguments = tuple[Any, ...]
@@ -48,7 +49,7 @@ class Backend(ABC):
 
     def returned(self, M: Array, data: Arguments) -> Any:
         """What f returns at M, or at least something of the same shape and dtype."""
-        return self.function(M, *data)
+        return _called(self.function, M, *data)
 
     @abstractmethod
     def evaluate(self, M: Array, data: Arguments) -> tuple[float, Callable[[], Array]]:
@@ -103,6 +104,10 @@ class Jax(Backend):
                 "(jnp.where for choices) inside the function, or declare backend='autograd' or "
                 f"backend='numpy'. jax says: {_first_line(error)}"
             ) from error
+        except TypeError as error:
+            if "item assignment" not in str(error):
+                raise
+            raise _changes_arguments(self.function) from error
 
     def evaluate(self, M: Array, data: Arguments) -> tuple[float, Callable[[], Array]]:
         with float64():
@@ -220,16 +225,33 @@ class HandWritten(Backend):
         return self.hessian_function is not None
 
     def evaluate(self, M: Array, data: Arguments) -> tuple[float, Callable[[], Array]]:
-        return float(self.function(M, *data)), lambda: self.gradient(M, data)
+        return float(_called(self.function, M, *data)), lambda: self.gradient(M, data)
 
     def gradient(self, M: Array, data: Arguments) -> Array:
-        return np.asarray(self.gradient_function(M, *data), np.float64)
+        return np.asarray(_called(self.gradient_function, M, *data), np.float64)
 
     def hessian(self, M: Array, data: Arguments) -> Callable[[Array], Array]:
         function = self.hessian_function
         if function is None:
             raise NotImplementedError(f"objective {_name(self.function)!r} has no Hessian product")
-        return lambda V: np.asarray(function(M, *data, V), np.float64)
+        return lambda V: np.asarray(_called(function, M, *data, read_only(V)), np.float64)
+
+
+def _called(function: Function, M: Array, *rest: Any) -> Any:
+    """What a function of the user's returns; what it is given cannot be written to."""
+    try:
+        return function(read_only(M), *rest)
+    except ValueError as error:
+        if "read-only" not in str(error):
+            raise
+        raise _changes_arguments(function) from error
+
+
+def _changes_arguments(function: Function) -> ObjectiveError:
+    return ObjectiveError(
+        f"{_name(function)!r} writes into its arguments, which belong to the solver: write into a "
+        "copy instead, M = M.copy() (or M.at[...].set(...) of jax)"
+    )
 
 
 def _name(function: Function) -> str:

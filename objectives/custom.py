@@ -23,6 +23,7 @@ from ldr.solvers.checks import choice, keep_flag
 from ldr.solvers.errors import ArgumentError, DataError, ObjectiveError, ObjectiveWarning
 from ldr.solvers.manifolds import Array, Euclidean, Grassmann, Manifold, Stiefel
 from ldr.solvers.problem import Point, Problem
+from ldr.solvers.riemannian import read_only
 from ldr.solvers.warn import warn
 
 MANIFOLDS = ("auto", "stiefel", "grassmann", "euclidean")
@@ -38,6 +39,8 @@ _ADDITIVITY_TOLERANCE = 1e-8
 INVARIANCE_TOLERANCE = 1e-6
 
 _GRADIENT_TOLERANCE = 1e-4
+# A sum with kinks may cross some of them within the step.
+_HESSIAN_TOLERANCE = 1e-2
 # Of the central difference: truncation h^2 and rounding eps/h are both near 1e-10.
 _STEP = 1e-5
 
@@ -116,9 +119,9 @@ def objective(
     Notes
     -----
     When data arrive, f is tested once, at a random M: it must return one finite real number, its
-    gradient must have M's shape, a hand-written one must agree with finite differences, and on
-    "grassmann" f(MQ) must equal f(M). `ldr.check` tests more. A sum over rows is tested on the
-    first 200 rows, also for being one.
+    gradient must have M's shape, hand-written derivatives must agree with finite differences, and
+    on "grassmann" f(MQ) must equal f(M). `ldr.check` tests more. A sum over rows is tested on the
+    first 200 rows, also for being one. What f is given cannot be written to.
 
     Without `sum_over_rows`, f needs all rows at once, and so memory for them.
 
@@ -356,7 +359,7 @@ class CustomObjective(Objective):
 
     def _response(self, y: Any, n: int) -> Any:
         """y as an array that f can use."""
-        y = as_array(y)
+        y = read_only(as_array(y))  # it may be the user's own memory
         if len(y) != n:
             raise DataError(f"y has shape {y.shape}, expected one entry for each of {n} rows of X")
         if y.dtype.kind not in "biuf" and self.backend == "jax":
@@ -511,6 +514,7 @@ class CustomProblem(BoundObjective):
             self._check_gradient_value()
             if self.has_hessian:
                 self._check_matrix("Hessian product", point.hessian_vector(self._M))
+                self._check_hessian_value()
         if isinstance(self.manifold, Grassmann):
             self._check_invariance()
 
@@ -558,6 +562,26 @@ class CustomProblem(BoundObjective):
                 f"but f changes by {self.reported(difference):.6g} (relative error "
                 f"{abs(slope - difference) / size:.1e}, expected at most {_GRADIENT_TOLERANCE:g}). "
                 f"ldr.check({name}, X, r={self.r}) tells more"
+            )
+
+    def _check_hessian_value(self) -> None:
+        """H[V] against the central difference of the gradient along the manifold in direction V."""
+        manifold, M = self.manifold, self._M
+        V = manifold.random_tangent(M, self._rng)
+        product = self.at(M).hessian_vector(V)
+        ahead, behind = (self.at(manifold.retract(M, h * V)).gradient for h in (_STEP, -_STEP))
+        difference = (ahead - behind) / (2 * _STEP)
+        rounding = 100 * np.finfo(float).eps * float(np.linalg.norm(ahead)) / _STEP
+        size = max(float(np.linalg.norm(product)), float(np.linalg.norm(difference)))
+        error = float(np.linalg.norm(product - difference))
+        if error > _HESSIAN_TOLERANCE * size + rounding:
+            name = self.objective.name
+            raise ObjectiveError(
+                f"the Hessian product of objective {name!r} disagrees with finite differences of "
+                f"its gradient: along a random direction at a random M its relative error is "
+                f"{error / size:.1e}, expected at most {_HESSIAN_TOLERANCE:g}. "
+                f"ldr.check({name}, X, r={self.r}) tells more; without hessian= solvers difference "
+                "the gradient themselves"
             )
 
     def _check_invariance(self) -> None:

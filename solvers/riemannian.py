@@ -12,6 +12,13 @@ from ldr.solvers.manifolds import Array, Multiplier
 from ldr.solvers.problem import Point, Problem
 
 
+def read_only(M: Array) -> Array:
+    """A view of M that cannot be written to, for functions that are not ours."""
+    view = M.view()
+    view.flags.writeable = False
+    return view
+
+
 class RiemannianPoint:
     """A Point with its Riemannian gradient and Hessian product.
 
@@ -26,7 +33,7 @@ class RiemannianPoint:
 
     def __init__(self, problem: RiemannianProblem, M: Array, point: Point | None = None) -> None:
         self._problem = problem
-        self.M = M
+        self.M = read_only(M)
         if point is not None:
             self.point = point
 

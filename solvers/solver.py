@@ -39,7 +39,7 @@ class Iteration:
     number : int
         0 at the start.
     M : ndarray
-        The point.
+        The point, read-only.
     value : float
         The minimised function there.
     gradient_norm : float
@@ -273,7 +273,7 @@ def minimise(
         final = progress.flattest
     assert final is not None and status is not None
     return Run(
-        M=final.M,
+        M=final.M.copy(),
         value=final.value,
         gradient_norm=final.gradient_norm,
         status=status,

@@ -16,6 +16,12 @@ class Status(Enum):
         "no step lowers the objective although the gradient is not small: check the gradient "
         "with ldr.check, or try another solver or start.",
     )
+    FLAT = (
+        False,
+        "the gradient is zero wherever it was looked at, although values differ: solvers that "
+        "follow it cannot move. A count, a rounding, a comparison or stop_gradient has no slope: "
+        "put a smooth function in its place.",
+    )
     MAX_ITERATIONS = (
         False,
         "the iteration limit was reached: raise max_iterations or the tolerance, or try another "

@@ -117,3 +117,14 @@ def test_progress_of_a_second_run_takes_a_new_line():
             progress(iteration(0))
             progress(iteration(1))
     assert console.file.getvalue().count("\n") == 2
+
+
+def test_an_observer_cannot_move_the_point():
+    def spoiling(iteration):
+        iteration.M[:] = 0.0
+
+    X = np.random.default_rng(0).standard_normal((50, 5))
+    with pytest.raises(ValueError, match="read-only"):
+        ldr.solve("pca", X, 2, solver="trust-region", start="random", observers=[spoiling])
+    result = ldr.solve("pca", X, 2, solver="trust-region", start="random", random_state=0)
+    result.M[0] = 0.0  # the result is the user's own

@@ -574,3 +574,113 @@ def test_sparse_rows_are_refused_where_they_cannot_be_taken():
 def test_two_views_are_refused():
     with pytest.raises(DataError):
         ldr.solve(by_jax, (X, X), R)
+
+
+STEPS = {
+    "count": lambda np, M, X: np.sum(np.where(X @ M > 0, 1.0, 0.0)),
+    "floor": lambda np, M, X: np.sum(np.floor(X @ M)),
+    "comparison": lambda np, M, X: np.mean(np.abs(X @ M) > 1.0),
+}
+
+
+@pytest.mark.filterwarnings("ignore:Output seems independent of input")
+@pytest.mark.parametrize("starts", [None, 3])
+@pytest.mark.parametrize("backend", ["jax", "autograd", "numpy"])
+@pytest.mark.parametrize("steps", STEPS)
+def test_a_function_without_a_slope_is_not_converged(steps, backend, starts):
+    import autograd.numpy as anp
+    import jax.numpy as jnp
+
+    numpy = {"jax": jnp, "autograd": anp, "numpy": np}[backend]
+    gradient = {"gradient": lambda M, X: 0.0 * M} if backend == "numpy" else {}
+
+    @ldr.objective(manifold="stiefel", backend=backend, **gradient)
+    def own(M, X):
+        return STEPS[steps](numpy, M, X)
+
+    X = np.random.default_rng(0).standard_normal((50, 5))
+    with pytest.warns(ldr.errors.ConvergenceWarning, match="the gradient is zero wherever"):
+        result = ldr.solve(own, X, 2, starts=starts, random_state=0)
+    assert result.status is ldr.solvers.Status.FLAT and not result.converged
+    assert result.certificate.kind == "none"
+
+
+def test_what_is_constant_or_starts_at_its_optimum_is_converged():
+    X = np.random.default_rng(0).standard_normal((50, 5))
+
+    @ldr.objective(manifold="stiefel", backend="numpy", gradient=lambda M, X: 2 * M)
+    def constant(M, X):
+        return np.sum(M**2)
+
+    assert ldr.solve(constant, X, 2).status is ldr.solvers.Status.CONVERGED
+    pca = ldr.solve("pca", X, 2, solver="trust-region")
+    assert pca.status is ldr.solvers.Status.CONVERGED and pca.iterations == 0
+
+
+A_HESSIAN = {
+    "right": lambda C, V: -2 * C @ V,
+    "scaled": lambda C, V: -4 * C @ V,
+    "of the other sign": lambda C, V: 2 * C @ V,
+    "not symmetric": lambda C, V: -2 * np.triu(C) @ V,
+    "zero": lambda C, V: 0.0 * V,
+}
+
+
+@pytest.mark.parametrize("given", A_HESSIAN)
+@pytest.mark.parametrize("rows", [False, True])
+def test_a_wrong_hessian_is_noticed(given, rows):
+    X = np.random.default_rng(0).standard_normal((60, 5)) * np.arange(1, 6)
+
+    @ldr.objective(
+        backend="numpy",
+        manifold="grassmann",
+        gradient=lambda M, X: -2 * X.T @ (X @ M),
+        hessian=lambda M, X, V: A_HESSIAN[given](X.T @ X, V),
+        sum_over_rows=rows,
+    )
+    def variance(M, X):
+        return -np.sum((X @ M) ** 2)
+
+    if given == "right":
+        assert ldr.solve(variance, X, 2).converged
+        return
+    with pytest.raises(ObjectiveError, match=r"Hessian product .* disagrees .* ldr.check\("):
+        ldr.solve(variance, X, 2)
+    assert not ldr.check(variance, X, 2).passed
+
+
+def spoiling(M, *rest):
+    M[:] = 0.0
+
+
+@pytest.mark.parametrize("backend", ["jax", "autograd", "numpy"])
+@pytest.mark.parametrize("what", ["function", "gradient", "hessian", "direction", "response"])
+def test_arguments_cannot_be_written_to(backend, what):
+    if backend != "numpy" and what not in ("function", "response"):
+        pytest.skip("derived")
+    X, y = np.random.default_rng(0).standard_normal((2, 20, 4))
+    y = y[:, 0].copy()
+    before = y.copy()
+
+    def function(M, X, y):
+        if what == "function":
+            spoiling(M)
+        if what == "response":
+            spoiling(y)
+        return -((X @ M) ** 2).sum()
+
+    def gradient(M, X, y):
+        if what == "gradient":
+            spoiling(M)
+        return -2 * X.T @ (X @ M)
+
+    def hessian(M, X, y, V):
+        if what in ("hessian", "direction"):
+            spoiling(M if what == "hessian" else V)
+        return -2 * X.T @ (X @ V)
+
+    derived = {"gradient": gradient, "hessian": hessian} if backend == "numpy" else {}
+    own = ldr.objective(manifold="grassmann", backend=backend, **derived)(function)
+    with pytest.raises(ObjectiveError, match=r"writes into its arguments.*M = M.copy\(\)"):
+        ldr.solve(own, X, 2, y=y)
+    np.testing.assert_array_equal(y, before)
