@@ -45,6 +45,10 @@ class AccumulatedSamples(Samples):
     def n_known(self) -> bool:
         return False
 
+    @property
+    def repeatable(self) -> bool:
+        return False
+
     def reduce(
         self,
         term: Callable[..., Term],

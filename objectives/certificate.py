@@ -8,6 +8,12 @@ from dataclasses import dataclass, replace
 # of the value for ratios, of the terms it is the difference of for traces.
 PROVED_GLOBAL = 1e-8
 
+# What a gap says that is the rounding of the data and of their sums.
+NEARLY_COLLINEAR = (
+    "the columns are so nearly collinear that the rounding of the data and of their sums may hide "
+    "as much"
+)
+
 
 @dataclass(frozen=True)
 class Certificate:

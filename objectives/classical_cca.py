@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from ldr.objectives.families.bilinear import Bilinear
-from ldr.objectives.families.whitened import Whitened
+from ldr.objectives.families.whitened import SumOfSquares, View, spectral_bound, whiten
 from ldr.objectives.objective import Compact, Data, Objective
-from ldr.objectives.statistics import joint_moments
+from ldr.objectives.statistics import JointMoments, joint_moments
 from ldr.solvers.checks import keep_number
 from ldr.solvers.errors import ObjectiveWarning
 from ldr.solvers.warn import warn
@@ -51,21 +52,22 @@ class ClassicalCCA(Objective):
 
     def bind(self, data: Data, r: int) -> Bilinear:
         a, b = (Compact.of(view) for view in data.views)
-        stats = joint_moments(a.rows, b.rows)
+        stats, (in_a, in_b) = whiten(
+            lambda of_a, of_b: joint_moments(of_a(a.rows), of_b(b.rows)),
+            _covariances,
+            View.of(a, "the covariance of the first view", self.ridge),
+            View.of(b, "the covariance of the second view", self.ridge),
+        )
         n = stats.n
-        in_a = Whitened.of(
-            stats.scatter_aa / n, a.coordinates, "the covariance of the first view", self.ridge
-        )
-        in_b = Whitened.of(
-            stats.scatter_bb / n, b.coordinates, "the covariance of the second view", self.ridge
-        )
         K = np.ascontiguousarray(in_b.rows(in_a.rows(stats.scatter_ab / n).T).T)
         return Bilinear(
             self,
-            (a.mean(stats.mean_a), b.mean(stats.mean_b)),
+            (a.mean(in_a.mean), b.mean(in_b.mean)),
             K,
             r,
             correlations=True,
+            restricted=math.inf in (in_a.outside, in_b.outside),
+            doubt=in_a.doubt(spectral_bound(K), r) + in_b.doubt(spectral_bound(K), r),
             coordinates=(in_a.coordinates, in_b.coordinates),
             notes=in_a.notes + in_b.notes + self._trivial(sum(K.shape) - (n - 1)),
         )
@@ -80,3 +82,10 @@ class ClassicalCCA(Objective):
         )
         warn(f"{self.name}: {note}", ObjectiveWarning)
         return [note]
+
+
+def _covariances(stats: JointMoments) -> tuple[SumOfSquares, SumOfSquares]:
+    return (
+        SumOfSquares(stats.scatter_aa / stats.n, stats.mean_a, 1.0),
+        SumOfSquares(stats.scatter_bb / stats.n, stats.mean_b, 1.0),
+    )

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ldr.objectives.change import Change
 from ldr.objectives.families.trace import Trace
-from ldr.objectives.families.whitened import whitened_trace
+from ldr.objectives.families.whitened import Pencil, SumOfSquares, whitened_trace
 from ldr.objectives.objective import Compact, Data, Objective
 from ldr.objectives.samples import as_labels
 from ldr.objectives.statistics import class_moments
@@ -46,18 +47,22 @@ class ClassicalLDA(Objective):
     def bind(self, data: Data, r: int) -> Trace:
         codes, classes = as_labels(data.y, data.samples.n)
         compact = Compact.of(data.samples)
-        stats = class_moments(compact.rows, codes, len(classes))
+
+        def pencil(change: Change) -> Pencil:
+            stats = class_moments(change(compact.rows), codes, len(classes))
+            total = stats.within + stats.between
+            n = float(stats.counts.sum())
+            B = SumOfSquares(stats.within, stats.mean, n, total, within=True)
+            return Pencil(stats.between, B)
+
         return whitened_trace(
             self,
-            compact.mean(stats.mean),
-            stats.between,
-            stats.within,
+            compact,
+            pencil,
             r,
-            coordinates=compact.coordinates,
             what="S_W",
             ridge=self.ridge,
-            total=stats.within + stats.between,
-            notes=compact.notes + few_directions(r, len(classes), "classes"),
+            notes=few_directions(r, len(classes), "classes"),
         )
 
 

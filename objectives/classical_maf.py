@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ldr.objectives.change import Change
 from ldr.objectives.families.trace import Trace
-from ldr.objectives.families.whitened import whitened_trace
+from ldr.objectives.families.whitened import Pencil, SumOfSquares, whitened_trace
 from ldr.objectives.objective import Compact, Data, Objective
 from ldr.objectives.statistics import lagged_moments
 from ldr.solvers.checks import keep_number, keep_whole
@@ -48,15 +49,9 @@ class ClassicalMAF(Objective):
 
     def bind(self, data: Data, r: int) -> Trace:
         compact = Compact.of(data.samples)
-        stats = lagged_moments(compact.rows, self.lag)
-        return whitened_trace(
-            self,
-            compact.mean(stats.mean),
-            stats.lagged,
-            stats.scatter / stats.n,
-            r,
-            coordinates=compact.coordinates,
-            what="the covariance",
-            ridge=self.ridge,
-            notes=compact.notes,
-        )
+
+        def pencil(change: Change) -> Pencil:
+            stats = lagged_moments(change(compact.rows), self.lag)
+            return Pencil(stats.lagged, SumOfSquares(stats.scatter / stats.n, stats.mean, 1.0))
+
+        return whitened_trace(self, compact, pencil, r, what="the covariance", ridge=self.ridge)

@@ -10,11 +10,13 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 import scipy
 
+from ldr.solvers.eigen import unit_diagonal
 from ldr.solvers.manifolds import Array, polar_factor
 
 
@@ -135,10 +137,15 @@ class Whitening(Coordinates):
     """P = Z'W' with W'BW = I, M = B^{1/2} W Z: the variable in which x'Bx is the unit sphere.
 
     Any W serves the solver; the M that is reported belongs to the symmetric root, P = M'B^{-1/2}.
+    As WW' = B^{-1}, the rotation B^{1/2}W is the polar factor of W.
+
+    Attributes
+    ----------
+    W, inverse : ndarray (k, k)
     """
 
     W: Array
-    B: Array
+    inverse: Array
     outer: Coordinates = Columns()
 
     @property
@@ -147,30 +154,38 @@ class Whitening(Coordinates):
 
     @classmethod
     def of(cls, B: Array, outer: Coordinates) -> Whitening:
-        """Whiten the positive definite B, scaled to a unit diagonal first for accuracy."""
-        scale = 1.0 / np.sqrt(np.diag(B))
-        values, vectors = scipy.linalg.eigh(B * scale * scale[:, None], check_finite=False)
-        return cls(scale[:, None] * (vectors / np.sqrt(values)), B, outer)
+        """Whiten the positive definite B."""
+        return cls(*inverse_root(B), outer)
 
-    def __call__(self, A: Array) -> Array:
-        """The symmetric A in whitened coordinates, W'AW."""
-        return self.W.T @ A @ self.W
-
-    def _root(self) -> Array:
-        """The rotation B^{1/2} W."""
-        values, vectors = scipy.linalg.eigh(self.B, check_finite=False)
-        root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
-        return polar_factor(root @ self.W)
+    @cached_property
+    def _rotation(self) -> Array:
+        return polar_factor(self.W)
 
     def lift(self, Z: Array) -> Array:
-        return self.outer.lift(self._root() @ Z)
+        return self.outer.lift(self._rotation @ Z)
 
     def lower(self, M: Array) -> Array:
-        return self._root().T @ self.outer.lower(M)
+        return self._rotation.T @ self.outer.lower(M)
 
     def map(self, Z: Array, M: Array) -> Array:
         return self.outer.lift(self.W @ Z).T
 
     def carried(self, M: Array, P: Array) -> Array:
-        """Z with WZ = P', because M belongs to the other data's B; W^{-1} = W'B."""
-        return self.W.T @ (self.B @ self.outer.lower(P.T))
+        """Z with WZ = P', because M belongs to the other data's B."""
+        return self.inverse @ self.outer.lower(P.T)
+
+
+def inverse_root(B: Array) -> tuple[Array, Array]:
+    """W with W'BW = I, and its inverse, of B scaled to a unit diagonal for accuracy.
+
+    Columns in which B is zero are left out of W, which has zeros there. Eigenvalues that are lost
+    to rounding are taken for what rounding leaves of them.
+    """
+    scaled, scale = unit_diagonal(B)
+    there = np.flatnonzero(scale)
+    values, vectors = scipy.linalg.eigh(scaled[np.ix_(there, there)], check_finite=False)
+    roots = np.sqrt(np.maximum(values, np.finfo(float).eps * values[-1]))
+    W, inverse = np.zeros((len(B), len(there))), np.zeros((len(there), len(B)))
+    W[there] = vectors / roots / scale[there, None]
+    inverse[:, there] = roots[:, None] * vectors.T * scale[there]
+    return W, inverse

@@ -49,15 +49,12 @@ class LPP(LaplacianMethod):
         choice("centre", self.centre, ("mean", "degree"))
 
     def bind(self, data: Data, r: int) -> Trace:
-        found = self.scatters(data, self.centre)
+        compact, scatters = self.sums(data, self.centre)
         return whitened_trace(
             self,
-            found.centre,
-            found.A,
-            found.B,
+            compact,
+            lambda change: scatters(change).pencil,
             r,
-            coordinates=found.compact.coordinates,
             what="X'DX",
             ridge=self.ridge,
-            notes=found.compact.notes,
         )

@@ -44,16 +44,12 @@ class NPE(ReconstructionMethod):
         keep_number(self, "ridge")
 
     def bind(self, data: Data, r: int) -> Trace:
-        found = self.scatters(data)
+        compact, scatters = self.sums(data)
         return whitened_trace(
             self,
-            found.centre,
-            found.A,
-            found.B,
+            compact,
+            lambda change: scatters(change).pencil,
             r,
-            coordinates=found.compact.coordinates,
             what="X'X",
             ridge=self.ridge,
-            total=found.total,
-            notes=found.compact.notes,
         )

@@ -359,20 +359,35 @@ class Range:
         Q = range_basis(total)
         if Q is None:
             return cls(coordinates, [], len(total), None)
-        note = (
-            f"{what} has rank {Q.shape[1]} of {len(total)}: M is restricted to its range "
-            f"(eigenvalues below {rank_tolerance(len(total)):.1e} of the largest count as zero, "
-            "columns scaled to unit variance)"
+        why = (
+            f"eigenvalues below {rank_tolerance(len(total)):.1e} of the largest count as zero, "
+            "columns scaled to unit variance"
         )
-        return cls(Subspace(Q, coordinates, f"the range of {what}"), [note], Q.shape[1], Q)
+        return cls.along(Q, coordinates, what, why)
+
+    @classmethod
+    def along(cls, Q: Array, coordinates: Coordinates, what: str, why: str) -> Range:
+        """The range of which Q is an orthonormal basis; `why` it is taken for all of it."""
+        d, rank = Q.shape
+        note = f"{what} has rank {rank} of {d}: M is restricted to its range ({why})"
+        return cls(Subspace(Q, coordinates, f"the range of {what}"), [note], rank, Q)
 
     def rows(self, A: Array) -> Array:
         """Q'A."""
         return A if self._Q is None else self._Q.T @ A
 
+    def lift(self, A: Array) -> Array:
+        """QA."""
+        return A if self._Q is None else self._Q @ A
+
     def __call__(self, A: Array) -> Array:
         """The symmetric A on the range, Q'AQ."""
         return A if self._Q is None else self._Q.T @ A @ self._Q
+
+
+def nothing_varies(what: str) -> SingularError:
+    """The error of a matrix of zeros."""
+    return SingularError(f"{what} is zero: nothing varies there, so no direction is better")
 
 
 def power_of_two(A: Array) -> float:
@@ -383,7 +398,7 @@ def power_of_two(A: Array) -> float:
 def check_varies(total: Array, what: str) -> None:
     """Refuse sums of squares that are all zero."""
     if not np.diag(total).any():
-        raise SingularError(f"{what} is zero: nothing varies there, so no direction is better")
+        raise nothing_varies(what)
 
 
 def check_dimension(r: int, k: int) -> None:

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ldr.objectives.background import Pair
+from ldr.objectives.change import Change
 from ldr.objectives.families.trace import Trace
-from ldr.objectives.families.whitened import whitened_trace
+from ldr.objectives.families.whitened import Pencil, SumOfSquares, whitened_trace
 from ldr.objectives.objective import Data, Objective
 from ldr.objectives.statistics import moments
 from ldr.solvers.checks import keep_number
@@ -50,17 +51,20 @@ class OPCA(Objective):
 
     def bind(self, data: Data, r: int) -> Trace:
         pair = Pair.of(data)
-        signal, noise = moments(pair.samples), moments(pair.background)
-        R = noise.covariance + np.outer(noise.mean, noise.mean)
+
+        def pencil(change: Change) -> Pencil:
+            signal, noise = moments(change(pair.samples)), moments(change(pair.background))
+            from_zero = noise.mean + change.origin
+            R = noise.covariance + np.outer(from_zero, from_zero)
+            total = R + signal.covariance
+            return Pencil(signal.covariance, SumOfSquares(R, signal.mean, 1.0, total))
+
         return whitened_trace(
             self,
-            pair.mean(signal.mean),
-            signal.covariance,
-            R,
+            pair.compact,
+            pencil,
             r,
-            coordinates=pair.compact.coordinates,
             what="the second moment of the noise",
             ridge=self.ridge,
-            total=R + signal.covariance,
-            notes=pair.compact.notes,
+            others=(pair.samples, pair.background),
         )

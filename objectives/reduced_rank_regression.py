@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ldr.objectives.families.reduced_rank import ReducedRank
-from ldr.objectives.objective import Compact, Data, Objective, Range
-from ldr.objectives.statistics import joint_moments
+from ldr.objectives.families.regression import Fit
+from ldr.objectives.objective import Compact, Data, Objective
 from ldr.solvers.checks import choice
 from ldr.solvers.eigen import top_eigenvectors
 from ldr.solvers.manifolds import Array
@@ -50,23 +50,25 @@ class ReducedRankRegression(Objective):
 
     def bind(self, data: Data, r: int) -> ReducedRank:
         a, b = (Compact.of(view) for view in data.views)
-        stats = joint_moments(a.rows, b.rows)
-        kept = Range.of(stats.scatter_aa, a.coordinates, "the covariance of the inputs")
-        gram, cross = kept(stats.scatter_aa), kept.rows(stats.scatter_ab)
+        fit = Fit.of(a, b.rows, "the covariance of the inputs")
+        Z, T = fit.Z, fit.T
 
         def directions(r: int) -> Array:
             if self.heuristic == "pcr":
-                return top_eigenvectors(gram, r)[1]
-            return np.linalg.svd(cross, full_matrices=False)[0][:, :r]
+                return top_eigenvectors(Z.T @ Z, r)[1]
+            return np.linalg.svd(Z.T @ T, full_matrices=False)[0][:, :r]
 
         return ReducedRank(
             self,
-            (a.mean(stats.mean_a), b.mean(stats.mean_b)),
-            gram,
-            cross,
-            float(stats.scatter_bb.trace()),
+            (a.mean(fit.whitened.mean), b.mean(fit.stats.mean_b)),
+            Z,
+            fit.inverse,
+            T,
+            float(fit.stats.scatter_bb.trace()),
             r,
             directions,
-            coordinates=(kept.coordinates, b.coordinates),
-            notes=kept.notes,
+            rounding=fit.rounding,
+            restricted=fit.restricted,
+            coordinates=(fit.coordinates, b.coordinates),
+            notes=fit.whitened.notes,
         )

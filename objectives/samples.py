@@ -60,6 +60,11 @@ class Samples:
         return True
 
     @property
+    def repeatable(self) -> bool:
+        """Whether the rows can be read as often as a method asks for them."""
+        return True
+
+    @property
     def d(self) -> int:
         """Number of features (columns)."""
         return int(self.array.shape[1])

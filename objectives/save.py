@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ldr.objectives.families.trace import Trace
-from ldr.objectives.families.whitened import Whitened
+from ldr.objectives.families.whitened import View, spectral_bound, whiten_rows
 from ldr.objectives.objective import Compact, Data, Objective
 from ldr.objectives.slices import sliced
 from ldr.objectives.statistics import moments
@@ -51,20 +51,24 @@ class SAVE(Objective):
     def bind(self, data: Data, r: int) -> Trace:
         codes = sliced(data.y, data.samples.n, self.slices)
         compact = Compact.of(data.samples)
-        stats = moments(compact.rows)
-        whitened = Whitened.of(stats.covariance, compact.coordinates, "the covariance", self.ridge)
-        identity = np.eye(whitened.coordinates.W.shape[1])
-        A = np.zeros_like(identity)
+        view = View.of(compact, "the covariance", self.ridge)
+        whitened = whiten_rows(compact.rows, view)
+        rows = whitened.change(compact.rows)
+        identity = np.eye(whitened.W.shape[1])
+        A, size = np.zeros_like(identity), 0.0
         for b, count in enumerate(np.bincount(codes)):
-            of_slice = moments(compact.rows.take(codes == b))
-            change = identity - whitened(of_slice.covariance)
-            A += (count / stats.n) * (change @ change)
+            of_slice = whitened(moments(rows.take(codes == b)).covariance)
+            change = identity - of_slice
+            A += (count / len(codes)) * (change @ change)
+            size += (count / len(codes)) * spectral_bound(change) * spectral_bound(of_slice)
         return Trace(
             self,
-            (compact.mean(stats.mean),),
+            (compact.mean(whitened.mean),),
             A,
             r,
-            outside=None if self.ridge == 0 else 1.0,  # z does not vary there: (I - 0)^2
+            # z does not vary there: (I - 0)^2
+            outside=whitened.outside if self.ridge == 0 else 1.0,
+            doubt=whitened.doubt(2.0 * size, r),
             coordinates=(whitened.coordinates,),
             notes=compact.notes + whitened.notes,
         )

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from ldr.objectives.change import Change
 from ldr.objectives.classical_lda import few_directions
 from ldr.objectives.families.graph import LaplacianMethod
 from ldr.objectives.families.trace import Trace
-from ldr.objectives.families.whitened import whitened_trace
+from ldr.objectives.families.whitened import Pencil, SumOfSquares, whitened_trace
 from ldr.objectives.objective import Data
 from ldr.objectives.samples import as_array, as_labels
 from ldr.objectives.statistics import class_moments
@@ -71,17 +72,20 @@ class SemiSupervisedDA(LaplacianMethod):
             )
         labelled = np.array([label != self.unlabelled for label in y], dtype=bool)
         codes, classes = as_labels(y[labelled], int(labelled.sum()))
-        found = self.scatters(data)
-        stats = class_moments(found.compact.rows.take(labelled), codes, len(classes))
+        compact, scatters = self.sums(data)
+
+        def pencil(change: Change) -> Pencil:
+            found = scatters(change)
+            stats = class_moments(change(compact.rows).take(labelled), codes, len(classes))
+            B = stats.within + stats.between + self.mu * found.A
+            return Pencil(stats.between, SumOfSquares(B, found.mean, len(labelled), found.total))
+
         return whitened_trace(
             self,
-            found.centre,
-            stats.between,
-            stats.within + stats.between + self.mu * found.A,
+            compact,
+            pencil,
             r,
-            coordinates=found.compact.coordinates,
             what="S_T + mu X'LX",
             ridge=self.ridge,
-            total=found.total,
-            notes=found.compact.notes + few_directions(r, len(classes), "classes"),
+            notes=few_directions(r, len(classes), "classes"),
         )

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ldr.objectives.coordinates import Coordinates
+from ldr.objectives.change import Change
 from ldr.objectives.families.trace import Trace
-from ldr.objectives.families.whitened import Whitened
+from ldr.objectives.families.whitened import Pencil, SumOfSquares, whitened_trace
 from ldr.objectives.features import Features, Quadratic
 from ldr.objectives.objective import Compact, Data, Objective, Range
 from ldr.objectives.samples import Samples, as_samples, check_squares
@@ -80,30 +80,33 @@ class SFA(Objective):
     def bind(self, data: Data, r: int) -> Trace:
         samples, features = self._features(data.samples)
         compact = Compact.of(samples)
+        bound = self._whitened(compact, r) if self.whiten else self._plain(compact, r)
+        bound.features = () if features is None else (features,)
+        return bound
+
+    def _whitened(self, compact: Compact, r: int) -> Trace:
+        def pencil(change: Change) -> Pencil:
+            stats = moments(change(compact.rows))
+            A = self._scatter_of_changes(compact, change)
+            C = stats.covariance
+            total = None if self.derivatives is None else C + A / stats.n
+            return Pencil(A, SumOfSquares(C, stats.mean, 1.0, total))
+
+        return whitened_trace(self, compact, pencil, r, what="the covariance")
+
+    def _plain(self, compact: Compact, r: int) -> Trace:
         stats = moments(compact.rows)
-        A = self._scatter_of_changes(compact)
         # A direction in which nothing varies is not slow, it is empty: leave those out.
-        if self.whiten:
-            total = None if self.derivatives is None else stats.scatter + A
-            whitened = Whitened.of(
-                stats.covariance, compact.coordinates, "the covariance", total=total
-            )
-            coordinates: Coordinates = whitened.coordinates
-            A, notes, outside = whitened(A), whitened.notes, whitened.outside
-        else:
-            kept = Range.of(stats.scatter, compact.coordinates, "the covariance")
-            A, coordinates, notes, outside = kept(A), kept.coordinates, kept.notes, 0.0
+        kept = Range.of(stats.scatter, compact.coordinates, "the covariance")
         return Trace(
             self,
             (compact.mean(stats.mean),),
-            A,
+            kept(self._scatter_of_changes(compact, Change())),
             r,
             scale=-1.0,
             is_square=True,
-            coordinates=(coordinates,),
-            notes=compact.notes + notes,
-            outside=outside,
-            features=() if features is None else (features,),
+            coordinates=(kept.coordinates,),
+            notes=compact.notes + kept.notes,
         )
 
     def _features(self, samples: Samples) -> tuple[Samples, Features | None]:
@@ -112,10 +115,10 @@ class SFA(Objective):
         expansion = Quadratic(mean(samples))
         return expansion(samples), expansion
 
-    def _scatter_of_changes(self, compact: Compact) -> Array:
-        """X_dot'X_dot, in the coordinates of the rows."""
+    def _scatter_of_changes(self, compact: Compact, change: Change) -> Array:
+        """X_dot'X_dot, in the coordinates of the rows that are changed."""
         if self.derivatives is None:
-            return difference_scatter(compact.rows)
+            return difference_scatter(change(compact.rows))
         given = as_samples(self.derivatives, "derivatives")
         check_squares(given)
         if given.n != compact.rows.n:
@@ -123,4 +126,6 @@ class SFA(Objective):
         X_dot = given.dense()
         if compact.space is not None:
             X_dot = np.ascontiguousarray(compact.space.lower(X_dot.T).T)
+        if change.T is not None:
+            X_dot = X_dot @ change.T
         return X_dot.T @ X_dot

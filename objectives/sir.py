@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ldr.objectives.change import Change
 from ldr.objectives.classical_lda import few_directions
 from ldr.objectives.families.trace import Trace
-from ldr.objectives.families.whitened import whitened_trace
+from ldr.objectives.families.whitened import Pencil, SumOfSquares, whitened_trace
 from ldr.objectives.objective import Compact, Data, Objective
 from ldr.objectives.slices import sliced
 from ldr.objectives.statistics import class_moments
@@ -51,16 +52,19 @@ class SIR(Objective):
         codes = sliced(data.y, data.samples.n, self.slices)
         compact = Compact.of(data.samples)
         groups = int(codes.max()) + 1
-        stats = class_moments(compact.rows, codes, groups)
-        n = int(stats.counts.sum())
+
+        def pencil(change: Change) -> Pencil:
+            stats = class_moments(change(compact.rows), codes, groups)
+            n = int(stats.counts.sum())
+            C = (stats.within + stats.between) / n
+            return Pencil(stats.between / n, SumOfSquares(C, stats.mean, 1.0))
+
         return whitened_trace(
             self,
-            compact.mean(stats.mean),
-            stats.between / n,
-            (stats.within + stats.between) / n,
+            compact,
+            pencil,
             r,
-            coordinates=compact.coordinates,
             what="the covariance",
             ridge=self.ridge,
-            notes=compact.notes + few_directions(r, groups, "slices"),
+            notes=few_directions(r, groups, "slices"),
         )

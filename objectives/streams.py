@@ -183,6 +183,10 @@ class StreamSamples(StoredSamples):
         return False
 
     @property
+    def repeatable(self) -> bool:
+        return bool(self.array.repeatable)
+
+    @property
     def n(self) -> int:
         """The number of rows; a stream that can be begun again is read for it, once.
 

@@ -122,14 +122,8 @@ def range_basis(S: Array, tolerance: float | None = None) -> Array | None:
     The rank is decided on S scaled to a unit diagonal (columns' units do not matter): eigenvalues
     at most `tolerance` times the largest count as zero, by default `rank_tolerance`.
     """
-    d = len(S)
-    tolerance = rank_tolerance(d) if tolerance is None else tolerance
-    diagonal = np.diag(S)
-    varying = diagonal > 0
-    scale = np.zeros(d)
-    scale[varying] = np.sqrt(diagonal[varying])
-    inverse = np.where(varying, 1.0 / np.where(varying, scale, 1.0), 0.0)
-    scaled = S * inverse * inverse[:, None]
+    tolerance = rank_tolerance(len(S)) if tolerance is None else tolerance
+    scaled, scale = unit_diagonal(S)
     if has_full_rank(scaled, tolerance):
         return None
     values, vectors = scipy.linalg.eigh(scaled, check_finite=False)
@@ -137,3 +131,10 @@ def range_basis(S: Array, tolerance: float | None = None) -> Array | None:
     if kept.all():
         return None
     return np.linalg.qr(scale[:, None] * vectors[:, kept])[0]
+
+
+def unit_diagonal(S: Array) -> tuple[Array, Array]:
+    """D^{-1} S D^{-1} and the roots D of S's diagonal; zero where that is."""
+    scale = np.sqrt(np.maximum(np.diag(S), 0.0))
+    inverse = np.where(scale > 0, 1.0 / np.where(scale > 0, scale, 1.0), 0.0)
+    return S * inverse * inverse[:, None], scale

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
-from ldr.objectives.certificate import Certificate
+from ldr.objectives.certificate import NEARLY_COLLINEAR, PROVED_GLOBAL, Certificate
 from ldr.objectives.objective import BoundObjective, check_dimension
 from ldr.solvers.manifolds import Array, Product, Stiefel
 from ldr.solvers.problem import Point
@@ -46,11 +46,17 @@ class Bilinear(BoundObjective):
     r : int
     correlations : bool
         Whether K's singular values are correlations: then their mean is reported too.
+    doubt : float
+        By how much the rounding of what K was made of may move a sum of r singular values.
+    restricted : bool
+        Whether there may be more in the directions that the coordinates leave out.
     """
 
     K: Array
     r: int
     correlations: bool = False
+    doubt: float = field(default=0.0, kw_only=True)
+    restricted: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
         check_dimension(self.r, min(self.K.shape))
@@ -81,9 +87,19 @@ class Bilinear(BoundObjective):
         return {"mean_correlation": -self.at(M).value / self.r} if self.correlations else {}
 
     def certificate(self, M: Array) -> Certificate:
-        """No value exceeds the sum of the r largest singular values of K."""
-        best = float(np.sum(self._singular[1][: self.r]))
-        gap = max(0.0, best + self.at(M).value)
-        if gap <= 1e-10 * max(best, np.finfo(float).tiny):
-            return Certificate("global", gap, "M spans leading singular subspaces, aligned")
-        return Certificate("bound", gap, "the leading singular values bound the value")
+        """No value exceeds the sum of the r largest singular values of K.
+
+        They are good to the order of K times the rounding of the largest.
+        """
+        values = self._singular[1]
+        best = float(np.sum(values[: self.r]))
+        rounding = self.r * self.order * float(np.finfo(float).eps) * float(values[0])
+        missed = max(0.0, best + self.at(M).value) + rounding
+        gap = missed + self.doubt
+        if gap <= PROVED_GLOBAL * max(best, np.finfo(float).tiny):
+            found = Certificate("global", gap, "M spans leading singular subspaces, aligned")
+        elif missed > self.doubt:
+            found = Certificate("bound", gap, "the leading singular values bound the value")
+        else:
+            found = Certificate("bound", gap, NEARLY_COLLINEAR)
+        return found.restricted_to(str(self.span)) if self.restricted else found

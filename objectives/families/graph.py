@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from ldr.objectives.change import Change
+from ldr.objectives.families.whitened import Pencil, SumOfSquares
 from ldr.objectives.graphs import Graph, as_graph, given_weights, lle_weights, within_classes
 from ldr.objectives.objective import Compact, Data, Objective
 from ldr.objectives.samples import as_labels
@@ -34,6 +37,8 @@ class Scatters:
         X'DX, or X'X.
     total : ndarray
         X'X.
+    weight : float
+        The trace of D, or the number of rows.
     """
 
     compact: Compact
@@ -41,14 +46,23 @@ class Scatters:
     A: Array
     B: Array
     total: Array
+    weight: float
 
     @property
     def centre(self) -> Array:
         """The mean in the user's columns."""
         return self.compact.mean(self.mean)
 
+    @property
+    def pencil(self) -> Pencil:
+        """(A, B)."""
+        return Pencil(self.A, SumOfSquares(self.B, self.mean, self.weight))
 
-def class_scatters(data: Data) -> Scatters:
+
+Sums = Callable[[Change], Scatters]
+
+
+def class_scatters(data: Data) -> tuple[Compact, Sums]:
     """Of the class graph H, h_ij = 1/n_k for i and j in class k.
 
     H = ZZ' with Z the scaled class indicators, D = I and I - H is a projector: both X'LX and
@@ -57,9 +71,13 @@ def class_scatters(data: Data) -> Scatters:
     """
     codes, classes = as_labels(data.y, data.samples.n)
     compact = Compact.of(data.samples)
-    stats = class_moments(compact.rows, codes, len(classes))
-    total = stats.within + stats.between
-    return Scatters(compact, stats.mean, stats.within, total, total)
+
+    def scatters(change: Change) -> Scatters:
+        stats = class_moments(change(compact.rows), codes, len(classes))
+        total = stats.within + stats.between
+        return Scatters(compact, stats.mean, stats.within, total, total, stats.counts.sum())
+
+    return compact, scatters
 
 
 def check_labels(data: Data, graph: Any, name: str) -> None:
@@ -100,23 +118,32 @@ class LaplacianMethod(Objective):
     def _graph(self) -> Graph:
         return Graph(self.graph, self.neighbours, self.heat, self.epsilon)
 
-    def scatters(self, data: Data, centre: str = "mean") -> Scatters:
-        """X'LX and X'DX; centred at the mean, or at the mean weighted by the degrees."""
+    def scatters(self, data: Data) -> Scatters:
+        """X'LX and X'DX, of the rows as they are."""
+        return self.sums(data)[1](Change())
+
+    def sums(self, data: Data, centre: str = "mean") -> tuple[Compact, Sums]:
+        """X'LX and X'DX of the rows in any coordinates; centred at the mean, or at the mean
+        weighted by the degrees.
+        """
         check_labels(data, self.graph, self.name)
         if isinstance(self.graph, str) and self.graph == "classes":
             return class_scatters(data)
         data = data.in_memory()
         compact = Compact.of(data.samples)
         W = as_graph(self._graph(), data.samples, data.y)
-        stats = moments(compact.rows)
-        middle = stats.mean
-        if centre == "degree":
-            degrees = W.sum(axis=1)
-            offsets = compact.rows.centred_transpose_times(degrees, middle)
-            middle = middle + offsets / degrees.sum()
-        return Scatters(
-            compact, middle, *graph_scatter(compact.rows, W, middle), total=stats.scatter
-        )
+
+        def scatters(change: Change) -> Scatters:
+            rows = change(compact.rows).in_memory()
+            stats, degrees = moments(rows), W.sum(axis=1)
+            middle = stats.mean
+            if centre == "degree":
+                offsets = rows.centred_transpose_times(degrees, middle)
+                middle = middle + offsets / degrees.sum()
+            A, B = graph_scatter(rows, W, middle)
+            return Scatters(compact, middle, A, B, stats.scatter, degrees.sum())
+
+        return compact, scatters
 
 
 @dataclass(frozen=True)
@@ -151,16 +178,25 @@ class ReconstructionMethod(Objective):
         keep_number(self, "regularisation")
 
     def scatters(self, data: Data) -> Scatters:
-        """X'(I - W)'(I - W)X and X'X."""
+        """X'(I - W)'(I - W)X and X'X, of the rows as they are."""
+        return self.sums(data)[1](Change())
+
+    def sums(self, data: Data) -> tuple[Compact, Sums]:
+        """X'(I - W)'(I - W)X and X'X of the rows in any coordinates."""
         check_labels(data, self.graph, self.name)
         if isinstance(self.graph, str) and self.graph == "classes":
             return class_scatters(data)
         data = data.in_memory()
         compact = Compact.of(data.samples)
         W = self._weights(data)
-        stats = moments(compact.rows)
-        A = reconstruction_scatter(compact.rows, W, mean(compact.rows))
-        return Scatters(compact, stats.mean, A, stats.scatter, stats.scatter)
+
+        def scatters(change: Change) -> Scatters:
+            rows = change(compact.rows).in_memory()
+            stats = moments(rows)
+            A = reconstruction_scatter(rows, W, mean(rows))
+            return Scatters(compact, stats.mean, A, stats.scatter, stats.scatter, stats.n)
+
+        return compact, scatters
 
     def _weights(self, data: Data) -> Any:
         if not isinstance(self.graph, str):

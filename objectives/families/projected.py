@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ldr.objectives.coordinates import Coordinates
-from ldr.objectives.families.whitened import Whitened
+from ldr.objectives.families.whitened import View, whiten_rows
 from ldr.objectives.objective import BoundObjective, Compact, Data, Objective, check_dimension
+from ldr.objectives.samples import Samples
 from ldr.objectives.statistics import mean
 from ldr.solvers.errors import DataError
 from ldr.solvers.manifolds import Array, Grassmann, Manifold
@@ -134,7 +135,7 @@ class DenseRows:
     def whitened(cls, data: Data, objective: Objective) -> DenseRows:
         """Rows with X'X = n I, restricted to the range of the covariance C: P = M'C^{-1/2}."""
         rows = cls.centred(data, objective)
-        C = rows.X.T @ rows.X / len(rows.X)
-        whitened = Whitened.of(C, rows.coordinates, "the covariance")
-        X = np.ascontiguousarray(whitened.rows(rows.X.T).T)
+        view = View(rows.coordinates, "the covariance", 0.0, repeatable=True)
+        whitened = whiten_rows(Samples(rows.X), view)
+        X = whitened.change(Samples(rows.X)).in_memory().dense() @ whitened.W
         return cls(X, rows.mean, whitened.coordinates, rows.notes + whitened.notes)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-import scipy
 
 from ldr.objectives.certificate import Certificate
+from ldr.objectives.families.regression import Rounding, exact
 from ldr.objectives.objective import BoundObjective, check_dimension
 from ldr.solvers.manifolds import Array, Product, Stiefel
 from ldr.solvers.problem import Point
@@ -23,23 +23,26 @@ class ReducedRankPoint(Point):
 
     t = ||Y||^2, c_k = m_k'X'Y n_k and a_k = m_k'X'X m_k for the columns m_k of Min and n_k of Mout;
     S_k = c_k/a_k, whose sign is a matter of m_k's. Gradient [-2 X'Y n S + 2 X'X m S^2; -2 Y'X m S].
+    Products are of Zm and Tn, X'X = Z'Z and X'Y = Z'T: Z knows the short ones, Z'Z does not.
     """
 
     def __init__(self, problem: ReducedRank, M: Array) -> None:
         self.M = M
         self._problem = problem
         self._in, self._out = problem.product.split(M)
-        self._Kn = problem.cross @ self._out
-        self._Km = problem.cross.T @ self._in
-        self._Am = problem.gram @ self._in
-        self._a = np.einsum("ik,ik->k", self._in, self._Am)
-        self._c = np.einsum("ik,ik->k", self._in, self._Kn)
+        self.fitted = problem.Z @ self._in
+        Tn = problem.T @ self._out
+        self._Kn = problem.Z.T @ Tn
+        self._Km = problem.T.T @ self.fitted
+        self._Am = problem.Z.T @ self.fitted
+        self._a = np.einsum("ik,ik->k", self.fitted, self.fitted)
+        self._c = np.einsum("ik,ik->k", self.fitted, Tn)
         self.S = self._c / self._a
 
     @cached_property
     def value(self) -> float:
         problem = self._problem
-        rest = problem.T - (problem.Z @ self._in * self.S) @ self._out.T
+        rest = problem.T - (self.fitted * self.S) @ self._out.T
         return problem.unexplained + float(np.vdot(rest, rest))
 
     @cached_property
@@ -50,11 +53,12 @@ class ReducedRankPoint(Point):
     def hessian_vector(self, V: Array) -> Array:
         problem, S = self._problem, self.S
         Vin, Vout = problem.product.split(V)
-        KV, AV = problem.cross @ Vout, problem.gram @ Vin
+        ZV = problem.Z @ Vin
+        KV, AV = problem.Z.T @ (problem.T @ Vout), problem.Z.T @ ZV
         dc = np.einsum("ik,ik->k", Vin, self._Kn) + np.einsum("ik,ik->k", self._in, KV)
         dS = (dc - 2.0 * S * np.einsum("ik,ik->k", Vin, self._Am)) / self._a
         inward = -2.0 * (dS * self._Kn + S * KV) + 2.0 * (2.0 * S * dS * self._Am + S**2 * AV)
-        outward = -2.0 * (dS * self._Km + S * (problem.cross.T @ Vin))
+        outward = -2.0 * (dS * self._Km + S * (problem.T.T @ ZV))
         return problem.product.join([inward, outward])
 
 
@@ -67,38 +71,34 @@ class ReducedRank(BoundObjective):
 
     Parameters
     ----------
-    gram : ndarray (k, k)
-        X'X, positive definite.
-    cross : ndarray (k, q)
-        X'Y.
+    Z, inverse : ndarray (k, k)
+        With Z'Z = X'X, positive definite.
+    T : ndarray (k, q)
+        With Z'T = X'Y.
     total : float
         ||Y||^2.
     r : int
     directions : callable
         From r to the heuristic's k x r directions of X, on which Y is regressed.
+    rounding : callable
+    restricted : bool
+        See `Regression`.
     """
 
-    gram: Array
-    cross: Array
+    Z: Array
+    inverse: Array
+    T: Array
     total: float
     r: int
     directions: Callable[[int], Array]
+    rounding: Rounding = field(default=exact, kw_only=True)
+    restricted: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
-        check_dimension(self.r, min(self.cross.shape))
-        k, q = self.cross.shape
+        check_dimension(self.r, min(self.T.shape))
+        k, q = self.T.shape
         self.product = Product(Stiefel(k, self.r), Stiefel(q, self.r))
         self.manifold = self.product
-
-    @cached_property
-    def Z(self) -> Array:
-        """The triangular factor of the Gram matrix."""
-        return np.asarray(scipy.linalg.cholesky(self.gram))
-
-    @cached_property
-    def T(self) -> Array:
-        """What of the outputs lies in the span of X, in the rows of Z."""
-        return np.asarray(scipy.linalg.solve_triangular(self.Z, self.cross, trans="T"))
 
     @cached_property
     def unexplained(self) -> float:
@@ -107,7 +107,7 @@ class ReducedRank(BoundObjective):
 
     @property
     def order(self) -> int:
-        return max(self.cross.shape)
+        return max(self.T.shape)
 
     def at(self, M: Array) -> ReducedRankPoint:
         return ReducedRankPoint(self, M)
@@ -120,18 +120,21 @@ class ReducedRank(BoundObjective):
         return self.manifold.nearest(self.point([Q @ U, Qr @ Vt.T]))
 
     @cached_property
+    def _singular(self) -> tuple[Array, Array, Array]:
+        return np.linalg.svd(self.T, full_matrices=False)
+
+    @cached_property
     def _optimum(self) -> Array:
-        U, values, Vt = np.linalg.svd(self.T, full_matrices=False)
+        U, values, Vt = self._singular
         r = self.r
-        left = scipy.linalg.solve_triangular(self.Z, U[:, :r] * values[:r])
-        return self._factored(left, Vt[:r].T)
+        return self._factored(self.inverse @ (U[:, :r] * values[:r]), Vt[:r].T)
 
     def closed_form(self) -> Array:
         return self._optimum
 
     def baseline(self) -> Array:
         E = self.directions(self.r)
-        coefficients = np.linalg.solve(E.T @ self.gram @ E, E.T @ self.cross)
+        coefficients = np.linalg.lstsq(self.Z @ E, self.T)[0]
         return self._factored(E, np.asarray(coefficients.T, dtype=np.float64))
 
     def lift(self, M: Array) -> tuple[Array, ...]:
@@ -149,8 +152,13 @@ class ReducedRank(BoundObjective):
         return {f"S_{k + 1}": float(abs(s)) for k, s in enumerate(self.at(M).S)}
 
     def certificate(self, M: Array) -> Certificate:
-        """The closed form is the least squares fit of rank r."""
-        gap = max(0.0, self.at(M).value - self.at(self.closed_form()).value)
-        if gap <= 1e-10 * self.total:
-            return Certificate("global", gap, "the fit is that of the closed form")
-        return Certificate("bound", gap, "no fit of rank r is closer than the closed form's")
+        """No fit of rank r explains more than the r largest singular values of T."""
+        point = self.at(M)
+        best = self.unexplained + float(np.sum(self._singular[1][self.r :] ** 2))
+        fitted = (point.fitted * point.S) @ self.product.split(M)[1].T
+        gap = max(0.0, point.value - best) + self.rounding(fitted, max(0.0, point.value))
+        if gap <= 1e-9 * self.total:
+            found = Certificate("global", gap, "no fit of rank r is closer: the gap is zero")
+        else:
+            found = Certificate("bound", gap, "no fit of rank r is closer by more")
+        return found.restricted_to(str(self.span)) if self.restricted else found

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import scipy
 
 from ldr.objectives.certificate import Certificate
-from ldr.objectives.coordinates import Columns
+from ldr.objectives.coordinates import Columns, Coordinates
+from ldr.objectives.families.whitened import SumOfSquares, View, Whitened, whiten
 from ldr.objectives.kernels import as_response
-from ldr.objectives.objective import BoundObjective, Compact, Data, Objective, Range, check_varies
+from ldr.objectives.objective import BoundObjective, Compact, Data, Objective, check_varies
 from ldr.objectives.samples import Samples
-from ldr.objectives.statistics import joint_moments
+from ldr.objectives.statistics import JointMoments, joint_moments
 from ldr.solvers.coordinate_descent import CoordinateDescent
 from ldr.solvers.manifolds import Array, Euclidean
 from ldr.solvers.problem import Point
@@ -21,6 +24,14 @@ from ldr.solvers.solver import Solver
 
 # Of a sum of products over the rows, relative to the sizes of what is multiplied.
 _ROUNDINGS = 8
+
+# See `Regression.rounding`.
+Rounding = Callable[[Array, float], float]
+
+
+def exact(fitted: Array, rest: float) -> float:
+    """Of data that are known exactly."""
+    return 0.0
 
 
 class RegressionPoint(Point):
@@ -64,6 +75,13 @@ class Regression(BoundObjective):
         Outputs in the same rows; what they leave out of the outputs' sum of squares is `constant`.
     r : int
         Rows of the map.
+    inverse : ndarray (k, k), optional
+        Of a Z that has one.
+    restricted : bool
+        Whether there may be more in the directions that the coordinates leave out.
+    rounding : callable
+        Of the fitted values ZM and the sum of squares that they leave: by how much the rounding of
+        the data may move that.
     """
 
     Z: Array
@@ -72,6 +90,9 @@ class Regression(BoundObjective):
     constant: float = 0.0
     ridge: float = 0.0
     lasso: float = 0.0
+    inverse: Array | None = field(default=None, kw_only=True)
+    restricted: bool = field(default=False, kw_only=True)
+    rounding: Rounding = field(default=exact, kw_only=True)
 
     def __post_init__(self) -> None:
         self.manifold = Euclidean(self.Z.shape[1], self.T.shape[1])
@@ -88,11 +109,18 @@ class Regression(BoundObjective):
     def _singular(self) -> tuple[Array, Array, Array]:
         return scipy.linalg.svd(self.Z, full_matrices=False)
 
+    @property
+    def _there(self) -> Any:
+        """Which singular values are not zero."""
+        s = self._singular[1]
+        return s > max(self.Z.shape) * np.finfo(float).eps * s[0]
+
     def baseline(self) -> Array:
         """Least squares of least norm, with the ridge if there is one."""
+        if self.inverse is not None and self.ridge == 0:
+            return self.inverse @ self.T
         U, s, Vt = self._singular
-        kept = s > max(self.Z.shape) * np.finfo(float).eps * s[0]
-        shrunk = np.where(kept, s, 0.0) / np.where(kept, s**2 + self.ridge, 1.0)
+        shrunk = np.where(self._there, s, 0.0) / np.where(self._there, s**2 + self.ridge, 1.0)
         return Vt.T @ (shrunk[:, None] * (U.T @ self.T))
 
     def closed_form(self) -> Array | None:
@@ -121,10 +149,12 @@ class Regression(BoundObjective):
         return _ROUNDINGS * float(np.finfo(float).eps) * float(sizes @ sizes)
 
     def certificate(self, M: Array) -> Certificate:
-        """The gap to the closed form; for the lasso, to the dual value of the residual."""
+        """What the normal equations leave of the gap; for the lasso, that to the dual value."""
         point = self.at(M)
         if self.lasso == 0:
-            gap = point.value - self.at(self.baseline()).value
+            fitted = self.Z @ M
+            rest = self.constant + float(np.vdot(point.residual, point.residual))
+            gap = self._above_optimum(point) + self.rounding(fitted, rest)
         else:
             slopes = 2.0 * np.abs(self.Z.T @ point.residual).max(axis=0)
             theta = point.residual * (self.lasso / np.maximum(slopes, self.lasso))
@@ -133,8 +163,19 @@ class Regression(BoundObjective):
             gap = point.value - dual + self._rounding(M)
         gap = max(0.0, gap)
         if gap <= 1e-9 * max(float(np.vdot(self.T, self.T)) + self.constant, 1e-300):
-            return Certificate("global", gap, "the objective is convex and the gap is zero")
-        return Certificate("bound", gap, "the objective is convex: the optimum is this near")
+            found = Certificate("global", gap, "the objective is convex and the gap is zero")
+        else:
+            found = Certificate("bound", gap, "the objective is convex: the optimum is this near")
+        return found.restricted_to(str(self.span)) if self.restricted else found
+
+    def _above_optimum(self, point: RegressionPoint) -> float:
+        """f(M) - f* = g'H^{-1}g of the quadratic f, with the gradient -2g and the Hessian 2H."""
+        if self.inverse is not None and self.ridge == 0:
+            return float(np.vdot(point.residual, point.residual))
+        U, s, Vt = self._singular
+        g = s[:, None] * (U.T @ point.residual) - self.ridge * (Vt @ point.M)
+        there = self._there
+        return float(np.sum(np.sum(g[there] ** 2, axis=1) / (s[there] ** 2 + self.ridge)))
 
 
 def regression(
@@ -150,19 +191,93 @@ def regression(
     compact = Compact.of_columns(samples) if lasso > 0 else Compact.of(samples)
     if lasso > 0 and samples.n < samples.d:
         return _of_rows(objective, samples, outputs, r, lasso)
-    stats = joint_moments(compact.rows, outputs)
-    means = (compact.mean(stats.mean_a),)
-    coordinates, notes = compact.coordinates, list(compact.notes)
-    gram, cross = stats.scatter_aa, stats.scatter_ab
-    if lasso == 0:
-        kept = Range.of(gram, coordinates, "the covariance")
-        gram, cross = kept(gram), kept.rows(cross)
-        coordinates, notes = kept.coordinates, notes + kept.notes
-    Z, T = _square_root(gram, cross)
-    constant = max(0.0, float(stats.scatter_bb.trace()) - float(np.vdot(T, T)))
+    if lasso > 0:
+        stats = joint_moments(compact.rows, outputs)
+        Z, T = _square_root(stats.scatter_aa, stats.scatter_ab)
+        return Regression(
+            objective,
+            (stats.mean_a,),
+            Z,
+            T,
+            r,
+            _left(stats, T),
+            lasso=lasso,
+            coordinates=(compact.coordinates,),
+        )
+    fit = Fit.of(compact, outputs, "the covariance")
     return Regression(
-        objective, means, Z, T, r, constant, ridge, lasso, coordinates=(coordinates,), notes=notes
+        objective,
+        (compact.mean(fit.whitened.mean),),
+        fit.Z,
+        fit.T,
+        r,
+        _left(fit.stats, fit.T),
+        ridge,
+        inverse=fit.inverse,
+        restricted=fit.restricted,
+        rounding=fit.rounding,
+        coordinates=(fit.coordinates,),
+        notes=compact.notes + fit.whitened.notes,
     )
+
+
+def _left(stats: JointMoments, T: Array) -> float:
+    """Of the outputs' sum of squares, without T's."""
+    return max(0.0, float(stats.scatter_bb.trace()) - float(np.vdot(T, T)))
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Inputs and outputs as a regression sees them: X = QZ and Y = QT + what is orthogonal to Q.
+
+    Attributes
+    ----------
+    whitened : Whitened
+        The inputs, in whose whitened coordinates the rows are Q.
+    stats : JointMoments
+        Of inputs, changed as `whitened` says, and outputs.
+    """
+
+    whitened: Whitened
+    stats: JointMoments
+
+    @classmethod
+    def of(cls, inputs: Compact, outputs: Samples, what: str) -> Fit:
+        stats, (whitened,) = whiten(
+            lambda change: joint_moments(change(inputs.rows), outputs),
+            lambda stats: (SumOfSquares(stats.scatter_aa, stats.mean_a, stats.n),),
+            View.of(inputs, what, 0.0, outputs),
+        )
+        return cls(whitened, stats)
+
+    @property
+    def Z(self) -> Array:
+        return self.whitened.coordinates.inverse
+
+    @property
+    def inverse(self) -> Array:
+        """Of Z."""
+        return self.whitened.coordinates.W
+
+    @property
+    def T(self) -> Array:
+        return self.whitened.rows(self.stats.scatter_ab)
+
+    @property
+    def coordinates(self) -> Coordinates:
+        """Of the coefficients M of Z."""
+        return self.whitened.coordinates.outer
+
+    @property
+    def restricted(self) -> bool:
+        """See `Regression`."""
+        return self.whitened.outside is not None
+
+    def rounding(self, fitted: Array, rest: float) -> float:
+        """See `Regression.rounding`."""
+        stats = self.stats
+        sizes = np.sqrt(np.diag(stats.scatter_bb) + stats.n * stats.mean_b**2)
+        return self.whitened.doubt_of_fit(fitted, sizes, rest)
 
 
 def _square_root(gram: Array, cross: Array) -> tuple[Array, Array]:

@@ -16,12 +16,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ldr.objectives.coordinates import Columns, Coordinates
+from ldr.objectives.coordinates import Coordinates
 from ldr.objectives.families.projected import ProjectedPoint
-from ldr.objectives.families.whitened import Whitened
-from ldr.objectives.objective import BoundObjective, check_dimension
+from ldr.objectives.families.whitened import View, whiten_rows
+from ldr.objectives.objective import BoundObjective, Compact, check_dimension
 from ldr.objectives.samples import Samples, cut
-from ldr.objectives.statistics import moments
 from ldr.objectives.statistics.sums import spread_rows
 from ldr.solvers.manifolds import Array, Manifold
 from ldr.solvers.problem import Point, Problem
@@ -309,11 +308,10 @@ class WhitenedColumns:
 
     @classmethod
     def of(cls, samples: Samples, r: int) -> WhitenedColumns:
-        stats = moments(samples)
-        whitened = Whitened.of(stats.covariance, Columns(), "the covariance")
-        W = np.ascontiguousarray(whitened.rows(np.eye(samples.d)).T)
+        whitened = whiten_rows(samples, View.of(Compact.of_columns(samples), "the covariance"))
+        W = whitened.W if whitened.change.T is None else whitened.change.T @ whitened.W
         check_dimension(r, W.shape[1])
-        return cls(stats.mean, W, whitened.coordinates, whitened.notes)
+        return cls(whitened.mean, np.ascontiguousarray(W), whitened.coordinates, whitened.notes)
 
 
 def some_rows(samples: Samples, count: int) -> Samples:

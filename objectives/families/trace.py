@@ -9,7 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
-from ldr.objectives.certificate import PROVED_GLOBAL, Certificate
+from ldr.objectives.certificate import NEARLY_COLLINEAR, PROVED_GLOBAL, Certificate
 from ldr.objectives.objective import BoundObjective, check_dimension, power_of_two
 from ldr.solvers.bounds import largest_sum_bound
 from ldr.solvers.eigen import top_eigenvectors
@@ -78,6 +78,9 @@ class Trace(BoundObjective):
     outside : float or None
         A's eigenvalue in the directions that the coordinates leave out, infinite where the trace
         has no bound there; None where M has no part in them.
+    doubt : float
+        By how much the rounding of what A was made of may move a sum of r eigenvalues, in the
+        objective's units.
     """
 
     A: Array | CovarianceLike
@@ -86,6 +89,7 @@ class Trace(BoundObjective):
     offset: float = 0.0
     is_square: bool = field(default=False, kw_only=True)
     outside: float | None = field(default=0.0, kw_only=True)
+    doubt: float = field(default=0.0, kw_only=True)
     _by_krylov: list[str] = field(default_factory=list, init=False)
 
     preconditioner_cost = 3  # a product with M and a decomposition r x r
@@ -201,7 +205,9 @@ class Trace(BoundObjective):
         value, most = self.at(M).value, abs(self.scale) * bound
         size = abs(self.offset) + abs(self.scale) * float(np.sum(np.abs(self._eigen[0])))
         rounding = 4 * float(np.finfo(float).eps) * (abs(value) + abs(self.offset) + abs(most))
-        gap, restricted = max(0.0, value - self.offset + most + rounding), False
+        doubt = self.doubt / self.unit
+        proved = max(0.0, value - self.offset + most + rounding)
+        gap, restricted = proved + doubt, False
         if self.span is not None and (more := self._more_outside()) > 0:
             restricted = gap + more > PROVED_GLOBAL * size
             gap += 0.0 if restricted else more
@@ -210,6 +216,7 @@ class Trace(BoundObjective):
             found = Certificate("global", gap * self.unit, message)
         else:
             message = "a proved sum of the extreme eigenvalues bounds the value"
+            message = message if proved > doubt else NEARLY_COLLINEAR
             found = Certificate("bound", gap * self.unit, message)
         return found.restricted_to(str(self.span)) if restricted else found
 

@@ -317,7 +317,8 @@ def weighted_sum(
                 offset=constant + offset,
                 terms=terms,
                 is_square=constant == 0 and _is_square(active),
-                outside=0.0 if all(term.same_point for term in active) else math.inf,
+                outside=_outside(active),
+                doubt=unit * sum(abs(term.weight) * _doubt(term.bound) for term in active),
                 coordinates=frames,
                 features=features,
                 notes=notes,
@@ -525,6 +526,19 @@ def _is_square(terms: Sequence[Term]) -> bool:
     term = terms[0]
     alone = len(terms) == 1 and term.weight > 0
     return alone and isinstance(term.bound, Trace) and term.bound.is_square
+
+
+def _outside(terms: Sequence[Term]) -> float | None:
+    """See `Trace`: where a term of its own says that M has no part outside, it stands alone."""
+    outside = [term.bound.outside for term in terms if isinstance(term.bound, Trace)]
+    if None in outside:
+        return None
+    return 0.0 if all(term.same_point for term in terms) and not any(outside) else math.inf
+
+
+def _doubt(bound: BoundObjective) -> float:
+    """See `Trace`, in units of the term's own."""
+    return bound.doubt / bound.unit if isinstance(bound, Trace) else 0.0
 
 
 def _summed(terms: Sequence[Term], k: int, unit: float) -> tuple[Array, float]:

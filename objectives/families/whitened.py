@@ -1,16 +1,122 @@
-"""Whitened trace: max or min tr(M'B^{-1/2} A B^{-1/2} M), a Trace in whitening coordinates."""
+"""Whitened trace: max or min tr(M'B^{-1/2} A B^{-1/2} M), a Trace in whitening coordinates.
+
+A sum of squares B knows less than the rows that it is made of. Its entries are good to u = 1e-16 of
+its diagonal, so directions whose variance is below u of the columns' are lost in it, and
+generalised eigenvalues are good to u times its condition number, the square of the rows'. Where
+that is too little, B is made again, of rows in coordinates in which the first B is the identity as
+far as it is known, and so on: as in repeated Cholesky QR (Fukaya et al. 2014, 2020), which asks for
+sums over rows only. What is left is u times the condition number of the rows, which is what the
+rounding of the numbers in them amounts to.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
-from ldr.objectives.coordinates import Coordinates, Whitening
+import numpy as np
+import scipy
+
+from ldr.objectives.change import Change
+from ldr.objectives.coordinates import Coordinates, Whitening, inverse_root
 from ldr.objectives.families.trace import Trace
-from ldr.objectives.objective import Objective, Range
-from ldr.objectives.ridge import add_ridge
+from ldr.objectives.objective import Compact, Objective, Range, nothing_varies
+from ldr.objectives.ridge import add_ridge, ridge_amount
+from ldr.objectives.samples import Samples
+from ldr.objectives.statistics import moments
+from ldr.solvers.eigen import has_full_rank, rank_tolerance, unit_diagonal
 from ldr.solvers.manifolds import Array
+
+Sums = TypeVar("Sums")
+
+# Least eigenvalue of B, scaled to a unit diagonal, with which its digits are enough.
+_LEAST = 1e-5
+# Times that B is made again at most; one serves but where directions are lost at several scales.
+_PASSES = 3
+# Rounding of the numbers in rows and of their change of coordinates, and of sums of products.
+_OF_ROWS, _OF_SUMS = 8.0 * float(np.finfo(float).eps), 16.0 * float(np.finfo(float).eps)
+
+
+@dataclass(frozen=True)
+class SumOfSquares:
+    """A positive semidefinite B = sum_i w_i x_i x_i', of rows in some coordinates.
+
+    Attributes
+    ----------
+    B : ndarray (k, k)
+    mean : ndarray (k,)
+        Of the rows.
+    weight : float
+        The sum of w_i.
+    total : ndarray (k, k), optional
+        Of all that varies in the rows, where that is more than B.
+    within : bool
+        Whether B is what is left of `total` within groups of the rows.
+    """
+
+    B: Array
+    mean: Array
+    weight: float
+    total: Array | None = None
+    within: bool = False
+
+    @property
+    def sizes(self) -> Array:
+        """Of each column, the root of the sum of squares of the numbers in the rows."""
+        about_mean = self.total if self.within and self.total is not None else self.B
+        return np.sqrt(_diagonal(about_mean) + self.weight * self.mean**2)
+
+
+@dataclass(frozen=True)
+class Pencil:
+    """What a method makes of rows: A is optimised against B."""
+
+    A: Array
+    B: SumOfSquares
+
+
+@dataclass(frozen=True)
+class View:
+    """Rows that are to be whitened.
+
+    Attributes
+    ----------
+    coordinates : Coordinates
+        Of the rows.
+    what : str
+        The name of B, for messages.
+    ridge : float
+    repeatable : bool
+        Whether there are rows to make B of again. Sparse ones would be filled.
+    """
+
+    coordinates: Coordinates
+    what: str
+    ridge: float = 0.0
+    repeatable: bool = True
+
+    @classmethod
+    def of(cls, compact: Compact, what: str, ridge: float = 0.0, *others: Samples) -> View:
+        """The view of the rows of `compact`, with what else B is made of."""
+        again = all(rows.repeatable and not rows.is_sparse for rows in (compact.rows, *others))
+        return cls(compact.coordinates, what, ridge, again)
+
+    def varied(self, sums: SumOfSquares) -> tuple[Array, str]:
+        """The matrix to whose range M is restricted, and its name.
+
+        B, or with a ridge all that varies: a direction in which nothing does stays out, whatever
+        the ridge.
+        """
+        if self.ridge > 0 and sums.total is not None:
+            return sums.total, "the total scatter"
+        return sums.B, self.what
+
+    def told_by(self, sums: SumOfSquares) -> bool:
+        """Whether the sums say all that the rows know."""
+        B, _ = add_ridge(sums.B, self.ridge, self.what)
+        return all(map(_well_conditioned, (B, self.varied(sums)[0]) if self.ridge > 0 else (B,)))
 
 
 @dataclass(frozen=True)
@@ -19,81 +125,308 @@ class Whitened:
 
     Attributes
     ----------
-    kept : Range
+    W : ndarray (k, m)
+        To them, from the coordinates in which B and all other sums are made.
+    change : Change
+        To those, from the rows as they are.
+    mean : ndarray
+        Of the rows as they are.
     coordinates : Whitening
+        The way back to the user's columns.
     notes : list of str
     outside : float or None
         The whitened eigenvalue of directions outside the range: see `Trace`.
+    sizes, spreads : ndarray (d, m), (k, m)
+        The roots of the sums of squares of the numbers in the rows, and of B's diagonal where it
+        was made, each times what a column has in these coordinates: what rounding is relative to.
+    defect : float
+        ||W'BW - I||.
     """
 
-    kept: Range
+    W: Array
+    change: Change
+    mean: Array
     coordinates: Whitening
     notes: list[str]
     outside: float | None
-
-    @classmethod
-    def of(
-        cls,
-        B: Array,
-        coordinates: Coordinates,
-        what: str,
-        ridge: float = 0.0,
-        total: Array | None = None,
-    ) -> Whitened:
-        """Whiten B, `what` in messages, on its range.
-
-        With a ridge, on the range of `total` (B by default): a direction in which nothing varies
-        stays out, whatever the ridge. Without one, a direction outside the range has no place in P
-        with PBP' = I, unless it is in the range of `total`, where the whitened trace has no bound.
-        """
-        if ridge > 0 and total is not None:
-            kept = Range.of(total, coordinates, "the total scatter")
-        else:
-            kept = Range.of(B, coordinates, what)
-        definite, ridged = add_ridge(kept(B), ridge, what)
-        outside: float | None = 0.0
-        if ridge == 0:
-            outside = None
-            if total is not None and kept.notes:
-                outside = math.inf if kept.rank < Range.of(total, coordinates, what).rank else None
-        whitening = Whitening.of(definite, kept.coordinates)
-        return cls(kept, whitening, kept.notes + ridged, outside)
+    sizes: Array
+    spreads: Array
+    defect: float
 
     def __call__(self, A: Array) -> Array:
         """The symmetric A in these coordinates."""
-        return self.coordinates(self.kept(A))
+        return self.W.T @ A @ self.W
 
     def rows(self, A: Array) -> Array:
         """A's rows in these coordinates, W'A."""
-        return self.coordinates.W.T @ self.kept.rows(A)
+        return self.W.T @ A
+
+    @property
+    def condition(self) -> float:
+        """||D W||_F^2, D^2 the diagonal of B: the sum of its variance inflation factors.
+
+        W'EW is at most u times that where B's entries have errors E_ij <= u D_i D_j.
+        """
+        return float(np.sum(self.spreads**2))
+
+    @property
+    def error(self) -> float:
+        """By how much W'BW may differ from I for the rounding of rows, of sums and of W."""
+        of_rows = _OF_ROWS * float(np.linalg.norm(self.sizes))
+        return of_rows + _OF_SUMS * self.condition + self.defect
+
+    def doubt(self, size: float, r: int) -> float:
+        """By how much rounding may move a sum of r eigenvalues (singular values) up to a size."""
+        return math.sqrt(r) * size * self.error
+
+    def doubt_of_fit(self, C: Array, outputs: Array, rest: float) -> float:
+        """By how much rounding may move ||Y - ZC||^2 = rest, Z the rows in these coordinates.
+
+        Parameters
+        ----------
+        C : ndarray (m, q)
+        outputs : ndarray (q,)
+            Roots of the sums of squares of the numbers in Y.
+        rest : float
+        """
+        moved = _OF_ROWS * float(np.linalg.norm(self.sizes @ C) + np.linalg.norm(outputs))
+        summed = outputs + np.abs(self.spreads @ C).sum(axis=0)
+        of_sums = _OF_SUMS * float(summed @ summed) + self.defect * float(np.vdot(C, C))
+        return moved * (2.0 * math.sqrt(rest) + moved) + of_sums
+
+
+def whiten(
+    sums: Callable[..., Sums], squares: Callable[[Sums], Sequence[SumOfSquares]], *views: View
+) -> tuple[Sums, list[Whitened]]:
+    """Sums over rows, and the coordinates that whiten each view of them.
+
+    Parameters
+    ----------
+    sums : callable
+        Of a `Change` a view: sums over the rows, changed so.
+    squares : callable
+        What is to be whitened of them, one a view.
+    *views : View
+    """
+    found = sums(*(Change() for _ in views))
+    first = squares(found)
+    if all(map(View.told_by, views, first)) or not all(view.repeatable for view in views):
+        return found, list(map(_of_sums, views, first))
+    roots = list(map(_Root.of, views, first))
+    for _ in range(_PASSES):
+        found = sums(*(root.change for root in roots))
+        repeated = list(map(_Root.repeated, roots, views, squares(found)))
+        whitened, roots = [one for one, _ in repeated], [root for _, root in repeated]
+        if all(one.condition * _LEAST <= one.W.shape[1] for one in whitened):
+            break
+    return found, whitened
+
+
+def whiten_rows(samples: Samples, view: View) -> Whitened:
+    """The coordinates in which the covariance of the rows is the identity."""
+
+    def covariance(change: Change) -> SumOfSquares:
+        stats = moments(change(samples))
+        return SumOfSquares(stats.covariance, stats.mean, 1.0)
+
+    return whiten(covariance, lambda found: (found,), view)[1][0]
+
+
+def _of_sums(view: View, sums: SumOfSquares) -> Whitened:
+    """From sums alone, of the rows as they are.
+
+    Of a direction that is lost in them nobody can tell whether something varies there, but of
+    columns that are constant.
+    """
+    varied, name = view.varied(sums)
+    kept = Range.of(varied, view.coordinates, name)
+    B, ridged = add_ridge(kept(sums.B), view.ridge, view.what)
+    whitening = Whitening.of(B, kept.coordinates)
+    W = kept.lift(whitening.W)
+    more = kept.rank < int(np.count_nonzero(_diagonal(varied)))
+    if sums.total is not None and kept.notes:
+        more = more or kept.rank < Range.of(sums.total, view.coordinates, name).rank
+    return Whitened(
+        W,
+        Change(),
+        sums.mean,
+        whitening,
+        kept.notes + ridged,
+        _outside(view, more),
+        sums.sizes[:, None] * W,
+        np.sqrt(_diagonal(sums.B))[:, None] * W,
+        _defect(whitening.W, B),
+    )
+
+
+@dataclass(frozen=True)
+class _Root:
+    """Coordinates z = T'(x - mean) in which B is the identity, as far as it is known.
+
+    Attributes
+    ----------
+    T, inverse : ndarray (d, k), (k, d)
+    first : SumOfSquares
+        Of the rows as they are.
+    """
+
+    T: Array
+    inverse: Array
+    first: SumOfSquares
+
+    @classmethod
+    def of(cls, view: View, first: SumOfSquares) -> _Root:
+        return cls(*inverse_root(view.varied(first)[0]), first)
+
+    @property
+    def change(self) -> Change:
+        return Change(self.T, self.first.mean)
+
+    def repeated(self, view: View, sums: SumOfSquares) -> tuple[Whitened, _Root]:
+        """From sums of the rows in these coordinates, which tell what varies from rounding.
+
+        With a ridge, the range is that of all that varies, in which B and the ridge come next.
+        """
+        varied, name = view.varied(sums)
+        W, inverse = inverse_root(varied)
+        _, shares, Vt = np.linalg.svd(self._sizes(W), full_matrices=False)
+        lost = shares * rank_tolerance(len(self.T)) >= 1.0
+        nothing = W @ Vt[lost].T / shares[lost]
+        kept = self._range(view, name, nothing)
+        W, inverse = W @ Vt[~lost].T, Vt[~lost] @ inverse
+        B = sums.B
+        ridged: list[str] = []
+        if view.ridge > 0:
+            before, M = kept(self.first.B), kept.rows(self.T)
+            ridged = add_ridge(before, view.ridge, view.what)[1]
+            B = B + ridge_amount(before, view.ridge) * (M.T @ M)
+        more, less = inverse_root(W.T @ B @ W)
+        W, inverse = W @ more, less @ inverse
+        root = _Root(self.T @ W, inverse @ self.inverse, self.first)
+        whitened = Whitened(
+            W,
+            self.change,
+            self.first.mean,
+            Whitening(kept.rows(root.T), kept.rows(root.inverse.T).T, kept.coordinates),
+            kept.notes + ridged,
+            _outside(view, self._varies(nothing, sums.total)),
+            self._sizes(W),
+            np.sqrt(_diagonal(B))[:, None] * W,
+            _defect(W, B),
+        )
+        return whitened, root
+
+    def _sizes(self, W: Array) -> Array:
+        """Of the numbers in the rows, in the coordinates of W'z."""
+        return self.first.sizes[:, None] * (self.T @ W)
+
+    def _range(self, view: View, what: str, nothing: Array) -> Range:
+        """What is left of the columns without those that are zero in T and without directions."""
+        d = len(self.T)
+        directions = self.T @ nothing
+        directions = directions / np.linalg.norm(directions, axis=0)
+        left_out = np.hstack([np.eye(d)[:, ~self.T.any(axis=1)], directions])
+        rank = d - left_out.shape[1]
+        if rank == d:
+            return Range(view.coordinates, [], d, None)
+        if rank == 0:
+            raise nothing_varies(what)
+        Q = scipy.linalg.qr(left_out)[0][:, d - rank :]
+        why = f"in others the rows vary by less than {rank_tolerance(d):.1e} of their size"
+        return Range.along(Q, view.coordinates, what, why)
+
+    def _varies(self, nothing: Array, total: Array | None) -> bool:
+        """Whether there is more in all that varies, of columns or directions, than rounding.
+
+        The numbers in the rows have size 1 in these directions.
+        """
+        if total is None or self.first.total is None:
+            return False
+        constant = ~self.T.any(axis=1)
+        spread = nothing.T @ total @ nothing
+        least = rank_tolerance(len(self.T)) ** 2
+        return bool(
+            _diagonal(self.first.total)[constant].any()
+            or (len(spread) and np.linalg.eigvalsh(spread)[-1] > least)
+        )
+
+
+def _outside(view: View, more: bool) -> float | None:
+    """See `Trace`: of directions that are left out, in which more than B may vary or not.
+
+    With a ridge, A is zero there. Without one, they have no place in P with PBP' = I; but where
+    more varies than B, the whitened trace has no bound.
+    """
+    if view.ridge > 0:
+        return 0.0
+    return math.inf if more else None
+
+
+def _diagonal(B: Array) -> Array:
+    """Without what rounding leaves below zero."""
+    return np.maximum(np.diag(B), 0.0)
+
+
+def _defect(W: Array, B: Array) -> float:
+    """||W'BW - I||."""
+    return float(np.linalg.norm(W.T @ B @ W - np.eye(W.shape[1])))
+
+
+def _well_conditioned(S: Array) -> bool:
+    """Whether S, scaled to a unit diagonal, has no small eigenvalue."""
+    scaled, scale = unit_diagonal(S)
+    there = np.flatnonzero(scale)
+    return has_full_rank(scaled[np.ix_(there, there)], 0.5 * _LEAST / max(1, len(there)))
 
 
 def whitened_trace(
     objective: Objective,
-    mean: Array,
-    A: Array,
-    B: Array,
+    compact: Compact,
+    pencil: Callable[[Change], Pencil],
     r: int,
     *,
-    coordinates: Coordinates,
     what: str,
     ridge: float = 0.0,
-    total: Array | None = None,
+    others: Sequence[Samples] = (),
     notes: Sequence[str] = (),
 ) -> Trace:
     """tr(M'B^{-1/2} A B^{-1/2} M) in the objective's sense; P = M'B^{-1/2}.
 
     Exact by the extreme generalised eigenvectors of (A, B).
+
+    Parameters
+    ----------
+    objective : Objective
+    compact : Compact
+        The rows.
+    pencil : callable
+        A and B of the rows, changed as it is told.
+    r : int
+    what : str
+        The name of B, for messages.
+    ridge : float
+    others : sequence of Samples
+        What else the matrices are made of.
+    notes : sequence of str
     """
-    whitened = Whitened.of(B, coordinates, what, ridge, total)
+    view = View.of(compact, what, ridge, *others)
+    found, (whitened,) = whiten(pencil, lambda found: (found.B,), view)
+    A = whitened(found.A)
     return Trace(
         objective,
-        (mean,),
-        whitened(A),
+        (compact.mean(whitened.mean),),
+        A,
         r,
         scale=-objective.sign,
-        coordinates=(whitened.coordinates,),
         is_square=objective.sense == "min",
         outside=whitened.outside,
-        notes=[*notes, *whitened.notes],
+        doubt=whitened.doubt(spectral_bound(A), r),
+        coordinates=(whitened.coordinates,),
+        notes=[*compact.notes, *notes, *whitened.notes],
     )
+
+
+def spectral_bound(A: Array) -> float:
+    """A number that no singular value of A exceeds."""
+    rows, columns = (float(np.abs(A).sum(axis=axis).max()) for axis in (1, 0))
+    return min(float(np.linalg.norm(A)), math.sqrt(rows * columns))

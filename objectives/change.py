@@ -1,0 +1,108 @@
+"""Rows in other coordinates, made as they are read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy.typing as npt
+
+from ldr.objectives.samples import Array, Samples, Term
+
+
+@dataclass(frozen=True)
+class Change:
+    """z = T'(x - centre) of a row x; without T, the row as it is.
+
+    Attributes
+    ----------
+    T : ndarray (d, k) or None
+    centre : ndarray (d,) or None
+    """
+
+    T: Array | None = None
+    centre: Array | None = None
+
+    def __call__(self, samples: Samples) -> Samples:
+        if self.T is None:
+            return samples
+        return ChangedSamples(samples, None, samples.name, change=self)
+
+    @property
+    def origin(self) -> Array | float:
+        """What z is less than T'x."""
+        return 0.0 if self.T is None or self.centre is None else self.T.T @ self.centre
+
+    def of(self, samples: Samples) -> Array:
+        """The rows z of samples with a T."""
+        assert self.T is not None and self.centre is not None
+        return samples.centred_times(self.T, self.centre)
+
+
+@dataclass(frozen=True, eq=False)
+class ChangedSamples(Samples):
+    """Samples of which no more rows than a piece's are in the other coordinates at a time.
+
+    Attributes
+    ----------
+    array : Samples
+        The rows themselves.
+    change : Change
+    """
+
+    change: Change = Change()
+
+    @property
+    def n_known(self) -> bool:
+        return bool(self.array.n_known)
+
+    @property
+    def d(self) -> int:
+        assert self.change.T is not None
+        return self.change.T.shape[1]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.n, self.d
+
+    @property
+    def n(self) -> int:
+        return int(self.array.n)
+
+    @property
+    def is_sparse(self) -> bool:
+        return False
+
+    @property
+    def stored(self) -> bool:
+        return True
+
+    def reduce(
+        self,
+        term: Callable[..., Term],
+        merge: Callable[[Term, Term], Term],
+        *beside: Samples | npt.NDArray[Any],
+    ) -> Term:
+        changes, others = [self.change], list(beside)
+        for i, other in enumerate(beside):
+            changes.append(other.change if isinstance(other, ChangedSamples) else Change())
+            others[i] = other.array if isinstance(other, ChangedSamples) else other
+        return self.array.reduce(partial(_of_changed, term, changes), merge, *others)
+
+    def take(self, rows: npt.ArrayLike) -> Samples:
+        return Samples(self.change.of(self.array.take(rows)), None, self.name)
+
+    def in_memory(self) -> Samples:
+        return Samples(self.change.of(self.array), None, self.name)
+
+
+def _of_changed(term: Callable[..., Any], changes: list[Change], *pieces: Any) -> Any:
+    return term(*(_changed(*pair) for pair in zip(changes, pieces, strict=True)))
+
+
+def _changed(change: Change, piece: Any) -> Any:
+    if change.T is None:
+        return piece
+    return Samples(change.of(piece), None, piece.name, accelerator=piece.accelerator)

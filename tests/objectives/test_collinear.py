@@ -1,0 +1,311 @@
+"""Nearly collinear columns: values from the rows in extended precision, and gaps that cover them.
+
+The columns [a, a + eps b, c] span what [a, b, c] do, so that whitened methods and regressions have
+the same value on both; what the rounding of a + eps b takes away is at most 1e-16/eps. References
+orthonormalise the rows that were stored in 80 bits; in that basis the textbook's formula is well
+conditioned, and any solver of eigenproblems will do.
+"""
+
+import numpy as np
+import pytest
+import scipy
+from scipy.sparse import csr_array
+
+import ldr
+from ldr.objectives import (
+    LPP,
+    NPE,
+    OPCA,
+    SAVE,
+    SFA,
+    SIR,
+    ClassicalCCA,
+    ClassicalLDA,
+    ClassicalMAF,
+    LeastSquares,
+    ReducedRankRegression,
+    RidgeRegression,
+    SemiSupervisedDA,
+)
+from ldr.objectives.stored import StoredSamples
+
+N, D, R = 200, 5, 2
+_rng = np.random.default_rng(3)
+LABELS = np.arange(N) % 3
+PARTIAL = np.where(_rng.random(N) < 0.5, LABELS, -1)
+PLAIN = 0.3 * np.cumsum(_rng.standard_normal((N, D)), axis=0) + _rng.standard_normal((N, D))
+PLAIN = PLAIN + np.eye(3, D)[LABELS]
+SIGNAL = _rng.standard_normal((N, D)) * [1.0, 1.0, 3.0, 1.0, 1.0]
+OUTPUTS = PLAIN @ _rng.standard_normal((D, 3)) + _rng.standard_normal((N, 3))
+_neighbours = np.argsort(scipy.spatial.distance.cdist(PLAIN, PLAIN), axis=1)[:, 1:7]
+GRAPH = np.zeros((N, N))
+GRAPH[np.arange(N)[:, None], _neighbours] = 1.0
+GRAPH = np.maximum(GRAPH, GRAPH.T)
+WEIGHTS = GRAPH / GRAPH.sum(axis=1)[:, None]
+
+
+def collinear(X, eps):
+    """[a, a + eps b, c ...] of [a, b, c ...], in units that differ by 1e6."""
+    X = np.array(X)
+    X[:, 1] = X[:, 0] + eps * X[:, 1]
+    return X * [1e3, 1.0, 1e-3, 1.0, 1.0]
+
+
+def orthonormal(X, *others):
+    """A basis of the span of the columns in 80 bits, by Gram and Schmidt, twice.
+
+    Other rows follow, in the same combinations of the columns.
+    """
+    rows = [np.array(part, dtype=np.longdouble) for part in (X, *others)]
+    Q = rows[0]
+    for _ in range(2):
+        for j in range(Q.shape[1]):
+            for i in range(j):
+                along = Q[:, i] @ Q[:, j]
+                for part in rows:
+                    part[:, j] -= along * part[:, i]
+            length = np.sqrt(Q[:, j] @ Q[:, j])
+            for part in rows:
+                part[:, j] /= length
+    return rows if others else Q
+
+
+def centred(X):
+    X = np.asarray(X, dtype=np.longdouble)
+    return X - X.mean(axis=0)
+
+
+def eigenvalues(A, B):
+    return scipy.linalg.eigh(A.astype(float), B.astype(float), eigvals_only=True)
+
+
+def largest(A, B):
+    return eigenvalues(A, B)[-R:].sum()
+
+
+def smallest(A, B):
+    return eigenvalues(A, B)[:R].sum()
+
+
+def between(Q, labels):
+    """S_B of rows whose mean is zero."""
+    sums = [Q[labels == k].sum(axis=0) / np.sqrt(np.sum(labels == k)) for k in np.unique(labels)]
+    middle = Q.sum(axis=0)
+    return sum(np.outer(s, s) for s in sums) - np.outer(middle, middle) / len(Q)
+
+
+def lda(X):
+    Q = orthonormal(centred(X))
+    S = between(Q, LABELS)
+    return largest(S, Q.T @ Q - S)
+
+
+def lda_with_ridge(X, ridge=1e-10):
+    """Whitened by S_W + ridge: the rows less their class means, and a multiple of the identity."""
+    X = centred(X)
+    means = np.stack([X[LABELS == k].mean(axis=0) for k in range(3)])
+    within = X - means[LABELS]
+    root = np.sqrt(ridge * (within**2).sum() / D)
+    Q, means = orthonormal(np.vstack([within, root * np.eye(D)]), means)
+    return largest(means.T @ (np.bincount(LABELS)[:, None] * means), Q.T @ Q)
+
+
+def partly_labelled(X, mu=0.1):
+    Q = orthonormal(centred(X))
+    some = Q[PARTIAL >= 0] - Q[PARTIAL >= 0].mean(axis=0)
+    B = some.T @ some + mu * Q.T @ (np.diag(GRAPH.sum(axis=1)) - GRAPH) @ Q
+    return largest(between(some, PARTIAL[PARTIAL >= 0]), B)
+
+
+def maf(X):
+    Q = orthonormal(centred(X))
+    A = Q[:-1].T @ Q[1:] / (N - 1)
+    return largest((A + A.T) / 2, Q.T @ Q / N)
+
+
+def sfa(X):
+    Q = orthonormal(centred(X))
+    return smallest(np.diff(Q, axis=0).T @ np.diff(Q, axis=0), Q.T @ Q / N)
+
+
+def lpp(X):
+    Q, degrees = orthonormal(centred(X)), GRAPH.sum(axis=1)
+    return smallest(Q.T @ (np.diag(degrees) - GRAPH) @ Q, Q.T @ (degrees[:, None] * Q))
+
+
+def npe(X):
+    Q = orthonormal(centred(X))
+    return smallest((Q - WEIGHTS @ Q).T @ (Q - WEIGHTS @ Q), Q.T @ Q)
+
+
+def sir(X):
+    Q = orthonormal(centred(X))
+    return largest(between(Q, LABELS), Q.T @ Q)
+
+
+def save(X):
+    Z = np.sqrt(N) * orthonormal(centred(X))
+    changes = [np.eye(D) - np.cov(Z[LABELS == k].astype(float).T, ddof=0) for k in range(3)]
+    shares = np.bincount(LABELS) / N
+    return largest(sum(p * C @ C for p, C in zip(shares, changes, strict=True)), np.eye(D))
+
+
+def opca(X, noise):
+    Q, X = orthonormal(noise, centred(X))
+    return largest(X.T @ X / N, Q.T @ Q / N)
+
+
+def cca(X, Y):
+    K = orthonormal(centred(X)).T @ orthonormal(centred(Y))
+    return np.linalg.svd(K.astype(float))[1][:R].sum()
+
+
+def residual(X, Y):
+    Q, Y = orthonormal(centred(X)), centred(Y)
+    return float(((Y - Q @ (Q.T @ Y)) ** 2).sum())
+
+
+def reduced_rank(X, Y):
+    fitted = (orthonormal(centred(X)).T @ centred(Y)).astype(float)
+    return residual(X, Y) + np.sum(np.linalg.svd(fitted)[1][R:] ** 2)
+
+
+def ridge_residual(X, Y, penalty=1e-6):
+    X, Y = centred(X), centred(Y)
+    rows = np.vstack([X, np.sqrt(np.longdouble(penalty)) * np.eye(D)])
+    Q, T = orthonormal(rows), np.vstack([Y, np.zeros((D, 3))])
+    return float(((T - Q @ (Q.T @ T)) ** 2).sum())
+
+
+# name: (objective, the data of X, y, the value)
+CASES = {
+    "classical-lda": (ClassicalLDA(), lambda X: X, LABELS, lda),
+    "classical-lda, ridge": (ClassicalLDA(ridge=1e-10), lambda X: X, LABELS, lda_with_ridge),
+    "classical-maf": (ClassicalMAF(), lambda X: X, None, maf),
+    "classical-cca": (ClassicalCCA(), lambda X: (X, OUTPUTS), None, lambda X: cca(X, OUTPUTS)),
+    "classical-cca, both": (
+        ClassicalCCA(),
+        lambda X: (X, collinear(PLAIN[::-1], 1e-6)),
+        None,
+        lambda X: cca(X, collinear(PLAIN[::-1], 1e-6)),
+    ),
+    "opca": (OPCA(), lambda X: (SIGNAL, X), None, lambda X: opca(SIGNAL, X)),
+    "sfa": (SFA(whiten=True), lambda X: X, None, sfa),
+    "lpp": (LPP(graph=csr_array(GRAPH)), lambda X: X, None, lpp),
+    "npe": (NPE(graph=csr_array(WEIGHTS)), lambda X: X, None, npe),
+    "semi-supervised-da": (
+        SemiSupervisedDA(graph=csr_array(GRAPH)),
+        lambda X: X,
+        PARTIAL,
+        partly_labelled,
+    ),
+    "sir": (SIR(), lambda X: X, LABELS, sir),
+    "save": (SAVE(), lambda X: X, LABELS, save),
+    "least-squares": (LeastSquares(), lambda X: X, OUTPUTS, lambda X: residual(X, OUTPUTS)),
+    "ridge-regression": (
+        RidgeRegression(penalty=1e-6),
+        lambda X: X,
+        OUTPUTS,
+        lambda X: ridge_residual(X, OUTPUTS),
+    ),
+    "reduced-rank-regression": (
+        ReducedRankRegression(),
+        lambda X: (X, OUTPUTS),
+        None,
+        lambda X: reduced_rank(X, OUTPUTS),
+    ),
+}
+
+
+@pytest.mark.parametrize("offset", [0.0, 100.0])
+@pytest.mark.parametrize("eps", [1e-1, 1e-3, 1e-5, 1e-7])
+@pytest.mark.parametrize("name", CASES)
+def test_the_value_is_that_of_the_rows(name, eps, offset):
+    objective, data, y, reference = CASES[name]
+    X = collinear(PLAIN + offset, eps)
+    result = ldr.solve(objective, data(X), R, y=y)
+    true = reference(X)
+    assert abs(result.value - true) <= result.certificate.gap
+    assert abs(result.value - true) <= 1e-8 * abs(true)
+    assert result.certificate.gap <= (1e-4 if offset else 1e-6) * abs(true)
+    assert not result.notes or "ridge" in name
+    if eps >= 1e-3 and not offset:
+        assert result.certificate.kind == "global"
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if "ridge" not in name and name != "opca"])
+def test_the_value_is_that_of_columns_that_are_not_collinear(name):
+    objective, data, y, _ = CASES[name]
+    nearly, plain = (ldr.solve(objective, data(X), R, y=y) for X in (collinear(PLAIN, 1e-4), PLAIN))
+    assert nearly.value == pytest.approx(plain.value, rel=1e-10)
+
+
+def test_a_multiple_has_the_gap_of_its_objective():
+    X = collinear(PLAIN, 1e-7)
+    one, two = (ldr.solve(f, X, R, y=LABELS).certificate for f in (SIR(), 2 * SIR()))
+    assert two.gap == pytest.approx(2 * one.gap, rel=1e-3)
+    assert one.kind == two.kind == "bound"
+
+
+def one_pass(X):
+    return iter(np.array_split(X, 4))
+
+
+@pytest.mark.parametrize("eps", [1e-1, 1e-3, 1e-5, 1e-7])
+@pytest.mark.parametrize("name", ["classical-lda", "classical-maf", "sir", "least-squares"])
+def test_sums_of_a_pass_say_what_they_do_not_know(name, eps):
+    objective, _, y, reference = CASES[name]
+    X = collinear(PLAIN, eps)
+    result = ldr.solve(objective, one_pass(X), R, y=y)
+    certificate, error = result.certificate, abs(result.value - reference(X))
+    if certificate.kind == "restricted":
+        assert "the range of" in certificate.message
+        assert "rank 4 of 5" in result.notes[0]
+    else:
+        assert error <= certificate.gap
+    assert (certificate.kind == "global") == (eps == 1e-1)
+
+
+@pytest.mark.parametrize("blocks", [lambda X: np.array_split(X, 4), lambda X: lambda: one_pass(X)])
+def test_rows_that_can_be_read_again_are(blocks):
+    X = collinear(PLAIN, 1e-6)
+    result = ldr.solve("classical-lda", blocks(X), R, y=LABELS)
+    assert result.value == pytest.approx(lda(X), rel=1e-9)
+
+
+def test_partial_fit_says_what_sums_do_not_know():
+    X = collinear(PLAIN, 1e-5)
+    estimator = ldr.ClassicalMAF(n_components=R)
+    for block in one_pass(X):
+        estimator.partial_fit(block)
+    certificate = estimator.result_.certificate
+    assert certificate.kind == "bound"
+    assert abs(estimator.result_.value - maf(X)) <= certificate.gap
+    assert "nearly collinear" in certificate.message
+
+
+def test_sums_are_made_once_where_they_tell_all(monkeypatch):
+    reads = []
+    monkeypatch.setattr(StoredSamples, "check_range", lambda samples: reads.append(samples.passes))
+    for X in (PLAIN, np.column_stack([PLAIN, np.ones(N)]), collinear(PLAIN, 1e-5)):
+        ldr.solve("classical-lda", np.array_split(X, 2), R, y=LABELS)
+    assert reads == [1, 1, 1, 2]
+
+
+def test_what_is_collinear_but_for_rounding_is_left_out():
+    X = PLAIN @ _rng.standard_normal((D, D + 2)) + 1e3
+    for name in ("classical-lda", "sir", "save"):
+        result = ldr.solve(name, X, R, y=LABELS)
+        assert result.certificate.kind == "global", result
+        assert result.value == pytest.approx(CASES[name][3](X[:, :D]), rel=1e-8)
+        assert any("rank 5 of 7" in note for note in result.notes)
+
+
+def test_powers_of_a_column():
+    """Ten powers of x in 1 .. 2: correlations above .9999, a condition number of 1e12."""
+    x = np.linspace(1.0, 2.0, 60)
+    X, y = x[:, None] ** np.arange(1, 11), np.sin(8.0 * x)[:, None]
+    result = ldr.solve("least-squares", X, 2, y=y)
+    assert result.certificate.kind in ("global", "bound")
+    assert abs(result.value - residual(X, y)) <= result.certificate.gap
+    assert result.value == pytest.approx(residual(X, y), rel=1e-3)
