@@ -89,7 +89,8 @@ def _frame(path: Path, ending: str) -> Any:
     head = Head.of(path, path.name)
     header = 0 if head.named else None
     names = {"names": list(head.cells), "header": header, "usecols": list(head.columns)}
-    return frames.read_csv(path, sep=SEPARATORS[ending], **names)
+    exactly = {"float_precision": "round_trip"}  # not an ulp off, as pandas reads by default
+    return frames.read_csv(path, sep=SEPARATORS[ending], **exactly, **names)
 
 
 def _array(file: NpyFile) -> Any:

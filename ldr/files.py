@@ -351,7 +351,7 @@ def _read_npz(path: Path) -> dict[str, Any]:
         if {"data", "indices", "indptr", "shape"} <= set(archive.files):
             from scipy.sparse import load_npz
 
-            return {"X": load_npz(path)}
+            return {"X": load_npz(path).tocsr()}
         return {name: archive[name] for name in archive.files}
 
 
@@ -368,7 +368,9 @@ def _read_mat(path: Path) -> dict[str, Any]:
 
 
 def _plain(array: Any) -> Any:
-    """A cell array of strings as an array of strings; others as they are."""
+    """A cell array as an array of strings, a sparse matrix by rows; others as they are."""
+    if hasattr(array, "tocsr"):
+        return array.tocsr()
     if getattr(array, "dtype", np.dtype(float)).kind == "O":
         return np.array([str(np.squeeze(cell)) for cell in array.ravel()])
     return array

@@ -363,7 +363,7 @@ def covariance_with_y(M, X, y):
             DataError,
             rf"y has shape \({N - 1},\), expected one entry for each of {N}",
         ),
-        (3.0, DataError, r"y has shape \(\)"),
+        (3.0, DataError, "an entry for each sample, but is one float"),
         (np.full(N, np.nan), DataError, "y has NaN"),
         (np.array(["a", "b"] * (N // 2)), DataError, "jax takes numbers.*numpy.unique"),
     ],

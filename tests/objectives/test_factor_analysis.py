@@ -277,7 +277,7 @@ def test_refusals():
     for wrong in (0.0, -1, np.nan):
         with pytest.raises(ArgumentError, match="least_noise must be a finite number > 0"):
             FactorAnalysis(least_noise=wrong)
-    with pytest.raises(ArgumentError, match=r"least_noise must be below 0\.5"):
+    with pytest.raises(ArgumentError, match=r"> 0 and < 0\.5, got 0\.7"):
         FactorAnalysis(least_noise=0.7)
     with pytest.raises(ArgumentError, match="'em' maximises likelihoods"):
         ldr.solve("pca", X, 2, solver="em")
