@@ -294,6 +294,7 @@ def test_where_nothing_varies_the_heuristic_is_orthonormal():
     result = ldr.solve(SparsePCA(2.0), np.ones((10, 4)), 2)
     np.testing.assert_allclose(result.baseline_M.T @ result.baseline_M, np.eye(2), atol=1e-12)
     assert result.value == pytest.approx(4.0)  # the penalty of two columns picked
+    assert result.converged
 
 
 def test_a_path_wants_a_smooth_objective(wine):
