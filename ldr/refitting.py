@@ -16,7 +16,7 @@ from ldr.solvers.errors import ArgumentError, ConvergenceWarning, DataError
 from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.support import on_support
 from ldr.solvers.problem import Point, Problem
-from ldr.solvers.second_order import smallest_curvature
+from ldr.solvers.saddles import smallest_curvature
 from ldr.solvers.solver import minimise
 from ldr.solvers.threads import threads_for
 from ldr.solvers.trust_region import TrustRegion

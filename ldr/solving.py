@@ -22,18 +22,18 @@ from ldr.objectives.stored import StoredSamples, brought
 from ldr.objectives.streams import expect, together
 from ldr.result import Result, Starts
 from ldr.solvers.checks import LARGEST, SMALLEST, number, whole
-from ldr.solvers.complementarity import slack_at
-from ldr.solvers.davidson import trace_ratio_solver
 from ldr.solvers.errors import ArgumentError, ConvergenceWarning, DataError
 from ldr.solvers.flatness import unless_flat
 from ldr.solvers.manifolds import Array
+from ldr.solvers.nonsmooth.complementarity import slack_at
+from ldr.solvers.nonsmooth.smoothing import Smoothing
 from ldr.solvers.registry import named_solver
-from ldr.solvers.second_order import Curvature, leave_saddles
-from ldr.solvers.self_consistent_field import TraceRatioLike
-from ldr.solvers.smoothing import Smoothing
+from ldr.solvers.saddles import Curvature, leave_saddles
 from ldr.solvers.solver import Observer, Run, Solver, Stopping, minimise
 from ldr.solvers.status import Status
 from ldr.solvers.threads import threads_for
+from ldr.solvers.trace_ratio.davidson import trace_ratio_solver
+from ldr.solvers.trace_ratio.self_consistent_field import TraceRatioLike
 from ldr.solvers.trust_region import TrustRegion
 from ldr.solvers.warn import warn
 

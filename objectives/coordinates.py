@@ -16,7 +16,7 @@ from typing import Protocol
 import numpy as np
 import scipy
 
-from ldr.solvers.eigen import unit_diagonal
+from ldr.solvers.linalg.eigen import unit_diagonal
 from ldr.solvers.manifolds import Array, polar_factor
 
 

@@ -13,7 +13,7 @@ from ldr.objectives.samples import Samples
 from ldr.objectives.statistics import mean, moments
 from ldr.objectives.statistics.sparse import column_means, shifted_rows
 from ldr.objectives.statistics.sums import added
-from ldr.solvers.eigen import top_eigenvectors
+from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.manifolds import Array
 
 # Below this many rows or columns an array is made.

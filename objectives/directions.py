@@ -6,7 +6,7 @@ import numpy as np
 import scipy
 
 from ldr.objectives.kernels import gaussian_gram, median_distance
-from ldr.solvers.eigen import top_eigenvectors
+from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.manifolds import Array
 
 _ROWS = 1000  # of the gradient outer product, whose time is cubic in them

@@ -13,8 +13,8 @@ from ldr.objectives.families.projected import DenseRows
 from ldr.objectives.objective import BoundObjective, Data, Objective, Range, check_dimension
 from ldr.objectives.samples import as_samples
 from ldr.solvers.checks import keep_flag
-from ldr.solvers.eigen import top_eigenvectors
 from ldr.solvers.errors import DataError
+from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.manifolds import Array, Grassmann
 from ldr.solvers.problem import Point
 

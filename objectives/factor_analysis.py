@@ -18,8 +18,8 @@ from ldr.objectives.objective import BoundObjective, Data, Objective
 from ldr.objectives.samples import Samples, check_squares
 from ldr.objectives.statistics import mean, moments
 from ldr.solvers.checks import keep_number
-from ldr.solvers.eigen import rank_tolerance
 from ldr.solvers.errors import SingularError
+from ldr.solvers.linalg.eigen import rank_tolerance
 from ldr.solvers.manifolds import Array, Euclidean
 from ldr.solvers.problem import Point, Problem
 from ldr.solvers.variable_projection import VariableProjection

@@ -15,8 +15,8 @@ from ldr.objectives.objective import BoundObjective, Data, Objective
 from ldr.objectives.registry import named
 from ldr.objectives.samples import Samples
 from ldr.solvers.checks import keep_whole
-from ldr.solvers.eigen import rank_tolerance
 from ldr.solvers.errors import ArgumentError, DataError, SingularError
+from ldr.solvers.linalg.eigen import rank_tolerance
 from ldr.solvers.manifolds import Array
 
 KernelFunction = Callable[[Samples, Samples], Array]

@@ -14,8 +14,8 @@ from ldr.objectives.families.pairwise import PairwisePoint
 from ldr.objectives.families.row_sum import in_pieces
 from ldr.objectives.objective import BoundObjective, Data, Objective
 from ldr.solvers.checks import choice, keep_number, keep_whole
-from ldr.solvers.eigen import top_eigenvectors
-from ldr.solvers.lbfgs import LBFGS
+from ldr.solvers.descent.lbfgs import LBFGS
+from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.manifolds import Array
 from ldr.solvers.solver import Stopping, minimise
 

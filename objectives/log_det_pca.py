@@ -19,7 +19,7 @@ from ldr.objectives.objective import (
     power_of_two,
 )
 from ldr.objectives.statistics import moments
-from ldr.solvers.eigen import top_eigenvectors
+from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.manifolds import Array, Grassmann
 from ldr.solvers.problem import Point
 

@@ -13,8 +13,8 @@ from ldr.objectives.kernels import centred_gram
 from ldr.objectives.objective import Compact, Data, Objective
 from ldr.objectives.samples import Samples, check_squares
 from ldr.objectives.statistics import moments
-from ldr.solvers.eigen import rank_tolerance
 from ldr.solvers.errors import ArgumentError, DataError
+from ldr.solvers.linalg.eigen import rank_tolerance
 from ldr.solvers.manifolds import Array
 
 

@@ -14,7 +14,7 @@ from ldr.objectives.families.row_sum import in_pieces
 from ldr.objectives.lengths import typical_length
 from ldr.objectives.objective import BoundObjective, Data, Objective
 from ldr.solvers.checks import choice, keep_number
-from ldr.solvers.eigen import top_eigenvectors
+from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.manifolds import Array
 
 WEIGHTS = ("none", "sammon")

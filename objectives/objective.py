@@ -17,8 +17,8 @@ from ldr.objectives.factor_model import FactorModel
 from ldr.objectives.features import Features
 from ldr.objectives.samples import Samples, check_squares
 from ldr.objectives.statistics import RowSpace, WidenedRowSpace, row_space
-from ldr.solvers.eigen import range_basis, rank_tolerance
 from ldr.solvers.errors import ArgumentError, SingularError
+from ldr.solvers.linalg.eigen import range_basis, rank_tolerance
 from ldr.solvers.manifolds import Array, Orthonormal, Product, polar_factor
 from ldr.solvers.problem import Problem
 from ldr.solvers.solver import Solver

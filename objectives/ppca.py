@@ -13,7 +13,7 @@ from ldr.objectives.families.factors import Factors, Noise, check_rank
 from ldr.objectives.families.incomplete_sums import has_missing, incomplete
 from ldr.objectives.objective import BoundObjective, Compact, Data, Objective, check_dimension
 from ldr.objectives.statistics import moments
-from ldr.solvers.eigen import range_basis, symmetric_eigen
+from ldr.solvers.linalg.eigen import range_basis, symmetric_eigen
 from ldr.solvers.manifolds import Array
 
 

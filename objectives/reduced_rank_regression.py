@@ -10,7 +10,7 @@ from ldr.objectives.families.reduced_rank import ReducedRank
 from ldr.objectives.families.regression import Fit
 from ldr.objectives.objective import Compact, Data, Objective
 from ldr.solvers.checks import choice
-from ldr.solvers.eigen import top_eigenvectors
+from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.manifolds import Array
 
 

@@ -19,8 +19,8 @@ from ldr.objectives.kernels import (
 from ldr.objectives.samples import as_array, as_labels
 from ldr.solvers.checks import choice
 from ldr.solvers.errors import DataError
+from ldr.solvers.linalg.symmetric import full_factor
 from ldr.solvers.manifolds import Array
-from ldr.solvers.symmetric import full_factor
 
 KINDS = ("auto", "labels", "quantity")
 

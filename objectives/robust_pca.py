@@ -20,8 +20,8 @@ from ldr.objectives.objective import BoundObjective, Data, Objective, check_dime
 from ldr.objectives.samples import Samples
 from ldr.objectives.statistics import moments
 from ldr.solvers.checks import choice, keep_number
-from ldr.solvers.eigen import top_eigenvectors
 from ldr.solvers.errors import DataError
+from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.manifolds import Array, Grassmann
 
 LOSSES = ("l1", "huber")

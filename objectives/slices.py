@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ldr.objectives.responses import Response
-from ldr.solvers.eigen import generalised_top_eigenvectors, range_basis
 from ldr.solvers.errors import DataError
+from ldr.solvers.linalg.eigen import generalised_top_eigenvectors, range_basis
 from ldr.solvers.manifolds import Array
 
 

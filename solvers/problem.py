@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Protocol, runtime_checkable
 
 from ldr.solvers.manifolds import Array, Manifold
-from ldr.solvers.penalty import Penalty
+from ldr.solvers.nonsmooth.penalty import Penalty
 
 Preconditioner = Callable[[Array, Array], Array]
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 
-from ldr.solvers.conjugate_gradient import ConjugateGradient
-from ldr.solvers.coordinate_descent import CoordinateDescent
-from ldr.solvers.davidson import Davidson
+from ldr.solvers.descent.conjugate_gradient import ConjugateGradient
+from ldr.solvers.descent.lbfgs import LBFGS
+from ldr.solvers.descent.steepest_descent import SteepestDescent
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.expectation_maximisation import ExpectationMaximisation
-from ldr.solvers.lbfgs import LBFGS
-from ldr.solvers.proximal_gradient import ProximalGradient
+from ldr.solvers.nonsmooth.coordinate_descent import CoordinateDescent
+from ldr.solvers.nonsmooth.proximal_gradient import ProximalGradient
+from ldr.solvers.nonsmooth.smoothing import Smoothing
 from ldr.solvers.pymanopt import PYMANOPT_SOLVERS, Pymanopt
-from ldr.solvers.self_consistent_field import SelfConsistentField
-from ldr.solvers.smoothing import Smoothing
 from ldr.solvers.solver import Solver
-from ldr.solvers.steepest_descent import SteepestDescent
 from ldr.solvers.stochastic import SVRG
+from ldr.solvers.trace_ratio.davidson import Davidson
+from ldr.solvers.trace_ratio.self_consistent_field import SelfConsistentField
 from ldr.solvers.trust_region import TrustRegion
 from ldr.solvers.variable_projection import VariableProjection
 

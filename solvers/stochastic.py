@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ldr.solvers.descent.lbfgs import inverse_hessian_times
+from ldr.solvers.descent.line_search import initial_step
 from ldr.solvers.errors import ArgumentError
-from ldr.solvers.lbfgs import inverse_hessian_times
-from ldr.solvers.line_search import initial_step
 from ldr.solvers.manifolds import Array
 from ldr.solvers.problem import Problem, Sum
 from ldr.solvers.riemannian import RiemannianProblem

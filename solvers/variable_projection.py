@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
+from ldr.solvers.descent.lbfgs import LBFGS
 from ldr.solvers.errors import ArgumentError
-from ldr.solvers.lbfgs import LBFGS
 from ldr.solvers.manifolds import Array
 from ldr.solvers.problem import Problem
 from ldr.solvers.riemannian import RiemannianProblem

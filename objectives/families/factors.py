@@ -13,9 +13,9 @@ import numpy as np
 from ldr.objectives.factor_model import FactorModel
 from ldr.objectives.objective import BoundObjective
 from ldr.solvers.errors import SingularError
+from ldr.solvers.linalg.symmetric import scaled_factor
 from ldr.solvers.manifolds import Array, Euclidean, Product
 from ldr.solvers.problem import Point
-from ldr.solvers.symmetric import scaled_factor
 
 # Traces that are a difference and below this share of its terms are sums of squares instead.
 _CANCELLED = 1e-3

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
-from ldr.solvers.eigen import top_eigenvectors
+from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.manifolds import Array, polar_factor
 
 _UNIT = 0.5 * float(np.finfo(float).eps)  # unit roundoff

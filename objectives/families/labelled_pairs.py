@@ -16,7 +16,7 @@ from ldr.objectives.lengths import column_lengths, typical_length
 from ldr.objectives.objective import Data, Objective
 from ldr.objectives.samples import Samples, as_labels
 from ldr.objectives.statistics import ClassMoments, class_moments
-from ldr.solvers.eigen import generalised_top_eigenvectors, range_basis, top_eigenvectors
+from ldr.solvers.linalg.eigen import generalised_top_eigenvectors, range_basis, top_eigenvectors
 from ldr.solvers.manifolds import Array, Euclidean, Manifold
 
 

@@ -17,8 +17,8 @@ from ldr.objectives.kernels import as_response
 from ldr.objectives.objective import BoundObjective, Compact, Data, Objective, check_varies
 from ldr.objectives.samples import Samples
 from ldr.objectives.statistics import JointMoments, joint_moments
-from ldr.solvers.coordinate_descent import CoordinateDescent
 from ldr.solvers.manifolds import Array, Euclidean
+from ldr.solvers.nonsmooth.coordinate_descent import CoordinateDescent
 from ldr.solvers.problem import Point
 from ldr.solvers.solver import Solver
 

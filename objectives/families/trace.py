@@ -11,12 +11,12 @@ import numpy as np
 
 from ldr.objectives.certificate import NEARLY_COLLINEAR, PROVED_GLOBAL, Certificate
 from ldr.objectives.objective import BoundObjective, check_dimension, power_of_two
-from ldr.solvers.bounds import largest_sum_bound
-from ldr.solvers.eigen import top_eigenvectors
-from ldr.solvers.krylov import SymmetricOperator, block_krylov
+from ldr.solvers.linalg.bounds import largest_sum_bound
+from ldr.solvers.linalg.eigen import top_eigenvectors
+from ldr.solvers.linalg.krylov import SymmetricOperator, block_krylov
+from ldr.solvers.linalg.symmetric import scaled_factor, symmetric_product
 from ldr.solvers.manifolds import Array, Grassmann
 from ldr.solvers.problem import Point, Preconditioner
-from ldr.solvers.symmetric import scaled_factor, symmetric_product
 
 # Values up to this size keep their unit; beyond it, squares of gradients would leave the range.
 _IN_RANGE = 2.0**200

@@ -10,17 +10,17 @@ import scipy
 
 from ldr.objectives.certificate import PROVED_GLOBAL, Certificate
 from ldr.objectives.objective import BoundObjective, check_dimension, power_of_two
-from ldr.solvers.bounds import rounding_shift, trace_ratio_bound
-from ldr.solvers.eigen import (
+from ldr.solvers.errors import SingularError
+from ldr.solvers.linalg.bounds import rounding_shift, trace_ratio_bound
+from ldr.solvers.linalg.eigen import (
     generalised_top_eigenvectors,
     has_full_rank,
     rank_tolerance,
     symmetric_eigen,
 )
-from ldr.solvers.errors import SingularError
+from ldr.solvers.linalg.symmetric import symmetric_product
 from ldr.solvers.manifolds import Array, Grassmann
 from ldr.solvers.problem import Point, Preconditioner
-from ldr.solvers.symmetric import symmetric_product
 
 # Least gap of eigenvalues that the preconditioner divides by, relative to the largest one.
 _LEAST_GAP = 1e-12

@@ -13,9 +13,9 @@ import scipy
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.families.joint_bound import JointBound
 from ldr.objectives.objective import BoundObjective, check_dimension
+from ldr.solvers.linalg.symmetric import symmetric_product
 from ldr.solvers.manifolds import Array, Product, Stiefel, polar_factor
 from ldr.solvers.problem import Point, Preconditioner
-from ldr.solvers.symmetric import symmetric_product
 
 # A gap of correlations below this is none.
 _GLOBAL = 1e-10

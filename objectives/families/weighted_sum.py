@@ -26,7 +26,7 @@ from ldr.solvers.manifolds import (
     Stiefel,
     nearest_with_zeros,
 )
-from ldr.solvers.penalty import L1
+from ldr.solvers.nonsmooth.penalty import L1
 from ldr.solvers.problem import Point
 
 # Directions whose angle with a subspace has a cosine this near to 1 lie in it.

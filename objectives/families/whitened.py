@@ -26,7 +26,7 @@ from ldr.objectives.objective import Compact, Objective, Range, nothing_varies
 from ldr.objectives.ridge import add_ridge, ridge_amount
 from ldr.objectives.samples import Samples
 from ldr.objectives.statistics import moments
-from ldr.solvers.eigen import has_full_rank, rank_tolerance, unit_diagonal
+from ldr.solvers.linalg.eigen import has_full_rank, rank_tolerance, unit_diagonal
 from ldr.solvers.manifolds import Array
 
 Sums = TypeVar("Sums")

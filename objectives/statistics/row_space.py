@@ -13,7 +13,7 @@ from ldr.objectives.samples import Array, Samples
 from ldr.objectives.statistics.moments import mean
 from ldr.objectives.statistics.sparse import column_means, shifted_rows
 from ldr.objectives.statistics.sums import dense, symmetric
-from ldr.solvers.eigen import rank_tolerance
+from ldr.solvers.linalg.eigen import rank_tolerance
 from ldr.solvers.threads import threads_for
 
 # Directions of the rows' span below this share of the largest eigenvalue are not kept.

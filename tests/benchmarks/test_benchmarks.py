@@ -12,7 +12,7 @@ from benchmarks.peers import Task, Trace, native
 from ldr.objectives import Data, named
 from ldr.objectives.families import trace_ratio
 from ldr.objectives.samples import as_samples
-from ldr.solvers.eigen import generalised_top_eigenvectors
+from ldr.solvers.linalg.eigen import generalised_top_eigenvectors
 
 
 @pytest.mark.parametrize(

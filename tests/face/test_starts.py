@@ -8,7 +8,7 @@ from ldr.errors import ArgumentError
 from ldr.objectives import Data, named
 from ldr.objectives.samples import as_samples
 from ldr.solvers import Stopping, TrustRegion, minimise
-from ldr.solvers.second_order import leave_saddles, smallest_curvature
+from ldr.solvers.saddles import leave_saddles, smallest_curvature
 from tests.solvers.problems import brockett, symmetric
 
 

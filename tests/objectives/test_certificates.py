@@ -18,7 +18,7 @@ from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.trace_ratio import TraceRatio
 from ldr.objectives.registry import REGISTRY
 from ldr.solvers import Davidson, SelfConsistentField, Stopping, TrustRegion, minimise
-from ldr.solvers.bounds import largest_sum_bound, top_sum_bound, trace_ratio_bound
+from ldr.solvers.linalg.bounds import largest_sum_bound, top_sum_bound, trace_ratio_bound
 
 PROBLEMS = {
     "k": st.integers(3, 24),

@@ -10,7 +10,7 @@ import ldr
 from ldr.objectives import graphs
 from ldr.objectives.families.trace_ratio import TraceRatio
 from ldr.objectives.samples import as_samples
-from ldr.solvers.eigen import top_eigenvectors
+from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solving import as_data, as_objective
 from tests import real_data
 from tests.objectives import methods

@@ -50,7 +50,7 @@ def test_gradient_vanishes_at_the_closed_form_and_other_stationary_points_are_sa
     loadings = vectors[:, chosen] * np.sqrt(values[chosen] - noise)
     saddle = problem.manifold.join([loadings, np.log([[noise]])])
     assert np.linalg.norm(problem.at(saddle).gradient) < 1e-9 * problem.at(saddle).value
-    from ldr.solvers.second_order import smallest_curvature
+    from ldr.solvers.saddles import smallest_curvature
 
     assert smallest_curvature(problem, saddle).smallest < -1
     assert smallest_curvature(problem, M).smallest > -1e-6

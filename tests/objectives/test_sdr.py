@@ -13,7 +13,7 @@ from ldr.objectives.kernels import (
     median_distance,
 )
 from ldr.objectives.samples import as_samples
-from ldr.solvers.symmetric import full_factor
+from ldr.solvers.linalg.symmetric import full_factor
 from tests import real_data
 
 

@@ -5,8 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from ldr.solvers import SelfConsistentField, Stopping, TrustRegion, minimise, self_consistent_field
-from ldr.solvers.self_consistent_field import small_trace_ratio
+from ldr.solvers import SelfConsistentField, Stopping, TrustRegion, minimise
+from ldr.solvers.trace_ratio import self_consistent_field
+from ldr.solvers.trace_ratio.self_consistent_field import small_trace_ratio
 from tests.objectives.test_certificates import bound_ratio, bound_trace, rotation
 
 

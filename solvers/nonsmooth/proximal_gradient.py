@@ -8,13 +8,13 @@ from functools import cached_property
 import numpy as np
 
 from ldr.solvers.checks import keep_number
+from ldr.solvers.descent.line_search import initial_step
 from ldr.solvers.errors import ArgumentError
-from ldr.solvers.line_search import initial_step
 from ldr.solvers.manifolds import Array, Grassmann, Manifold, Orthonormal, Product
 from ldr.solvers.manifolds.support import on_support, with_zeros
-from ldr.solvers.penalty import L1, Penalty
+from ldr.solvers.nonsmooth.penalty import L1, Penalty
+from ldr.solvers.nonsmooth.proximal_step import Step, proximal_step
 from ldr.solvers.problem import Point, Problem
-from ldr.solvers.proximal_step import Step, proximal_step
 from ldr.solvers.riemannian import RiemannianPoint, RiemannianProblem
 from ldr.solvers.solver import Solver, State, Stopping, minimise
 from ldr.solvers.status import Status

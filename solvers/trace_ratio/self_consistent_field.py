@@ -10,14 +10,14 @@ import numpy as np
 from scipy.linalg.blas import dgemm, dtrsm
 from scipy.linalg.lapack import dpotrf
 
-from ldr.solvers.eigen import symmetric_eigen, top_eigenvectors
 from ldr.solvers.errors import ArgumentError
+from ldr.solvers.linalg.eigen import symmetric_eigen, top_eigenvectors
+from ldr.solvers.linalg.symmetric import symmetric_product
 from ldr.solvers.manifolds import Array
 from ldr.solvers.problem import Point
 from ldr.solvers.riemannian import RiemannianPoint, RiemannianProblem
 from ldr.solvers.solver import VALUE_ROUNDING, Solver, State
 from ldr.solvers.status import Status
-from ldr.solvers.symmetric import symmetric_product
 
 # Below this share of the spectrum two steps with the selected-eigenvector driver cost less than one
 # with all eigenvectors and its corrections (which save every other step).

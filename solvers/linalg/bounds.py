@@ -22,7 +22,7 @@ import math
 import numpy as np
 from scipy.linalg.lapack import dpotrf
 
-from ldr.solvers.eigen import top_eigenvectors
+from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.manifolds import Array
 from ldr.solvers.threads import one_team
 

@@ -7,7 +7,7 @@ import ldr
 from ldr.objectives.covariance import CovarianceOperator
 from ldr.objectives.samples import as_samples
 from ldr.objectives.statistics import moments
-from ldr.solvers.krylov import block_krylov
+from ldr.solvers.linalg.krylov import block_krylov
 
 SPECTRA = {
     "decay": 1.0 / np.arange(1, 201),

@@ -10,8 +10,8 @@ import numpy as np
 import scipy
 
 from ldr.solvers.manifolds import Array, Manifold
+from ldr.solvers.nonsmooth.proximal_gradient import OnSupport
 from ldr.solvers.problem import Problem
-from ldr.solvers.proximal_gradient import OnSupport
 from ldr.solvers.riemannian import RiemannianProblem
 from ldr.solvers.solver import Observer, Run, Solver, Stopping, minimise
 

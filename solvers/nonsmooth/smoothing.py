@@ -11,9 +11,9 @@ import numpy as np
 
 from ldr.solvers.checks import keep_numbers
 from ldr.solvers.manifolds import Array
-from ldr.solvers.penalty import Penalty
+from ldr.solvers.nonsmooth.penalty import Penalty
+from ldr.solvers.nonsmooth.proximal_gradient import ProximalGradient, penalty_of, require_separable
 from ldr.solvers.problem import Point, Problem
-from ldr.solvers.proximal_gradient import ProximalGradient, penalty_of, require_separable
 from ldr.solvers.riemannian import RiemannianProblem
 from ldr.solvers.solver import State, Stopping, minimise
 from ldr.solvers.trust_region import TrustRegion

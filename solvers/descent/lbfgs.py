@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ldr.solvers.checks import keep_whole
-from ldr.solvers.line_search import Trial, initial_step, search
+from ldr.solvers.descent.line_search import Trial, initial_step, search
 from ldr.solvers.manifolds import Array
 from ldr.solvers.riemannian import RiemannianPoint, RiemannianProblem
 from ldr.solvers.solver import Solver, State

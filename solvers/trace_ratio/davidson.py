@@ -9,7 +9,9 @@ from scipy.linalg.lapack import dpotrs
 
 from ldr.solvers.manifolds import Array
 from ldr.solvers.riemannian import RiemannianProblem
-from ldr.solvers.self_consistent_field import (
+from ldr.solvers.solver import Solver, State
+from ldr.solvers.threads import one_team
+from ldr.solvers.trace_ratio.self_consistent_field import (
     Block,
     SelfConsistentField,
     TraceRatioLike,
@@ -20,8 +22,6 @@ from ldr.solvers.self_consistent_field import (
     ritz,
     unless_saddle,
 )
-from ldr.solvers.solver import Solver, State
-from ldr.solvers.threads import one_team
 
 # The first factor waits until a step gains less than this share of the value, or this many steps.
 _LITTLE_GAIN = 0.05

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ldr.solvers.symmetric import symmetric_product
+from ldr.solvers.linalg.symmetric import symmetric_product
 
 
 @pytest.mark.parametrize("order", "CF")

@@ -16,12 +16,12 @@ from ldr.solvers import (
     TrustRegion,
     minimise,
 )
-from ldr.solvers.complementarity import slack_at
 from ldr.solvers.manifolds import Euclidean, Product, SparseStiefel, nearest_with_zeros
-from ldr.solvers.proximal_gradient import OnSupport
-from ldr.solvers.proximal_step import proximal_step
-from ldr.solvers.second_order import leave_saddles, smallest_curvature
-from ldr.solvers.smoothing import Smoothed
+from ldr.solvers.nonsmooth.complementarity import slack_at
+from ldr.solvers.nonsmooth.proximal_gradient import OnSupport
+from ldr.solvers.nonsmooth.proximal_step import proximal_step
+from ldr.solvers.nonsmooth.smoothing import Smoothed
+from ldr.solvers.saddles import leave_saddles, smallest_curvature
 from tests.solvers.problems import PROBLEMS, FunctionProblem, rayleigh
 
 SOLVERS = [ProximalGradient(), Smoothing()]

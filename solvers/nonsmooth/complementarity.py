@@ -9,8 +9,8 @@ import numpy as np
 from ldr.solvers.manifolds import Array, Orthonormal, Product
 from ldr.solvers.manifolds.orthonormal import sym
 from ldr.solvers.manifolds.support import RANK, SymmetricEquations
+from ldr.solvers.nonsmooth.proximal_gradient import penalty_of
 from ldr.solvers.problem import Problem
-from ldr.solvers.proximal_gradient import penalty_of
 
 
 def slack_at(problem: Problem, M: Array) -> float:

@@ -9,7 +9,7 @@ import numpy as np
 from ldr.solvers.manifolds import Array, Euclidean, Manifold, Orthonormal, Product
 from ldr.solvers.manifolds.orthonormal import sym
 from ldr.solvers.manifolds.support import SymmetricEquations
-from ldr.solvers.penalty import Penalty
+from ldr.solvers.nonsmooth.penalty import Penalty
 
 _NEWTON_STEPS = 50
 _HALVINGS = 30

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ldr.solvers.eigen import (
+from ldr.solvers.linalg.eigen import (
     bottom_eigenvectors,
     has_full_rank,
     rank_tolerance,

@@ -1,0 +1,1 @@
+"""Descent along a gradient, on a line at a time."""

@@ -1,0 +1,1 @@
+"""Linear algebra of symmetric matrices: eigenvectors, products, bounds that are proved."""

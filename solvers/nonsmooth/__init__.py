@@ -1,0 +1,1 @@
+"""Functions with kinks: penalties that make zeros."""

@@ -1,0 +1,1 @@
+"""Ratios of traces: what finds their global optimum."""
