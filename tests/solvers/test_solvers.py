@@ -74,7 +74,7 @@ def test_missing_hessian_is_differenced():
 
 
 def test_refused_step_is_shortened_without_new_products(monkeypatch):
-    monkeypatch.setattr("ldr.solvers.trust_region._CORRECTIONS", 0)
+    monkeypatch.setattr("ldr.solvers.trust_region.outer._CORRECTIONS", 0)
     problem = PROBLEMS["rosenbrock"]()
     counted = RiemannianProblem(problem)
     states = TrustRegion(radius=100.0).states(counted, random_start(problem), Stopping())

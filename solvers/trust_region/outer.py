@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -14,38 +13,18 @@ from ldr.solvers.problem import Preconditioner
 from ldr.solvers.riemannian import RiemannianPoint, RiemannianProblem
 from ldr.solvers.solver import Solver, State
 from ldr.solvers.status import Status
+from ldr.solvers.trust_region.truncated_cg import Leg, shortened, truncated_cg
 
 _EPS = float(np.finfo(float).eps)
 _ROUNDING = 1e4 * _EPS  # a relative change of f below this is judged by slopes
 _INNER_MARGIN = 0.1  # how far below the run's threshold an inner iteration may aim
-_FIRST_RADIUS = 4.0  # in Cauchy steps
+# Ratios of actual to predicted decrease: below the first the radius is shortened, above the second
+# it may grow.
+_POOR, _GOOD = 0.25, 0.75
+_SHORTER, _LONGER = 0.25, 2.0
 _SHORT = 20  # Hessian products of a correction
 _CORRECTIONS = 3  # after a step that the function disagrees with
 _LEAST_CORRECTION = 0.1  # in predicted decreases: a correction that brings less is the last one
-
-
-class Leg(NamedTuple):
-    """One leg of the path of the inner iteration: from V along `direction`.
-
-    `residual` is g + H[V], and HD is H[direction].
-
-    VV, VD and DD are <V, V>, <V, direction> and <direction, direction> in the region's metric.
-    """
-
-    V: Array
-    residual: Array
-    direction: Array
-    HD: Array
-    VV: float
-    VD: float
-    DD: float
-
-    def to_boundary(self, radius: float) -> tuple[Array, Array]:
-        """V and g + H[V] where the leg leaves the region."""
-        room = max(0.0, radius * radius - self.VV)
-        root = math.sqrt(self.VD * self.VD + self.DD * room)
-        tau = (root - self.VD) / self.DD if self.DD else 0.0
-        return self.V + tau * self.direction, self.residual + tau * self.HD
 
 
 @dataclass(frozen=True)
@@ -58,22 +37,6 @@ class TrustState(State):
     radius: float | None
     preconditioner: Preconditioner | None = None
     path: tuple[Leg, ...] = ()
-
-
-@dataclass(frozen=True)
-class Model:
-    """What the inner iteration found: the step V, its length, the way there and its cost.
-
-    `residual` is the model's gradient at V, g + H[V].
-    """
-
-    V: Array
-    residual: Array
-    length: float
-    radius: float
-    at_boundary: bool
-    path: tuple[Leg, ...]
-    products: int
 
 
 @dataclass(frozen=True)
@@ -124,7 +87,7 @@ class TrustRegion(Solver):
         keep_number(self, "radius", optional=True, positive=True)
         keep_number(self, "theta")
         keep_number(self, "kappa", positive=True, below=1.0)
-        keep_number(self, "acceptance", below=0.25)
+        keep_number(self, "acceptance", below=_POOR)
         keep_number(self, "long", optional=True, finite=False)
 
     def initialise(self, problem: RiemannianProblem, M: Array) -> TrustState:
@@ -134,20 +97,24 @@ class TrustRegion(Solver):
         assert isinstance(state, TrustState)
         manifold, point = problem.manifold, state.point
         target = self._target(problem, point)
-        model = _shortened(state) or self._truncated_cg(problem, state, target)
+        if state.path and state.radius is not None:
+            model = shortened(state.path, state.radius)
+        else:
+            model = truncated_cg(manifold, point, state.radius, state.preconditioner, target)
         V, radius = model.V, model.radius
         predicted = -0.5 * manifold.inner(point.M, point.gradient + model.residual, V)
         if not math.isfinite(predicted):  # a Hessian product was not
             return replace(state, halt=Status.NOT_FINITE)
         new, decrease = _move(problem, point, V)
         ratio = decrease / predicted if predicted > 0 else 0.0
-        if 0 < predicted and not ratio >= 0.25 and _is_steeper(new, point):
+        if 0 < predicted and not ratio >= _POOR and _is_steeper(new, point):
             new, ratio = self._corrected(problem, new, ratio, predicted, manifold.norm(point.M, V))
 
-        if not ratio >= 0.25:
-            radius = 0.25 * min(radius, model.length)
-        elif ratio > 0.75 and model.at_boundary:
-            radius = min(2 * radius, manifold.diameter) if not state.preconditioner else 2 * radius
+        if not ratio >= _POOR:
+            radius = _SHORTER * min(radius, model.length)
+        elif ratio > _GOOD and model.at_boundary:
+            longest = math.inf if state.preconditioner else manifold.diameter
+            radius = min(_LONGER * radius, longest)
         if not ratio > self.acceptance:
             return replace(state, radius=radius, path=model.path)
         long = problem.problem.preconditioner_cost if self.long is None else self.long
@@ -174,56 +141,12 @@ class TrustRegion(Solver):
             if not (math.isfinite(trial.value) and math.isfinite(trial.gradient_norm)):
                 break
             target = max(self.kappa * trial.gradient_norm, _INNER_MARGIN * problem.threshold)
-            correction = self._truncated_cg(problem, TrustState(trial, length), target, _SHORT)
+            correction = truncated_cg(problem.manifold, trial, length, None, target, _SHORT)
             trial, decrease = _move(problem, trial, correction.V)
             gain += decrease / predicted
-            if gain > 0.75 or not decrease > _LEAST_CORRECTION * predicted:
+            if gain > _GOOD or not decrease > _LEAST_CORRECTION * predicted:
                 break
         return (trial, gain) if gain > max(ratio, self.acceptance) else (new, ratio)
-
-    def _truncated_cg(
-        self,
-        problem: RiemannianProblem,
-        state: TrustState,
-        target: float,
-        most: float = math.inf,
-    ) -> Model:
-        """Minimise the model within the radius, in the metric of the preconditioner's inverse."""
-        inner, point = problem.manifold.inner, state.point
-        M, radius = point.M, state.radius
-        V = np.zeros_like(M)
-        residual = point.gradient
-        z = _apply(state.preconditioner, M, residual)
-        rz = inner(M, residual, z)
-        direction = -z
-        VV, VD, DD = 0.0, 0.0, rz
-        path: list[Leg] = []
-        for _ in range(int(min(most, max(problem.manifold.dimension, 1)))):
-            HD = point.hessian(direction)
-            path.append(Leg(V, residual, direction, HD, VV, VD, DD))
-            curvature = inner(M, direction, HD)
-            alpha = rz / curvature if curvature > 0 else math.inf
-            if radius is None:
-                radius = self._first_radius(problem, state, alpha, rz)
-            VV_next = VV + 2 * alpha * VD + alpha * alpha * DD
-            if curvature <= 0 or VV_next >= radius * radius:
-                V, residual = path[-1].to_boundary(radius)
-                return Model(V, residual, radius, radius, True, tuple(path), len(path))
-            V = V + alpha * direction
-            residual = residual + alpha * HD
-            VV = VV_next
-            rr = inner(M, residual, residual)
-            if math.sqrt(rr) <= target:
-                break
-            z = _apply(state.preconditioner, M, residual)
-            rz, previous = rr if z is residual else inner(M, residual, z), rz
-            if not rz > 0:  # rounding has the last word
-                break
-            beta = rz / previous
-            direction = beta * direction - z
-            VD, DD = beta * (VD + alpha * DD), rz + beta * beta * DD
-        assert radius is not None
-        return Model(V, residual, math.sqrt(max(VV, 0.0)), radius, False, tuple(path), len(path))
 
     def _target(self, problem: RiemannianProblem, point: RiemannianPoint) -> float:
         """The residual at which the model counts as minimised."""
@@ -231,33 +154,6 @@ class TrustRegion(Solver):
         scale = max(norm, abs(point.value))
         target = norm * min(self.kappa, (norm / scale) ** self.theta) if scale > 0 else 0.0
         return max(target, _INNER_MARGIN * problem.threshold)
-
-    def _first_radius(
-        self, problem: RiemannianProblem, state: TrustState, alpha: float, rz: float
-    ) -> float:
-        """Some Cauchy steps of the first model; alpha is infinite for negative curvature."""
-        largest = math.inf if state.preconditioner else problem.manifold.diameter
-        if math.isfinite(alpha):
-            return min(largest, _FIRST_RADIUS * alpha * math.sqrt(rz))
-        if math.isfinite(largest):
-            return largest
-        if state.preconditioner:
-            return _FIRST_RADIUS * math.sqrt(rz)
-        return max(1.0, float(np.linalg.norm(state.point.M)))
-
-
-def _apply(preconditioner: Preconditioner | None, M: Array, U: Array) -> Array:
-    return U if preconditioner is None else preconditioner(M, U)
-
-
-def _shortened(state: TrustState) -> Model | None:
-    """The step of a smaller radius on the path that the inner iteration took at a larger one."""
-    radius = state.radius
-    if not state.path or radius is None:
-        return None
-    inside = [leg for leg in state.path if leg.VV <= radius * radius]
-    V, residual = inside[-1].to_boundary(radius)
-    return Model(V, residual, radius, radius, True, tuple(inside), 0)
 
 
 def _is_steeper(new: RiemannianPoint, point: RiemannianPoint) -> bool:
