@@ -1,5 +1,16 @@
 """Each test process keeps to one BLAS thread: the processes are what runs side by side."""
 
+import math
 import os
 
+import pytest
+
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+
+@pytest.fixture(autouse=True)
+def first_interrupt(monkeypatch):
+    """A test's Ctrl-C is no second one after that of the test before."""
+    from ldr.solvers import limits
+
+    monkeypatch.setattr(limits, "_answered", -math.inf)

@@ -27,6 +27,7 @@ from experiments.other_papers import (
     trace_optimization,
 )
 from experiments.other_papers.papers import COLUMNS, KEY, Experiment, job_rows
+from ldr.solvers.limits import insist
 
 app = typer.Typer(
     add_completion=False,
@@ -306,4 +307,5 @@ def recipes(
 
 
 if __name__ == "__main__":
+    insist()  # a run that was interrupted is no result
     app(prog_name="python -m experiments")

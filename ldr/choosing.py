@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from ldr.result import Result
 from ldr.scoring import score
 from ldr.solvers.checks import choice, number, whole
 from ldr.solvers.errors import ArgumentError
+from ldr.solvers.limits import complete
 from ldr.solvers.manifolds import Array
 from ldr.solvers.solver import Solver
 from ldr.solving import as_data, as_generator, as_objective, check_r, solve
@@ -146,7 +147,8 @@ def path(
     Returns
     -------
     Path
-        With `plot()`, `elbow` and `best`.
+        With `plot()`, `elbow` and `best`. After Ctrl-C it has the dimensions (and the folds, if
+        more than one) that were done, and a warning says how many.
 
     Raises
     ------
@@ -174,14 +176,22 @@ def path(
     }
     order = _ascending(dimensions)
     if sampled is None:
-        return Path(_along(objective, X, y, order, certify=certify, **options))
+        along = _along(objective, X, y, order, certify=certify, **options)
+        return Path(tuple(complete(along, len(order), "dimensions")))
     assert folds is not None
-    results = _along(objective, sampled.all(), sampled.data.y, order, certify=certify, **options)
-    scores = []
-    for training, held in sampled.folds(folds, rng):
-        found = _along(objective, *sampled.take(training), order, certify=False, **options)
-        scores.append([score(result, *sampled.take(held)) for result in found])
-    return Path(results, np.array(scores).T)
+    along = _along(objective, sampled.all(), sampled.data.y, order, certify=certify, **options)
+    results = complete(along, len(order), "dimensions")
+    if len(results) < len(order):
+        return Path(tuple(results))
+    parts = sampled.folds(folds, rng)
+
+    def scored() -> Iterator[list[float]]:
+        for training, held in parts:
+            found = _along(objective, *sampled.take(training), order, certify=False, **options)
+            yield [score(result, *sampled.take(held)) for result in found]
+
+    scores = complete(scored(), len(parts), "folds")
+    return Path(tuple(results), np.array(scores).T if len(scores) > 1 else None)
 
 
 def _ascending(dimensions: Any) -> list[int]:
@@ -196,7 +206,7 @@ def _ascending(dimensions: Any) -> list[int]:
 
 def _along(
     objective: Objective, X: Any, y: Any, order: list[int], starts: int | None, **options: Any
-) -> tuple[Result, ...]:
+) -> Iterator[Result]:
     results: list[Result] = []
     for r in order:
         start = _nested_start(objective, X, y, r, results[-1]) if results else "baseline"
@@ -204,7 +214,7 @@ def _along(
         if count is None and results and results[0].starts is not None:
             count = len(results[0].starts.values) + 1  # the objective's own, after the nested one
         results.append(solve(objective, X, r, y=y, start=start, starts=count, **options))
-    return tuple(results)
+        yield results[-1]
 
 
 def _nested_start(objective: Objective, X: Any, y: Any, r: int, previous: Result) -> Any:
@@ -309,7 +319,8 @@ def parallel_analysis(
     Returns
     -------
     ParallelAnalysis
-        Its `r` is the number of dimensions; with `plot()`.
+        Its `r` is the number of dimensions; with `plot()`. After Ctrl-C it is of the draws that
+        were done, and a warning says how many.
 
     Raises
     ------
@@ -343,7 +354,8 @@ def parallel_analysis(
         return (_standardised(N) if correlation else N) * deviations
 
     eigenvalues = _eigenvalues(Z)
-    others = np.array([_eigenvalues(drawn()) for _ in range(draws)])
+    drawings = (_eigenvalues(drawn()) for _ in range(draws))
+    others = np.array(complete(drawings, draws, "draws"))
     threshold = np.quantile(others, quantile, axis=0)
     above = eigenvalues > threshold
     r = len(above) if above.all() else int(np.argmin(above))

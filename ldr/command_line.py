@@ -2,8 +2,9 @@
 
 It exits with 0 if all went well; 1 if a solver did not converge or a check did not pass (what was
 found is printed and written all the same); 2 if the user made a mistake, said in one line on
-standard error; 130 if it was interrupted, 143 if it was told to terminate. Files are written whole
-or not at all, and never over those that are read.
+standard error; 130 if it was interrupted (what a solver had found by then is printed and written),
+143 if it was told to terminate. Files are written whole or not at all, and never over those that
+are read.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 
 NOT_CONVERGED = 1
+INTERRUPTED = 130
 MISTAKE = 2
 
 app = typer.Typer(
@@ -289,6 +291,7 @@ def solve(
     from ldr.observers import Progress
     from ldr.outputs import write_figure
     from ldr.report import write_report
+    from ldr.solvers.status import Status
     from ldr.user_code import located
 
     inputs = _inputs(objective, data, second_view, background, start)
@@ -328,7 +331,8 @@ def solve(
         _print_result(result, data.name, written)
     if not result.converged:
         print(f"ldr: not converged: {result.message}", file=sys.stderr)
-        raise typer.Exit(NOT_CONVERGED)
+        interrupted = result.status is Status.INTERRUPTED
+        raise typer.Exit(INTERRUPTED if interrupted else NOT_CONVERGED)
 
 
 @app.command()
@@ -398,6 +402,12 @@ def path(
         print(json.dumps(summary, allow_nan=False, indent=2))
     else:
         print(found)
+    scored = 0 if found.scores is None else found.scores.shape[1]
+    if len(found.results) < len(order) or scored < (folds or 0):
+        done = f"{len(found.results)} of {len(order)} dimensions"
+        parts = f" and {scored} of {folds} folds" if folds else ""
+        print(f"ldr: interrupted after {done}{parts}", file=sys.stderr)
+        raise typer.Exit(INTERRUPTED)
     failed = [str(result.r) for result in found.results if not result.converged]
     if failed:
         print(f"ldr: not converged: r = {', '.join(failed)}", file=sys.stderr)
@@ -626,7 +636,7 @@ def main() -> None:
     except (ValueError, ObjectiveError) as error:  # all of ldr.errors
         code = _complain(str(error))
     except (typer.Abort, KeyboardInterrupt):
-        code = 130
+        code = INTERRUPTED
     code = code if isinstance(code, int) else 0
     sys.exit(code if _is_printed() else code or MISTAKE)
 

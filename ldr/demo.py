@@ -13,6 +13,7 @@ from ldr.outputs import write_figure
 from ldr.result import Result
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
+from ldr.solvers.status import Status
 from ldr.solving import solve
 
 if TYPE_CHECKING:
@@ -80,6 +81,8 @@ def solve_all(r: int, show_progress: bool = False) -> list[tuple[DataSet, Result
                 y=data.y,
                 observers=[progress] if show_progress else [],
             )
+        if result.status is Status.INTERRUPTED:
+            raise KeyboardInterrupt
         solved.append((data, result))
     return solved
 

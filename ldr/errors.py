@@ -9,6 +9,7 @@ from ldr.solvers.errors import (
     ObjectiveError,
     ObjectiveWarning,
     SingularError,
+    TimeLimitError,
     TooLargeError,
 )
 
@@ -21,5 +22,6 @@ __all__ = [
     "ObjectiveError",
     "ObjectiveWarning",
     "SingularError",
+    "TimeLimitError",
     "TooLargeError",
 ]

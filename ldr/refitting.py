@@ -13,15 +13,17 @@ from ldr.objectives.algebra import penalty_of, without_penalty
 from ldr.objectives.certificate import Certificate
 from ldr.result import Result, as_tuple
 from ldr.solvers.errors import ArgumentError, ConvergenceWarning, DataError
+from ldr.solvers.limits import hearing, until_told
 from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.support import on_support
 from ldr.solvers.problem import Point, Problem
 from ldr.solvers.saddles import smallest_curvature
 from ldr.solvers.solver import minimise
+from ldr.solvers.status import Status
 from ldr.solvers.threads import threads_for
 from ldr.solvers.trust_region import TrustRegion
 from ldr.solvers.warn import warn
-from ldr.solving import as_data, as_result
+from ldr.solving import ENDED, as_data, as_result
 
 
 class WithZeros(Problem):
@@ -92,14 +94,20 @@ def refit(result: Result, X: Any, *, y: Any = None) -> Result:
     problem = result.objective.bind(data, result.r)
     start = problem.lower(as_tuple(result.M))
     within, solver = WithZeros(problem, start), TrustRegion()
-    with threads_for(problem.order):
+    certificate = Certificate("none", np.inf, ENDED[Status.INTERRUPTED])
+    with threads_for(problem.order), hearing() as interrupt:
         run = minimise(within, start, solver)
-        curvature = smallest_curvature(within, run.M)
+        with until_told():
+            curvature = smallest_curvature(within, run.M)
+            kind, found = ("saddle", "a") if curvature.descends else ("local", "no")
+            message = (
+                f"among matrices with these zeros the Hessian has {found} direction of descent"
+            )
+            certificate = Certificate(kind, np.inf, message, curvature.smallest)
+    if interrupt.heard:
+        run = replace(run, status=Status.INTERRUPTED)
     if not run.status.converged:
         warn(f"refit: {run.status.advice}", ConvergenceWarning)
-    kind, found = ("saddle", "a") if curvature.descends else ("local", "no")
-    message = f"among matrices with these zeros the Hessian has {found} direction of descent"
-    certificate = Certificate(kind, np.inf, message, curvature.smallest)
     seconds = time.perf_counter() - began
     found_result = as_result(problem, data, run, None, solver, certificate, result.r, seconds)
     return replace(found_result, objective=without_penalty(result.objective))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ from ldr.objectives.objective import Objective
 from ldr.objectives.sparse_pca import SparsePCA
 from ldr.result import Result, as_tuple
 from ldr.solvers.errors import ArgumentError
+from ldr.solvers.limits import complete
 from ldr.solvers.solver import Solver
 from ldr.solving import as_objective, solve
 
@@ -85,7 +86,8 @@ def regularisation_path(
     Returns
     -------
     RegularisationPath
-        Its repr is a table of penalties, values and sparsity.
+        Its repr is a table of penalties, values and sparsity. After Ctrl-C it has the penalties
+        that were done, and a warning says how many.
 
     Raises
     ------
@@ -111,20 +113,25 @@ def regularisation_path(
             f"objective must be smooth, as the path adds the penalties, but has {own!r} already"
         )
     weights = sorted(L1(penalty).weight for penalty in penalties)
-    results: list[Result] = []
-    for weight in weights:
-        result = solve(
-            _penalised(smooth, weight),
-            X,
-            r,
-            y=y,
-            solver=solver,
-            start=results[-1].M if results else "baseline",
-            certify=certify,
-            random_state=random_state,
-        )
-        results.append(result)
-    return RegularisationPath(tuple(weights), tuple(results))
+
+    def along() -> Iterator[Result]:
+        start: Any = "baseline"
+        for weight in weights:
+            result = solve(
+                _penalised(smooth, weight),
+                X,
+                r,
+                y=y,
+                solver=solver,
+                start=start,
+                certify=certify,
+                random_state=random_state,
+            )
+            yield result
+            start = result.M
+
+    results = complete(along(), len(weights), "penalties")
+    return RegularisationPath(tuple(weights[: len(results)]), tuple(results))
 
 
 def _penalised(smooth: Objective, weight: float) -> Objective:

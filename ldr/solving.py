@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+import os
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,8 +25,9 @@ from ldr.objectives.stored import StoredSamples, brought
 from ldr.objectives.streams import expect, together
 from ldr.result import Result, Starts
 from ldr.solvers.checks import LARGEST, SMALLEST, number, whole
-from ldr.solvers.errors import ArgumentError, ConvergenceWarning, DataError
+from ldr.solvers.errors import ArgumentError, ConvergenceWarning, DataError, TimeLimitError
 from ldr.solvers.flatness import unless_flat
+from ldr.solvers.limits import check, hearing, over, unlimited, until_told, within
 from ldr.solvers.manifolds import Array
 from ldr.solvers.nonsmooth.complementarity import slack_at
 from ldr.solvers.nonsmooth.smoothing import Smoothing
@@ -37,6 +41,15 @@ from ldr.solvers.trace_ratio.self_consistent_field import TraceRatioLike
 from ldr.solvers.trust_region import TrustRegion
 from ldr.solvers.warn import warn
 
+# Seconds in which nothing is solved.
+_SHORTEST = 1e-6
+# How a run ends that was told to.
+_TOLD = (Status.TIME_LIMIT, Status.INTERRUPTED, Status.OBSERVER)
+# Why nothing is known of an optimum.
+ENDED = {
+    Status.TIME_LIMIT: "the time limit was reached before optimality was settled",
+    Status.INTERRUPTED: "interrupted from the keyboard before optimality was settled",
+}
 # How well the easier problems on the way from a start are solved.
 _ROUGHLY = Stopping(1e-4, 50)
 # Zeros that are this near to changing, relative to the penalty, may change.
@@ -115,7 +128,9 @@ def solve(
     max_iterations : int, optional
         By default the solver's own limit.
     time_limit : float, optional
-        Seconds, for all starts together.
+        Seconds, for all of it: reading, statistics, heuristic, all starts, certificate. What is
+        under way when they are over is finished, at most a pass over the data or a decomposition.
+        No claim depends on it: a certificate that does not fit is "none".
     observers : sequence of callables
         Each is called with every `ldr.solvers.Iteration`; returning True ends the run. See
         `ldr.observers`.
@@ -134,8 +149,9 @@ def solve(
     Returns
     -------
     Result
-        Also where the solver did not converge (with a ConvergenceWarning) or was interrupted from
-        the keyboard: then with the best point so far.
+        Also where the solver did not converge, the time was over, or Ctrl-C was pressed: then with
+        the best point so far, a status that says so, a ConvergenceWarning, and a note how many of
+        several starts were solved.
 
     Raises
     ------
@@ -149,6 +165,12 @@ def solve(
         An objective of your own returns something other than a finite scalar.
     ldr.errors.TooLargeError
         An array that the method needs does not fit into memory (a MemoryError).
+    ldr.errors.TimeLimitError
+        The time was over before there was a point to return: data were read, or a heuristic
+        computed.
+    KeyboardInterrupt
+        Ctrl-C before there was a point to return, or again, within half a minute after a Ctrl-C
+        that a solve had answered with its best point: loops over solves are left by the second.
 
     Examples
     --------
@@ -162,10 +184,8 @@ def solve(
     True
     """
     objective = as_objective(objective, parameters)
-    data = as_data(objective, X, y).on(accelerator(device))
-    check_r(r, objective, data)
     rng = as_generator(random_state)
-    stopping = _stopping(tolerance, max_iterations, time_limit)
+    stopping = _stopping(tolerance, max_iterations)
     if starts is not None:
         whole("starts", starts, 1)
     whole("workers", workers, -1)
@@ -174,38 +194,66 @@ def solve(
     method = solver if isinstance(solver, Solver) else _solver_name(solver)
     check_observers(observers)
 
-    began = time.perf_counter()
-    problem = objective.bind(data, int(r))
-    reached: dict[str, float] = {}
-    certificate = None
-    notes: tuple[str, ...] = ()
-    with threads_for(problem.order):
-        baseline = problem.baseline()
-        chosen = _choose(method, problem)
-        own = chosen is not None and _uses_own_starts(start, starts)
-        named_starts = problem.starts() if own else {}
-        first = _start(start, problem, data, baseline, named_starts, rng)
-        if chosen is None:
-            run = _closed_form(problem, baseline)
-        else:
-            points = _points(problem, start, first, named_starts, starts, rng)
-            runs = solve_from(problem, points, chosen, stopping, observers, workers)
-            reached = {name: problem.reported(run.value) for name, run in runs.items()}
-            run = min(runs.values(), key=lambda r: r.value)
-        seconds = time.perf_counter() - began
-        if certify:
-            try:
-                run, certificate, notes = certify_run(problem, run, chosen, stopping, observers)
-            except KeyboardInterrupt:  # the solution is there: do not lose it
-                certificate = Certificate("none", math.inf, "interrupted from the keyboard")
+    with within(_seconds(time_limit)) as deadline:
+        deadline.task = "the data were opened"
+        data = as_data(objective, X, y).on(accelerator(device))
+        check_r(r, objective, data)
+        began = time.perf_counter()
+        deadline.task = "the statistics of the data were computed"
+        problem = objective.bind(data, int(r))
+        reached: dict[str, float] = {}
+        certificate = None
+        notes: tuple[str, ...] = ()
+        with threads_for(problem.order):
+            deadline.task = "the heuristic was computed"
+            baseline = problem.baseline()
+            chosen = _choose(method, problem)
+            heuristic = Heuristic.of(problem, baseline)
+            own = chosen is not None and _uses_own_starts(start, starts)
+            named_starts = _own_starts(problem, start, baseline) if own else {}
+            first = _start(start, problem, data, baseline, named_starts, rng)
+            deadline.task = "the solution was computed"
+            if chosen is None:
+                run = _closed_form(problem, baseline)
+            with hearing() as interrupt:
+                if chosen is not None:
+                    points = _points(problem, start, first, named_starts, starts, rng)
+                    runs = solve_from(problem, points, chosen, stopping, observers, workers)
+                    reached = {name: problem.reported(run.value) for name, run in runs.items()}
+                    run, notes = _best(runs, len(points))
+                seconds = time.perf_counter() - began
+                if certify:
+                    run, certificate, further = certify_run(
+                        problem, run, chosen, stopping, observers
+                    )
+                    notes += further
+        if interrupt.heard:
+            run = replace(run, status=Status.INTERRUPTED)
+        with unlimited():
+            result = as_result(problem, data, run, heuristic, chosen, certificate, int(r), seconds)
     if not run.status.converged:
-        warn(f"{objective.name}: {run.status.advice}", ConvergenceWarning)
-    result = as_result(problem, data, run, baseline, chosen, certificate, int(r), seconds)
+        said = " ".join((run.status.advice, *notes))
+        warn(f"{objective.name}: {said}", ConvergenceWarning)
     return replace(
         result,
         notes=result.notes + notes,
         starts=Starts.of(reached, objective.sense) if len(reached) > 1 else None,
     )
+
+
+@dataclass(frozen=True)
+class Heuristic:
+    """The heuristic's point, and the minimised value there."""
+
+    M: Array
+    value: float
+
+    @classmethod
+    def of(cls, problem: BoundObjective, M: Array | None) -> Heuristic | None:
+        """Once begun it is evaluated to the end: it is the first point that there is to return."""
+        check()
+        with unlimited():
+            return None if M is None else cls(M, problem.value(M))
 
 
 def solve_from(
@@ -216,38 +264,57 @@ def solve_from(
     observers: Sequence[Observer] = (),
     workers: int = 1,
 ) -> dict[str, Run]:
-    """A run from each named point, within one time limit; none after one that was told to stop."""
-    deadline = time.perf_counter() + stopping.time_limit
+    """A run from each named point; none after one that was told to stop, nor after the time.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        Before there was a point to return.
+    """
     told: list[Status] = []
+    first = next(iter(points))
 
-    def limited(usual: Stopping) -> Stopping:
-        """With the time that is left, and no iterations after a run that was told to stop."""
-        left = max(deadline - time.perf_counter(), 0.0)
-        limit = 0 if told else usual.max_iterations
-        return replace(usual, max_iterations=limit, time_limit=left)
-
-    def from_point(point: Array) -> Run | None:
-        if told or deadline <= time.perf_counter():
+    def from_point(name: str) -> Run | None:
+        if told or (name != first and over()):
             return None
-        for easier in problem.easier:
-            stage = minimise(easier, point, solver, limited(_ROUGHLY))
-            if stage.status is Status.INTERRUPTED:
-                told.append(stage.status)
-            point = stage.M
-        run = minimise(problem, point, solver, limited(stopping), observers)
-        run = unless_flat(problem, run, problem.random_point)
-        if run.status in (Status.INTERRUPTED, Status.OBSERVER):
-            told.append(run.status)
-        return run
+        point = points[name]
+        with until_told():
+            for easier in problem.easier:
+                point = point if over() else minimise(easier, point, solver, _ROUGHLY).M
+            run = minimise(problem, point, solver, stopping, observers)
+            with until_told():
+                run = unless_flat(problem, run, problem.random_point)
+            if run.status is Status.OBSERVER:
+                told.append(run.status)
+            return run
+        return None
 
-    if workers == 1 or len(points) == 1:
-        runs = [from_point(point) for point in points.values()]
-    else:
-        import joblib  # type: ignore[import-untyped]
+    with hearing() as interrupt:
+        if workers == 1 or len(points) == 1:
+            runs = [from_point(name) for name in points]
+        else:
+            with ThreadPoolExecutor(os.cpu_count() if workers < 0 else workers) as pool:
+                tasks = [pool.submit(copy_context().run, from_point, name) for name in points]
+                try:
+                    runs = [task.result() for task in tasks]
+                except BaseException:
+                    interrupt.heard = True  # by the other threads too, which are joined here
+                    raise
+    found = {name: run for name, run in zip(points, runs, strict=True) if run is not None}
+    if not found:
+        raise KeyboardInterrupt
+    return found
 
-        pool = joblib.Parallel(n_jobs=workers, prefer="threads")
-        runs = pool(joblib.delayed(from_point)(point) for point in points.values())
-    return {name: run for name, run in zip(points, runs, strict=True) if run is not None}
+
+def _best(runs: Mapping[str, Run], starts: int) -> tuple[Run, tuple[str, ...]]:
+    """The best of the runs; it is told to stop as they were, and a note says how many were not."""
+    best = min(runs.values(), key=lambda run: run.value)
+    ended = [run.status for run in runs.values() if run.status in _TOLD]
+    done = len(runs) - len(ended)
+    if starts == 1 or done == starts:
+        return best, ()
+    status = ended[-1] if ended else Status.TIME_LIMIT
+    return replace(best, status=status), (f"{done} of {starts} starts were solved to their end",)
 
 
 def as_objective(objective: str | Objective, parameters: dict[str, Any]) -> Objective:
@@ -333,13 +400,22 @@ def as_generator(random_state: Any) -> np.random.Generator:
         ) from None
 
 
-def _stopping(tolerance: Any, max_iterations: Any, time_limit: Any) -> Stopping:
+def _stopping(tolerance: Any, max_iterations: Any) -> Stopping:
     if max_iterations is not None:
         max_iterations = whole("max_iterations", max_iterations, 0)
-    seconds = math.inf
-    if time_limit is not None:
-        seconds = number("time_limit", time_limit, positive=True, finite=False)
-    return Stopping(number("tolerance", tolerance), max_iterations, seconds)
+    return Stopping(number("tolerance", tolerance), max_iterations)
+
+
+def _seconds(time_limit: Any) -> float:
+    if time_limit is None:
+        return math.inf
+    seconds = number("time_limit", time_limit, positive=True, finite=False)
+    if seconds <= _SHORTEST:
+        raise ArgumentError(
+            f"time_limit must be a number > {_SHORTEST:g}, in seconds, got {time_limit!r}: nothing "
+            "is solved in less"
+        )
+    return seconds
 
 
 def check_observers(observers: Any) -> None:
@@ -413,6 +489,16 @@ def _uses_own_starts(start: Any, count: int | None) -> bool:
     if isinstance(start, str):
         return start != "random" and (count != 1 or start != "baseline")
     return count is not None and count > 1
+
+
+def _own_starts(problem: BoundObjective, start: Any, baseline: Array | None) -> dict[str, Array]:
+    """The objective's own starts; none where the time is over and the heuristic will do."""
+    try:
+        return problem.starts()
+    except TimeLimitError:
+        if start != "baseline" or baseline is None:
+            raise
+        return {}
 
 
 def _points(
@@ -504,24 +590,32 @@ def certify_run(
     """The run, continued where it ended on a saddle; what is known of its end; and notes.
 
     What theory says comes first; where that is no optimum, the smallest curvature tells a saddle.
+    Where the time limit or Ctrl-C ends the search, nothing is claimed but what was proved before.
     """
-    certificate = problem.certificate(run.M)
-    if certificate is not None and (certificate.is_optimal or solver is None):
-        return run, certificate, ()
-    if not run.status.converged or solver is None:
-        unknown = Certificate("none", math.inf, "the solver did not converge")
-        return run, certificate or unknown, ()
-    run, curvature, escapes = leave_saddles(problem, run, solver, stopping, observers)
-    if escapes:
+    certificate = None
+    notes: tuple[str, ...] = ()
+    with hearing() as interrupt, until_told():
         certificate = problem.certificate(run.M)
-    if certificate is None or (curvature.descends and not certificate.is_optimal):
-        certificate = _local_certificate(curvature, certificate)
-        if problem.penalty is not None:
-            certificate = _among_zeros(problem, run.M, certificate)
-        if problem.span is not None:
-            certificate = certificate.restricted_to(problem.span)
-    notes = (f"{escapes} saddle(s) left along a direction of descent",) if escapes else ()
-    return run, certificate, notes
+        if certificate is not None and (certificate.is_optimal or solver is None):
+            return run, certificate, ()
+        if not run.status.converged or solver is None:
+            message = ENDED.get(run.status, "the solver did not converge")
+            return run, certificate or Certificate("none", math.inf, message), ()
+        run, curvature, escapes = leave_saddles(problem, run, solver, stopping, observers)
+        if escapes:
+            notes = (f"{escapes} saddle(s) left along a direction of descent",)
+            certificate = None
+            certificate = problem.certificate(run.M)
+        if curvature is not None:
+            if certificate is None or (curvature.descends and not certificate.is_optimal):
+                certificate = _local_certificate(curvature, certificate)
+                if problem.penalty is not None:
+                    certificate = _among_zeros(problem, run.M, certificate)
+                if problem.span is not None:
+                    certificate = certificate.restricted_to(problem.span)
+            return run, certificate, notes
+    message = ENDED[Status.INTERRUPTED if interrupt.heard else Status.TIME_LIMIT]
+    return run, certificate or Certificate("none", math.inf, message), notes
 
 
 def _local_certificate(curvature: Curvature, bound: Certificate | None) -> Certificate:
@@ -564,7 +658,7 @@ def as_result(
     problem: BoundObjective,
     data: Data,
     run: Run,
-    baseline: Array | None,
+    heuristic: Heuristic | None,
     solver: Solver | None,
     certificate: Certificate | None,
     r: int,
@@ -572,11 +666,10 @@ def as_result(
 ) -> Result:
     """What the user gets of a run."""
     baseline_value = baseline_M = improvement = None
-    if baseline is not None:
-        minimised = problem.value(baseline)
-        baseline_value = problem.reported(minimised)
-        baseline_M = _single(problem.lift(baseline))
-        improvement = _improvement(problem, run.value, minimised)
+    if heuristic is not None:
+        baseline_value = problem.reported(heuristic.value)
+        baseline_M = _single(problem.lift(heuristic.M))
+        improvement = _improvement(problem, run.value, heuristic.value)
     return Result(
         M=_single(problem.lift(run.M)),
         P=_single(problem.maps(run.M)),

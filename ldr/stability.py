@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +14,10 @@ from ldr.resampling import Sampled
 from ldr.result import Result
 from ldr.solvers.checks import whole
 from ldr.solvers.errors import ArgumentError, ConvergenceWarning
+from ldr.solvers.limits import complete
 from ldr.solvers.manifolds import Array
 from ldr.solvers.solver import Solver
+from ldr.solvers.status import Status
 from ldr.solving import as_generator, as_objective, solve
 from ldr.subspaces import principal_angles
 
@@ -117,7 +120,8 @@ def bootstrap(
     Returns
     -------
     Bootstrap
-        With `quantiles()` and `plot()`.
+        With `quantiles()` and `plot()`. After Ctrl-C it is of the draws that were done, and a
+        warning says how many.
 
     Raises
     ------
@@ -148,13 +152,15 @@ def bootstrap(
             "different draws are not comparable"
         )
     start = "baseline" if result.solver == "closed-form" else result.M
-    found = []
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # counted in `converged`
+    if result.status is Status.INTERRUPTED:
+        raise KeyboardInterrupt
+
+    def drawn() -> Iterator[Result]:
         for _ in range(draws):
             X_drawn, y_drawn = sampled.draw(rng, block)
-            found.append(
-                solve(
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)  # counted in `converged`
+                found = solve(
                     objective,
                     X_drawn,
                     r,
@@ -165,7 +171,9 @@ def bootstrap(
                     certify=False,
                     random_state=rng,
                 )
-            )
+            yield found
+
+    found = complete(drawn(), draws, "draws")
     return Bootstrap(
         result,
         _angles(result, found),

@@ -16,6 +16,7 @@ from ldr.objectives.registry import named
 from ldr.objectives.samples import Samples
 from ldr.solvers.checks import keep_whole
 from ldr.solvers.errors import ArgumentError, DataError, SingularError
+from ldr.solvers.limits import check_eigen
 from ldr.solvers.linalg.eigen import rank_tolerance
 from ldr.solvers.manifolds import Array
 
@@ -60,6 +61,7 @@ class KernelFeatures(Features):
 
 def _positive_eigen(K: Array) -> tuple[Array, Array]:
     """Eigenvalues above rounding, descending, and their eigenvectors."""
+    check_eigen(len(K))
     values, vectors = scipy.linalg.eigh(0.5 * (K + K.T), check_finite=False)
     kept = values > rank_tolerance(len(K)) * float(np.abs(values).max())
     if not kept.any():

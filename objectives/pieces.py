@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
+from ldr.solvers.limits import check
 from ldr.solvers.threads import threads_for
 
 Term = TypeVar("Term")
@@ -55,12 +56,12 @@ def fold(
         return term(*piece())
 
     if workers == 1:
-        return _merged(merge, map(work, pieces))
+        return _merged(merge, map(work, _in_time(pieces)))
     with threads_for(0), ThreadPoolExecutor(workers) as pool:
         waiting: deque[Future[Term]] = deque()
 
         def results() -> Iterable[Term]:
-            for piece in pieces:
+            for piece in _in_time(pieces):
                 waiting.append(pool.submit(work, piece))
                 if len(waiting) > workers:
                     yield waiting.popleft().result()
@@ -72,6 +73,13 @@ def fold(
         finally:
             for late in waiting:
                 late.cancel()
+
+
+def _in_time(pieces: Iterable[Term]) -> Iterator[Term]:
+    """The pieces, as long as the time limit and Ctrl-C let another begin."""
+    for piece in pieces:
+        check()
+        yield piece
 
 
 def _merged(merge: Callable[[Term, Term], Term], terms: Iterable[Term]) -> Term:

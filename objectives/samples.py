@@ -14,6 +14,7 @@ from ldr.objectives.accelerator import Accelerator
 from ldr.objectives.pieces import PIECE_NUMBERS, fold, workers_for
 from ldr.solvers.checks import LARGEST, SMALLEST
 from ldr.solvers.errors import ArgumentError, DataError
+from ldr.solvers.limits import check
 
 Array = npt.NDArray[np.float64]
 Term = TypeVar("Term")
@@ -120,6 +121,7 @@ class Samples:
             not write to it); csr where the data are sparse.
         """
         for where in self.slices(rows):
+            check()
             yield where, self.rows(where)
 
     def slices(self, rows: int | None = None) -> Iterator[slice]:

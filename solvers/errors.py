@@ -17,6 +17,10 @@ class ObjectiveError(RuntimeError):
     """An objective that misbehaves: not a scalar, not finite, or a gradient that is wrong."""
 
 
+class TimeLimitError(RuntimeError):
+    """The time limit was reached before there was a point to return."""
+
+
 class TooLargeError(MemoryError):
     """An array that the method needs does not fit into memory."""
 

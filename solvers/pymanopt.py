@@ -14,6 +14,7 @@ import numpy as np
 
 from ldr.solvers.checks import choice
 from ldr.solvers.errors import ArgumentError
+from ldr.solvers.limits import until_told
 from ldr.solvers.manifolds import Array, Euclidean, Grassmann, Manifold, Product, Stiefel
 from ldr.solvers.riemannian import RiemannianPoint, RiemannianProblem
 from ldr.solvers.solver import Solver, State, Stopping
@@ -63,7 +64,7 @@ class Pymanopt(Solver):
         manifold = problem.manifold
         limit = self.default_max_iterations if stop.max_iterations is None else stop.max_iterations
         optimizer = getattr(pymanopt.optimizers, PYMANOPT_SOLVERS[self.algorithm])(
-            max_time=min(stop.time_limit, 1e9),
+            max_time=1e9,
             max_iterations=limit,
             min_gradient_norm=max(stop.threshold(start), np.finfo(float).tiny),
             min_step_size=0.0,
@@ -72,20 +73,19 @@ class Pymanopt(Solver):
         )
         memory = _Memory(problem, start)
         try:
-            result = optimizer.run(
-                _as_pymanopt(pymanopt, problem, memory), initial_point=_split(manifold, start.M)
-            )
-        except KeyboardInterrupt:
-            return State(memory.best, halt=Status.INTERRUPTED)
+            with until_told() as told:
+                result = optimizer.run(
+                    _as_pymanopt(pymanopt, problem, memory), initial_point=_split(manifold, start.M)
+                )
         except np.linalg.LinAlgError:  # its conjugate gradient can take a step that is NaN
             return State(memory.best, halt=Status.NOT_FINITE)
+        if told.status is not None:
+            return State(memory.best, halt=told.status)
         end = problem.at(_join(manifold, result.point))
         reason = result.stopping_criterion
         halt = Status.STALLED
         if "max iterations" in reason:
             halt = Status.MAX_ITERATIONS
-        elif "max time" in reason:
-            halt = Status.TIME_LIMIT
         return State(end, halt=halt, iterations=result.iterations)
 
 
@@ -134,7 +134,7 @@ def _as_pymanopt(pymanopt: Any, problem: RiemannianProblem, memory: _Memory) -> 
         V = _join(manifold, args[k:])
         if not problem.problem.has_hessian:
             return _split(manifold, point.hessian(V))
-        problem.evaluations["hessian"] += 1
+        problem.count("hessian")
         return _split(manifold, point.point.hessian_vector(V))
 
     wrap = pymanopt.function.numpy(theirs)

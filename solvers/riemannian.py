@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from ldr.solvers.limits import check
 from ldr.solvers.manifolds import Array, Multiplier
 from ldr.solvers.problem import Point, Problem
 
@@ -45,12 +46,12 @@ class RiemannianPoint:
     def value(self) -> float:
         if not np.isfinite(self.M).all():
             return math.inf
-        self._problem.evaluations["value"] += 1
+        self._problem.count("value")
         return self.point.value
 
     @cached_property
     def euclidean_gradient(self) -> Array:
-        self._problem.evaluations["gradient"] += 1
+        self._problem.count("gradient")
         return self.point.gradient
 
     @cached_property
@@ -70,7 +71,7 @@ class RiemannianPoint:
     def hessian(self, V: Array) -> Array:
         """Riemannian Hessian times the tangent vector V."""
         problem = self._problem
-        problem.evaluations["hessian"] += 1
+        problem.count("hessian")
         if not problem.problem.has_hessian:
             return self._differenced_hessian(V)
         HV = self.point.hessian_vector(V)
@@ -105,6 +106,11 @@ class RiemannianProblem:
         self.problem = problem
         self.manifold = problem.manifold
         self.evaluations: Counter[str] = Counter(value=0, gradient=0, hessian=0)
+
+    def count(self, what: str) -> None:
+        """Count an evaluation that is about to begin; none does after the time or Ctrl-C."""
+        check()
+        self.evaluations[what] += 1
 
     def at(self, M: Array, point: Point | None = None) -> RiemannianPoint:
         """The function at M, whose `point` a solver may have made already."""

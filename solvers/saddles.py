@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
+from ldr.solvers.limits import check, until_told
 from ldr.solvers.manifolds import Array, Manifold
 from ldr.solvers.nonsmooth.proximal_gradient import OnSupport
 from ldr.solvers.problem import Problem
@@ -92,7 +93,7 @@ def leave_saddles(
     solver: Solver,
     stopping: Stopping | None = None,
     observers: Sequence[Observer] = (),
-) -> tuple[Run, Curvature, int]:
+) -> tuple[Run, Curvature | None, int]:
     """While a run ends on a saddle, step down from it and run on.
 
     With a penalty that is not smooth, the curvature is that among points with the same zeros.
@@ -101,15 +102,19 @@ def leave_saddles(
     -------
     run : Run
         All of it, as one.
-    curvature : Curvature
-        Where it ends.
+    curvature : Curvature or None
+        Where it ends; None where the time limit or Ctrl-C came before it was known.
     escapes : int
         How many saddles were left.
     """
     for escapes in range(_ESCAPES + 1):
-        smooth = problem if problem.penalty is None else OnSupport(problem, run.M)
-        curvature = smallest_curvature(smooth, run.M)
-        start = _below(problem, smooth.manifold, run, curvature) if curvature.descends else None
+        with until_told() as told:
+            smooth = problem if problem.penalty is None else OnSupport(problem, run.M)
+            curvature = smallest_curvature(smooth, run.M)
+            start = _below(problem, smooth.manifold, run, curvature) if curvature.descends else None
+            check()
+        if told.status is not None:
+            return run, None, escapes
         if start is None or not run.status.converged or escapes == _ESCAPES:
             break
         run = _joined(run, minimise(problem, start, solver, stopping, observers))
@@ -124,6 +129,7 @@ def _below(problem: Problem, manifold: Manifold, run: Run, curvature: Curvature)
     step = min(1.0, 0.25 * manifold.diameter)
     for t in step * 0.5 ** np.arange(20):
         for sign in (1.0, -1.0):
+            check()
             N = manifold.retract(run.M, sign * t * curvature.direction)
             promise = run.value + 0.125 * t * t * curvature.smallest
             if np.isfinite(N).all() and problem.value(N) < promise:

@@ -12,6 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from ldr.solvers.errors import ArgumentError
+from ldr.solvers.limits import check, unlimited, until_told, within
 from ldr.solvers.manifolds import Array
 from ldr.solvers.problem import Problem
 from ldr.solvers.riemannian import RiemannianPoint, RiemannianProblem
@@ -197,7 +198,7 @@ def minimise(
     Returns
     -------
     Run
-        Also after Ctrl-C, with the best point so far.
+        Also after Ctrl-C, with the best point so far; not after a second one.
 
     Raises
     ------
@@ -225,10 +226,12 @@ def minimise(
     scale = 1.0
     number = 0
 
-    try:
+    with within(stopping.time_limit), until_told() as told:
         for state in solver.states(counted, start, stopping):
+            with unlimited():  # what a step has led to is not given up
+                finite = _is_finite(state.point)
             last = state.point
-            if not (math.isfinite(last.value) and math.isfinite(last.gradient_norm)):
+            if not finite:
                 status = Status.NOT_FINITE
                 break
             if best is None:
@@ -256,14 +259,17 @@ def minimise(
                 status = Status.OBSERVER
             elif number >= limit:
                 status = Status.MAX_ITERATIONS
-            elif seconds >= stopping.time_limit:
-                status = Status.TIME_LIMIT
             if status is not None:
                 break
-    except KeyboardInterrupt:
-        status = Status.INTERRUPTED
-        if best is None:
-            raise
+            check()
+
+    status = told.status or status
+    if last is None:
+        if status is Status.INTERRUPTED:
+            raise KeyboardInterrupt
+        best = counted.at(start)
+        with unlimited():
+            _record(history, 0, best, time.perf_counter() - began)
 
     # Where values agree to rounding, "lowest" means nothing: there the flattest point is the best.
     final = best or last
@@ -282,6 +288,10 @@ def minimise(
         history=history,
         seconds=time.perf_counter() - began,
     )
+
+
+def _is_finite(point: RiemannianPoint) -> bool:
+    return math.isfinite(point.value) and math.isfinite(point.gradient_norm)
 
 
 def _is_true(wish: object) -> bool:

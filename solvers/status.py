@@ -32,7 +32,11 @@ class Status(Enum):
         False,
         "the objective or a derivative became infinite or NaN: the last finite point is returned.",
     )
-    INTERRUPTED = (False, "interrupted from the keyboard; the best point so far is returned.")
+    INTERRUPTED = (
+        False,
+        "interrupted from the keyboard; the best point so far is returned. Ctrl-C again, within "
+        "half a minute, raises KeyboardInterrupt.",
+    )
     OBSERVER = (False, "an observer asked to stop; the best point so far is returned.")
 
     def __init__(self, converged: bool, advice: str) -> None:

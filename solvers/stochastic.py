@@ -117,7 +117,7 @@ class _Epoch:
 
     def _gradient(self, part: Problem, M: Array) -> Array:
         """Riemannian gradient of a part."""
-        self._problem.evaluations["part gradient"] += 1
+        self._problem.count("part gradient")
         return self._manifold.gradient(M, part.at(M).gradient)
 
     def _probe(self, part: Problem, parts: int, of_part: Array) -> None:

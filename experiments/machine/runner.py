@@ -20,6 +20,7 @@ from rich.progress import (
 )
 
 from experiments.machine.store import Row, Store
+from ldr.solvers.limits import insist
 
 _THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 _STEADY = 3600.0  # seconds over which the speed is averaged: jobs differ a thousandfold in length
@@ -57,7 +58,8 @@ def run_jobs(
         return failures
     for name in _THREADS:  # of the processes started below; this one has its BLAS already
         os.environ[name] = "1"
-    pool = ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"))
+    context = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=insist)
     with _progress(console) as progress:
         task = progress.add_task(title, total=sum(map(cost, todo)), jobs=f"0/{len(todo)} jobs")
         waiting = list(reversed(todo))

@@ -9,6 +9,7 @@ import numpy as np
 
 from ldr.objectives.certificate import NEARLY_COLLINEAR, PROVED_GLOBAL, Certificate
 from ldr.objectives.objective import BoundObjective, check_dimension
+from ldr.solvers.limits import SINGULAR_COST, check_eigen
 from ldr.solvers.manifolds import Array, Product, Stiefel
 from ldr.solvers.problem import Point
 
@@ -73,6 +74,7 @@ class Bilinear(BoundObjective):
 
     @cached_property
     def _singular(self) -> tuple[Array, Array, Array]:
+        check_eigen(min(self.K.shape), SINGULAR_COST)
         U, values, Vt = np.linalg.svd(self.K, full_matrices=False)
         return U[:, : self.r], values, Vt[: self.r].T
 

@@ -17,6 +17,7 @@ from ldr.objectives.kernels import as_response
 from ldr.objectives.objective import BoundObjective, Compact, Data, Objective, check_varies
 from ldr.objectives.samples import Samples
 from ldr.objectives.statistics import JointMoments, joint_moments
+from ldr.solvers.limits import SINGULAR_COST, check_eigen
 from ldr.solvers.manifolds import Array, Euclidean
 from ldr.solvers.nonsmooth.coordinate_descent import CoordinateDescent
 from ldr.solvers.problem import Point
@@ -107,6 +108,7 @@ class Regression(BoundObjective):
 
     @cached_property
     def _singular(self) -> tuple[Array, Array, Array]:
+        check_eigen(min(self.Z.shape), SINGULAR_COST)
         return scipy.linalg.svd(self.Z, full_matrices=False)
 
     @property

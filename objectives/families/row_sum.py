@@ -163,6 +163,7 @@ class InPieces(BoundObjective):
     term: RowTerm
     beside: tuple[Any, ...] = field(default=(), kw_only=True)
     heuristics: Mapping[str, Callable[[], Array]] = field(default_factory=dict, kw_only=True)
+    _first: SumPoint | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         self.heuristics = {name: cache(find) for name, find in self.heuristics.items()}
@@ -172,7 +173,12 @@ class InPieces(BoundObjective):
         return self.term.has_hessian
 
     def at(self, M: Array) -> Point:
-        return SumPoint(self, M)
+        """The sum at M; of the first M, the heuristic's in a solve, one pass serves all calls."""
+        if self._first is not None and self._first.M is M:
+            return self._first
+        point = SumPoint(self, M)
+        self._first = self._first or point
+        return point
 
     def baseline(self) -> Array | None:
         for heuristic in self.heuristics.values():

@@ -11,6 +11,7 @@ import scipy
 from ldr.objectives.certificate import PROVED_GLOBAL, Certificate
 from ldr.objectives.objective import BoundObjective, check_dimension, power_of_two
 from ldr.solvers.errors import SingularError
+from ldr.solvers.limits import VALUES_COST, check_eigen
 from ldr.solvers.linalg.bounds import rounding_shift, trace_ratio_bound
 from ldr.solvers.linalg.eigen import (
     generalised_top_eigenvectors,
@@ -120,6 +121,7 @@ class TraceRatio(BoundObjective):
         self.definite = has_full_rank(scaled, tolerance)
         if self.definite:
             return
+        check_eigen(len(scaled), VALUES_COST)
         spectrum = scipy.linalg.eigh(scaled, eigvals_only=True, check_finite=False)
         rank = int(np.sum(spectrum > tolerance * spectrum[-1]))
         self.definite = rank == len(self.B)

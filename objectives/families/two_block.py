@@ -13,6 +13,7 @@ import scipy
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.families.joint_bound import JointBound
 from ldr.objectives.objective import BoundObjective, check_dimension
+from ldr.solvers.limits import check_eigen
 from ldr.solvers.linalg.symmetric import symmetric_product
 from ldr.solvers.manifolds import Array, Product, Stiefel, polar_factor
 from ldr.solvers.problem import Point, Preconditioner
@@ -104,6 +105,7 @@ def joint_inverse(K: Array, Ma: Array, Mb: Array) -> Callable[[Array], Array]:
     """
     M, J = np.concatenate([Ma, Mb]), np.concatenate([Ma, -Mb])
     complement = np.eye(len(M)) - 0.5 * (M @ M.T)
+    check_eigen(len(K))
     eigenvalues, Q = scipy.linalg.eigh(
         complement @ K @ complement, driver="evd", check_finite=False
     )

@@ -13,6 +13,7 @@ from ldr.objectives.samples import Array, Samples
 from ldr.objectives.statistics.moments import mean
 from ldr.objectives.statistics.sparse import column_means, shifted_rows
 from ldr.objectives.statistics.sums import dense, symmetric
+from ldr.solvers.limits import check_eigen
 from ldr.solvers.linalg.eigen import rank_tolerance
 from ldr.solvers.threads import threads_for
 
@@ -234,6 +235,7 @@ def _sparse_row_space(samples: Samples) -> SparseRowSpace:
     centre = column_means(X)
     along = np.asarray(X @ centre)
     gram = dense(X @ X.T) - along[:, None] - along + centre @ centre
+    check_eigen(len(gram))
     values, vectors = scipy.linalg.eigh(symmetric(gram), check_finite=False)
     kept = values > _GRAM_CUT * max(float(values[-1]), 0.0)
     lengths, vectors = np.sqrt(values[kept][::-1]), vectors[:, kept][:, ::-1]

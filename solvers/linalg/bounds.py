@@ -22,6 +22,7 @@ import math
 import numpy as np
 from scipy.linalg.lapack import dpotrf
 
+from ldr.solvers.limits import CHOLESKY_COST, check_eigen
 from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.manifolds import Array
 from ldr.solvers.threads import one_team
@@ -62,6 +63,7 @@ def top_sum_bound(K: Array, M: Array, delta: float, error: float = 0.0) -> float
 
 def _top_sum_bound(K: Array, M: Array, delta: float, error: float) -> float:
     k, r = M.shape
+    check_eigen(k, CHOLESKY_COST)
     mu, V = np.linalg.eigh(M.T @ K @ M)
     N, s = M @ V, float(mu[0])
     D = np.maximum(mu - s, 0.0)

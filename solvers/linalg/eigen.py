@@ -7,6 +7,7 @@ import scipy
 from scipy.linalg.lapack import dpotrf, dsyevr
 
 from ldr.solvers.errors import SingularError
+from ldr.solvers.limits import CHOLESKY_COST, FEW_COST, check_eigen
 from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.orthonormal import sym
 
@@ -23,6 +24,7 @@ def top_eigenvectors(A: Array, r: int) -> tuple[Array, Array]:
     """The r largest eigenvalues of the symmetric A, descending, and their eigenvectors."""
     d = len(A)
     if r < _PARTIAL_SHARE * d and not _is_graded(A):
+        check_eigen(d, FEW_COST)
         # LAPACK itself: the checks of scipy.linalg.eigh cost as much as a small problem.
         values, vectors, found, _, failed = dsyevr(A, range="I", il=d - r + 1, iu=d, lower=1)
         # Of exactly tied eigenvalues it can miss some, and says so by their number.
@@ -38,6 +40,7 @@ def symmetric_eigen(A: Array) -> tuple[Array, Array]:
     Where columns have very different units A is graded, A = DSD with S well-conditioned: then the
     small eigenvalues and their vectors are accurate too.
     """
+    check_eigen(len(A))
     values, vectors = _deflated_eigen(A) if _is_graded(A) else np.linalg.eigh(A)
     return values[::-1], vectors[:, ::-1]
 
@@ -79,6 +82,7 @@ def generalised_top_eigenvectors(A: Array, B: Array, r: int) -> tuple[Array, Arr
     scale = 1.0 / np.sqrt(np.diag(B))
     d = len(A)
     partial = r < _PARTIAL_SHARE * d
+    check_eigen(d, FEW_COST if partial else 1.0)
     try:
         values, vectors = scipy.linalg.eigh(
             A * scale * scale[:, None],
@@ -110,6 +114,7 @@ def has_full_rank(S: Array, tolerance: float) -> bool:
     eigenvalue, and twice the tolerance leaves room for rounding. False where an eigenvalue is near
     the tolerance: the eigenvalues have to decide.
     """
+    check_eigen(len(S), CHOLESKY_COST)
     H = np.array(S, order="F")
     H[np.diag_indices_from(H)] -= 2.0 * tolerance * len(S)
     failed: int = dpotrf(H, lower=1, overwrite_a=1, clean=0)[1]
@@ -126,6 +131,7 @@ def range_basis(S: Array, tolerance: float | None = None) -> Array | None:
     scaled, scale = unit_diagonal(S)
     if has_full_rank(scaled, tolerance):
         return None
+    check_eigen(len(S))
     values, vectors = scipy.linalg.eigh(scaled, check_finite=False)
     kept = values > tolerance * max(values[-1], 0.0)
     if kept.all():

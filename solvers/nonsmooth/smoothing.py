@@ -10,9 +10,15 @@ from functools import cached_property
 import numpy as np
 
 from ldr.solvers.checks import keep_numbers
+from ldr.solvers.limits import over
 from ldr.solvers.manifolds import Array
 from ldr.solvers.nonsmooth.penalty import Penalty
-from ldr.solvers.nonsmooth.proximal_gradient import ProximalGradient, penalty_of, require_separable
+from ldr.solvers.nonsmooth.proximal_gradient import (
+    ProximalGradient,
+    ProximalPoint,
+    penalty_of,
+    require_separable,
+)
 from ldr.solvers.problem import Point, Problem
 from ldr.solvers.riemannian import RiemannianProblem
 from ldr.solvers.solver import State, Stopping, minimise
@@ -85,15 +91,16 @@ class Smoothing(ProximalGradient):
         """The start, the end of each stage, then the proximal gradient steps."""
         require_separable(problem)
         start = self.initialise(problem, M)
+        t = start.point.t
         yield start
         if problem.problem.penalty is None:
             return (yield from super().states(problem, M, stopping))
         for width in self.widths:
             size = float(np.linalg.norm(M)) / math.sqrt(M.size)
-            stage = Stopping(_STAGE_TOLERANCE, _STAGE_ITERATIONS, stopping.time_limit)
+            stage = Stopping(_STAGE_TOLERANCE, _STAGE_ITERATIONS)
             run = minimise(Smoothed(problem.problem, width * size), M, TrustRegion(), stage)
             problem.evaluations.update(run.evaluations)
             M = run.M
-            state = self.initialise(problem, M)
-            yield State(state.point, iterations=run.iterations)
+            point = ProximalPoint(problem, M, t, t) if over() else self.initialise(problem, M).point
+            yield State(point, iterations=run.iterations)
         yield from super().states(problem, M, stopping)

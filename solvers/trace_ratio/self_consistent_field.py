@@ -11,6 +11,7 @@ from scipy.linalg.blas import dgemm, dtrsm
 from scipy.linalg.lapack import dpotrf
 
 from ldr.solvers.errors import ArgumentError
+from ldr.solvers.limits import CHOLESKY_COST, check_eigen
 from ldr.solvers.linalg.eigen import symmetric_eigen, top_eigenvectors
 from ldr.solvers.linalg.symmetric import symmetric_product
 from ldr.solvers.manifolds import Array
@@ -262,6 +263,7 @@ def factor_above(
     matrix is made in place, in LAPACK's order.
     """
     ratio, M = matrices(problem), point.M
+    check_eigen(len(M), CHOLESKY_COST)
     H = np.multiply(ratio.B, ratio_above(point))
     H -= ratio.A
     H = H.T  # it is symmetric, and now in columns

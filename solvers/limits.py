@@ -1,0 +1,237 @@
+"""What ends a computation before it is done: a time limit, and Ctrl-C.
+
+Whatever takes long asks `check()` before each part of its work: a piece of the rows, an evaluation,
+a large decomposition. There the first Ctrl-C and the end of the time raise; `until_told` catches
+them where there is something to return. Limits are the context's (`contextvars`): work that is
+given to other threads takes them along in a copy of the context.
+"""
+
+from __future__ import annotations
+
+import math
+import signal
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import cache
+from time import monotonic, perf_counter
+from typing import TypeVar
+
+import numpy as np
+
+from ldr.solvers.errors import ConvergenceWarning, TimeLimitError
+from ldr.solvers.status import Status
+from ldr.solvers.warn import warn
+
+Each = TypeVar("Each")
+
+# Seconds within which a second Ctrl-C is taken as a wish to leave the program, not this run only.
+INSISTING = 30.0
+
+# The order of the decomposition that is timed to know how long another takes; nothing smaller is
+# worth an estimate. What others cost, in decompositions of the same order into all eigenvectors:
+# a few eigenvectors, eigenvalues alone, Cholesky's factor, singular vectors.
+_TIMED_ORDER = 300
+FEW_COST, VALUES_COST, CHOLESKY_COST, SINGULAR_COST = 0.5, 0.3, 0.05, 3.0
+
+# When a Ctrl-C was last answered with what there was.
+_answered = -math.inf
+
+
+@dataclass
+class Deadline:
+    """A moment of `time.monotonic`, the seconds that led to it, and what is being done."""
+
+    moment: float
+    seconds: float
+    task: str = "a solution was sought"
+
+
+@dataclass
+class Interrupt:
+    """Whether Ctrl-C was heard, and whether it came again."""
+
+    heard: bool = False
+    again: bool = False
+
+    def hear(self, *_: object) -> None:
+        """The first is noted, for the next `check`. A second one, now or soon, raises.
+
+        Raises
+        ------
+        KeyboardInterrupt
+        """
+        global _answered
+        now = monotonic()
+        self.again = self.heard or now < _answered + INSISTING
+        self.heard = True
+        if self.again:
+            raise KeyboardInterrupt
+        _answered = now
+
+
+_deadline: ContextVar[Deadline | None] = ContextVar("deadline", default=None)
+_interrupt: ContextVar[Interrupt | None] = ContextVar("interrupt", default=None)
+
+
+@contextmanager
+def within(seconds: float) -> Iterator[Deadline]:
+    """Nothing within is begun after so many seconds, nor after the time limit around it."""
+    around = _deadline.get()
+    deadline = Deadline(monotonic() + seconds, seconds)
+    if around is not None and around.moment <= deadline.moment:
+        deadline = around
+    token = _deadline.set(deadline)
+    try:
+        yield deadline
+    finally:
+        _deadline.reset(token)
+
+
+@contextmanager
+def hearing() -> Iterator[Interrupt]:
+    """The first Ctrl-C within is noted, and ends what is within at its next `check`.
+
+    In the main thread only, as Python has it, and unless the program has a handler of its own.
+    """
+    around = _interrupt.get()
+    if around is not None:
+        yield around
+        return
+    interrupt = Interrupt()
+    token = _interrupt.set(interrupt)
+    usual = signal.default_int_handler
+    main = threading.current_thread() is threading.main_thread()
+    handled = main and signal.getsignal(signal.SIGINT) is usual
+    try:
+        if handled:
+            signal.signal(signal.SIGINT, interrupt.hear)
+        yield interrupt
+    finally:
+        if handled:
+            signal.signal(signal.SIGINT, usual)
+        _interrupt.reset(token)
+
+
+@contextmanager
+def unlimited() -> Iterator[None]:
+    """What is within is done to its end: there would be nothing to return without it."""
+    tokens = _deadline.set(None), _interrupt.set(None)
+    try:
+        yield
+    finally:
+        _deadline.reset(tokens[0])
+        _interrupt.reset(tokens[1])
+
+
+@dataclass
+class Told:
+    """How what was to be done was ended before it was done; None where it was not."""
+
+    status: Status | None = None
+
+
+@contextmanager
+def until_told() -> Iterator[Told]:
+    """What is within ends at the time limit or at the first Ctrl-C, and the program goes on.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        At the second.
+    """
+    told = Told()
+    with hearing() as interrupt:
+        try:
+            yield told
+        except TimeLimitError:
+            told.status = Status.TIME_LIMIT
+        except KeyboardInterrupt:
+            if interrupt.again:
+                raise
+            if not interrupt.heard:  # of a program's own handler
+                interrupt.hear()
+        if interrupt.heard:
+            told.status = Status.INTERRUPTED
+
+
+def complete(found: Iterable[Each], total: int, what: str) -> list[Each]:
+    """What a loop finds before Ctrl-C, after which a warning says how much of it that is.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        Nothing was found.
+    """
+    kept: list[Each] = []
+    with hearing() as interrupt, until_told():
+        for each in found:
+            if interrupt.heard:
+                break
+            kept.append(each)
+    if interrupt.heard:
+        if not kept:
+            raise KeyboardInterrupt
+        said = f"interrupted from the keyboard after {len(kept)} of {total} {what}"
+        warn(said, ConvergenceWarning)
+    return kept
+
+
+def insist() -> None:
+    """Let every Ctrl-C from now on raise: of a program for which one run is but a part."""
+    global _answered
+    _answered = math.inf
+
+
+def check(seconds: float = 0.0) -> None:
+    """Raise if Ctrl-C was heard or the time is over.
+
+    Parameters
+    ----------
+    seconds : float
+        About what the next part takes, where it cannot be interrupted: it is not begun if it would
+        end too late.
+
+    Raises
+    ------
+    KeyboardInterrupt
+    TimeLimitError
+    """
+    interrupt, deadline = _interrupt.get(), _deadline.get()
+    if interrupt is not None and interrupt.heard:
+        raise KeyboardInterrupt
+    if deadline is None or monotonic() + seconds < deadline.moment:
+        return
+    unfit = f", where the next step of {seconds:.1g} s would not fit," if seconds else ","
+    raise TimeLimitError(
+        f"the time limit of {deadline.seconds:g} s was reached while {deadline.task}{unfit} before "
+        "there was a point to return: raise time_limit, or give less data"
+    )
+
+
+def check_eigen(order: int, cost: float = 1.0) -> None:
+    """`check` before all eigenvectors of a symmetric matrix, or what costs so much of them."""
+    deadline = _deadline.get()
+    limited = deadline is not None and deadline.moment < math.inf
+    estimated = limited and order > _TIMED_ORDER
+    check(cost * _seconds_of_eigen() * (order / _TIMED_ORDER) ** 3 if estimated else 0.0)
+
+
+def over() -> bool:
+    """Whether `check` would raise."""
+    try:
+        check()
+    except (KeyboardInterrupt, TimeLimitError):
+        return True
+    return False
+
+
+@cache
+def _seconds_of_eigen() -> float:
+    """Of one decomposition here, timed once: to decide whether to begin another."""
+    S = np.random.default_rng(0).standard_normal((_TIMED_ORDER, _TIMED_ORDER))
+    began = perf_counter()
+    np.linalg.eigh(S + S.T)
+    return perf_counter() - began

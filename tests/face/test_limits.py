@@ -1,0 +1,394 @@
+"""What ends a solve before it is done: time limits on a clock of the tests' own, and Ctrl-C."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import replace
+from functools import cached_property
+
+import numpy as np
+import pytest
+
+import ldr
+from ldr import choosing, regularisation, stability
+from ldr.errors import ArgumentError, ConvergenceWarning, TimeLimitError
+from ldr.objectives.samples import as_samples
+from ldr.solvers import Status, Stopping, TrustRegion, limits
+from ldr.solvers.saddles import leave_saddles
+
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((300, 6)) @ RNG.standard_normal((6, 6))
+X[:20] *= 10
+Y = np.arange(300) % 3
+
+
+# --- time limits ----------------------------------------------------------------------------------
+
+
+class Clock:
+    """Stands still while the solver works; each pass over slow rows takes a second."""
+
+    def __init__(self):
+        self.now = 0.0
+
+    def rows(self, file):
+        samples = as_samples(file)
+        return replace(samples, array=SlowRows(samples.array, self))
+
+
+class SlowRows:
+    def __init__(self, rows, clock):
+        self._rows, self._clock = rows, clock
+
+    def __getattr__(self, name):
+        return getattr(self._rows, name)
+
+    def read(self, start, stop):
+        self._clock.now += (stop - start) / len(X)
+        return self._rows.read(start, stop)
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    clock = Clock()
+    monkeypatch.setattr(limits, "monotonic", lambda: clock.now)
+    return clock
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    path = tmp_path_factory.mktemp("rows") / "rows.npy"
+    np.save(path, X)
+    return path
+
+
+@pytest.mark.filterwarnings("ignore::ldr.errors.ConvergenceWarning")
+@pytest.mark.parametrize("name", ["robust-pca", "ica", "sfa", "save", "lda"])
+def test_nothing_takes_longer_than_the_limit_and_a_pass(name, file, clock):
+    y = {"save": X[:, 0], "lda": Y}.get(name)
+    ended = set()
+    for limit in np.arange(0.5, 40.0, 2.0):
+        clock.now = 0.0
+        try:
+            result = ldr.solve(name, clock.rows(file), 2, y=y, time_limit=limit)
+        except TimeLimitError as error:
+            ended.add("nothing")
+            assert f"the time limit of {limit:g} s was reached while the" in str(error)
+            assert "raise time_limit" in str(error)
+        else:
+            ended.add(result.status)
+            assert np.isfinite(result.value)
+        assert clock.now <= limit + 1.0
+        if ended & {Status.CONVERGED, Status.CLOSED_FORM}:
+            break
+    assert "nothing" in ended
+    if name in ("robust-pca", "ica"):
+        assert Status.TIME_LIMIT in ended
+
+
+def test_a_certificate_that_does_not_fit_is_none_and_says_so(file, clock):
+    free = ldr.solve("robust-pca", clock.rows(file), 2, tolerance=1e-4, starts=1, certify=False)
+    taken = clock.now
+    clock.now = 0.0
+    limited = ldr.solve(
+        "robust-pca", clock.rows(file), 2, tolerance=1e-4, starts=1, time_limit=taken + 0.5
+    )
+    assert limited.value == free.value and limited.status is free.status
+    assert limited.certificate.kind == "none" and limited.certificate.gap == np.inf
+    assert "time limit" in limited.certificate.message
+
+
+class Quartic(ldr.solvers.Problem):
+    """f(m) = sum of (m_i^2 - c_i)^2 on R^3, each value a second: saddles where some m_i are 0."""
+
+    def __init__(self, clock):
+        self.clock, self.manifold = clock, ldr.solvers.Euclidean(3, 1)
+        self.c = np.array([[1.0], [2.0], [3.0]])
+
+    def at(self, M):
+        return QuarticPoint(self, M)
+
+
+class QuarticPoint(ldr.solvers.Point):
+    def __init__(self, problem, M):
+        self.M, self.problem = M, problem
+
+    @cached_property
+    def value(self):
+        self.problem.clock.now += 1.0
+        return float(np.sum((self.M**2 - self.problem.c) ** 2))
+
+    @property
+    def gradient(self):
+        return 4 * self.M * (self.M**2 - self.problem.c)
+
+    def hessian_vector(self, V):
+        return (12 * self.M**2 - 4 * self.problem.c) * V
+
+
+def test_all_saddles_are_left_within_one_limit(clock):
+    problem = Quartic(clock)
+    saddle = ldr.solvers.minimise(problem, np.zeros((3, 1)), TrustRegion(), Stopping())
+    assert saddle.status.converged
+    clock.now = 0.0
+    run, _, escapes = leave_saddles(problem, saddle, TrustRegion())
+    assert escapes == 3 and run.value < 1e-12
+    needed = clock.now
+    for limit in np.arange(0.5, needed, 1.0):
+        clock.now = 0.0
+        with limits.within(limit):
+            run, curvature, _ = leave_saddles(problem, saddle, TrustRegion(), Stopping())
+        assert clock.now <= limit + 1.0
+        assert curvature is None
+        assert run.value <= saddle.value
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_starts_that_were_not_solved_are_counted(workers, clock):
+    def observe(iteration):
+        clock.now += 1.0
+
+    with pytest.warns(ConvergenceWarning, match=r"time limit.* \d of 6 starts were solved"):
+        result = ldr.solve(
+            "ica", X, 2, start="random", starts=6, workers=workers, random_state=0,
+            observers=[observe], time_limit=40.0,
+        )  # fmt: skip
+    assert result.status is Status.TIME_LIMIT and not result.converged
+    assert "of 6 starts were solved to their end" in result.notes[-1]
+    assert clock.now <= 40.0 + workers
+
+
+@pytest.mark.parametrize("limit", [1e-6, 1e-300, 0.0, -1.0, np.nan])
+def test_a_limit_in_which_nothing_is_solved_is_refused(limit):
+    with pytest.raises(ArgumentError, match=r"time_limit must be a .*number > .*got"):
+        ldr.solve("pca", X, 2, time_limit=limit)
+
+
+def test_a_decomposition_that_does_not_fit_is_not_begun(monkeypatch, clock):
+    monkeypatch.setattr(limits, "_seconds_of_eigen", lambda: 1.0)
+    with limits.within(9.0):
+        limits.check_eigen(600)
+        with pytest.raises(TimeLimitError, match="the next step of 3e"):
+            limits.check_eigen(2000)
+    limits.check_eigen(2000)
+
+
+# --- Ctrl-C ---------------------------------------------------------------------------------------
+
+
+def press(iteration=None):
+    """Ctrl-C, as the main thread gets it."""
+    os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(0.01)
+
+
+def at(number, then=press):
+    """An observer that presses at an iteration."""
+    return lambda iteration: then() if iteration.number == number else None
+
+
+class Nth:
+    """An observer that presses at the n-th call."""
+
+    def __init__(self, n):
+        self.left = n
+
+    def __call__(self, iteration):
+        self.left -= 1
+        if self.left == 0:
+            press()
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_an_interrupt_ends_all_starts_and_says_so(workers):
+    threads = threading.active_count()
+    with pytest.warns(ConvergenceWarning, match=r"interrupted.* \d+ of 40 starts were solved"):
+        result = ldr.solve(
+            "ica", X, 2, starts=40, workers=workers, random_state=0, observers=[Nth(100)]
+        )
+    assert result.status is Status.INTERRUPTED and not result.converged
+    assert "of 40 starts" in result.notes[-1]
+    assert result.certificate.kind == "none" and "interrupted" in result.certificate.message
+    assert len(result.starts.values) < 40
+    assert threading.active_count() == threads
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_second_interrupt_raises(workers):
+    presses = iter((press, press))
+
+    def twice(iteration):
+        for again in presses:
+            again()
+            while limits._answered == -np.inf:  # two at once are one
+                time.sleep(0.001)
+
+    threads = threading.active_count()
+    with pytest.raises(KeyboardInterrupt):
+        ldr.solve("ica", X, 2, starts=8, workers=workers, random_state=0, observers=[twice])
+    assert threading.active_count() == threads
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_loop_over_solves_ends_at_the_second_interrupt():
+    statuses = []
+    with pytest.warns(ConvergenceWarning, match="Ctrl-C again"), pytest.raises(KeyboardInterrupt):
+        for _ in range(8):
+            result = ldr.solve("ica", X, 2, starts=1, random_state=0, observers=[at(1)])
+            statuses.append(result.status)
+    assert statuses == [Status.INTERRUPTED]
+
+
+def test_an_interrupt_long_after_another_is_a_first_one(monkeypatch):
+    with pytest.warns(ConvergenceWarning, match="interrupted"):
+        ldr.solve("ica", X, 2, starts=1, observers=[at(1)])
+    monkeypatch.setattr(limits, "INSISTING", 0.0)
+    with pytest.warns(ConvergenceWarning, match="interrupted"):
+        assert ldr.solve("ica", X, 2, starts=1, observers=[at(1)]).status is Status.INTERRUPTED
+
+
+def test_before_there_is_a_point_an_interrupt_raises():
+    def blocks():
+        yield X
+        press()
+        yield X
+
+    with pytest.raises(KeyboardInterrupt):
+        ldr.solve("pca", blocks, 2)
+    with pytest.warns(ConvergenceWarning, match="interrupted"):  # that was no answer to it
+        ldr.solve("ica", X, 2, starts=1, observers=[at(1)])
+
+
+def test_an_interrupted_certificate_is_none():
+    pressed = []
+
+    def value(M, X):
+        if len(pressed) == 1:
+            pressed.append(press())
+        return np.sum((X @ M) ** 2)
+
+    def gradient(M, X):
+        return 2 * X.T @ (X @ M)
+
+    def at_the_end(iteration):
+        if iteration.gradient_norm <= iteration.threshold:
+            pressed.append(None)
+
+    objective = ldr.objective(
+        manifold="grassmann", sense="max", backend="numpy", gradient=gradient
+    )(value)
+    with pytest.warns(ConvergenceWarning, match="interrupted"):
+        result = ldr.solve(objective, X, 2, random_state=0, observers=[at_the_end])
+    assert len(pressed) == 2
+    assert result.status is Status.INTERRUPTED
+    assert result.certificate.kind == "none" and "interrupted" in result.certificate.message
+
+
+def interrupted_at(monkeypatch, where, call):
+    """`where.solve` presses Ctrl-C in the middle of its n-th run."""
+    solve, calls = where.solve, []
+
+    def pressing(*args, **options):
+        calls.append(None)
+        if len(calls) == call:
+            press()
+        return solve(*args, **options)
+
+    monkeypatch.setattr(where, "solve", pressing)
+    return calls
+
+
+LOOPS = {
+    "path": (choosing, 4, lambda: len(ldr.path("ica", X, range(1, 7)).results), 3),
+    "folds": (
+        choosing,
+        10,
+        lambda: ldr.path("pca", X, [1, 2], folds=5, random_state=0).scores.shape[1],
+        3,
+    ),
+    "penalties": (
+        regularisation,
+        3,
+        lambda: len(ldr.regularisation_path("pca", X, 2, [1.0, 10.0, 100.0, 1000.0]).penalties),
+        2,
+    ),
+    "draws": (
+        stability,
+        6,
+        lambda: len(ldr.bootstrap("pca", X, 2, draws=20, random_state=0).values),
+        4,
+    ),
+}
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_loops_of_solves_keep_what_was_done_and_say_so(loop, monkeypatch):
+    where, call, run, done = LOOPS[loop]
+    calls = interrupted_at(monkeypatch, where, call)
+    with pytest.warns(ConvergenceWarning, match=f"interrupted from the keyboard after {done} of"):
+        assert run() == done
+    assert len(calls) <= call + 1
+
+
+def test_a_loop_without_a_result_raises(monkeypatch):
+    interrupted_at(monkeypatch, stability, 1)
+    with pytest.raises(KeyboardInterrupt):
+        ldr.bootstrap("ica", X, 2, draws=5)
+
+
+def test_a_program_that_insists_is_left_at_once():
+    limits.insist()
+    with pytest.raises(KeyboardInterrupt):
+        ldr.solve("ica", X, 2, starts=1, observers=[at(1)])
+
+
+PROGRAM = """
+import numpy as np, ldr
+X = np.random.default_rng(0).standard_normal((400, 8)) ** 3
+print("ready", flush=True)
+while True:
+    result = ldr.solve("ica", X, 3, starts=4, workers=2, random_state=0)
+    print(result.status.name, flush=True)
+"""
+
+
+def test_a_program_in_a_loop_is_left_by_two_interrupts():
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    child = subprocess.Popen(
+        [sys.executable, "-c", PROGRAM],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment,
+    )  # fmt: skip
+    try:
+        while child.stdout.readline() != "CONVERGED\n":
+            pass
+        child.send_signal(signal.SIGINT)
+        time.sleep(0.5)
+        child.send_signal(signal.SIGINT)
+        errors = child.communicate(timeout=60)[1]
+    finally:
+        child.kill()
+        child.wait()
+    assert child.returncode == -signal.SIGINT
+    assert "KeyboardInterrupt" in errors and "Fatal" not in errors
+
+
+def test_the_command_line_prints_what_was_found_and_exits_with_130(file, tmp_path, monkeypatch):
+    from typer.testing import CliRunner
+
+    from ldr.command_line import app
+
+    monkeypatch.setattr("ldr.observers.Progress.__call__", Nth(2))
+    ended = CliRunner().invoke(app, ["solve", "ica", str(file), "--out", str(tmp_path / "y.npy")])
+    assert ended.exit_code == 130
+    assert "interrupted" in ended.output
+    assert np.load(tmp_path / "y.npy").shape == (300, 2)
+
+    monkeypatch.setattr(limits, "_answered", -np.inf)
+    interrupted_at(monkeypatch, choosing, 3)
+    ended = CliRunner().invoke(app, ["path", "pca", str(file), "-r", "1-4"])
+    assert ended.exit_code == 130
+    assert "interrupted after 2 of 4 dimensions" in ended.output
