@@ -12,7 +12,7 @@ from ldr.objectives.certificate import PROVED_GLOBAL, Certificate
 from ldr.objectives.objective import BoundObjective, check_dimension, power_of_two
 from ldr.solvers.errors import SingularError
 from ldr.solvers.limits import VALUES_COST, check_eigen
-from ldr.solvers.linalg.bounds import rounding_shift, trace_ratio_bound
+from ldr.solvers.linalg.bounds import trace_ratio_bound
 from ldr.solvers.linalg.eigen import (
     generalised_top_eigenvectors,
     has_full_rank,
@@ -47,11 +47,13 @@ class TraceRatioPoint(Point):
             symmetric_product(problem.B, M),
         )
         self._b = float(np.vdot(M, self._BM))
-        self._rho = float(np.vdot(M, self._AM)) / self._b
+        a = float(np.vdot(M, self._AM))
+        # Of a ratio that is minimised -A is semidefinite: what is above zero is rounding.
+        self._rho = (a if problem.objective.sense == "max" else min(a, 0.0)) / self._b
 
     @property
     def value(self) -> float:
-        return -self._rho
+        return 0.0 - self._rho  # never -0.0
 
     @property
     def products(self) -> tuple[Array, Array]:
@@ -190,6 +192,8 @@ class TraceRatio(BoundObjective):
 
     def _better_outside(self, M: Array) -> bool:
         """Whether a direction that the coordinates leave out beats one of M's, beyond rounding."""
-        K = self.A + self.at(M).value * self.B
-        least = float(np.linalg.eigvalsh(M.T @ K @ M)[0])
-        return self.at(M).value * self.outside - least > rounding_shift(K)
+        value = self.at(M).value
+        least = float(np.linalg.eigvalsh(M.T @ (self.A + value * self.B) @ M)[0])
+        terms = np.abs(M).T @ (np.abs(self.A) + abs(value) * np.abs(self.B)) @ np.abs(M)
+        rounding = 4 * len(self.A) * float(np.finfo(float).eps * np.linalg.norm(terms))
+        return value * self.outside - least > rounding

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import ldr
-from ldr.objectives import LPP, OLPP, ONPP, PCA
+from ldr.objectives import LPP, OLPP, ONPP, PCA, OrthogonalLPP, OrthogonalNPE
 from tests.adversarial.extended import centred, svd
 from tests.adversarial.references import Gaussian
 
@@ -36,6 +36,8 @@ def test_all_directions_leave_nothing_and_not_less(seed):
 def test_classes_of_few_rows_vary_by_nothing_and_not_less_in_some_directions(seed):
     X, labels = np.random.default_rng(seed).standard_normal((12, 30)), np.arange(12) % 4
     objectives = OLPP("classes"), ONPP("classes"), LPP("classes"), 2.0 * OLPP("classes")
+    for ratio in (OrthogonalLPP("classes"), OrthogonalNPE("classes")):
+        assert 0.0 <= ldr.solve(ratio, X, 3, y=labels).value < 1e-13
     for objective in objectives:  # 12 rows less their mean, less 8 directions within the classes
         assert 0.0 <= ldr.solve(objective, X, 3, y=labels).value < 1e-13 * np.sum(X**2)
 
