@@ -165,14 +165,11 @@ def test_ratios_are_global_exactly_where_no_direction_outside_is_better(name, r,
 
 
 def test_columns_in_very_different_units_hide_no_restriction():
-    """Where the ratio is negative: a direction without variance would be better than any."""
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((40, 6)) * (-1.0) ** np.arange(40)[:, None]
-    X *= 10.0 ** np.array([7, 6, 0, -1, -4, -5])
-    X[:, 2] = 1.0
-    result = ldr.solve("maf", X, 3)
-    assert result.value < 0
-    assert "within the range of the covariance" in result.certificate.message
+    X = np.random.default_rng(6).standard_cauchy((6, 6))
+    X *= 10.0 ** np.array([-5, 0, 7, -2, 7, 2])
+    X[:, 1] = 1.0
+    claim = ldr.solve("maf", X, 3).certificate
+    assert claim.kind == "bound" and claim.message.startswith("within the range of the covariance")
 
 
 def test_cca_of_a_view_with_a_constant_column_is_global_for_one_pair_only():
