@@ -1,7 +1,7 @@
 """What to optimise: objectives, each a small immutable dataclass, and their registry.
 
-Every method is imported here by one line, in the order of the listing. All else that knows the
-methods reads the registry: the estimators and their stubs, the documentation, the tests.
+Every method is imported here, a line a problem, in the order of the listing. All else that knows
+the methods reads the registry: the estimators and their stubs, the documentation, the tests.
 """
 
 from ldr.objectives import listing, registry
@@ -22,51 +22,48 @@ from ldr.objectives.registry import named as named
 
 # The methods.
 # isort: off
-from ldr.objectives.pca import PCA as PCA
-from ldr.objectives.mds import MDS as MDS, DistanceMDS as DistanceMDS
-from ldr.objectives.autocovariance import Autocovariance as Autocovariance
-from ldr.objectives.sfa import SFA as SFA
-from ldr.objectives.squared_difference import SquaredDifference as SquaredDifference
-from ldr.objectives.olpp import OLPP as OLPP
-from ldr.objectives.onpp import ONPP as ONPP
-from ldr.objectives.signal_noise import SignalNoise as SignalNoise
-from ldr.objectives.contrastive_pca import ContrastivePCA as ContrastivePCA
-from ldr.objectives.pls import PLS as PLS
-from ldr.objectives.classical_lda import ClassicalLDA as ClassicalLDA
-from ldr.objectives.classical_cca import ClassicalCCA as ClassicalCCA
-from ldr.objectives.lpp import LPP as LPP
-from ldr.objectives.npe import NPE as NPE
-from ldr.objectives.classical_maf import ClassicalMAF as ClassicalMAF
-from ldr.objectives.sir import SIR as SIR
-from ldr.objectives.save import SAVE as SAVE
-from ldr.objectives.opca import OPCA as OPCA
-from ldr.objectives.semi_supervised_da import SemiSupervisedDA as SemiSupervisedDA
-from ldr.objectives.lda import LDA as LDA
-from ldr.objectives.maf import MAF as MAF
-from ldr.objectives.orthogonal_lpp import OrthogonalLPP as OrthogonalLPP
-from ldr.objectives.orthogonal_npe import OrthogonalNPE as OrthogonalNPE
-from ldr.objectives.orthogonal_sfa import OrthogonalSFA as OrthogonalSFA
-from ldr.objectives.cca import CCA as CCA
-from ldr.objectives.reduced_rank_regression import ReducedRankRegression as ReducedRankRegression
-from ldr.objectives.least_squares import LeastSquares as LeastSquares
-from ldr.objectives.ridge_regression import RidgeRegression as RidgeRegression
-from ldr.objectives.lasso import Lasso as Lasso
-from ldr.objectives.principal_components_regression import (
-    PrincipalComponentsRegression as PrincipalComponentsRegression,
-)
+from ldr.objectives.pca import PCA as PCA, LogDetPCA as LogDetPCA
+from ldr.objectives.robust_pca import RobustPCA as RobustPCA
+from ldr.objectives.sparse_pca import SparsePCA as SparsePCA
 from ldr.objectives.ppca import PPCA as PPCA
 from ldr.objectives.factor_analysis import FactorAnalysis as FactorAnalysis
-from ldr.objectives.sdr import SDR as SDR
-from ldr.objectives.hsic import HSIC as HSIC
-from ldr.objectives.dynamics import Dynamics as Dynamics
-from ldr.objectives.uica import UndercompleteICA as UndercompleteICA
-from ldr.objectives.ica import ICA as ICA
-from ldr.objectives.sparse_pca import SparsePCA as SparsePCA
-from ldr.objectives.mds_stress import MDSStress as MDSStress
+from ldr.objectives.mds import MDS as MDS, DistanceMDS as DistanceMDS, MDSStress as MDSStress
+from ldr.objectives.lda import (
+    LDA as LDA,
+    ClassicalLDA as ClassicalLDA,
+    SemiSupervisedDA as SemiSupervisedDA,
+)
 from ldr.objectives.lmnn import LMNN as LMNN
 from ldr.objectives.nca import NCA as NCA
-from ldr.objectives.robust_pca import RobustPCA as RobustPCA
-from ldr.objectives.log_det_pca import LogDetPCA as LogDetPCA
+from ldr.objectives.cca import CCA as CCA, ClassicalCCA as ClassicalCCA
+from ldr.objectives.pls import PLS as PLS
+from ldr.objectives.reduced_rank_regression import ReducedRankRegression as ReducedRankRegression
+from ldr.objectives.regression import (
+    LeastSquares as LeastSquares,
+    RidgeRegression as RidgeRegression,
+    Lasso as Lasso,
+    PrincipalComponentsRegression as PrincipalComponentsRegression,
+)
+from ldr.objectives.maf import (
+    MAF as MAF,
+    ClassicalMAF as ClassicalMAF,
+    Autocovariance as Autocovariance,
+    SquaredDifference as SquaredDifference,
+)
+from ldr.objectives.sfa import SFA as SFA, OrthogonalSFA as OrthogonalSFA
+from ldr.objectives.dynamics import Dynamics as Dynamics
+from ldr.objectives.lpp import LPP as LPP, OLPP as OLPP, OrthogonalLPP as OrthogonalLPP
+from ldr.objectives.npe import NPE as NPE, ONPP as ONPP, OrthogonalNPE as OrthogonalNPE
+from ldr.objectives.signal_noise import (
+    SignalNoise as SignalNoise,
+    ContrastivePCA as ContrastivePCA,
+    OPCA as OPCA,
+)
+from ldr.objectives.ica import ICA as ICA
+from ldr.objectives.uica import UndercompleteICA as UndercompleteICA
+from ldr.objectives.sir import SIR as SIR, SAVE as SAVE
+from ldr.objectives.sdr import SDR as SDR
+from ldr.objectives.hsic import HSIC as HSIC
 # isort: on
 
 list = listing.list_objectives

@@ -1,16 +1,21 @@
-"""Orthogonal canonical correlation analysis."""
+"""Canonical correlations of two views, with orthonormal maps or the classical ones."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
+from ldr.objectives.families.bilinear import Bilinear
 from ldr.objectives.families.two_block import TwoBlock
+from ldr.objectives.families.whitened import SumOfSquares, View, spectral_bound, whiten
 from ldr.objectives.objective import Compact, Data, Objective, Range
 from ldr.objectives.ridge import add_ridge
-from ldr.objectives.statistics import joint_moments
+from ldr.objectives.statistics import JointMoments, joint_moments
 from ldr.solvers.checks import choice, keep_number
+from ldr.solvers.errors import ObjectiveWarning
+from ldr.solvers.warn import warn
 
 
 @dataclass(frozen=True)
@@ -74,3 +79,78 @@ class CCA(Objective):
             coordinates=(kept_a.coordinates, kept_b.coordinates),
             notes=kept_a.notes + kept_b.notes + notes_a + notes_b,
         )
+
+
+@dataclass(frozen=True)
+class ClassicalCCA(Objective):
+    """Correlate two views: max tr(Ma'Caa^{-1/2} Cab Cbb^{-1/2} Mb), the sum of the correlations.
+
+    Pa = Ma'Caa^{-1/2}, Pb = Mb'Cbb^{-1/2}. Exact by the leading singular vectors; the singular
+    values are the canonical correlations, unchanged by invertible affine maps of either view. On n
+    samples in general position max(0, da + db - (n - 1)) of them are 1 whatever the data: a warning
+    says so.
+
+    Source: Hotelling 1936; Burges 2010, section 4.4.
+
+    Parameters
+    ----------
+    ridge : float
+        Added to the diagonals of Caa and Cbb, in units of their mean diagonals.
+    """
+
+    name = "classical-cca"
+    formula = "max tr(Ma'Caa^{-1/2} Cab Cbb^{-1/2} Mb)"
+    source = "Hotelling 1936; Burges 2010"
+    sense = "max"
+    views = 2
+    needs = ("second view",)
+    baseline = "leading singular vectors of Caa^{-1/2} Cab Cbb^{-1/2}"
+    transposed = False
+    domain = "St x St"
+    exact = "yes"
+    from_sums = True
+
+    ridge: float = 0.0
+
+    def __post_init__(self) -> None:
+        keep_number(self, "ridge")
+
+    def bind(self, data: Data, r: int) -> Bilinear:
+        a, b = (Compact.of(view) for view in data.views)
+        stats, (in_a, in_b) = whiten(
+            lambda of_a, of_b: joint_moments(of_a(a.rows), of_b(b.rows)),
+            _covariances,
+            View.of(a, "the covariance of the first view", self.ridge),
+            View.of(b, "the covariance of the second view", self.ridge),
+        )
+        n = stats.n
+        K = np.ascontiguousarray(in_b.rows(in_a.rows(stats.scatter_ab / n).T).T)
+        return Bilinear(
+            self,
+            (a.mean(in_a.mean), b.mean(in_b.mean)),
+            K,
+            r,
+            correlations=True,
+            restricted=math.inf in (in_a.outside, in_b.outside),
+            doubt=in_a.doubt(spectral_bound(K), r) + in_b.doubt(spectral_bound(K), r),
+            coordinates=(in_a.coordinates, in_b.coordinates),
+            notes=in_a.notes + in_b.notes + self._trivial(sum(K.shape) - (n - 1)),
+        )
+
+    def _trivial(self, ones: int) -> list[str]:
+        """A note of the correlations that are 1 because there are few samples, with a warning."""
+        if ones <= 0 or self.ridge > 0:
+            return []
+        note = (
+            f"{ones} canonical correlation(s) are 1 whatever the data, because there are so few "
+            "rows: give ridge= a positive value, or more rows"
+        )
+        warn(f"{self.name}: {note}", ObjectiveWarning)
+        return [note]
+
+
+def _covariances(stats: JointMoments) -> tuple[SumOfSquares, SumOfSquares]:
+    return (
+        SumOfSquares(stats.scatter_aa / stats.n, stats.mean_a, 1.0),
+        SumOfSquares(stats.scatter_bb / stats.n, stats.mean_b, 1.0),
+    )

@@ -69,6 +69,6 @@ def list_objectives() -> Listing:
     --------
     >>> import ldr
     >>> [entry.name for entry in ldr.objectives.list()][:2]
-    ['pca', 'mds']
+    ['pca', 'log-det-pca']
     """
     return Listing(Entry.of(cls()) for cls in REGISTRY.values())

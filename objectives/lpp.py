@@ -1,13 +1,15 @@
-"""Locality preserving projections."""
+"""Locality preserving projections: neighbours stay together."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from ldr.objectives.families.graph import LaplacianMethod
+from ldr.objectives.families.ratio import trace_ratio
 from ldr.objectives.families.trace import Trace
+from ldr.objectives.families.trace_ratio import TraceRatio
 from ldr.objectives.families.whitened import whitened_trace
-from ldr.objectives.objective import Data
+from ldr.objectives.objective import Data, Range
 from ldr.solvers.checks import choice, keep_number
 
 
@@ -57,4 +59,89 @@ class LPP(LaplacianMethod):
             r,
             what="X'DX",
             ridge=self.ridge,
+        )
+
+
+@dataclass(frozen=True)
+class OLPP(LaplacianMethod):
+    """Keep neighbours together: min sum_ij w_ij ||y_i - y_j||^2 / 2 = tr(M'X'LX M), M orthonormal.
+
+    L = D - W, D the row sums of W. With the class graph X'LX is S_W.
+
+    P = M'. Exact by the bottom eigenvectors, outside the directions in which nothing varies.
+
+    Source: Kokiopoulou and Saad 2007; Kokiopoulou, Chen and Saad 2011.
+
+    Parameters
+    ----------
+    graph, ... :
+        See `LaplacianMethod`: which graph, and its parameters.
+    """
+
+    name = "olpp"
+    formula = "min tr(M'X'LX M)"
+    source = "Kokiopoulou & Saad 2007; Kokiopoulou, Chen & Saad 2011"
+    sense = "min"
+    needs = ("graph",)
+    baseline = "bottom eigenvectors of X'LX"
+    exact = "yes"
+
+    def bind(self, data: Data, r: int) -> Trace:
+        found = self.scatters(data)
+        kept = Range.of(found.total, found.compact.coordinates, "the covariance")
+        return Trace(
+            self,
+            (found.centre,),
+            kept(found.A),
+            r,
+            scale=-1.0,
+            is_square=True,
+            coordinates=(kept.coordinates,),
+            notes=found.compact.notes + kept.notes,
+        )
+
+
+@dataclass(frozen=True)
+class OrthogonalLPP(LaplacianMethod):
+    """Keep neighbours together against the spread: min tr(M'X'LX M) / tr(M'X'DX M), M orthonormal.
+
+    P = M'. The heuristic, the bottom generalised eigenvectors made orthonormal, minimises
+    tr((M'BM)^{-1} M'AM) instead and is optimal here for r = 1 only.
+
+    Source: Kokiopoulou, Chen and Saad 2011; Ngo, Bellalij and Saad 2012.
+
+    Parameters
+    ----------
+    graph, ... :
+        See `LaplacianMethod`: which graph, and its parameters.
+    ridge : float
+        Added to the diagonal of X'DX, in units of its mean diagonal.
+    """
+
+    name = "orthogonal-lpp"
+    formula = "min tr(M'X'LX M) / tr(M'X'DX M)"
+    source = "Kokiopoulou, Chen & Saad 2011; Ngo, Bellalij & Saad 2012"
+    sense = "min"
+    needs = ("graph",)
+    baseline = "orthonormalised generalised eigenvectors of (X'LX, X'DX)"
+    exact = "r = 1"
+
+    ridge: float = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        keep_number(self, "ridge")
+
+    def bind(self, data: Data, r: int) -> TraceRatio:
+        found = self.scatters(data)
+        return trace_ratio(
+            self,
+            found.centre,
+            found.A,
+            found.B,
+            r,
+            coordinates=found.compact.coordinates,
+            what="X'DX",
+            ridge=self.ridge,
+            notes=found.compact.notes,
         )

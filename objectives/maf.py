@@ -1,14 +1,17 @@
-"""Orthogonal maximum autocorrelation factors."""
+"""What lasts from row to row: maximum autocorrelation factors, and their traces."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ldr.objectives.change import Change
 from ldr.objectives.families.ratio import trace_ratio
+from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.trace_ratio import TraceRatio
-from ldr.objectives.objective import Compact, Data, Objective
+from ldr.objectives.families.whitened import Pencil, SumOfSquares, whitened_trace
+from ldr.objectives.objective import Compact, Data, Objective, Range
 from ldr.objectives.statistics import lagged_moments
-from ldr.solvers.checks import keep_number, keep_whole
+from ldr.solvers.checks import choice, keep_number, keep_whole
 
 
 @dataclass(frozen=True)
@@ -57,4 +60,152 @@ class MAF(Objective):
             what="the covariance",
             ridge=self.ridge,
             notes=compact.notes,
+        )
+
+
+@dataclass(frozen=True)
+class ClassicalMAF(Objective):
+    """Find what stays correlated in time: max tr((M'CM)^{-1} M'S_lag M), factors uncorrelated.
+
+    S_lag = sym(1/(n - lag) sum_t x_t x_{t+lag}'), C = X'X/n of the centred X, rows in time order.
+    In the whitened variable max tr(M'C^{-1/2} S_lag C^{-1/2} M), P = M'C^{-1/2}; exact by the top
+    generalised eigenvectors of (S_lag, C).
+
+    Source: Switzer and Green 1984; Larsen 2002.
+
+    Parameters
+    ----------
+    lag : int
+        In rows, at least 1.
+    ridge : float
+        Added to the diagonal of C, in units of its mean diagonal.
+    """
+
+    name = "classical-maf"
+    formula = "max tr(M'C^{-1/2} S_lag C^{-1/2} M)"
+    source = "Switzer & Green 1984; Larsen 2002"
+    sense = "max"
+    needs = ("time order",)
+    baseline = "top generalised eigenvectors of (S_lag, C)"
+    transposed = False
+    exact = "yes"
+    from_sums = True
+
+    lag: int = 1
+    ridge: float = 0.0
+
+    def __post_init__(self) -> None:
+        keep_whole(self, "lag", 1)
+        keep_number(self, "ridge")
+
+    def bind(self, data: Data, r: int) -> Trace:
+        compact = Compact.of(data.samples)
+
+        def pencil(change: Change) -> Pencil:
+            stats = lagged_moments(change(compact.rows), self.lag)
+            return Pencil(stats.lagged, SumOfSquares(stats.scatter / stats.n, stats.mean, 1.0))
+
+        return whitened_trace(self, compact, pencil, r, what="the covariance", ridge=self.ridge)
+
+
+@dataclass(frozen=True)
+class Autocovariance(Objective):
+    """Find what covaries with its own past: max tr(M'S_lag M) over orthonormal M.
+
+    S_lag = sym(1/(n - lag) sum_t x_t x_{t+lag}') of the centred X, rows in time order. P = M'.
+    Exact by the top eigenvectors of S_lag, which may be indefinite: a direction in which nothing
+    varies is better than one that covaries negatively.
+
+    Source: Cunningham and Ghahramani 2015, section 3.1.5.
+
+    Parameters
+    ----------
+    lag : int
+        In rows, at least 1.
+    """
+
+    name = "autocovariance"
+    formula = "max tr(M'S_lag M)"
+    source = "Cunningham & Ghahramani 2015, 3.1.5"
+    sense = "max"
+    needs = ("time order",)
+    baseline = "top eigenvectors of S_lag"
+    exact = "yes"
+    from_sums = True
+
+    lag: int = 1
+
+    def __post_init__(self) -> None:
+        keep_whole(self, "lag", 1)
+
+    def bind(self, data: Data, r: int) -> Trace:
+        compact = Compact.of(data.samples, room=r)
+        stats = lagged_moments(compact.rows, self.lag)
+        return Trace(
+            self,
+            (compact.mean(stats.mean),),
+            stats.lagged,
+            r,
+            coordinates=(compact.coordinates,),
+            notes=compact.notes,
+        )
+
+
+@dataclass(frozen=True)
+class SquaredDifference(Objective):
+    """Find what changes least (or most) over a lag: min tr(M'(C - S_lag)M) over orthonormal M.
+
+    With S_lag = sym(1/(n - lag) sum_t x_t x_{t+lag}') and C = X'X/n, both of the centred X, it is
+    half the mean squared change over the lag, but for the ends of the series: the discrete analogue
+    of slow feature analysis. P = M'. Exact by the extreme eigenvectors of C - S_lag.
+
+    Source: Cunningham and Ghahramani 2015, sections 3.1.5 and 3.1.6.
+
+    Parameters
+    ----------
+    lag : int
+        In rows, at least 1.
+    extreme : {"min", "max"}
+        Least or most change.
+    """
+
+    name = "squared-difference"
+    formula = "min (or max) tr(M'(C - S_lag)M)"
+    source = "Cunningham & Ghahramani 2015, 3.1.5"
+    needs = ("time order",)
+    baseline = "extreme eigenvectors of C - S_lag"
+    exact = "yes"
+    from_sums = True
+
+    lag: int = 1
+    extreme: str = "min"
+
+    def __post_init__(self) -> None:
+        keep_whole(self, "lag", 1)
+        choice("extreme", self.extreme, ("min", "max"))
+
+    @property
+    def sense(self) -> str:  # type: ignore[override]
+        return self.extreme
+
+    def bind(self, data: Data, r: int) -> Trace:
+        compact = Compact.of(data.samples, room=r if self.extreme == "max" else 0)
+        stats = lagged_moments(compact.rows, self.lag)
+        A, coordinates, notes = (
+            stats.scatter / stats.n - stats.lagged,
+            compact.coordinates,
+            compact.notes,
+        )
+        if self.extreme == "min":
+            # A direction in which nothing varies does not change either: leave those out.
+            kept = Range.of(stats.scatter, coordinates, "the covariance")
+            A, coordinates, notes = kept(A), kept.coordinates, notes + kept.notes
+        return Trace(
+            self,
+            (compact.mean(stats.mean),),
+            A,
+            r,
+            scale=-self.sign,
+            coordinates=(coordinates,),
+            notes=notes,
         )

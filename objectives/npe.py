@@ -1,13 +1,15 @@
-"""Neighbourhood preserving embedding."""
+"""Neighbourhood preserving projections: rows stay what their neighbours make of them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from ldr.objectives.families.graph import ReconstructionMethod
+from ldr.objectives.families.ratio import trace_ratio
 from ldr.objectives.families.trace import Trace
+from ldr.objectives.families.trace_ratio import TraceRatio
 from ldr.objectives.families.whitened import whitened_trace
-from ldr.objectives.objective import Data
+from ldr.objectives.objective import Data, Range
 from ldr.solvers.checks import keep_number
 
 
@@ -52,4 +54,90 @@ class NPE(ReconstructionMethod):
             r,
             what="X'X",
             ridge=self.ridge,
+        )
+
+
+@dataclass(frozen=True)
+class ONPP(ReconstructionMethod):
+    """Keep each row's reconstruction from its neighbours: min ||(I - W)XM||_F^2, M orthonormal.
+
+    W are the weights of locally linear embedding. With the class graph it is S_W.
+
+    P = M'. Exact by the bottom eigenvectors, outside the directions in which nothing varies.
+
+    Source: Kokiopoulou and Saad 2007; Kokiopoulou, Chen and Saad 2011.
+
+    Parameters
+    ----------
+    graph, ... :
+        See `ReconstructionMethod`: which graph, and its parameters.
+    """
+
+    name = "onpp"
+    formula = "min tr(M'X'(I-W)'(I-W)X M)"
+    source = "Kokiopoulou & Saad 2007; Kokiopoulou, Chen & Saad 2011"
+    sense = "min"
+    needs = ("graph",)
+    baseline = "bottom eigenvectors of X'(I-W)'(I-W)X"
+    exact = "yes"
+
+    def bind(self, data: Data, r: int) -> Trace:
+        found = self.scatters(data)
+        kept = Range.of(found.total, found.compact.coordinates, "the covariance")
+        return Trace(
+            self,
+            (found.centre,),
+            kept(found.A),
+            r,
+            scale=-1.0,
+            is_square=True,
+            coordinates=(kept.coordinates,),
+            notes=found.compact.notes + kept.notes,
+        )
+
+
+@dataclass(frozen=True)
+class OrthogonalNPE(ReconstructionMethod):
+    """Reconstruction error of neighbours against the spread, over orthonormal M:
+    min tr(M'X'(I-W)'(I-W)X M) / tr(M'X'X M), W the weights of locally linear embedding.
+
+    P = M'. The heuristic, the bottom generalised eigenvectors made orthonormal, minimises
+    tr((M'BM)^{-1} M'AM) instead and is optimal here for r = 1 only.
+
+    Source: Kokiopoulou, Chen and Saad 2011; Ngo, Bellalij and Saad 2012.
+
+    Parameters
+    ----------
+    graph, ... :
+        See `ReconstructionMethod`: which graph, and its parameters.
+    ridge : float
+        Added to the diagonal of X'X, in units of its mean diagonal.
+    """
+
+    name = "orthogonal-npe"
+    formula = "min tr(M'X'(I-W)'(I-W)X M) / tr(M'X'X M)"
+    source = "Kokiopoulou, Chen & Saad 2011; Ngo, Bellalij & Saad 2012"
+    sense = "min"
+    needs = ("graph",)
+    baseline = "orthonormalised generalised eigenvectors of (X'(I-W)'(I-W)X, X'X)"
+    exact = "r = 1"
+
+    ridge: float = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        keep_number(self, "ridge")
+
+    def bind(self, data: Data, r: int) -> TraceRatio:
+        found = self.scatters(data)
+        return trace_ratio(
+            self,
+            found.centre,
+            found.A,
+            found.B,
+            r,
+            coordinates=found.compact.coordinates,
+            what="X'X",
+            ridge=self.ridge,
+            notes=found.compact.notes,
         )

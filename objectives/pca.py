@@ -1,14 +1,30 @@
-"""Principal component analysis."""
+"""Principal component analysis: most variance, by the trace or the determinant."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, field
+from functools import cached_property
 
+import numpy as np
+
+from ldr.objectives.certificate import PROVED_GLOBAL, Certificate
 from ldr.objectives.coordinates import Columns
 from ldr.objectives.covariance import CovarianceOperator
 from ldr.objectives.families.trace import Trace
-from ldr.objectives.objective import Compact, Data, Objective
+from ldr.objectives.objective import (
+    BoundObjective,
+    Compact,
+    Data,
+    Objective,
+    Range,
+    check_dimension,
+    power_of_two,
+)
 from ldr.objectives.statistics import moments
+from ldr.solvers.linalg.eigen import top_eigenvectors
+from ldr.solvers.manifolds import Array, Grassmann
+from ldr.solvers.problem import Point
 
 
 @dataclass(frozen=True)
@@ -47,4 +63,123 @@ class PCA(Objective):
             offset=float(stats.scatter.trace()),
             is_square=True,
             coordinates=(compact.coordinates,),
+        )
+
+
+@dataclass(frozen=True)
+class LogDetPCA(Objective):
+    """Keep the most information of normal data: max log|M'CM| over subspaces.
+
+    Twice the entropy of the projection, up to a constant: the mutual information of it and x under
+    vanishing noise. The eigenvalues of M'CM interlace with those of C, so the r leading
+    eigenvectors of C, pca's, are the global optimum. Where C is singular, M is restricted to its
+    range. P = M'. O(nd^2) time once, then O(d^2 r) an evaluation.
+
+    Source: Linsker 1988; Burges 2010, section 3.
+    """
+
+    name = "log-det-pca"
+    formula = "max log|M'CM|"
+    source = "Linsker 1988; Burges 2010"
+    sense = "max"
+    baseline = "top eigenvectors of the covariance"
+    exact = "yes"
+    from_sums = True
+
+    def bind(self, data: Data, r: int) -> LogDeterminant:
+        compact = Compact.of(data.samples)
+        stats = moments(compact.rows)
+        kept = Range.of(stats.covariance, compact.coordinates, "the covariance")
+        return LogDeterminant(
+            self,
+            (compact.mean(stats.mean),),
+            kept(stats.covariance),
+            r,
+            coordinates=(kept.coordinates,),
+            notes=[*compact.notes, *kept.notes],
+        )
+
+
+class LogDeterminantPoint(Point):
+    """f = -log|Phi|, Phi = M'CM; gradient -2 CM Phi^{-1}.
+
+    Hessian product -2 (CV - CM Phi^{-1} dPhi) Phi^{-1}, dPhi = V'CM + M'CV.
+    """
+
+    def __init__(self, problem: LogDeterminant, M: Array) -> None:
+        self.M = M
+        self._problem = problem
+        self._CM = problem.C @ M
+        Phi = M.T @ self._CM
+        self._Phi = 0.5 * (Phi + Phi.T)
+
+    @cached_property
+    def value(self) -> float:
+        sign, logarithm = np.linalg.slogdet(self._Phi)
+        return -float(logarithm) - self._problem.offset if sign > 0 else math.inf
+
+    def _divided(self, Z: Array) -> Array:
+        """Z Phi^{-1}."""
+        return np.asarray(np.linalg.solve(self._Phi, Z.T).T, dtype=np.float64)
+
+    @cached_property
+    def gradient(self) -> Array:
+        return -2.0 * self._divided(self._CM)
+
+    def hessian_vector(self, V: Array) -> Array:
+        CV = self._problem.C @ V
+        MCV = self.M.T @ CV
+        return -2.0 * self._divided(CV) - self._divided(self.gradient @ (MCV + MCV.T))
+
+
+@dataclass
+class LogDeterminant(BoundObjective):
+    """The largest determinant of M'CM on the Grassmann manifold; exact by eigenvectors.
+
+    Parameters
+    ----------
+    C : positive definite matrix (k x k)
+    r : int
+    """
+
+    manifold: Grassmann = field(init=False)
+    C: Array
+    r: int
+
+    def __post_init__(self) -> None:
+        check_dimension(self.r, len(self.C))
+        self.manifold = Grassmann(len(self.C), self.r)
+        self.baseline_exact = True
+        size = power_of_two(self.C)
+        self.C = (self.C + self.C.T) * (0.5 / size)
+        self.offset = self.r * math.log(size)
+
+    def at(self, M: Array) -> LogDeterminantPoint:
+        return LogDeterminantPoint(self, M)
+
+    @cached_property
+    def _eigen(self) -> tuple[Array, Array]:
+        return top_eigenvectors(self.C, self.r)
+
+    def baseline(self) -> Array:
+        return self.manifold.nearest(self._eigen[1])
+
+    def closed_form(self) -> Array:
+        return self.baseline()
+
+    def certificate(self, M: Array) -> Certificate:
+        """The gap to the sum of the logarithms of the r largest eigenvalues.
+
+        Computed eigenvalues, of C and of M'CM, are wrong by k eps times the largest at most.
+        """
+        largest = self._eigen[0]
+        error = 4 * len(self.C) * float(np.finfo(float).eps) * float(largest[0])
+        least = np.linalg.eigvalsh(M.T @ self.C @ M) - error
+        if least[0] <= 0:
+            return Certificate("none", math.inf, "M'CM is singular to rounding")
+        gap = float(np.log(largest + error).sum() - np.log(least).sum())
+        if gap <= PROVED_GLOBAL * self.r:
+            return Certificate("global", gap, "M spans a top eigenspace of C")
+        return Certificate(
+            "bound", gap, "the r largest eigenvalues of C bound the determinant of M'CM"
         )

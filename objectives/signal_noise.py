@@ -1,11 +1,15 @@
-"""Signal against noise: difference of covariances."""
+"""Signal against noise: variance of some rows against that of others."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from ldr.objectives.background import Pair
+from ldr.objectives.change import Change
 from ldr.objectives.families.trace import Trace
+from ldr.objectives.families.whitened import Pencil, SumOfSquares, whitened_trace
 from ldr.objectives.objective import Data, Objective
 from ldr.objectives.statistics import moments
 from ldr.solvers.checks import keep_number
@@ -51,4 +55,80 @@ class SignalNoise(Objective):
             r,
             coordinates=(pair.compact.coordinates,),
             notes=pair.compact.notes,
+        )
+
+
+@dataclass(frozen=True)
+class ContrastivePCA(SignalNoise):
+    """Vary in the target and not in the background: max tr(M'(C_target - alpha C_background)M).
+
+    X is a pair (target, background) of arrays with the same columns, each centred by itself.
+    P = M'. Exact by the top eigenvectors of the difference.
+
+    Source: Abid, Zhang, Bagaria and Zou 2018.
+
+    Parameters
+    ----------
+    alpha : float
+        Weight of the background, alpha >= 0.
+    """
+
+    name = "contrastive-pca"
+    formula = "max tr(M'(C_target - alpha C_background)M)"
+    source = "Abid, Zhang, Bagaria & Zou 2018"
+    baseline = "top eigenvectors of C_target - alpha C_background"
+
+
+@dataclass(frozen=True)
+class OPCA(Objective):
+    """Signal to noise ratio, also distortion discriminant analysis: max tr((M'RM)^{-1} M'CM).
+
+    X is a pair (signal, noise) of arrays with the same columns; C is the covariance of the signal,
+    R the second moment of the noise about zero. In the whitened variable
+    max tr(M'R^{-1/2} C R^{-1/2} M), P = M'R^{-1/2}; exact by the top generalised eigenvectors of
+    (C, R), which maximise log|M'CM| - log|M'RM| too. The span does not change when signal or noise
+    is rescaled.
+
+    Source: Diamantaras and Kung 1996; Burges 2010, section 4.2.
+
+    Parameters
+    ----------
+    ridge : float
+        Added to the diagonal of R, in units of its mean diagonal. Without it, and where R is
+        singular, M is restricted to the range of R.
+    """
+
+    name = "opca"
+    formula = "max tr(M'R^{-1/2} C R^{-1/2} M), R the second moment of noise"
+    source = "Diamantaras & Kung 1996; Burges 2010"
+    sense = "max"
+    needs = ("background",)
+    baseline = "top generalised eigenvectors of (C, R)"
+    transposed = False
+    exact = "yes"
+    from_sums = True
+
+    ridge: float = 0.0
+
+    def __post_init__(self) -> None:
+        keep_number(self, "ridge")
+
+    def bind(self, data: Data, r: int) -> Trace:
+        pair = Pair.of(data)
+
+        def pencil(change: Change) -> Pencil:
+            signal, noise = moments(change(pair.samples)), moments(change(pair.background))
+            from_zero = noise.mean + change.origin
+            R = noise.covariance + np.outer(from_zero, from_zero)
+            total = R + signal.covariance
+            return Pencil(signal.covariance, SumOfSquares(R, signal.mean, 1.0, total))
+
+        return whitened_trace(
+            self,
+            pair.compact,
+            pencil,
+            r,
+            what="the second moment of the noise",
+            ridge=self.ridge,
+            others=(pair.samples, pair.background),
         )

@@ -1,16 +1,25 @@
-"""Sliced inverse regression."""
+"""Sliced inverse regression and average variance: what the slices of a response tell apart."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from ldr.objectives.change import Change
-from ldr.objectives.classical_lda import few_directions
 from ldr.objectives.families.trace import Trace
-from ldr.objectives.families.whitened import Pencil, SumOfSquares, whitened_trace
+from ldr.objectives.families.whitened import (
+    Pencil,
+    SumOfSquares,
+    View,
+    spectral_bound,
+    whiten_rows,
+    whitened_trace,
+)
+from ldr.objectives.lda import few_directions
 from ldr.objectives.objective import Compact, Data, Objective
 from ldr.objectives.slices import sliced
-from ldr.objectives.statistics import class_moments
+from ldr.objectives.statistics import class_moments, moments
 from ldr.solvers.checks import keep_number, keep_whole
 
 
@@ -67,4 +76,64 @@ class SIR(Objective):
             what="the covariance",
             ridge=self.ridge,
             notes=few_directions(r, groups, "slices"),
+        )
+
+
+@dataclass(frozen=True)
+class SAVE(Objective):
+    """Find what the response says about the spread of X: max tr(M' sum_b p_b (I - Cov_b(z))^2 M).
+
+    z = C^{-1/2}(x - mean), p_b the share of slice b, Cov_b(z) its covariance; P = M'C^{-1/2}. Exact
+    by the top eigenvectors. It sees symmetric dependence too; its noise floor grows with the number
+    of slices.
+
+    Source: Cook and Weisberg 1991; Burges 2010, section 4.5.
+
+    Parameters
+    ----------
+    slices : int
+        Of a continuous response; labels are slices themselves.
+    ridge : float
+        Added to the diagonal of C, in units of its mean diagonal.
+    """
+
+    name = "save"
+    formula = "max tr(M' sum_b p_b (I - Cov_b(z))^2 M), z = C^{-1/2} x"
+    source = "Cook & Weisberg 1991; Burges 2010"
+    sense = "max"
+    needs = ("response",)
+    baseline = "top eigenvectors of sum_b p_b (I - Cov_b(z))^2"
+    transposed = False
+    exact = "yes"
+
+    slices: int = 10
+    ridge: float = 0.0
+
+    def __post_init__(self) -> None:
+        keep_whole(self, "slices", 2)
+        keep_number(self, "ridge")
+
+    def bind(self, data: Data, r: int) -> Trace:
+        codes = sliced(data.y, data.samples.n, self.slices)
+        compact = Compact.of(data.samples)
+        view = View.of(compact, "the covariance", self.ridge)
+        whitened = whiten_rows(compact.rows, view)
+        rows = whitened.change(compact.rows)
+        identity = np.eye(whitened.W.shape[1])
+        A, size = np.zeros_like(identity), 0.0
+        for b, count in enumerate(np.bincount(codes)):
+            of_slice = whitened(moments(rows.take(codes == b)).covariance)
+            change = identity - of_slice
+            A += (count / len(codes)) * (change @ change)
+            size += (count / len(codes)) * spectral_bound(change) * spectral_bound(of_slice)
+        return Trace(
+            self,
+            (compact.mean(whitened.mean),),
+            A,
+            r,
+            # z does not vary there: (I - 0)^2
+            outside=whitened.outside if self.ridge == 0 else 1.0,
+            doubt=whitened.doubt(2.0 * size, r),
+            coordinates=(whitened.coordinates,),
+            notes=compact.notes + whitened.notes,
         )

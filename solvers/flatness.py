@@ -30,8 +30,10 @@ def unless_flat(
     That is so where values at random points differ from the start's and the gradient vanishes at
     all of them, as with a count or a rounding. The first point with a slope ends the search.
     """
-    if run.iterations > 0 or not run.status.converged or problem.penalty is not None:
-        return run  # a penalty has a slope
+    if run.iterations > 0 or not run.status.converged:
+        return run
+    if problem.penalty is not None or problem.manifold.dimension == 0:
+        return run  # a penalty has a slope; of a single point all there is of f is rounding
     counted, rng = RiemannianProblem(problem), np.random.default_rng(0)
     jump, slope = 0.0, run.gradient_norm
     for _ in range(_LOOKS):

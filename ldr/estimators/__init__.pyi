@@ -25,6 +25,86 @@ class PCA(Named):
         device: str = "cpu",
     ) -> None: ...
 
+class LogDetPCA(Named):
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        solver: str | Solver = "auto",
+        start: Any = "baseline",
+        starts: int | None = None,
+        tolerance: float = 1e-10,
+        max_iterations: int | None = None,
+        certify: bool = True,
+        random_state: Any = None,
+        device: str = "cpu",
+    ) -> None: ...
+
+class RobustPCA(Named):
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        loss: str = "l1",
+        epsilon: float = 0.001,
+        threshold: float | None = None,
+        solver: str | Solver = "auto",
+        start: Any = "baseline",
+        starts: int | None = None,
+        tolerance: float = 1e-10,
+        max_iterations: int | None = None,
+        certify: bool = True,
+        random_state: Any = None,
+        device: str = "cpu",
+    ) -> None: ...
+
+class SparsePCA(Named):
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        penalty: float = 1.0,
+        solver: str | Solver = "auto",
+        start: Any = "baseline",
+        starts: int | None = None,
+        tolerance: float = 1e-10,
+        max_iterations: int | None = None,
+        certify: bool = True,
+        random_state: Any = None,
+        device: str = "cpu",
+    ) -> None: ...
+
+class PPCA(Named):
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        solver: str | Solver = "auto",
+        start: Any = "baseline",
+        starts: int | None = None,
+        tolerance: float = 1e-10,
+        max_iterations: int | None = None,
+        certify: bool = True,
+        random_state: Any = None,
+        device: str = "cpu",
+    ) -> None: ...
+
+class FactorAnalysis(Named):
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        least_noise: float = 1e-06,
+        solver: str | Solver = "auto",
+        start: Any = "baseline",
+        starts: int | None = None,
+        tolerance: float = 1e-10,
+        max_iterations: int | None = None,
+        certify: bool = True,
+        random_state: Any = None,
+        device: str = "cpu",
+    ) -> None: ...
+
 class MDS(Named):
     def __init__(
         self,
@@ -55,12 +135,13 @@ class DistanceMDS(Named):
         device: str = "cpu",
     ) -> None: ...
 
-class Autocovariance(Named):
+class MDSStress(Named):
     def __init__(
         self,
         n_components: int = 2,
         *,
-        lag: int = 1,
+        weights: str = "none",
+        epsilon: float = 0.001,
         solver: str | Solver = "auto",
         start: Any = "baseline",
         starts: int | None = None,
@@ -71,115 +152,12 @@ class Autocovariance(Named):
         device: str = "cpu",
     ) -> None: ...
 
-class SFA(Named):
+class OrthogonalLDA(Named):
     def __init__(
         self,
         n_components: int = 2,
         *,
-        whiten: bool = False,
-        degree: int = 1,
-        derivatives: Any = None,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        certify: bool = True,
-        random_state: Any = None,
-        device: str = "cpu",
-    ) -> None: ...
-
-class SquaredDifference(Named):
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        lag: int = 1,
-        extreme: str = "min",
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        certify: bool = True,
-        random_state: Any = None,
-        device: str = "cpu",
-    ) -> None: ...
-
-class OLPP(Named):
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        graph: Any = "neighbours",
-        neighbours: int = 10,
-        heat: float | str | None = None,
-        epsilon: float | None = None,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        certify: bool = True,
-        random_state: Any = None,
-        device: str = "cpu",
-    ) -> None: ...
-
-class ONPP(Named):
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        graph: Any = "neighbours",
-        neighbours: int = 10,
-        regularisation: float = 0.001,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        certify: bool = True,
-        random_state: Any = None,
-        device: str = "cpu",
-    ) -> None: ...
-
-class SignalNoise(Named, WithBackground):
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        alpha: float = 1.0,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        certify: bool = True,
-        random_state: Any = None,
-        device: str = "cpu",
-    ) -> None: ...
-
-class ContrastivePCA(Named, WithBackground):
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        alpha: float = 1.0,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        certify: bool = True,
-        random_state: Any = None,
-        device: str = "cpu",
-    ) -> None: ...
-
-class PLS(Named, TwoViews):
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
+        ridge: float = 0.0,
         solver: str | Solver = "auto",
         start: Any = "baseline",
         starts: int | None = None,
@@ -191,129 +169,6 @@ class PLS(Named, TwoViews):
     ) -> None: ...
 
 class ClassicalLDA(Named):
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        ridge: float = 0.0,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        certify: bool = True,
-        random_state: Any = None,
-        device: str = "cpu",
-    ) -> None: ...
-
-class ClassicalCCA(Named, TwoViews):
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        ridge: float = 0.0,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        certify: bool = True,
-        random_state: Any = None,
-        device: str = "cpu",
-    ) -> None: ...
-
-class LPP(Named):
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        graph: Any = "neighbours",
-        neighbours: int = 10,
-        heat: float | str | None = None,
-        epsilon: float | None = None,
-        ridge: float = 0.0,
-        centre: str = "mean",
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        certify: bool = True,
-        random_state: Any = None,
-        device: str = "cpu",
-    ) -> None: ...
-
-class NPE(Named):
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        graph: Any = "neighbours",
-        neighbours: int = 10,
-        regularisation: float = 0.001,
-        ridge: float = 0.0,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        certify: bool = True,
-        random_state: Any = None,
-        device: str = "cpu",
-    ) -> None: ...
-
-class ClassicalMAF(Named):
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        lag: int = 1,
-        ridge: float = 0.0,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        certify: bool = True,
-        random_state: Any = None,
-        device: str = "cpu",
-    ) -> None: ...
-
-class SIR(Named):
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        slices: int = 10,
-        ridge: float = 0.0,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        certify: bool = True,
-        random_state: Any = None,
-        device: str = "cpu",
-    ) -> None: ...
-
-class SAVE(Named):
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        slices: int = 10,
-        ridge: float = 0.0,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        certify: bool = True,
-        random_state: Any = None,
-        device: str = "cpu",
-    ) -> None: ...
-
-class OPCA(Named, WithBackground):
     def __init__(
         self,
         n_components: int = 2,
@@ -351,12 +206,15 @@ class SemiSupervisedDA(Named):
         device: str = "cpu",
     ) -> None: ...
 
-class OrthogonalLDA(Named):
+class LMNN(Named):
     def __init__(
         self,
         n_components: int = 2,
         *,
-        ridge: float = 0.0,
+        neighbours: int = 3,
+        penalty: float = 1.0,
+        hinge: str = "squared",
+        width: float = 0.1,
         solver: str | Solver = "auto",
         start: Any = "baseline",
         starts: int | None = None,
@@ -367,68 +225,11 @@ class OrthogonalLDA(Named):
         device: str = "cpu",
     ) -> None: ...
 
-class MAF(Named):
+class NCA(Named):
     def __init__(
         self,
         n_components: int = 2,
         *,
-        lag: int = 1,
-        ridge: float = 0.0,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        certify: bool = True,
-        random_state: Any = None,
-        device: str = "cpu",
-    ) -> None: ...
-
-class OrthogonalLPP(Named):
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        graph: Any = "neighbours",
-        neighbours: int = 10,
-        heat: float | str | None = None,
-        epsilon: float | None = None,
-        ridge: float = 0.0,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        certify: bool = True,
-        random_state: Any = None,
-        device: str = "cpu",
-    ) -> None: ...
-
-class OrthogonalNPE(Named):
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        graph: Any = "neighbours",
-        neighbours: int = 10,
-        regularisation: float = 0.001,
-        ridge: float = 0.0,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        certify: bool = True,
-        random_state: Any = None,
-        device: str = "cpu",
-    ) -> None: ...
-
-class OrthogonalSFA(Named):
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        ridge: float = 0.0,
         solver: str | Solver = "auto",
         start: Any = "baseline",
         starts: int | None = None,
@@ -446,6 +247,37 @@ class OrthogonalCCA(Named, TwoViews):
         *,
         orthonormalise: str = "polar",
         ridge: float = 0.0,
+        solver: str | Solver = "auto",
+        start: Any = "baseline",
+        starts: int | None = None,
+        tolerance: float = 1e-10,
+        max_iterations: int | None = None,
+        certify: bool = True,
+        random_state: Any = None,
+        device: str = "cpu",
+    ) -> None: ...
+
+class ClassicalCCA(Named, TwoViews):
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        ridge: float = 0.0,
+        solver: str | Solver = "auto",
+        start: Any = "baseline",
+        starts: int | None = None,
+        tolerance: float = 1e-10,
+        max_iterations: int | None = None,
+        certify: bool = True,
+        random_state: Any = None,
+        device: str = "cpu",
+    ) -> None: ...
+
+class PLS(Named, TwoViews):
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
         solver: str | Solver = "auto",
         start: Any = "baseline",
         starts: int | None = None,
@@ -534,11 +366,13 @@ class PrincipalComponentsRegression(Named):
         device: str = "cpu",
     ) -> None: ...
 
-class PPCA(Named):
+class MAF(Named):
     def __init__(
         self,
         n_components: int = 2,
         *,
+        lag: int = 1,
+        ridge: float = 0.0,
         solver: str | Solver = "auto",
         start: Any = "baseline",
         starts: int | None = None,
@@ -549,12 +383,328 @@ class PPCA(Named):
         device: str = "cpu",
     ) -> None: ...
 
-class FactorAnalysis(Named):
+class ClassicalMAF(Named):
     def __init__(
         self,
         n_components: int = 2,
         *,
-        least_noise: float = 1e-06,
+        lag: int = 1,
+        ridge: float = 0.0,
+        solver: str | Solver = "auto",
+        start: Any = "baseline",
+        starts: int | None = None,
+        tolerance: float = 1e-10,
+        max_iterations: int | None = None,
+        certify: bool = True,
+        random_state: Any = None,
+        device: str = "cpu",
+    ) -> None: ...
+
+class Autocovariance(Named):
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        lag: int = 1,
+        solver: str | Solver = "auto",
+        start: Any = "baseline",
+        starts: int | None = None,
+        tolerance: float = 1e-10,
+        max_iterations: int | None = None,
+        certify: bool = True,
+        random_state: Any = None,
+        device: str = "cpu",
+    ) -> None: ...
+
+class SquaredDifference(Named):
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        lag: int = 1,
+        extreme: str = "min",
+        solver: str | Solver = "auto",
+        start: Any = "baseline",
+        starts: int | None = None,
+        tolerance: float = 1e-10,
+        max_iterations: int | None = None,
+        certify: bool = True,
+        random_state: Any = None,
+        device: str = "cpu",
+    ) -> None: ...
+
+class SFA(Named):
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        whiten: bool = False,
+        degree: int = 1,
+        derivatives: Any = None,
+        solver: str | Solver = "auto",
+        start: Any = "baseline",
+        starts: int | None = None,
+        tolerance: float = 1e-10,
+        max_iterations: int | None = None,
+        certify: bool = True,
+        random_state: Any = None,
+        device: str = "cpu",
+    ) -> None: ...
+
+class OrthogonalSFA(Named):
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        ridge: float = 0.0,
+        solver: str | Solver = "auto",
+        start: Any = "baseline",
+        starts: int | None = None,
+        tolerance: float = 1e-10,
+        max_iterations: int | None = None,
+        certify: bool = True,
+        random_state: Any = None,
+        device: str = "cpu",
+    ) -> None: ...
+
+class Dynamics(Named):
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        skew: bool = False,
+        derivatives: Any = None,
+        solver: str | Solver = "auto",
+        start: Any = "baseline",
+        starts: int | None = None,
+        tolerance: float = 1e-10,
+        max_iterations: int | None = None,
+        certify: bool = True,
+        random_state: Any = None,
+        device: str = "cpu",
+    ) -> None: ...
+
+class LPP(Named):
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        graph: Any = "neighbours",
+        neighbours: int = 10,
+        heat: float | str | None = None,
+        epsilon: float | None = None,
+        ridge: float = 0.0,
+        centre: str = "mean",
+        solver: str | Solver = "auto",
+        start: Any = "baseline",
+        starts: int | None = None,
+        tolerance: float = 1e-10,
+        max_iterations: int | None = None,
+        certify: bool = True,
+        random_state: Any = None,
+        device: str = "cpu",
+    ) -> None: ...
+
+class OLPP(Named):
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        graph: Any = "neighbours",
+        neighbours: int = 10,
+        heat: float | str | None = None,
+        epsilon: float | None = None,
+        solver: str | Solver = "auto",
+        start: Any = "baseline",
+        starts: int | None = None,
+        tolerance: float = 1e-10,
+        max_iterations: int | None = None,
+        certify: bool = True,
+        random_state: Any = None,
+        device: str = "cpu",
+    ) -> None: ...
+
+class OrthogonalLPP(Named):
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        graph: Any = "neighbours",
+        neighbours: int = 10,
+        heat: float | str | None = None,
+        epsilon: float | None = None,
+        ridge: float = 0.0,
+        solver: str | Solver = "auto",
+        start: Any = "baseline",
+        starts: int | None = None,
+        tolerance: float = 1e-10,
+        max_iterations: int | None = None,
+        certify: bool = True,
+        random_state: Any = None,
+        device: str = "cpu",
+    ) -> None: ...
+
+class NPE(Named):
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        graph: Any = "neighbours",
+        neighbours: int = 10,
+        regularisation: float = 0.001,
+        ridge: float = 0.0,
+        solver: str | Solver = "auto",
+        start: Any = "baseline",
+        starts: int | None = None,
+        tolerance: float = 1e-10,
+        max_iterations: int | None = None,
+        certify: bool = True,
+        random_state: Any = None,
+        device: str = "cpu",
+    ) -> None: ...
+
+class ONPP(Named):
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        graph: Any = "neighbours",
+        neighbours: int = 10,
+        regularisation: float = 0.001,
+        solver: str | Solver = "auto",
+        start: Any = "baseline",
+        starts: int | None = None,
+        tolerance: float = 1e-10,
+        max_iterations: int | None = None,
+        certify: bool = True,
+        random_state: Any = None,
+        device: str = "cpu",
+    ) -> None: ...
+
+class OrthogonalNPE(Named):
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        graph: Any = "neighbours",
+        neighbours: int = 10,
+        regularisation: float = 0.001,
+        ridge: float = 0.0,
+        solver: str | Solver = "auto",
+        start: Any = "baseline",
+        starts: int | None = None,
+        tolerance: float = 1e-10,
+        max_iterations: int | None = None,
+        certify: bool = True,
+        random_state: Any = None,
+        device: str = "cpu",
+    ) -> None: ...
+
+class SignalNoise(Named, WithBackground):
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        alpha: float = 1.0,
+        solver: str | Solver = "auto",
+        start: Any = "baseline",
+        starts: int | None = None,
+        tolerance: float = 1e-10,
+        max_iterations: int | None = None,
+        certify: bool = True,
+        random_state: Any = None,
+        device: str = "cpu",
+    ) -> None: ...
+
+class ContrastivePCA(Named, WithBackground):
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        alpha: float = 1.0,
+        solver: str | Solver = "auto",
+        start: Any = "baseline",
+        starts: int | None = None,
+        tolerance: float = 1e-10,
+        max_iterations: int | None = None,
+        certify: bool = True,
+        random_state: Any = None,
+        device: str = "cpu",
+    ) -> None: ...
+
+class OPCA(Named, WithBackground):
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        ridge: float = 0.0,
+        solver: str | Solver = "auto",
+        start: Any = "baseline",
+        starts: int | None = None,
+        tolerance: float = 1e-10,
+        max_iterations: int | None = None,
+        certify: bool = True,
+        random_state: Any = None,
+        device: str = "cpu",
+    ) -> None: ...
+
+class ICA(Named):
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        contrast: str = "log cosh",
+        solver: str | Solver = "auto",
+        start: Any = "baseline",
+        starts: int | None = None,
+        tolerance: float = 1e-10,
+        max_iterations: int | None = None,
+        certify: bool = True,
+        random_state: Any = None,
+        device: str = "cpu",
+    ) -> None: ...
+
+class UndercompleteICA(Named):
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        expert: str = "log cosh",
+        degrees: float = 3.0,
+        solver: str | Solver = "auto",
+        start: Any = "baseline",
+        starts: int | None = None,
+        tolerance: float = 1e-10,
+        max_iterations: int | None = None,
+        certify: bool = True,
+        random_state: Any = None,
+        device: str = "cpu",
+    ) -> None: ...
+
+class SIR(Named):
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        slices: int = 10,
+        ridge: float = 0.0,
+        solver: str | Solver = "auto",
+        start: Any = "baseline",
+        starts: int | None = None,
+        tolerance: float = 1e-10,
+        max_iterations: int | None = None,
+        certify: bool = True,
+        random_state: Any = None,
+        device: str = "cpu",
+    ) -> None: ...
+
+class SAVE(Named):
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        slices: int = 10,
+        ridge: float = 0.0,
         solver: str | Solver = "auto",
         start: Any = "baseline",
         starts: int | None = None,
@@ -596,156 +746,6 @@ class HSIC(Named):
         response_width: float | None = None,
         response: str = "auto",
         landmarks: int | str | None = "auto",
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        certify: bool = True,
-        random_state: Any = None,
-        device: str = "cpu",
-    ) -> None: ...
-
-class Dynamics(Named):
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        skew: bool = False,
-        derivatives: Any = None,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        certify: bool = True,
-        random_state: Any = None,
-        device: str = "cpu",
-    ) -> None: ...
-
-class UndercompleteICA(Named):
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        expert: str = "log cosh",
-        degrees: float = 3.0,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        certify: bool = True,
-        random_state: Any = None,
-        device: str = "cpu",
-    ) -> None: ...
-
-class ICA(Named):
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        contrast: str = "log cosh",
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        certify: bool = True,
-        random_state: Any = None,
-        device: str = "cpu",
-    ) -> None: ...
-
-class SparsePCA(Named):
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        penalty: float = 1.0,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        certify: bool = True,
-        random_state: Any = None,
-        device: str = "cpu",
-    ) -> None: ...
-
-class MDSStress(Named):
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        weights: str = "none",
-        epsilon: float = 0.001,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        certify: bool = True,
-        random_state: Any = None,
-        device: str = "cpu",
-    ) -> None: ...
-
-class LMNN(Named):
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        neighbours: int = 3,
-        penalty: float = 1.0,
-        hinge: str = "squared",
-        width: float = 0.1,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        certify: bool = True,
-        random_state: Any = None,
-        device: str = "cpu",
-    ) -> None: ...
-
-class NCA(Named):
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        certify: bool = True,
-        random_state: Any = None,
-        device: str = "cpu",
-    ) -> None: ...
-
-class RobustPCA(Named):
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        loss: str = "l1",
-        epsilon: float = 0.001,
-        threshold: float | None = None,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        certify: bool = True,
-        random_state: Any = None,
-        device: str = "cpu",
-    ) -> None: ...
-
-class LogDetPCA(Named):
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
         solver: str | Solver = "auto",
         start: Any = "baseline",
         starts: int | None = None,

@@ -8,7 +8,8 @@ from scipy.linalg import subspace_angles
 
 import ldr
 from ldr.errors import ArgumentError, DataError
-from ldr.objectives import LMNN, NCA, MDSStress, mds_stress
+from ldr.objectives import LMNN, NCA, MDSStress
+from ldr.objectives import mds as mds_stress
 from ldr.objectives.families import pairwise
 from ldr.solving import as_data
 from tests import real_data

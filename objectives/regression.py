@@ -1,0 +1,159 @@
+"""Regression: least squares, with a penalty on the coefficients, on principal components."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ldr.objectives.families.regression import Regression, regression
+from ldr.objectives.families.trace import Trace
+from ldr.objectives.kernels import as_response
+from ldr.objectives.objective import Compact, Data, Objective
+from ldr.objectives.samples import Samples
+from ldr.objectives.statistics import joint_moments
+from ldr.solvers.checks import keep_number
+from ldr.solvers.manifolds import Array
+
+
+@dataclass(frozen=True)
+class LeastSquares(Objective):
+    """Predict the response: min ||Y - XM||_F^2; where X'X is singular, the M of least norm.
+
+    M (d x q) are the coefficients on the centred data, whatever r. P holds the r leading rows of
+    S V' from the SVD [I; M'] = U S V', of inputs and predictions together; for r = d they are all.
+
+    Source: Legendre 1805; Cunningham and Ghahramani 2015, 3.2.
+    """
+
+    name = "least-squares"
+    formula = "min ||Y - XM||^2"
+    source = "Legendre 1805; Cunningham & Ghahramani 2015, 3.2"
+    sense = "min"
+    needs = ("response",)
+    baseline = "least squares"
+    transposed = False
+    domain = "R"
+    exact = "yes"
+    from_sums = True
+
+    def bind(self, data: Data, r: int) -> Regression:
+        return regression(self, data, r)
+
+
+@dataclass(frozen=True)
+class RidgeRegression(Objective):
+    """Predict the response with small coefficients: min ||Y - XM||_F^2 + penalty ||M||_F^2.
+
+    M (d x q) are the coefficients on the centred data, whatever r. P holds the r leading rows of
+    S V' from the SVD [I; M'] = U S V', of inputs and predictions together; for r = d they are all.
+
+    Source: Hoerl and Kennard 1970; Cunningham and Ghahramani 2015, 3.2.
+
+    Parameters
+    ----------
+    penalty : float
+        In units of the sum of squared residuals, penalty >= 0.
+    """
+
+    name = "ridge-regression"
+    formula = "min ||Y - XM||^2 + penalty ||M||^2"
+    source = "Hoerl & Kennard 1970; Cunningham & Ghahramani 2015, 3.2"
+    sense = "min"
+    needs = ("response",)
+    baseline = "closed form"
+    transposed = False
+    domain = "R"
+    exact = "yes"
+    from_sums = True
+
+    penalty: float = 1.0
+
+    def __post_init__(self) -> None:
+        keep_number(self, "penalty", power=2)
+
+    def bind(self, data: Data, r: int) -> Regression:
+        return regression(self, data, r, ridge=self.penalty)
+
+
+@dataclass(frozen=True)
+class Lasso(Objective):
+    """Predict the response from few columns: min ||Y - XM||_F^2 + penalty sum |m_ij|.
+
+    Solved by coordinate descent, certified by the duality gap.
+
+    M (d x q) are the coefficients on the centred data, whatever r. P holds the r leading rows of
+    S V' from the SVD [I; M'] = U S V', of inputs and predictions together; for r = d they are all.
+
+    Source: Tibshirani 1996; Cunningham and Ghahramani 2015, 3.2.
+
+    Parameters
+    ----------
+    penalty : float
+        In units of the sum of squared residuals, penalty >= 0.
+    """
+
+    name = "lasso"
+    formula = "min ||Y - XM||^2 + penalty sum |m_ij|"
+    source = "Tibshirani 1996; Cunningham & Ghahramani 2015, 3.2"
+    sense = "min"
+    needs = ("response",)
+    baseline = "least squares"
+    transposed = False
+    domain = "R"
+    exact = "penalty = 0"
+
+    penalty: float = 1.0
+
+    def __post_init__(self) -> None:
+        keep_number(self, "penalty", power=2)
+
+    def bind(self, data: Data, r: int) -> Regression:
+        return regression(self, data, r, lasso=self.penalty)
+
+
+@dataclass(frozen=True)
+class PrincipalComponentsRegression(Objective):
+    """Regress the response on the leading principal components: max tr(M'X'XM), then least squares.
+
+    M does not see the response; `parameters["residual"]` of the result is ||Y - XMB||^2 at the best
+    B. P = M'. A baseline of reduced-rank regression.
+
+    Source: Massy 1965.
+    """
+
+    name = "principal-components-regression"
+    formula = "max tr(M'X'XM), then min ||Y - XMB||^2"
+    source = "Massy 1965"
+    sense = "max"
+    needs = ("response",)
+    baseline = "top eigenvectors of the covariance"
+    exact = "yes"
+    from_sums = True
+
+    def bind(self, data: Data, r: int) -> Components:
+        compact = Compact.of(data.samples)
+        outputs = Samples(as_response(data.y, data.samples.n), None, "y")
+        stats = joint_moments(compact.rows, outputs)
+        bound = Components(
+            self,
+            (compact.mean(stats.mean_a),),
+            stats.scatter_aa,
+            r,
+            coordinates=(compact.coordinates,),
+            notes=compact.notes,
+        )
+        bound.cross, bound.total = stats.scatter_ab, float(stats.scatter_bb.trace())
+        return bound
+
+
+class Components(Trace):
+    """Trace of X'X that knows what the response leaves unexplained."""
+
+    cross: Array
+    total: float
+
+    def parameters(self, M: Array) -> dict[str, float]:
+        products = M.T @ self.cross
+        coefficients, *_ = np.linalg.lstsq(self.compressed(M), products, rcond=None)
+        return {"residual": max(0.0, self.total - float(np.vdot(products, coefficients)))}
