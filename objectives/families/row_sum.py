@@ -174,7 +174,7 @@ class InPieces(BoundObjective):
 
     def at(self, M: Array) -> Point:
         """The sum at M; of the first M, the heuristic's in a solve, one pass serves all calls."""
-        if self._first is not None and self._first.M is M:
+        if self._first is not None and np.array_equal(self._first.M, M):
             return self._first
         point = SumPoint(self, M)
         self._first = self._first or point

@@ -219,13 +219,14 @@ def test_an_interrupt_ends_all_starts_and_says_so(workers):
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_second_interrupt_raises(workers):
-    presses = iter((press, press))
+    one_at_a_time, presses = threading.Lock(), iter((press, press))
 
     def twice(iteration):
-        for again in presses:
-            again()
-            while limits._answered == -np.inf:  # two at once are one
-                time.sleep(0.001)
+        with one_at_a_time:
+            for again in presses:
+                again()
+                while limits._answered == -np.inf:  # two at once would be one
+                    time.sleep(0.001)
 
     threads = threading.active_count()
     with pytest.raises(KeyboardInterrupt):
