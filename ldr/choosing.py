@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ldr.objectives.objective import BoundObjective, Objective
-from ldr.objectives.samples import as_samples
+from ldr.objectives.opening import as_samples
 from ldr.objectives.statistics import mean
 from ldr.resampling import Sampled
 from ldr.result import Result

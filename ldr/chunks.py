@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ldr.containers import like
-from ldr.objectives.samples import check_dimensions
+from ldr.objectives.containers import check_dimensions
 from ldr.objectives.storage.dask_rows import is_frame
 from ldr.solvers.manifolds import Array
 

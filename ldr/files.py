@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from ldr.objectives.opening import as_path, open_path, stored
-from ldr.objectives.samples import Samples, as_samples
+from ldr.objectives.opening import as_path, as_samples, open_path, stored
+from ldr.objectives.samples import Samples
 from ldr.objectives.storage import Columns
 from ldr.objectives.stored import brought, is_dask, lazy_rows
 from ldr.outputs import check_outputs, files_of, replaced

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ldr.objectives.labels import as_labels
 from ldr.objectives.objective import Data, Objective
-from ldr.objectives.samples import as_labels
 from ldr.solvers.checks import whole
 from ldr.solvers.errors import ArgumentError
 from ldr.solving import as_data

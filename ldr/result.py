@@ -17,8 +17,8 @@ from ldr.objectives.certificate import Certificate
 from ldr.objectives.factor_model import FactorModel
 from ldr.objectives.features import Features
 from ldr.objectives.objective import Objective
-from ldr.objectives.opening import open_table, stored
-from ldr.objectives.samples import Samples, as_samples
+from ldr.objectives.opening import as_samples, open_table, stored
+from ldr.objectives.samples import Samples
 from ldr.objectives.stored import lazy_rows
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.manifolds import Array

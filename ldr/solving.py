@@ -18,9 +18,9 @@ from ldr.memory import within_memory
 from ldr.objectives.accelerator import accelerator
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.objective import BoundObjective, Data, Objective
-from ldr.objectives.opening import with_column
+from ldr.objectives.opening import as_samples, with_column
 from ldr.objectives.registry import named
-from ldr.objectives.samples import Samples, as_samples
+from ldr.objectives.samples import Samples
 from ldr.objectives.stored import StoredSamples, brought
 from ldr.objectives.streams import expect, together
 from ldr.result import Result, Starts

@@ -16,8 +16,9 @@ from ldr.objectives.backends import Arguments, Autograd, Backend, Function, Hand
 from ldr.objectives.by_value import reduced
 from ldr.objectives.coordinates import Columns
 from ldr.objectives.families.row_sum import RowSum, RowTerm, part_rows
+from ldr.objectives.labels import as_array
 from ldr.objectives.objective import BoundObjective, Data, Objective
-from ldr.objectives.samples import Samples, as_array
+from ldr.objectives.samples import Samples
 from ldr.objectives.statistics import mean
 from ldr.solvers.checks import choice, keep_flag
 from ldr.solvers.errors import ArgumentError, DataError, ObjectiveError, ObjectiveWarning

@@ -20,15 +20,9 @@ import numpy.typing as npt
 from dask.delayed import delayed
 
 from ldr.objectives.accelerator import Accelerator
+from ldr.objectives.finite import check_finite, check_largest, largest_wide_entry
 from ldr.objectives.pieces import PIECE_NUMBERS
-from ldr.objectives.samples import (
-    Array,
-    Samples,
-    Term,
-    check_finite,
-    check_largest,
-    largest_wide_entry,
-)
+from ldr.objectives.samples import Array, Samples, Term
 from ldr.objectives.storage.dask_rows import DaskRows, chunked, computed
 from ldr.objectives.stored import StoredSamples
 from ldr.solvers.errors import DataError

@@ -11,7 +11,7 @@ import numpy as np
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.families.projected import DenseRows
 from ldr.objectives.objective import BoundObjective, Data, Objective, Range, check_dimension
-from ldr.objectives.samples import as_samples
+from ldr.objectives.opening import as_samples
 from ldr.solvers.checks import keep_flag
 from ldr.solvers.errors import DataError
 from ldr.solvers.linalg.eigen import top_eigenvectors

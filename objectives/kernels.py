@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ldr.objectives.samples import as_array, check_largest
+from ldr.objectives.finite import check_largest
+from ldr.objectives.labels import as_array
 from ldr.solvers.errors import DataError
 from ldr.solvers.manifolds import Array
 

@@ -12,9 +12,9 @@ from ldr.objectives.families.graph import LaplacianMethod
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.trace_ratio import TraceRatio
 from ldr.objectives.families.whitened import Pencil, SumOfSquares, whitened_trace
+from ldr.objectives.labels import as_array, as_labels
 from ldr.objectives.objective import Compact, Data, Objective, Range
 from ldr.objectives.ridge import add_ridge, ridge_amount
-from ldr.objectives.samples import as_array, as_labels
 from ldr.objectives.statistics import class_moments
 from ldr.solvers.checks import keep_number
 from ldr.solvers.errors import ArgumentError, DataError

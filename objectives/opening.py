@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 
-from ldr.objectives.samples import open_matrix
+from ldr.objectives.containers import as_csr, check_shape, open_matrix
+from ldr.objectives.finite import check_finite
+from ldr.objectives.samples import Samples
 from ldr.objectives.storage import (
     SEPARATORS,
     InMemory,
@@ -24,6 +27,60 @@ from ldr.objectives.storage.columns import check_known
 from ldr.objectives.stored import StoredSamples, is_dask
 from ldr.objectives.streams import StreamSamples, is_stream
 from ldr.solvers.errors import ArgumentError, DataError
+
+
+def as_samples(
+    X: Any, name: str = "X", minimum_rows: int = 2, *, allow_nan: bool = False
+) -> Samples:
+    """Take data in any of the usual containers and check them.
+
+    Parameters
+    ----------
+    X : array-like, shape (n, d)
+        An array of any real type, a memory map, a list of lists, a scipy.sparse matrix or array
+        (kept sparse), a data frame with numeric columns, or what `open_source` takes: the path of a
+        file, a list of arrays or paths, an iterator of blocks of rows, whose rows are read and
+        checked piece by piece when a method asks for them. Never changed. A `Samples` is returned
+        as it is.
+    name : str
+        The argument's name in messages.
+    minimum_rows : int
+        The fewest rows that the caller can use.
+    allow_nan : bool
+        Accept NaN as missing values. Infinite values are always refused.
+
+    Returns
+    -------
+    Samples
+
+    Raises
+    ------
+    DataError
+        Not two-dimensional; no rows, too few rows or no columns; not real numbers; a masked
+        array; NaN or infinite values (read block by block).
+    """
+    if isinstance(X, Samples):
+        if X.n_known:
+            check_shape(X, X.name, minimum_rows)
+        return X.taken(allow_nan)
+    stored = open_stored(X, name, minimum_rows, allow_nan)
+    if stored is not None:
+        if stored.n_known:
+            check_shape(stored, name, minimum_rows)
+        return stored
+    array, feature_names = open_matrix(X, name)
+    check_shape(array, name, minimum_rows)
+    if hasattr(array, "tocsr"):
+        array = as_csr(array)
+    samples = Samples(array, feature_names, name)
+    has_nan = check_finite(samples, allow_nan)
+    return Samples(array, feature_names, name, has_nan)
+
+
+def open_stored(X: Any, name: str, minimum_rows: int, allow_nan: bool) -> Samples | None:
+    """Samples of data that are larger than memory, if X stands for such data."""
+    found = open_source(X, name, minimum_rows)
+    return None if found is None else replace(found, allow_nan=allow_nan)
 
 
 def open_source(X: Any, name: str, minimum_rows: int = 2) -> StoredSamples | None:
@@ -50,7 +107,7 @@ def open_source(X: Any, name: str, minimum_rows: int = 2) -> StoredSamples | Non
     FileNotFoundError
     """
     if is_dask(X):
-        from ldr.objectives.dask_samples import DaskSamples
+        from ldr.objectives.dask_samples import DaskSamples  # imports dask
 
         return DaskSamples.open(X, name)
     if is_stream(X):

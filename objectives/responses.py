@@ -16,7 +16,7 @@ from ldr.objectives.kernels import (
     is_categorical,
     median_distance,
 )
-from ldr.objectives.samples import as_array, as_labels
+from ldr.objectives.labels import as_array, as_labels
 from ldr.solvers.checks import choice
 from ldr.solvers.errors import DataError
 from ldr.solvers.linalg.symmetric import full_factor

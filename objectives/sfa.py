@@ -13,8 +13,10 @@ from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.trace_ratio import TraceRatio
 from ldr.objectives.families.whitened import Pencil, SumOfSquares, whitened_trace
 from ldr.objectives.features import Features, Quadratic
+from ldr.objectives.finite import check_squares
 from ldr.objectives.objective import Compact, Data, Objective, Range
-from ldr.objectives.samples import Samples, as_samples, check_squares
+from ldr.objectives.opening import as_samples
+from ldr.objectives.samples import Samples
 from ldr.objectives.statistics import difference_scatter, mean, moments
 from ldr.solvers.checks import keep_flag, keep_number, keep_whole
 from ldr.solvers.errors import ArgumentError, DataError

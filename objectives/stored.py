@@ -11,15 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ldr.objectives.finite import check_finite, check_largest, largest_wide_entry
 from ldr.objectives.pieces import PIECE_NUMBERS
-from ldr.objectives.samples import (
-    Array,
-    Samples,
-    Term,
-    check_finite,
-    check_largest,
-    largest_wide_entry,
-)
+from ldr.objectives.samples import Array, Samples, Term
 from ldr.objectives.storage import pieces_along
 from ldr.solvers.errors import DataError
 

@@ -9,8 +9,8 @@ from typing import Any
 from ldr.objectives.change import Change
 from ldr.objectives.families.whitened import Pencil, SumOfSquares
 from ldr.objectives.graphs import Graph, as_graph, given_weights, lle_weights, within_classes
+from ldr.objectives.labels import as_labels
 from ldr.objectives.objective import Compact, Data, Objective
-from ldr.objectives.samples import as_labels
 from ldr.objectives.statistics import (
     class_moments,
     graph_scatter,

@@ -11,7 +11,7 @@ from benchmarks.growth import slope
 from benchmarks.peers import Task, Trace, native
 from ldr.objectives import Data, named
 from ldr.objectives.families import trace_ratio
-from ldr.objectives.samples import as_samples
+from ldr.objectives.opening import as_samples
 from ldr.solvers.linalg.eigen import generalised_top_eigenvectors
 
 

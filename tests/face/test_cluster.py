@@ -15,7 +15,7 @@ from ldr import cluster
 from ldr.command_line import main
 from ldr.errors import ArgumentError, DataError, DataWarning
 from ldr.objectives.dask_samples import DaskSamples
-from ldr.objectives.samples import as_samples
+from ldr.objectives.opening import as_samples
 from ldr.standardising import standardised
 from tests.objectives import clusters
 

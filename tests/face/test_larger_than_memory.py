@@ -16,7 +16,7 @@ from ldr.errors import ArgumentError, DataError
 from ldr.files import StoredTable, read, write_projection
 from ldr.objectives import samples as samples_module
 from ldr.objectives import stored, streams
-from ldr.objectives.samples import as_samples
+from ldr.objectives.opening import as_samples
 from ldr.objectives.storage import parquet, text
 from ldr.standardising import standardised
 from tests.real_data import tumour_views, wine

@@ -11,7 +11,7 @@ from ldr.objectives import samples as samples_module
 from ldr.objectives import statistics
 from ldr.objectives.accelerator import Accelerator, accelerator
 from ldr.objectives.covariance import CovarianceOperator
-from ldr.objectives.samples import as_samples
+from ldr.objectives.opening import as_samples
 from tests.objectives.test_statistics import CODES, DATA, C, error
 
 jax = pytest.importorskip("jax")

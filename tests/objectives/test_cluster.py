@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import ldr
-from ldr.objectives.samples import as_samples
+from ldr.objectives.opening import as_samples
 from tests.objectives.clusters import cluster, wait_until
 
 pytestmark = pytest.mark.slow

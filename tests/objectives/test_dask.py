@@ -18,7 +18,7 @@ import ldr
 from ldr.errors import DataError
 from ldr.objectives import dask_samples, statistics, stored
 from ldr.objectives.accelerator import Accelerator
-from ldr.objectives.samples import as_samples
+from ldr.objectives.opening import as_samples
 from ldr.objectives.storage import dask_rows
 from ldr.result import as_tuple
 from tests.objectives.test_statistics import CODES, DATA, C, split

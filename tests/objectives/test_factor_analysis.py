@@ -12,7 +12,7 @@ import ldr
 from ldr.errors import ArgumentError, ConvergenceWarning, SingularError
 from ldr.objectives import PPCA, Data, FactorAnalysis
 from ldr.objectives.covariance import DenseCovariance, RowCovariance
-from ldr.objectives.samples import as_samples
+from ldr.objectives.opening import as_samples
 from tests import real_data
 
 X = real_data.wine()[0]

@@ -8,7 +8,7 @@ import ldr
 from ldr.errors import DataError
 from ldr.objectives import HSIC, Data
 from ldr.objectives.kernels import median_distance
-from ldr.objectives.samples import as_samples
+from ldr.objectives.opening import as_samples
 from tests import real_data
 
 

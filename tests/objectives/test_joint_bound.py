@@ -14,7 +14,7 @@ import ldr
 from ldr import objectives
 from ldr.objectives import Data, named
 from ldr.objectives.families.joint_bound import JointBound, _proven_semidefinite
-from ldr.objectives.samples import as_samples
+from ldr.objectives.opening import as_samples
 from ldr.solvers import Stopping, TrustRegion, minimise
 
 

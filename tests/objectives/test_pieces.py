@@ -7,8 +7,8 @@ import scipy.sparse as sp
 from ldr.errors import ArgumentError
 from ldr.objectives import samples as samples_module
 from ldr.objectives import statistics
+from ldr.objectives.opening import as_samples
 from ldr.objectives.pieces import fold
-from ldr.objectives.samples import as_samples
 from ldr.objectives.stored import StoredSamples
 from tests.objectives.test_statistics import (
     CODES,

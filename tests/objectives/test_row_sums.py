@@ -21,8 +21,8 @@ from ldr.objectives.custom import FunctionTerm
 from ldr.objectives.families import batches
 from ldr.objectives.families.row_sum import InPieces
 from ldr.objectives.objective import Data
+from ldr.objectives.opening import as_samples
 from ldr.objectives.registry import named
-from ldr.objectives.samples import as_samples
 from ldr.solvers import LBFGS, SVRG, Stopping, Sum, minimise
 from ldr.solvers.riemannian import RiemannianProblem
 from ldr.solving import as_data

@@ -10,7 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ldr.errors import ArgumentError, DataError
-from ldr.objectives.samples import Samples, as_labels, as_samples
+from ldr.objectives.labels import as_labels
+from ldr.objectives.opening import as_samples
+from ldr.objectives.samples import Samples
 
 pandas = pytest.importorskip("pandas")
 

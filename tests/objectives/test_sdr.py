@@ -14,7 +14,7 @@ from ldr.objectives.kernels import (
     incomplete_factor,
     median_distance,
 )
-from ldr.objectives.samples import as_samples
+from ldr.objectives.opening import as_samples
 from ldr.solvers import limits
 from ldr.solvers.linalg.symmetric import full_factor
 from tests import real_data

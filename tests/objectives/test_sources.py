@@ -15,8 +15,7 @@ from ldr import files
 from ldr.errors import ArgumentError, DataError, DataWarning
 from ldr.objectives import samples as samples_module
 from ldr.objectives import stored, streams
-from ldr.objectives.opening import open_path
-from ldr.objectives.samples import as_samples
+from ldr.objectives.opening import as_samples, open_path
 from ldr.objectives.statistics import moments
 from ldr.objectives.storage import parquet, text
 from ldr.objectives.storage.source import pieces_along

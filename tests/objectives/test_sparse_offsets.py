@@ -11,7 +11,7 @@ import scipy.sparse as sp
 import ldr
 from ldr.objectives import statistics
 from ldr.objectives.covariance import CovarianceOperator
-from ldr.objectives.samples import as_samples
+from ldr.objectives.opening import as_samples
 from ldr.objectives.statistics.sparse import shifted_classes, shifted_rows
 from tests.objectives.test_statistics import centred, class_reference, error, extended
 

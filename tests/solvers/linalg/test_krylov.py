@@ -5,7 +5,7 @@ import pytest
 
 import ldr
 from ldr.objectives.covariance import CovarianceOperator
-from ldr.objectives.samples import as_samples
+from ldr.objectives.opening import as_samples
 from ldr.objectives.statistics import moments
 from ldr.solvers.linalg.krylov import block_krylov
 

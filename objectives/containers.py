@@ -1,0 +1,121 @@
+"""Out of the usual containers: arrays, sparse matrices, data frames."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ldr.objectives.samples import Array
+from ldr.solvers.errors import DataError
+
+_REAL_KINDS = "biuf"
+
+
+def open_matrix(X: Any, name: str) -> tuple[Any, tuple[str, ...] | None]:
+    """A matrix of real numbers of any size out of its container, and the columns' names if any.
+
+    Raises
+    ------
+    DataError
+        Not two-dimensional, or not real numbers.
+    """
+    array, feature_names = _open(X, name)
+    check_dimensions(array, name)
+    check_real(array, name)
+    return array, feature_names
+
+
+def _open(X: Any, name: str) -> tuple[Any, tuple[str, ...] | None]:
+    """Unwrap the container: an ndarray or sparse matrix, and the columns' names if any."""
+    if isinstance(X, np.ma.MaskedArray):
+        raise DataError(
+            f"{name} is a masked array; a plain array was expected "
+            f"(fill it, or drop the masked rows)"
+        )
+    if isinstance(X, np.memmap) or hasattr(X, "tocsr"):
+        return X, None
+    if type(X).__name__ == "LazyFrame":
+        raise DataError(f"{name} is a LazyFrame, whose rows are not there yet: {name}.collect()")
+    if all(hasattr(X, attribute) for attribute in ("columns", "dtypes", "to_numpy")):
+        return open_frame(X, name)
+    try:
+        return np.asarray(X), None
+    except ValueError as error:  # rows of unequal lengths
+        raise DataError(
+            f"{name} could not be read as a 2-D array of numbers ({error}); "
+            f"samples in rows of equal length were expected"
+        ) from error
+
+
+def open_frame(frame: Any, name: str) -> tuple[npt.NDArray[Any], tuple[str, ...]]:
+    """Array and column names of a pandas or polars data frame (known by what they can do)."""
+    names = tuple(str(column) for column in frame.columns)
+    for column, dtype in zip(names, frame.dtypes, strict=True):
+        if not _is_real_dtype(dtype):
+            raise DataError(
+                f"{name} has a column {column!r} of type {dtype}; numeric columns were expected"
+            )
+    array = np.asarray(frame.to_numpy())
+    if array.dtype.kind not in _REAL_KINDS:
+        # Columns of several types, or nullable ones, come out as objects.
+        array = np.column_stack([_column(frame, j) for j in range(len(names))])
+    return array, names
+
+
+def _is_real_dtype(dtype: Any) -> bool:
+    """Whether a column's type (numpy, pandas extension or polars) holds real numbers."""
+    if callable(getattr(dtype, "is_numeric", None)):
+        return bool(dtype.is_numeric()) or str(dtype) == "Boolean"
+    return getattr(dtype, "kind", "O") in _REAL_KINDS
+
+
+def _column(frame: Any, j: int) -> Array:
+    """Return column j of a data frame in float64, missing values as NaN."""
+    if hasattr(frame, "iloc"):
+        column = frame.iloc[:, j].to_numpy(dtype=np.float64, na_value=np.nan)
+    else:
+        column = frame[frame.columns[j]].to_numpy()
+    return np.asarray(column, dtype=np.float64)
+
+
+def as_csr(matrix: Any) -> Any:
+    """Any scipy.sparse container as csr_array, sharing memory where it is csr already.
+
+    Entries that stand more than once are summed, in a copy: the user's matrix stays as it is.
+    """
+    from scipy.sparse import csr_array
+
+    csr = csr_array(matrix)
+    if not csr.has_canonical_format:
+        csr = csr.copy()
+        csr.sum_duplicates()
+    return csr
+
+
+def check_dimensions(array: Any, name: str) -> None:
+    if array.ndim == 2:
+        return
+    hint = f"; for one feature pass {name}.reshape(-1, 1)" if array.ndim == 1 else ""
+    raise DataError(
+        f"{name} must be 2-D (samples in rows, features in columns), "
+        f"but has {array.ndim} dimension(s) and shape {tuple(array.shape)}{hint}"
+    )
+
+
+def check_real(array: Any, name: str) -> None:
+    if array.dtype.kind not in _REAL_KINDS:
+        raise DataError(f"{name} must hold real numbers, but its type is {array.dtype}")
+
+
+def check_shape(array: Any, name: str, minimum_rows: int) -> None:
+    n, d = array.shape
+    if n == 0 or d == 0:
+        missing = "rows (samples)" if n == 0 else "columns (features)"
+        raise DataError(f"{name} is empty: its shape is ({n}, {d}), it has no {missing}")
+    if n < minimum_rows:
+        raise DataError(
+            f"{name} has {n} row(s) (samples); at least {minimum_rows} are needed "
+            f"(samples go in rows: shape (n, d), got ({n}, {d}))"
+        )

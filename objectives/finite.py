@@ -1,0 +1,108 @@
+"""Numbers that are finite, and whose squares are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ldr.objectives.samples import BLOCK_NUMBERS, Samples
+from ldr.solvers.checks import LARGEST, SMALLEST
+from ldr.solvers.errors import DataError
+
+
+def check_squares(samples: Samples) -> None:
+    """Refuse data so large or so small that their sums of squares would not be numbers.
+
+    Stored samples check that themselves, as they are read.
+
+    Raises
+    ------
+    DataError
+        The largest entry is above 1e130 or (zero excepted) below 1e-130.
+    """
+    if not samples.stored:
+        check_largest(largest_entry(samples), samples.name)
+
+
+def largest_entry(samples: Samples) -> float:
+    """The largest absolute value."""
+    largest = 0.0
+    for _, block in samples.blocks():
+        values = block.data if samples.is_sparse else block
+        if values.size:
+            largest = max(largest, float(values.max()), -float(values.min()))
+    return largest
+
+
+def largest_wide_entry(samples: Samples) -> float:
+    """The largest absolute value; 0 of types whose squares are numbers whatever the value."""
+    wide = samples.array.dtype.kind == "f" and samples.array.dtype.itemsize >= 8
+    return largest_entry(samples) if wide else 0.0
+
+
+def check_largest(largest: float, name: str) -> None:
+    if largest > LARGEST or 0.0 < largest < SMALLEST:
+        raise DataError(
+            f"{name} has a largest entry of {largest:.1e}; between {SMALLEST:.0e} and "
+            f"{LARGEST:.0e} was expected, so that squares can be summed: change the unit"
+        )
+
+
+def check_finite(samples: Samples, allow_nan: bool, first_row: int = 0) -> bool:
+    """Refuse infinite values, and NaN unless allowed; return whether NaN occur.
+
+    `first_row` is the number of the first row in the whole of the data, for the message.
+    """
+    if samples.array.dtype.kind != "f":
+        return False
+    bad, first, has_nan = 0, (0, 0), False
+    for start, values in _float_pieces(samples):
+        # One sum is far cheaper than a test of each number; if it overflows, the test decides.
+        with np.errstate(over="ignore", invalid="ignore"):
+            if np.isfinite(values.sum()):
+                continue
+        nan = np.isnan(values)
+        has_nan = has_nan or bool(nan.any())
+        wrong = np.isinf(values) if allow_nan else nan | np.isinf(values)
+        found = np.argwhere(wrong)
+        if bad == 0 and len(found):
+            first = _position(samples, start, found[0])
+        bad += len(found)
+    if bad:
+        row, column = first
+        _raise_not_finite(samples, bad, (first_row + row, column), allow_nan)
+    return has_nan
+
+
+def _float_pieces(samples: Samples) -> Iterator[tuple[int, npt.NDArray[Any]]]:
+    """Pieces of the stored numbers in their own type, with the place where each starts."""
+    if samples.is_sparse:
+        for start in range(0, len(samples.array.data), BLOCK_NUMBERS):
+            yield start, samples.array.data[start : start + BLOCK_NUMBERS]
+        return
+    array = np.asarray(samples.array)
+    for where in samples.slices(max(1, BLOCK_NUMBERS // samples.d)):
+        yield where.start, array[where]
+
+
+def _position(samples: Samples, start: int, found: npt.NDArray[np.intp]) -> tuple[int, int]:
+    """Row and column of an element found in a piece."""
+    if not samples.is_sparse:
+        return start + int(found[0]), int(found[1])
+    stored = start + int(found[0])
+    row = int(np.searchsorted(samples.array.indptr, stored, side="right")) - 1
+    return row, int(samples.array.indices[stored])
+
+
+def _raise_not_finite(samples: Samples, bad: int, first: tuple[int, int], allow_nan: bool) -> None:
+    row, column = first
+    names = samples.feature_names
+    feature = f" ({names[column]!r})" if names else ""
+    what = "infinite" if allow_nan else "NaN or infinite"
+    raise DataError(
+        f"{samples.name} has {bad} {what} value(s), the first in row {row}, "
+        f"column {column}{feature}; finite numbers were expected"
+    )

@@ -1,0 +1,188 @@
+"""Labels of rows as codes of classes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ldr.solvers.errors import DataError
+
+
+@dataclass(frozen=True, eq=False)
+class CodedLabels:
+    """Labels of some rows as codes of classes that are known, though not all need occur.
+
+    Attributes
+    ----------
+    codes : ndarray of int, shape (n,)
+    classes : ndarray, shape (c,)
+        Sorted.
+    """
+
+    codes: npt.NDArray[np.intp]
+    classes: npt.NDArray[Any]
+
+    @classmethod
+    def of(cls, y: Any, n: int, classes: npt.NDArray[Any], name: str = "y") -> CodedLabels:
+        """
+        Raises
+        ------
+        DataError
+            Not n labels, or a label that is none of the classes.
+        """
+        labels = _open_labels(y, n, name)
+        codes = np.searchsorted(classes, labels).clip(max=len(classes) - 1)
+        unknown = np.flatnonzero(classes[codes] != labels)
+        if len(unknown):
+            raise DataError(
+                f"{name} has the label {_show(labels[unknown[0]])}, which is none of the classes: "
+                "all of them are to be named in the first call, classes="
+            )
+        return cls(codes, classes)
+
+
+def as_labels(
+    y: Any, n: int, name: str = "y", *, smallest_class: int = 2
+) -> tuple[npt.NDArray[np.intp], npt.NDArray[Any]]:
+    """Class labels as codes 0..c-1.
+
+    Parameters
+    ----------
+    y : array-like, shape (n,)
+        Strings, integers, booleans, whole floats, or a pandas Series or Categorical; or
+        `CodedLabels`, which are taken as they are.
+    n : int
+        Number of samples the labels belong to.
+    name : str
+        The argument's name in messages.
+    smallest_class : int
+        The fewest samples a class may have.
+
+    Returns
+    -------
+    codes : ndarray of int, shape (n,)
+        The class of each sample.
+    classes : ndarray, shape (c,)
+        The sorted labels: ``classes[codes]`` is y.
+
+    Raises
+    ------
+    DataError
+        Not 1-D, another length, missing labels, numbers that look continuous, labels that
+        cannot be ordered, a single class, or a class that is too small.
+    """
+    if isinstance(y, CodedLabels):
+        return y.codes, y.classes
+    labels = _open_labels(y, n, name)
+    try:
+        classes, codes, counts = np.unique(labels, return_inverse=True, return_counts=True)
+    except TypeError as error:
+        raise DataError(
+            f"{name} mixes labels that cannot be compared ({error}); "
+            f"labels of one type were expected"
+        ) from error
+    _check_discrete(classes, n, name)
+    if len(classes) < 2:
+        raise DataError(
+            f"{name} has a single class ({_show(classes[0])}); at least two were expected"
+        )
+    _check_class_sizes(classes, counts, name, smallest_class)
+    return codes.reshape(-1).astype(np.intp, copy=False), classes
+
+
+def as_array(y: Any, name: str = "y") -> npt.NDArray[Any]:
+    """Labels or a response as an array of one entry or row a sample, of whatever type.
+
+    Raises
+    ------
+    DataError
+        A masked array, a sparse matrix, rows of unequal lengths, or what is no array at all.
+    """
+    if isinstance(y, np.ma.MaskedArray):
+        raise DataError(
+            f"{name} is a masked array; a plain array was expected (fill it, or drop the masked "
+            "rows)"
+        )
+    if hasattr(y, "tocsr"):
+        raise DataError(f"{name} is sparse, a dense array was expected: pass {name}.toarray()")
+    try:
+        array = np.asarray(y)
+    except ValueError as error:
+        raise DataError(
+            f"{name} could not be read as an array ({error}); one entry or one row of equal length "
+            "for each sample was expected"
+        ) from error
+    if array.ndim == 0:
+        raise DataError(f"{name} must hold an entry for each sample, but is one {type(y).__name__}")
+    return array
+
+
+def _open_labels(y: Any, n: int, name: str) -> npt.NDArray[Any]:
+    """Labels as a 1-D array of n, none missing."""
+    labels = as_array(y, name)
+    if labels.ndim != 1:
+        hint = f"; pass {name}.ravel()" if labels.ndim == 2 and 1 in labels.shape else ""
+        raise DataError(
+            f"{name} must be 1-D, one label for each of the {n} samples, "
+            f"but has {labels.ndim} dimension(s) and shape {labels.shape}{hint}"
+        )
+    if len(labels) != n:
+        raise DataError(f"{name} has {len(labels)} labels for {n} samples")
+    if labels.dtype.kind in "cV":
+        raise DataError(f"{name} must hold class labels, but its type is {labels.dtype}")
+    missing = np.flatnonzero(_missing(labels))
+    if len(missing):
+        raise DataError(
+            f"{name} has {len(missing)} missing or infinite label(s), the first at "
+            f"position {missing[0]}; a label for each sample was expected"
+        )
+    return labels
+
+
+def _missing(labels: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    if labels.dtype.kind == "f":
+        return ~np.isfinite(labels)
+    if labels.dtype.kind in "mM":
+        return np.isnat(labels)
+    if labels.dtype.kind == "O":
+        return np.array([_is_missing(label) for label in labels], dtype=bool)
+    return np.zeros(len(labels), dtype=bool)
+
+
+def _is_missing(label: Any) -> bool:
+    """None, NaN, NaT, or pandas.NA (whose comparisons have no truth value)."""
+    try:
+        return label is None or bool(label != label)
+    except (TypeError, ValueError):
+        return True
+
+
+def _check_discrete(classes: npt.NDArray[Any], n: int, name: str) -> None:
+    if classes.dtype.kind != "f" or 2 * len(classes) <= n:
+        return
+    if np.any(classes != np.floor(classes)):
+        raise DataError(
+            f"{name} looks continuous ({len(classes)} distinct values in {n} samples); "
+            f"class labels were expected"
+        )
+
+
+def _check_class_sizes(
+    classes: npt.NDArray[Any], counts: npt.NDArray[np.intp], name: str, smallest: int
+) -> None:
+    small = np.flatnonzero(counts < smallest)
+    if len(small) == 0:
+        return
+    others = f" (and {len(small) - 1} more classes are too small)" if len(small) > 1 else ""
+    raise DataError(
+        f"{name}: class {_show(classes[small[0]])} has {counts[small[0]]} sample(s); "
+        f"at least {smallest} in each class are needed{others}"
+    )
+
+
+def _show(label: Any) -> str:
+    """Show a label as the caller wrote it, without NumPy's type around it."""
+    return repr(label.item() if isinstance(label, np.generic) else label)
