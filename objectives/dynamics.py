@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy
 
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.families.projected import DenseRows
@@ -58,14 +59,16 @@ class Dynamics(Objective):
     def bind(self, data: Data, r: int) -> LinearDynamics:
         rows = DenseRows.centred(data, self)
         states, moves = self._states_and_moves(rows)
-        A = states.T @ states
-        kept = Range.of(A, rows.coordinates, "the covariance")
+        kept = Range.of(states.T @ states, rows.coordinates, "the covariance")
+        inside = kept.rows(moves.T).T
+        outside = moves - kept.lift(inside.T).T
+        states, moves = _triangular(kept.rows(states.T).T, inside)
         return LinearDynamics(
             self,
             (rows.mean,),
-            kept(A),
-            kept(moves.T @ states),
-            float(np.vdot(moves, moves)),
+            states,
+            moves,
+            float(np.vdot(outside, outside)),
             r,
             skew=self.skew,
             coordinates=(kept.coordinates,),
@@ -84,24 +87,40 @@ class Dynamics(Objective):
         return X, np.ascontiguousarray(rows.coordinates.lower(given.T).T)
 
 
-class DynamicsPoint(Point):
-    """f = c - 2 tr(T D') + tr(D S D') at its least over D; S = M'AM, T = M'BM.
+def _triangular(states: Array, moves: Array) -> tuple[Array, Array]:
+    """Rows with the products of X and of Xdot, at most as many as there are columns in both."""
+    k = states.shape[1]
+    if len(states) <= 2 * k:
+        return states, moves
+    R = scipy.linalg.qr(np.hstack([states, moves]), mode="r", check_finite=False)[0][: 2 * k]
+    return np.ascontiguousarray(R[:, :k]), np.ascontiguousarray(R[:, k:])
 
-    A = X'X, B = Xdot'X, c = ||Xdot||^2. D S = T; of skew D, D S + S D = T - T'. D is optimal, so
-    the gradient is that at fixed D, 2 (AM D'D - BMD' - B'MD).
+
+class DynamicsPoint(Point):
+    """f = ||Xdot - X M D'M'||^2 at its least over D, added up as squares; S = M'AM, T = M'BM.
+
+    A = X'X, B = Xdot'X. D S = T; of skew D, D S + S D = T - T'. D is optimal, so the gradient is
+    that at fixed D, 2 (AM D'D - BMD' - B'MD). D comes from XM itself, whose condition is the root
+    of that of S.
     """
 
     def __init__(self, problem: LinearDynamics, M: Array) -> None:
         self.M = M
         self._problem = problem
-        self._AM, self._BM, self._BtM = problem.states @ M, problem.motion @ M, problem.motion.T @ M
-        self.S, self.T = M.T @ self._AM, M.T @ self._BM
+        self._Y, self._V = problem.states @ M, problem.moves @ M
+        self.T = self._V.T @ self._Y
+
+    @cached_property
+    def _products(self) -> tuple[Array, Array, Array]:
+        """AM, BM and B'M."""
+        states, moves = self._problem.states, self._problem.moves
+        return states.T @ self._Y, moves.T @ self._Y, states.T @ self._V
 
     @cached_property
     def _eigen(self) -> tuple[Array, Array]:
-        """Of S; eigenvalues that are zero to rounding are kept off zero."""
-        s, U = np.linalg.eigh(self.S)
-        return np.maximum(s, np.finfo(float).eps * s[-1]), U
+        """Of S, by the singular values of XM; what is zero to rounding is kept off zero."""
+        _, sigma, Ut = scipy.linalg.svd(self._Y, full_matrices=False, check_finite=False)
+        return np.maximum(sigma, np.finfo(float).eps * sigma[0]) ** 2, Ut.T
 
     def _solve(self, R: Array) -> Array:
         """D of D S = R, or of D S + S D = R for skew-symmetric R."""
@@ -111,33 +130,54 @@ class DynamicsPoint(Point):
             return 0.5 * (D - D.T)
         return (R @ U / s) @ U.T
 
+    @cached_property
+    def _explained(self) -> tuple[Array, Array, Array]:
+        """Q and R of XM, whatever the units of its columns, and Q'Xdot M."""
+        Q, R = scipy.linalg.qr(self._Y, mode="economic", check_finite=False)
+        least = np.finfo(float).eps * np.linalg.norm(R, axis=0)
+        diagonal = np.diag_indices(len(R))
+        R[diagonal] = np.where(np.abs(R[diagonal]) < least, least, R[diagonal])
+        return Q, R, Q.T @ self._V
+
     def _skewed(self, T: Array) -> Array:
         return T - T.T if self._problem.skew else T
 
     @cached_property
     def D(self) -> Array:
         """The least-squares dynamics."""
-        return self._solve(self._skewed(self.T))
+        if self._problem.skew:
+            return self._solve(self._skewed(self.T))
+        _, R, explained = self._explained
+        return np.asarray(scipy.linalg.solve_triangular(R, explained, check_finite=False).T)
 
     @cached_property
     def value(self) -> float:
-        return self._problem.c - float(np.vdot(self.T, self.D))
+        if self._problem.skew:
+            fitted = self._Y @ self.D.T
+        else:
+            Q, _, explained = self._explained
+            fitted = Q @ explained
+        residual = self._problem.moves - fitted @ self.M.T
+        return self._problem.outside + float(np.vdot(residual, residual))
 
     @cached_property
     def gradient(self) -> Array:
         D = self.D
-        return 2.0 * (self._AM @ (D.T @ D) - self._BM @ D.T - self._BtM @ D)
+        AM, BM, BtM = self._products
+        return 2.0 * (AM @ (D.T @ D) - BM @ D.T - BtM @ D)
 
     def hessian_vector(self, V: Array) -> Array:
-        A, B, D = self._problem.states, self._problem.motion, self.D
-        AV, BV, BtV = A @ V, B @ V, B.T @ V
-        half = V.T @ self._AM
-        dS, dT = half + half.T, V.T @ self._BM + self._BtM.T @ V
+        states, moves, D = self._problem.states, self._problem.moves, self.D
+        AM, BM, BtM = self._products
+        XV, XdotV = states @ V, moves @ V
+        AV, BV, BtV = states.T @ XV, moves.T @ XV, states.T @ XdotV
+        half = V.T @ AM
+        dS, dT = half + half.T, V.T @ BM + BtM.T @ V
         change = self._skewed(dT) - D @ dS
         dD = self._solve(change - dS @ D if self._problem.skew else change)
         at_fixed_D = AV @ (D.T @ D) - BV @ D.T - BtV @ D
         half = dD.T @ D
-        return 2.0 * (at_fixed_D + self._AM @ (half + half.T) - self._BM @ dD.T - self._BtM @ dD)
+        return 2.0 * (at_fixed_D + AM @ (half + half.T) - BM @ dD.T - BtM @ dD)
 
 
 @dataclass
@@ -146,43 +186,66 @@ class LinearDynamics(BoundObjective):
 
     Parameters
     ----------
-    states, motion : ndarray (k, k)
-        A = X'X, positive definite, and B = Xdot'X.
-    c : float
-        ||Xdot||^2.
+    states, moves : ndarray (m, k)
+        Rows with the products of X and of Xdot: A = X'X, positive definite, and B = Xdot'X.
+    outside : float
+        ||Xdot||^2 outside the k columns.
     r : int
     skew : bool
     """
 
     manifold: Grassmann = field(init=False)
     states: Array
-    motion: Array
-    c: float
+    moves: Array
+    outside: float
     r: int
     skew: bool = field(kw_only=True)
 
     def __post_init__(self) -> None:
-        check_dimension(self.r, len(self.states))
-        self.manifold = Grassmann(len(self.states), self.r)
+        k = self.states.shape[1]
+        check_dimension(self.r, k)
+        self.manifold = Grassmann(k, self.r)
 
     def at(self, M: Array) -> DynamicsPoint:
         return DynamicsPoint(self, M)
 
     def baseline(self) -> Array:
-        return top_eigenvectors(self.states, self.r)[1]
+        k = len(self.states.T)
+        if self.r == k:  # every M spans the same: the columns themselves lose no digits
+            return np.eye(k)
+        return top_eigenvectors(self.states.T @ self.states, self.r)[1]
 
     def starts(self) -> dict[str, Array]:
-        return {"pca": self.baseline(), "explained motion": self._explained()[1]}
+        if self.r == len(self.states.T):
+            return {}
+        directions = self.manifold.nearest(self._explained[1])
+        return {"pca": self.baseline(), "explained motion": directions}
 
-    def _explained(self) -> tuple[Array, Array]:
-        """Top eigenvalues and eigenvectors of B A^{-1} B', the motion that X explains linearly."""
-        return top_eigenvectors(self.motion @ np.linalg.solve(self.states, self.motion.T), self.r)
+    @cached_property
+    def _explained(self) -> tuple[float, Array]:
+        """What the best r directions of B A^{-1} B', the motion that X explains, leave of Xdot.
+
+        And these directions.
+        """
+        Q = scipy.linalg.qr(self.states, mode="economic", check_finite=False)[0]
+        explained = Q.T @ self.moves
+        rest = self.moves - Q @ explained
+        _, sigma, Vt = scipy.linalg.svd(explained, full_matrices=False, check_finite=False)
+        least = float(np.vdot(rest, rest)) + float(np.sum(sigma[self.r :] ** 2))
+        return self.outside + least, Vt[: self.r].T
 
     def certificate(self, M: Array) -> Certificate:
-        """M (M'AM)^{-1} M' <= A^{-1}: no M explains more motion than the top eigenvectors do."""
-        gap = self.at(M).value - (self.c - float(np.sum(self._explained()[0])))
-        if gap <= 1e-10 * self.c:
-            return Certificate("global", max(gap, 0.0), "no motion that X explains is left out")
+        """M (M'AM)^{-1} M' <= A^{-1}: no M explains more motion than the top directions do.
+
+        What X explains is known as well as its columns, at length 1, can be told apart.
+        """
+        c = self.outside + float(np.vdot(self.moves, self.moves))
+        sigma = scipy.linalg.svdvals(self.states / np.linalg.norm(self.states, axis=0))
+        condition = float(sigma[0] / max(sigma[-1], np.finfo(float).tiny))
+        rounding = 4.0 * max(self.states.shape) * float(np.finfo(float).eps) * condition * c
+        gap = max(0.0, self.at(M).value - self._explained[0]) + rounding
+        if gap <= 1e-10 * c:
+            return Certificate("global", gap, "no motion that X explains is left out")
         return Certificate("bound", gap, "all motion that X explains bounds the value")
 
     def parameters(self, M: Array) -> dict[str, Any]:

@@ -129,6 +129,7 @@ class DenseRows:
         compact = Compact.of(samples)
         m = mean(compact.rows)
         X = np.asarray(compact.rows.dense() - m)
+        X -= X.mean(axis=0)  # what rounding of a large mean left
         return cls(X, compact.mean(m), compact.coordinates, compact.notes)
 
     @classmethod

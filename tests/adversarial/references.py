@@ -23,6 +23,8 @@ from tests.adversarial.extended import (
 )
 
 _NEWTON = 40
+# Columns further apart in scale than this lose digits where they are mixed.
+_MIXED = 1e6
 
 
 class Form:
@@ -478,6 +480,10 @@ class Motion(Reference):
         points = [svd(explained.T @ self.moves)[2], svd(self.states)[2]]
         points = [basis(V)[:, :r] for V in points if V.shape[1] >= r]
         points += [basis(rng.standard_normal((d, r))) for _ in range(tries)]
+        lengths = np.sqrt(np.sum(self.states**2, axis=0))
+        if lengths.max() > _MIXED * lengths.min():
+            axes = np.eye(d, dtype=np.longdouble)
+            points = [axes[:, rng.permutation(d)[:r]] for _ in range(tries)]
         points = [M for M in points if orthonormal(self.states @ M)[0].shape[1] == r]
         if points and orthonormal(self.states)[0].shape[1] == d:
             self.optimum = self.anywhere = min(map(self.value, points))
