@@ -32,7 +32,7 @@ from benchmarks.peers import Task, Trace, competitors
 from benchmarks.repeats import a_few
 from experiments.jmlr2015.recipes import METHODS
 from ldr.objectives import Data, named
-from ldr.objectives.opening import as_samples
+from ldr.objectives.data.opening import as_samples
 from ldr.objectives.statistics import moments
 from ldr.solvers.threads import threads_for
 

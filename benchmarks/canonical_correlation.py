@@ -29,7 +29,7 @@ import numpy as np
 from benchmarks.trust_region import correlation_formulas, timed
 from experiments.jmlr2015.recipes import METHODS, RECIPES
 from ldr.objectives import Data, named
-from ldr.objectives.opening import as_samples
+from ldr.objectives.data.opening import as_samples
 from ldr.solvers import Stopping, TrustRegion, minimise, named_solver
 from ldr.solvers.threads import threads_for
 

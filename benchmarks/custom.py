@@ -24,7 +24,7 @@ from rich.table import Table
 
 import ldr
 from ldr.objectives import Data
-from ldr.objectives.opening import as_samples
+from ldr.objectives.data.opening import as_samples
 from ldr.solvers import Stopping, TrustRegion, minimise
 from ldr.solvers.threads import threads_for
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from experiments.jmlr2015.recipes import METHODS
 from ldr.objectives import Data, named
-from ldr.objectives.opening import as_samples
+from ldr.objectives.data.opening import as_samples
 from ldr.solvers import Stopping, minimise
 from ldr.solvers.threads import threads_for
 from ldr.solving import automatic_solver

@@ -24,10 +24,10 @@ from rich.table import Table
 
 import ldr
 from ldr.objectives import Data
+from ldr.objectives.data.opening import as_samples
+from ldr.objectives.data.stored import StoredSamples
 from ldr.objectives.objective import BoundObjective, Objective
-from ldr.objectives.opening import as_samples
 from ldr.objectives.registry import named
-from ldr.objectives.stored import StoredSamples
 from ldr.solvers import Iteration, Solver, Stopping, minimise, named_solver
 from ldr.solvers.threads import threads_for
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ldr.containers import like
-from ldr.objectives.containers import check_dimensions
-from ldr.objectives.storage.dask_rows import is_frame
+from ldr.objectives.data.containers import check_dimensions
+from ldr.objectives.data.sources.dask_rows import is_frame
 from ldr.solvers.manifolds import Array
 
 # Of data and their name in messages.

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from ldr.files import TABLES, Table, ending_of
-from ldr.objectives.pieces import PIECE_NUMBERS
-from ldr.objectives.storage import SEPARATORS, Head, NpyFile
+from ldr.objectives.data.map_reduce import PIECE_NUMBERS
+from ldr.objectives.data.sources import SEPARATORS, Head, NpyFile
 from ldr.solvers.errors import ArgumentError, DataError
 
 _TIMEOUT = 5.0  # seconds

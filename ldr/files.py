@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from ldr.objectives.opening import as_path, as_samples, open_path, stored
-from ldr.objectives.samples import Samples
-from ldr.objectives.storage import Columns
-from ldr.objectives.stored import brought, is_dask, lazy_rows
+from ldr.objectives.data.opening import as_path, as_samples, open_path, stored
+from ldr.objectives.data.samples import Samples
+from ldr.objectives.data.sources import Columns
+from ldr.objectives.data.stored import brought, is_dask, lazy_rows
 from ldr.outputs import check_outputs, files_of, replaced
 from ldr.result import Result, as_tuple
 from ldr.solvers.errors import ArgumentError, DataError

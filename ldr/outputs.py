@@ -15,9 +15,9 @@ from uuid import uuid4
 
 import numpy as np
 
-from ldr.objectives.opening import as_path
-from ldr.objectives.samples import Samples
-from ldr.objectives.stored import StoredSamples
+from ldr.objectives.data.opening import as_path
+from ldr.objectives.data.samples import Samples
+from ldr.objectives.data.stored import StoredSamples
 from ldr.solvers.errors import ArgumentError
 
 if TYPE_CHECKING:

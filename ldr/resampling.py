@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldr.objectives.labels import as_labels
+from ldr.objectives.data.labels import as_labels
 from ldr.objectives.objective import Data, Objective
 from ldr.solvers.checks import whole
 from ldr.solvers.errors import ArgumentError

@@ -14,12 +14,12 @@ import numpy as np
 from ldr.containers import like
 from ldr.memory import within_memory
 from ldr.objectives.certificate import Certificate
+from ldr.objectives.data.opening import as_samples, open_table, stored
+from ldr.objectives.data.samples import Samples
+from ldr.objectives.data.stored import lazy_rows
 from ldr.objectives.factor_model import FactorModel
 from ldr.objectives.features import Features
 from ldr.objectives.objective import Objective
-from ldr.objectives.opening import as_samples, open_table, stored
-from ldr.objectives.samples import Samples
-from ldr.objectives.stored import lazy_rows
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.manifolds import Array
 from ldr.solvers.status import Status

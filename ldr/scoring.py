@@ -8,9 +8,9 @@ from typing import Any
 from ldr.alignment import by_index
 from ldr.memory import within_memory
 from ldr.objectives.coordinates import Whitening
+from ldr.objectives.data.opening import as_samples
 from ldr.objectives.kernel import Kernel
 from ldr.objectives.objective import BoundObjective, Objective
-from ldr.objectives.opening import as_samples
 from ldr.objectives.sfa import SFA
 from ldr.result import Result, as_tuple
 from ldr.solvers.errors import ArgumentError

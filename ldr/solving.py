@@ -15,14 +15,14 @@ import numpy as np
 
 from ldr.alignment import by_index
 from ldr.memory import within_memory
-from ldr.objectives.accelerator import accelerator
 from ldr.objectives.certificate import Certificate
+from ldr.objectives.data.accelerator import accelerator
+from ldr.objectives.data.opening import as_samples, with_column
+from ldr.objectives.data.samples import Samples
+from ldr.objectives.data.stored import StoredSamples, brought
+from ldr.objectives.data.streams import expect, together
 from ldr.objectives.objective import BoundObjective, Data, Objective
-from ldr.objectives.opening import as_samples, with_column
 from ldr.objectives.registry import named
-from ldr.objectives.samples import Samples
-from ldr.objectives.stored import StoredSamples, brought
-from ldr.objectives.streams import expect, together
 from ldr.result import Result, Starts
 from ldr.solvers.checks import LARGEST, SMALLEST, number, whole
 from ldr.solvers.errors import ArgumentError, ConvergenceWarning, DataError, TimeLimitError

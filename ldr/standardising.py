@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ldr.objectives.opening import stored
-from ldr.objectives.samples import Samples
-from ldr.objectives.storage import Scaled
-from ldr.objectives.stored import StoredSamples, lazy_rows
+from ldr.objectives.data.opening import stored
+from ldr.objectives.data.samples import Samples
+from ldr.objectives.data.sources import Scaled
+from ldr.objectives.data.stored import StoredSamples, lazy_rows
 from ldr.solvers.errors import DataError
 from ldr.solvers.manifolds import Array
 

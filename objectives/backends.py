@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ldr.objectives.accelerator import Accelerator, float64
+from ldr.objectives.data.accelerator import Accelerator, float64
 from ldr.solvers.errors import ObjectiveError
 from ldr.solvers.manifolds import Array
 from ldr.solvers.riemannian import read_only

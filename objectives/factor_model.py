@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ldr.objectives.opening import as_samples
-from ldr.objectives.samples import Samples
+from ldr.objectives.data.opening import as_samples
+from ldr.objectives.data.samples import Samples
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.manifolds import Array
 

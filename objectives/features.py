@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ldr.objectives.samples import Samples
+from ldr.objectives.data.samples import Samples
 from ldr.solvers.manifolds import Array
 
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldr.objectives.containers import check_real, open_matrix
-from ldr.objectives.labels import as_labels
-from ldr.objectives.samples import Samples
+from ldr.objectives.data.containers import check_real, open_matrix
+from ldr.objectives.data.labels import as_labels
+from ldr.objectives.data.samples import Samples
 from ldr.objectives.statistics.sparse import shifted_rows
 from ldr.solvers.checks import keep_number, keep_whole
 from ldr.solvers.errors import ArgumentError, DataError, SingularError

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import scipy
 
+from ldr.objectives.data.samples import Samples
 from ldr.objectives.features import Features, then
 from ldr.objectives.kernels import centred_gram
 from ldr.objectives.objective import BoundObjective, Data, Objective
 from ldr.objectives.registry import named
-from ldr.objectives.samples import Samples
 from ldr.solvers.checks import keep_whole
 from ldr.solvers.errors import ArgumentError, DataError, SingularError
 from ldr.solvers.limits import check_eigen

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ldr.objectives.finite import check_largest
-from ldr.objectives.labels import as_array
+from ldr.objectives.data.finite import check_largest
+from ldr.objectives.data.labels import as_array
 from ldr.solvers.errors import DataError
 from ldr.solvers.manifolds import Array
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ldr.objectives.change import Change
+from ldr.objectives.data.change import Change
+from ldr.objectives.data.labels import as_array, as_labels
 from ldr.objectives.families.graph import LaplacianMethod
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.trace_ratio import TraceRatio
 from ldr.objectives.families.whitened import Pencil, SumOfSquares, whitened_trace
-from ldr.objectives.labels import as_array, as_labels
 from ldr.objectives.objective import Compact, Data, Objective, Range
 from ldr.objectives.ridge import add_ridge, ridge_amount
 from ldr.objectives.statistics import class_moments

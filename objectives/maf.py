@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ldr.objectives.change import Change
+from ldr.objectives.data.change import Change
 from ldr.objectives.families.ratio import trace_ratio
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.trace_ratio import TraceRatio

@@ -8,17 +8,17 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ldr.objectives.coordinates import Columns
+from ldr.objectives.data.finite import check_squares
+from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.batches import in_batches
 from ldr.objectives.families.pairwise import Pairwise, PairwisePoint
 from ldr.objectives.families.projected import DenseRows
 from ldr.objectives.families.row_sum import in_pieces
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.features import HalfSquaredDistances
-from ldr.objectives.finite import check_squares
 from ldr.objectives.kernels import centred_gram
 from ldr.objectives.lengths import typical_length
 from ldr.objectives.objective import BoundObjective, Compact, Data, Objective
-from ldr.objectives.samples import Samples
 from ldr.objectives.statistics import moments
 from ldr.solvers.checks import choice, keep_number
 from ldr.solvers.errors import ArgumentError, DataError

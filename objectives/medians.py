@@ -7,8 +7,8 @@ from functools import partial
 
 import numpy as np
 
+from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.row_sum import SAMPLE_ROWS, Frame, some_rows
-from ldr.objectives.samples import Samples
 from ldr.solvers.manifolds import Array
 
 _WEISZFELD_STEPS = 1000

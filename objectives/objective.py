@@ -10,13 +10,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ldr.objectives.accelerator import Accelerator
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.coordinates import Columns, Coordinates, Subspace
+from ldr.objectives.data.accelerator import Accelerator
+from ldr.objectives.data.finite import check_squares
+from ldr.objectives.data.samples import Samples
 from ldr.objectives.factor_model import FactorModel
 from ldr.objectives.features import Features
-from ldr.objectives.finite import check_squares
-from ldr.objectives.samples import Samples
 from ldr.objectives.statistics import RowSpace, WidenedRowSpace, row_space
 from ldr.solvers.errors import ArgumentError, SingularError
 from ldr.solvers.linalg.eigen import range_basis, rank_tolerance

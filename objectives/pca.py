@@ -10,7 +10,6 @@ import numpy as np
 
 from ldr.objectives.certificate import PROVED_GLOBAL, Certificate
 from ldr.objectives.coordinates import Columns
-from ldr.objectives.covariance import CovarianceOperator
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.objective import (
     BoundObjective,
@@ -22,6 +21,7 @@ from ldr.objectives.objective import (
     power_of_two,
 )
 from ldr.objectives.statistics import moments
+from ldr.objectives.statistics.covariance import CovarianceOperator
 from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.manifolds import Array, Grassmann
 from ldr.solvers.problem import Point

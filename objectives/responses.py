@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ldr.objectives.data.labels import as_array, as_labels
 from ldr.objectives.kernels import (
     as_response,
     gaussian_gram,
@@ -16,7 +17,6 @@ from ldr.objectives.kernels import (
     is_categorical,
     median_distance,
 )
-from ldr.objectives.labels import as_array, as_labels
 from ldr.solvers.checks import choice
 from ldr.solvers.errors import DataError
 from ldr.solvers.linalg.symmetric import full_factor

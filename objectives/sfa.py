@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from ldr.objectives.change import Change
+from ldr.objectives.data.change import Change
+from ldr.objectives.data.finite import check_squares
+from ldr.objectives.data.opening import as_samples
+from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.ratio import trace_ratio
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.trace_ratio import TraceRatio
 from ldr.objectives.families.whitened import Pencil, SumOfSquares, whitened_trace
 from ldr.objectives.features import Features, Quadratic
-from ldr.objectives.finite import check_squares
 from ldr.objectives.objective import Compact, Data, Objective, Range
-from ldr.objectives.opening import as_samples
-from ldr.objectives.samples import Samples
 from ldr.objectives.statistics import difference_scatter, mean, moments
 from ldr.solvers.checks import keep_flag, keep_number, keep_whole
 from ldr.solvers.errors import ArgumentError, DataError

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ldr.objectives.change import Change
+from ldr.objectives.data.change import Change
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.whitened import (
     Pencil,

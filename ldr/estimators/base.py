@@ -12,12 +12,12 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from ldr.alignment import aligned
-from ldr.objectives.accumulated import AccumulatedSamples, Totals
-from ldr.objectives.labels import CodedLabels, as_array, as_labels
+from ldr.objectives.data.labels import CodedLabels, as_array, as_labels
+from ldr.objectives.data.opening import as_samples
+from ldr.objectives.data.partial_sums import AccumulatedSamples, Totals
+from ldr.objectives.data.samples import Samples
+from ldr.objectives.data.stored import brought, is_dask
 from ldr.objectives.objective import Objective
-from ldr.objectives.opening import as_samples
-from ldr.objectives.samples import Samples
-from ldr.objectives.stored import brought, is_dask
 from ldr.result import Result, as_tuple
 from ldr.scoring import score
 from ldr.solvers.checks import whole

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ldr.objectives.data.labels import as_array, as_labels
 from ldr.objectives.kernels import is_categorical
-from ldr.objectives.labels import as_array, as_labels
 from ldr.plots.canvas import SINGLE, figure_of, literal
 from ldr.plots.drawn import Drawn
 from ldr.solvers.errors import DataError

@@ -12,10 +12,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ldr.objectives.data.labels import as_array, as_labels
+from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.row_sum import InPieces, RowTerm
-from ldr.objectives.labels import as_array, as_labels
 from ldr.objectives.objective import BoundObjective, Data, Objective
-from ldr.objectives.samples import Samples
 from ldr.objectives.statistics import mean
 from ldr.objectives.statistics.sums import spread_rows
 from ldr.solvers.errors import DataError

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ldr.objectives.change import Change
+from ldr.objectives.data.change import Change
+from ldr.objectives.data.labels import as_labels
 from ldr.objectives.families.whitened import Pencil, SumOfSquares
 from ldr.objectives.graphs import Graph, as_graph, given_weights, lle_weights, within_classes
-from ldr.objectives.labels import as_labels
 from ldr.objectives.objective import Compact, Data, Objective
 from ldr.objectives.statistics import (
     class_moments,

@@ -10,6 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from ldr.objectives.coordinates import ColumnScaling
+from ldr.objectives.data.samples import Samples
 from ldr.objectives.factor_model import (
     FactorModel,
     Observed,
@@ -21,7 +22,6 @@ from ldr.objectives.factor_model import (
 )
 from ldr.objectives.families.factors import FactorLikelihood, Factors, Noise, inner
 from ldr.objectives.objective import Data, Objective
-from ldr.objectives.samples import Samples
 from ldr.solvers.errors import SingularError
 from ldr.solvers.manifolds import Array, Euclidean, Product
 from ldr.solvers.problem import Point

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ldr.objectives.coordinates import ColumnScaling
+from ldr.objectives.data.samples import Samples, Term
 from ldr.objectives.factor_model import FactorModel, Observed, empty_line
 from ldr.objectives.families.factors import Factors, Noise
 from ldr.objectives.families.incomplete_factors import (
@@ -26,7 +27,6 @@ from ldr.objectives.families.incomplete_factors import (
 )
 from ldr.objectives.families.row_sum import InParts, RowTerm, SumPoint, in_pieces
 from ldr.objectives.objective import Data, Objective
-from ldr.objectives.samples import Samples, Term
 from ldr.solvers.manifolds import Array, Product
 
 

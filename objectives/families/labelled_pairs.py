@@ -10,12 +10,12 @@ from itertools import pairwise
 import numpy as np
 
 from ldr.objectives.coordinates import ColumnScaling, Coordinates
+from ldr.objectives.data.labels import as_labels
+from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.pairwise import Pairwise, row_slices
 from ldr.objectives.families.projected import DenseRows
-from ldr.objectives.labels import as_labels
 from ldr.objectives.lengths import column_lengths, typical_length
 from ldr.objectives.objective import Data, Objective
-from ldr.objectives.samples import Samples
 from ldr.objectives.statistics import ClassMoments, class_moments
 from ldr.solvers.linalg.eigen import generalised_top_eigenvectors, range_basis, top_eigenvectors
 from ldr.solvers.manifolds import Array, Euclidean, Manifold

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ldr.objectives.coordinates import Coordinates
+from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.whitened import View, whiten_rows
 from ldr.objectives.objective import BoundObjective, Compact, Data, Objective, check_dimension
-from ldr.objectives.samples import Samples
 from ldr.objectives.statistics import mean
 from ldr.solvers.errors import DataError
 from ldr.solvers.manifolds import Array, Grassmann, Manifold

@@ -12,10 +12,10 @@ import scipy
 
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.coordinates import Columns, Coordinates
+from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.whitened import SumOfSquares, View, Whitened, whiten
 from ldr.objectives.kernels import as_response
 from ldr.objectives.objective import BoundObjective, Compact, Data, Objective, check_varies
-from ldr.objectives.samples import Samples
 from ldr.objectives.statistics import JointMoments, joint_moments
 from ldr.solvers.limits import SINGULAR_COST, check_eigen
 from ldr.solvers.manifolds import Array, Euclidean

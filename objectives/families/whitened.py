@@ -19,12 +19,12 @@ from typing import TypeVar
 import numpy as np
 import scipy
 
-from ldr.objectives.change import Change
 from ldr.objectives.coordinates import Coordinates, Whitening, inverse_root
+from ldr.objectives.data.change import Change
+from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.objective import Compact, Objective, Range, nothing_varies
 from ldr.objectives.ridge import add_ridge, ridge_amount
-from ldr.objectives.samples import Samples
 from ldr.objectives.statistics import moments
 from ldr.solvers.linalg.eigen import has_full_rank, rank_tolerance, unit_diagonal
 from ldr.solvers.manifolds import Array

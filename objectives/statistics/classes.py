@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from ldr.objectives.samples import Array, Samples
+from ldr.objectives.data.samples import Array, Samples
 from ldr.objectives.statistics.sparse import shifted_classes
 from ldr.objectives.statistics.sums import (
     NO_SHIFT,

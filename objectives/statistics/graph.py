@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ldr.objectives.samples import Array, Samples
+from ldr.objectives.data.samples import Array, Samples
 from ldr.objectives.statistics.sparse import shifted_rows
 from ldr.objectives.statistics.sums import (
     add_product,

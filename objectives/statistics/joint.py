@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from ldr.objectives.samples import Array, Samples
+from ldr.objectives.data.samples import Array, Samples
 from ldr.objectives.statistics.moments import Spread, spread, spread_of, spread_on
 from ldr.objectives.statistics.sparse import shifted_rows
 from ldr.objectives.statistics.sums import TwoPartMean, dense, full, pilot

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldr.objectives.accelerator import Accelerator
-from ldr.objectives.samples import Array, Samples
+from ldr.objectives.data.accelerator import Accelerator
+from ldr.objectives.data.samples import Array, Samples
 from ldr.objectives.statistics.sparse import column_means, shifted_rows
 from ldr.objectives.statistics.sums import (
     TwoPartMean,

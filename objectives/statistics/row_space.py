@@ -9,7 +9,7 @@ import numpy as np
 import scipy
 from scipy.linalg.lapack import dtrcon
 
-from ldr.objectives.samples import Array, Samples
+from ldr.objectives.data.samples import Array, Samples
 from ldr.objectives.statistics.moments import mean
 from ldr.objectives.statistics.sparse import column_means, shifted_rows
 from ldr.objectives.statistics.sums import dense, symmetric

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ldr.objectives.samples import Array, Samples
+from ldr.objectives.data.samples import Array, Samples
 from ldr.objectives.statistics.sums import NO_SHIFT, Codes, dense, membership, sparse_rows
 
 # The share of entries beyond which a mean can exceed NO_SHIFT standard deviations: 25/26.

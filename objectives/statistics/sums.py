@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from ldr.objectives.pieces import FEW_COLUMNS
-from ldr.objectives.samples import Array, Samples
+from ldr.objectives.data.map_reduce import FEW_COLUMNS
+from ldr.objectives.data.samples import Array, Samples
 
 Codes = npt.NDArray[np.intp]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ldr.objectives.samples import Array, Samples
+from ldr.objectives.data.samples import Array, Samples
 from ldr.objectives.statistics.moments import Spread, sparse_spread
 from ldr.objectives.statistics.sparse import column_means, shifted_rows
 from ldr.objectives.statistics.sums import (

@@ -25,8 +25,8 @@ from PIL import Image
 
 from ldr import command_line, files
 from ldr.errors import DataError
-from ldr.objectives import samples, stored, streams
-from ldr.objectives.storage import parquet, text
+from ldr.objectives.data import samples, stored, streams
+from ldr.objectives.data.sources import parquet, text
 from ldr.result import Result
 from tests.adversarial.campaign import count, generator, report
 

@@ -10,8 +10,8 @@ from benchmarks.__main__ import main
 from benchmarks.growth import slope
 from benchmarks.peers import Task, Trace, native
 from ldr.objectives import Data, named
+from ldr.objectives.data.opening import as_samples
 from ldr.objectives.families import trace_ratio
-from ldr.objectives.opening import as_samples
 from ldr.solvers.linalg.eigen import generalised_top_eigenvectors
 
 

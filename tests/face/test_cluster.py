@@ -14,8 +14,8 @@ import ldr
 from ldr import cluster
 from ldr.command_line import main
 from ldr.errors import ArgumentError, DataError, DataWarning
-from ldr.objectives.dask_samples import DaskSamples
-from ldr.objectives.opening import as_samples
+from ldr.objectives.data.dask_samples import DaskSamples
+from ldr.objectives.data.opening import as_samples
 from ldr.standardising import standardised
 from tests.objectives import clusters
 

@@ -167,7 +167,7 @@ def test_wide_pca_is_the_singular_value_decomposition(kind):
 
 
 def test_large_sparse_pca_works_by_products_only(monkeypatch):
-    monkeypatch.setattr("ldr.objectives.covariance._LEAST_ORDER", 700)
+    monkeypatch.setattr("ldr.objectives.statistics.covariance._LEAST_ORDER", 700)
     rng = np.random.default_rng(1)
     data = scipy.sparse.random_array((900, 800), density=0.005, rng=rng, format="csr")
     tracemalloc.start()

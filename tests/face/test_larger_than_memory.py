@@ -14,10 +14,10 @@ from ldr import files
 from ldr.command_line import main
 from ldr.errors import ArgumentError, DataError
 from ldr.files import StoredTable, read, write_projection
-from ldr.objectives import samples as samples_module
-from ldr.objectives import stored, streams
-from ldr.objectives.opening import as_samples
-from ldr.objectives.storage import parquet, text
+from ldr.objectives.data import samples as samples_module
+from ldr.objectives.data import stored, streams
+from ldr.objectives.data.opening import as_samples
+from ldr.objectives.data.sources import parquet, text
 from ldr.standardising import standardised
 from tests.real_data import tumour_views, wine
 
@@ -148,7 +148,7 @@ import numpy as np
 import pyarrow.csv, pyarrow.parquet
 import ldr
 from ldr.objectives import samples, stored, streams
-from ldr.objectives.storage import parquet, text
+from ldr.objectives.data.sources import parquet, text
 
 for module in (samples, stored, streams, parquet, text):
     module.PIECE_NUMBERS = 2**19  # 4 MiB

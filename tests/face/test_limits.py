@@ -15,7 +15,7 @@ import pytest
 import ldr
 from ldr import choosing, regularisation, stability
 from ldr.errors import ArgumentError, ConvergenceWarning, TimeLimitError
-from ldr.objectives.opening import as_samples
+from ldr.objectives.data.opening import as_samples
 from ldr.solvers import Status, Stopping, TrustRegion, limits
 from ldr.solvers.saddles import leave_saddles
 

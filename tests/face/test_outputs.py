@@ -14,7 +14,7 @@ from ldr import files
 from ldr.demo import save_picture
 from ldr.errors import ArgumentError
 from ldr.files import write, write_projection
-from ldr.objectives.opening import as_samples
+from ldr.objectives.data.opening import as_samples
 from ldr.outputs import replaced
 
 X = np.random.default_rng(0).standard_normal((300, 4))

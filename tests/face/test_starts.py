@@ -6,7 +6,7 @@ import pytest
 import ldr
 from ldr.errors import ArgumentError
 from ldr.objectives import Data, named
-from ldr.objectives.opening import as_samples
+from ldr.objectives.data.opening import as_samples
 from ldr.solvers import Stopping, TrustRegion, minimise
 from ldr.solvers.saddles import leave_saddles, smallest_curvature
 from tests.solvers.problems import brockett, symmetric

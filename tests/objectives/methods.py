@@ -4,7 +4,7 @@ import numpy as np
 from scipy.spatial.distance import pdist, squareform
 
 from ldr.objectives import REGISTRY, graphs
-from ldr.objectives.opening import as_samples
+from ldr.objectives.data.opening import as_samples
 from tests import real_data
 
 N, D = 60, 7

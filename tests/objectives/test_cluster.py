@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import ldr
-from ldr.objectives.opening import as_samples
+from ldr.objectives.data.opening import as_samples
 from tests.objectives.clusters import cluster, wait_until
 
 pytestmark = pytest.mark.slow
@@ -52,7 +52,7 @@ def two_workers(tmp_path_factory):
 
 def spread_out(monkeypatch):
     """A term for each chunk."""
-    from ldr.objectives.storage import dask_rows
+    from ldr.objectives.data.sources import dask_rows
 
     monkeypatch.setattr(dask_rows, "_LEAST_NUMBERS", 1)
 

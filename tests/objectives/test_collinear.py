@@ -27,7 +27,7 @@ from ldr.objectives import (
     RidgeRegression,
     SemiSupervisedDA,
 )
-from ldr.objectives.stored import StoredSamples
+from ldr.objectives.data.stored import StoredSamples
 
 N, D, R = 200, 5, 2
 _rng = np.random.default_rng(3)

@@ -17,9 +17,9 @@ from ldr.objectives import (
     LogDetPCA,
     MDSStress,
     RobustPCA,
-    covariance,
 )
 from ldr.objectives.registry import REGISTRY, named
+from ldr.objectives.statistics import covariance
 from ldr.solving import as_data
 from tests.objectives.methods import LABELS, RANDOM, RESPONSE, X, name_of
 

@@ -6,7 +6,7 @@ import pytest
 import ldr
 from ldr.errors import ArgumentError, DataError
 from ldr.objectives import Data, Dynamics
-from ldr.objectives.opening import as_samples
+from ldr.objectives.data.opening import as_samples
 from tests import real_data
 
 FREQUENCY = 0.3

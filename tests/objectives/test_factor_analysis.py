@@ -11,8 +11,8 @@ from scipy.stats import multivariate_normal
 import ldr
 from ldr.errors import ArgumentError, ConvergenceWarning, SingularError
 from ldr.objectives import PPCA, Data, FactorAnalysis
-from ldr.objectives.covariance import DenseCovariance, RowCovariance
-from ldr.objectives.opening import as_samples
+from ldr.objectives.data.opening import as_samples
+from ldr.objectives.statistics.covariance import DenseCovariance, RowCovariance
 from tests import real_data
 
 X = real_data.wine()[0]

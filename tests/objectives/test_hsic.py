@@ -7,8 +7,8 @@ import scipy.sparse
 import ldr
 from ldr.errors import DataError
 from ldr.objectives import HSIC, Data
+from ldr.objectives.data.opening import as_samples
 from ldr.objectives.kernels import median_distance
-from ldr.objectives.opening import as_samples
 from tests import real_data
 
 

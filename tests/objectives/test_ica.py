@@ -11,7 +11,7 @@ import ldr
 from ldr.errors import ArgumentError
 from ldr.objectives import ICA, Data, UndercompleteICA
 from ldr.objectives.contrasts import CONTRASTS, hyperbolic_secant, student
-from ldr.objectives.opening import as_samples
+from ldr.objectives.data.opening import as_samples
 from ldr.objectives.sources import deflated_directions, fourth_order_directions
 
 EXPERTS = {"log cosh": hyperbolic_secant(), "t, 3": student(3.0), "t, 0.7": student(0.7)}

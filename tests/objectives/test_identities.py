@@ -8,8 +8,8 @@ from scipy.spatial.distance import pdist, squareform
 
 import ldr
 from ldr.objectives import graphs
+from ldr.objectives.data.opening import as_samples
 from ldr.objectives.families.trace_ratio import TraceRatio
-from ldr.objectives.opening import as_samples
 from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solving import as_data, as_objective
 from tests import real_data

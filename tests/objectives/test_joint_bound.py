@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import ldr
 from ldr import objectives
 from ldr.objectives import Data, named
+from ldr.objectives.data.opening import as_samples
 from ldr.objectives.families.joint_bound import JointBound, _proven_semidefinite
-from ldr.objectives.opening import as_samples
 from ldr.solvers import Stopping, TrustRegion, minimise
 
 

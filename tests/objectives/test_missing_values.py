@@ -11,7 +11,7 @@ from scipy.stats import multivariate_normal
 
 import ldr
 from ldr.errors import ArgumentError, DataError, SingularError
-from ldr.objectives.opening import as_samples
+from ldr.objectives.data.opening import as_samples
 from tests import real_data
 
 WINE = real_data.wine()[0]
@@ -95,8 +95,8 @@ def test_em_is_monotone_at_every_step_and_every_solver_agrees(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_with_nothing_missing_it_is_the_complete_problem(name):
     from ldr.objectives import Data
+    from ldr.objectives.data.opening import as_samples
     from ldr.objectives.families.incomplete_factors import IncompleteFactors
-    from ldr.objectives.opening import as_samples
 
     complete = ldr.solve(name, WINE, 2)
     problem = IncompleteFactors.of(complete.objective, as_samples(WINE), 2, tied=name == "ppca")

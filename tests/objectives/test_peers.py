@@ -13,7 +13,7 @@ from sklearn.manifold import LocallyLinearEmbedding, SpectralEmbedding
 
 import ldr
 from ldr.objectives import graphs
-from ldr.objectives.opening import as_samples
+from ldr.objectives.data.opening import as_samples
 from tests import real_data
 
 

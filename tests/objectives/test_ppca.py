@@ -6,7 +6,7 @@ from scipy.stats import multivariate_normal
 
 import ldr
 from ldr.objectives import PPCA, Data
-from ldr.objectives.opening import as_samples
+from ldr.objectives.data.opening import as_samples
 from tests import real_data
 
 X = real_data.wine()[0]

@@ -8,13 +8,13 @@ import pytest
 import ldr
 from ldr.errors import ArgumentError, ConvergenceWarning, DataError
 from ldr.objectives import HSIC, SDR, Data
+from ldr.objectives.data.opening import as_samples
 from ldr.objectives.kernels import (
     centred_gram,
     gaussian_gram,
     incomplete_factor,
     median_distance,
 )
-from ldr.objectives.opening import as_samples
 from ldr.solvers import limits
 from ldr.solvers.linalg.symmetric import full_factor
 from tests import real_data

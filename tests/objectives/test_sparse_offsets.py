@@ -10,8 +10,8 @@ import scipy.sparse as sp
 
 import ldr
 from ldr.objectives import statistics
-from ldr.objectives.covariance import CovarianceOperator
-from ldr.objectives.opening import as_samples
+from ldr.objectives.data.opening import as_samples
+from ldr.objectives.statistics.covariance import CovarianceOperator
 from ldr.objectives.statistics.sparse import shifted_classes, shifted_rows
 from tests.objectives.test_statistics import centred, class_reference, error, extended
 

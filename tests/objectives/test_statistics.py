@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import ldr
 from ldr.errors import ArgumentError, DataError
 from ldr.objectives import statistics
-from ldr.objectives.opening import as_samples
+from ldr.objectives.data.opening import as_samples
 
 RNG = np.random.default_rng(0)
 N, D, C = 3000, 5, 4

@@ -7,7 +7,7 @@ import pytest
 
 from experiments.jmlr2015.recipes import METHODS
 from ldr.objectives import Data, named
-from ldr.objectives.opening import as_samples
+from ldr.objectives.data.opening import as_samples
 from ldr.solvers import Stopping, TrustRegion, minimise
 from tests.objectives.test_cases import CASES, CCA_BEST, FOLDER, load
 

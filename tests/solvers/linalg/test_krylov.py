@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import ldr
-from ldr.objectives.covariance import CovarianceOperator
-from ldr.objectives.opening import as_samples
+from ldr.objectives.data.opening import as_samples
 from ldr.objectives.statistics import moments
+from ldr.objectives.statistics.covariance import CovarianceOperator
 from ldr.solvers.linalg.krylov import block_krylov
 
 SPECTRA = {
@@ -54,8 +54,8 @@ def test_operator_is_the_covariance(shift):
 @pytest.mark.parametrize("noise", [0.1, None])
 def test_large_dense_pca_needs_no_covariance(monkeypatch, noise):
     """Same value as from the covariance; without a decay of the spectrum, by the covariance."""
-    monkeypatch.setattr("ldr.objectives.covariance._LEAST_ORDER", 100)
-    monkeypatch.setattr("ldr.objectives.covariance._COLUMNS_PER_VECTOR", 40)
+    monkeypatch.setattr("ldr.objectives.statistics.covariance._LEAST_ORDER", 100)
+    monkeypatch.setattr("ldr.objectives.statistics.covariance._COLUMNS_PER_VECTOR", 40)
     rng = np.random.default_rng(2)
     X = rng.standard_normal((300, 200))
     if noise:

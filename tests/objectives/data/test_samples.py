@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ldr.errors import ArgumentError, DataError
-from ldr.objectives.labels import as_labels
-from ldr.objectives.opening import as_samples
-from ldr.objectives.samples import Samples
+from ldr.objectives.data.labels import as_labels
+from ldr.objectives.data.opening import as_samples
+from ldr.objectives.data.samples import Samples
 
 pandas = pytest.importorskip("pandas")
 
@@ -268,7 +268,7 @@ def test_missing_values_on_request():
 
 
 def test_nothing_heavy_is_imported():
-    code = "import sys, ldr.objectives.samples; print(*sys.modules)"
+    code = "import sys, ldr.objectives.data.samples; print(*sys.modules)"
     loaded = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     ).stdout.split()

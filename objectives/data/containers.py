@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldr.objectives.samples import Array
+from ldr.objectives.data.samples import Array
 from ldr.solvers.errors import DataError
 
 _REAL_KINDS = "biuf"

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy.typing as npt
 
-from ldr.objectives.samples import Array, Samples, Term
+from ldr.objectives.data.samples import Array, Samples, Term
 
 
 @dataclass(frozen=True)

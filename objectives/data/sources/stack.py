@@ -12,8 +12,8 @@ from typing import Any, ClassVar, cast
 import numpy as np
 import numpy.typing as npt
 
-from ldr.objectives.storage.columns import check_known
-from ldr.objectives.storage.source import Source, TableSource
+from ldr.objectives.data.sources.columns import check_known
+from ldr.objectives.data.sources.source import Source, TableSource
 from ldr.solvers.errors import DataError
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy.typing as npt
 
-from ldr.objectives.samples import Samples, Term
+from ldr.objectives.data.samples import Samples, Term
 from ldr.solvers.errors import ArgumentError
 
 # The total of each term, by the term and its merge.

@@ -19,12 +19,12 @@ import numpy as np
 import numpy.typing as npt
 from dask.delayed import delayed
 
-from ldr.objectives.accelerator import Accelerator
-from ldr.objectives.finite import check_finite, check_largest, largest_wide_entry
-from ldr.objectives.pieces import PIECE_NUMBERS
-from ldr.objectives.samples import Array, Samples, Term
-from ldr.objectives.storage.dask_rows import DaskRows, chunked, computed
-from ldr.objectives.stored import StoredSamples
+from ldr.objectives.data.accelerator import Accelerator
+from ldr.objectives.data.finite import check_finite, check_largest, largest_wide_entry
+from ldr.objectives.data.map_reduce import PIECE_NUMBERS
+from ldr.objectives.data.samples import Array, Samples, Term
+from ldr.objectives.data.sources.dask_rows import DaskRows, chunked, computed
+from ldr.objectives.data.stored import StoredSamples
 from ldr.solvers.errors import DataError
 
 

@@ -16,10 +16,11 @@ from hypothesis import strategies as st
 
 import ldr
 from ldr.errors import DataError
-from ldr.objectives import dask_samples, statistics, stored
-from ldr.objectives.accelerator import Accelerator
-from ldr.objectives.opening import as_samples
-from ldr.objectives.storage import dask_rows
+from ldr.objectives import statistics
+from ldr.objectives.data import dask_samples, stored
+from ldr.objectives.data.accelerator import Accelerator
+from ldr.objectives.data.opening import as_samples
+from ldr.objectives.data.sources import dask_rows
 from ldr.result import as_tuple
 from tests.objectives.test_statistics import CODES, DATA, C, split
 

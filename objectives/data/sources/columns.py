@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldr.objectives.storage.source import Source
+from ldr.objectives.data.sources.source import Source
 from ldr.solvers.errors import ArgumentError, DataError
 
 

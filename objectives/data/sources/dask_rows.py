@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from dask.delayed import delayed
 
-from ldr.objectives.containers import check_dimensions, check_real, open_frame
+from ldr.objectives.data.containers import check_dimensions, check_real, open_frame
 from ldr.solvers.errors import DataError
 from ldr.solvers.threads import threads_for
 

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldr.objectives.finite import check_finite, check_largest, largest_wide_entry
-from ldr.objectives.pieces import PIECE_NUMBERS
-from ldr.objectives.samples import Array, Samples, Term
-from ldr.objectives.storage import pieces_along
+from ldr.objectives.data.finite import check_finite, check_largest, largest_wide_entry
+from ldr.objectives.data.map_reduce import PIECE_NUMBERS
+from ldr.objectives.data.samples import Array, Samples, Term
+from ldr.objectives.data.sources import pieces_along
 from ldr.solvers.errors import DataError
 
 # The share of the machine's memory that a method which needs all rows at once may take.
@@ -166,7 +166,7 @@ def brought(y: Any) -> Any:
     """Labels or a response, brought from the workers if they are Dask's."""
     if not is_dask(y):
         return y
-    from ldr.objectives.storage.dask_rows import gathered
+    from ldr.objectives.data.sources.dask_rows import gathered
 
     return gathered(y)
 

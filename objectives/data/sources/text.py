@@ -15,8 +15,8 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from ldr.objectives.pieces import PIECE_NUMBERS
-from ldr.objectives.storage.columns import check_distinct, check_known
+from ldr.objectives.data.map_reduce import PIECE_NUMBERS
+from ldr.objectives.data.sources.columns import check_distinct, check_known
 from ldr.solvers.errors import ArgumentError, DataError, DataWarning
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}

@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from ldr.objectives.accelerator import Accelerator
-from ldr.objectives.pieces import PIECE_NUMBERS, fold, workers_for
+from ldr.objectives.data.accelerator import Accelerator
+from ldr.objectives.data.map_reduce import PIECE_NUMBERS, fold, workers_for
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.limits import check
 

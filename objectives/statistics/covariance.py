@@ -9,7 +9,7 @@ from functools import cached_property, partial
 import numpy as np
 import scipy
 
-from ldr.objectives.samples import Samples
+from ldr.objectives.data.samples import Samples
 from ldr.objectives.statistics import mean, moments
 from ldr.objectives.statistics.sparse import column_means, shifted_rows
 from ldr.objectives.statistics.sums import added

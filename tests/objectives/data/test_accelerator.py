@@ -7,11 +7,11 @@ import pytest
 
 import ldr
 from ldr.errors import ArgumentError, DeviceWarning
-from ldr.objectives import samples as samples_module
 from ldr.objectives import statistics
-from ldr.objectives.accelerator import Accelerator, accelerator
-from ldr.objectives.covariance import CovarianceOperator
-from ldr.objectives.opening import as_samples
+from ldr.objectives.data import samples as samples_module
+from ldr.objectives.data.accelerator import Accelerator, accelerator
+from ldr.objectives.data.opening import as_samples
+from ldr.objectives.statistics.covariance import CovarianceOperator
 from tests.objectives.test_statistics import CODES, DATA, C, error
 
 jax = pytest.importorskip("jax")

@@ -5,11 +5,11 @@ import pytest
 import scipy.sparse as sp
 
 from ldr.errors import ArgumentError
-from ldr.objectives import samples as samples_module
 from ldr.objectives import statistics
-from ldr.objectives.opening import as_samples
-from ldr.objectives.pieces import fold
-from ldr.objectives.stored import StoredSamples
+from ldr.objectives.data import samples as samples_module
+from ldr.objectives.data.map_reduce import fold
+from ldr.objectives.data.opening import as_samples
+from ldr.objectives.data.stored import StoredSamples
 from tests.objectives.test_statistics import (
     CODES,
     DATA,

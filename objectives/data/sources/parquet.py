@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldr.objectives.pieces import PIECE_NUMBERS, workers_for
-from ldr.objectives.storage.columns import check_distinct, check_known
+from ldr.objectives.data.map_reduce import PIECE_NUMBERS, workers_for
+from ldr.objectives.data.sources.columns import check_distinct, check_known
 from ldr.solvers.errors import ArgumentError, DataError
 
 # Bytes of a column that are fetched at a time.

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldr.objectives.samples import BLOCK_NUMBERS, Samples
+from ldr.objectives.data.samples import BLOCK_NUMBERS, Samples
 from ldr.solvers.checks import LARGEST, SMALLEST
 from ldr.solvers.errors import DataError
 

@@ -13,12 +13,12 @@ import scipy.sparse
 import ldr
 from ldr import files
 from ldr.errors import ArgumentError, DataError, DataWarning
-from ldr.objectives import samples as samples_module
-from ldr.objectives import stored, streams
-from ldr.objectives.opening import as_samples, open_path
+from ldr.objectives.data import samples as samples_module
+from ldr.objectives.data import stored, streams
+from ldr.objectives.data.opening import as_samples, open_path
+from ldr.objectives.data.sources import parquet, text
+from ldr.objectives.data.sources.source import pieces_along
 from ldr.objectives.statistics import moments
-from ldr.objectives.storage import parquet, text
-from ldr.objectives.storage.source import pieces_along
 
 N, D = 151, 4
 _rng = np.random.default_rng(0)

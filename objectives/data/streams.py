@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldr.objectives.containers import open_matrix
-from ldr.objectives.labels import as_array
-from ldr.objectives.pieces import PIECE_NUMBERS, fold, workers_for
-from ldr.objectives.samples import Array, Samples, Term, cut
-from ldr.objectives.stored import StoredSamples
+from ldr.objectives.data.containers import open_matrix
+from ldr.objectives.data.labels import as_array
+from ldr.objectives.data.map_reduce import PIECE_NUMBERS, fold, workers_for
+from ldr.objectives.data.samples import Array, Samples, Term, cut
+from ldr.objectives.data.stored import StoredSamples
 from ldr.solvers.errors import ArgumentError, DataError
 
 Block = npt.NDArray[Any]

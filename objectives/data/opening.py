@@ -9,10 +9,10 @@ from typing import Any, cast
 
 import numpy as np
 
-from ldr.objectives.containers import as_csr, check_shape, open_matrix
-from ldr.objectives.finite import check_finite
-from ldr.objectives.samples import Samples
-from ldr.objectives.storage import (
+from ldr.objectives.data.containers import as_csr, check_shape, open_matrix
+from ldr.objectives.data.finite import check_finite
+from ldr.objectives.data.samples import Samples
+from ldr.objectives.data.sources import (
     SEPARATORS,
     InMemory,
     MemoryMap,
@@ -23,9 +23,9 @@ from ldr.objectives.storage import (
     TableSource,
     TextFile,
 )
-from ldr.objectives.storage.columns import check_known
-from ldr.objectives.stored import StoredSamples, is_dask
-from ldr.objectives.streams import StreamSamples, is_stream
+from ldr.objectives.data.sources.columns import check_known
+from ldr.objectives.data.stored import StoredSamples, is_dask
+from ldr.objectives.data.streams import StreamSamples, is_stream
 from ldr.solvers.errors import ArgumentError, DataError
 
 
@@ -107,7 +107,7 @@ def open_source(X: Any, name: str, minimum_rows: int = 2) -> StoredSamples | Non
     FileNotFoundError
     """
     if is_dask(X):
-        from ldr.objectives.dask_samples import DaskSamples  # imports dask
+        from ldr.objectives.data.dask_samples import DaskSamples  # imports dask
 
         return DaskSamples.open(X, name)
     if is_stream(X):
