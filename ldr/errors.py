@@ -2,6 +2,8 @@
 
 from ldr.solvers.errors import (
     ArgumentError,
+    ClusterError,
+    ClusterWarning,
     ConvergenceWarning,
     DataError,
     DataWarning,
@@ -15,6 +17,8 @@ from ldr.solvers.errors import (
 
 __all__ = [
     "ArgumentError",
+    "ClusterError",
+    "ClusterWarning",
     "ConvergenceWarning",
     "DataError",
     "DataWarning",

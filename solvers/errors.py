@@ -25,12 +25,20 @@ class TooLargeError(MemoryError):
     """An array that the method needs does not fit into memory."""
 
 
+class ClusterError(ConnectionError):
+    """A Dask cluster whose scheduler or workers are not there any more."""
+
+
 class ObjectiveWarning(UserWarning):
     """An objective is not what it says; what was done instead."""
 
 
 class DataWarning(UserWarning):
     """Data that may not be what they look like; what they are taken for."""
+
+
+class ClusterWarning(UserWarning):
+    """A Dask cluster whose workers are waited for."""
 
 
 class DeviceWarning(UserWarning):

@@ -1,5 +1,7 @@
 """The same through a scheduler and two worker processes, of which one is killed."""
 
+import os
+import signal
 import threading
 import time
 
@@ -10,6 +12,7 @@ import pandas as pd
 import pytest
 
 import ldr
+from ldr.errors import ClusterError, ClusterWarning, TimeLimitError
 from ldr.objectives.data.opening import as_samples
 from tests.objectives.clusters import cluster, wait_until
 
@@ -133,3 +136,41 @@ def test_the_answer_is_right_after_a_worker_was_killed(tmp_path, monkeypatch, ob
 
 def enough(held):
     return len(held) == 2 and min(map(len, held.values())) >= 3
+
+
+def impatient(monkeypatch):
+    """A minute's patience is a second's."""
+    from ldr.objectives.data.sources import cluster
+
+    for name, seconds in {"_LOOK": 0.1, "_WORRIED": 1.0, "_PATIENCE": 6.0}.items():
+        monkeypatch.setattr(cluster, name, seconds)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGSTOP])
+def test_workers_that_are_gone_or_stand_still_are_not_waited_for_for_ever(
+    tmp_path, monkeypatch, end
+):
+    spread_out(monkeypatch)
+    impatient(monkeypatch)
+    with cluster(tmp_path, 1) as (client, workers):
+        assert client.submit(sum, (1, 2)).result() == 3
+        workers[0].send_signal(end)
+        with (
+            pytest.warns(ClusterWarning, match=r"none gave a sign for"),
+            pytest.raises(ClusterError, match=r"none gave a sign for .* s: start workers"),
+        ):
+            ldr.solve("pca", made_there(), r=3)
+        with pytest.raises(TimeLimitError, match="the statistics of the data were computed"):
+            ldr.solve("pca", made_there(), r=3, time_limit=0.5)
+
+
+def test_workers_that_die_of_a_task_are_named(tmp_path, monkeypatch):
+    monkeypatch.setenv("DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES", "1")
+
+    def deadly(block_info):
+        os._exit(1)
+
+    rows = da.map_blocks(deadly, chunks=((ROWS,), (D,)), meta=np.empty((0, 0)))
+    with cluster(tmp_path), pytest.raises(ClusterError, match=r"2 workers .*--memory-limit"):
+        ldr.solve("pca", rows, r=3)

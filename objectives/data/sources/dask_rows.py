@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import errno
 from collections.abc import Sequence
-from concurrent.futures import CancelledError
 from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate
@@ -13,6 +11,7 @@ from typing import Any
 import dask.array
 import numpy as np
 import numpy.typing as npt
+from dask.base import get_scheduler
 from dask.delayed import delayed
 
 from ldr.objectives.data.containers import check_dimensions, check_real, open_frame
@@ -101,15 +100,16 @@ def computed(lazy: Any) -> Any:
 
     Raises
     ------
-    ConnectionError
-        The cluster's scheduler was lost.
+    ClusterError
+        The cluster's scheduler or its workers were lost.
     """
-    try:
-        with threads_for(0):  # a thread a task, not a thread a core in each of them
+    client = getattr(get_scheduler(collections=[lazy]), "__self__", None)
+    with threads_for(0):  # a thread a task, not a thread a core in each of them
+        if client is None:
             return lazy.compute()
-    except CancelledError as error:
-        lost = "the scheduler was lost while its workers computed"
-        raise ConnectionError(errno.ECONNRESET, lost, "Dask cluster") from error
+        from ldr.objectives.data.sources.cluster import awaited
+
+        return awaited(client, lazy)
 
 
 def chunked(array: Any, rows: Sequence[int]) -> Any:
