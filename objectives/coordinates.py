@@ -14,7 +14,6 @@ from functools import cached_property
 from typing import Protocol
 
 import numpy as np
-import scipy
 
 from ldr.solvers.linalg.eigen import unit_diagonal
 from ldr.solvers.manifolds import Array, polar_factor
@@ -183,7 +182,7 @@ def inverse_root(B: Array) -> tuple[Array, Array]:
     """
     scaled, scale = unit_diagonal(B)
     there = np.flatnonzero(scale)
-    values, vectors = scipy.linalg.eigh(scaled[np.ix_(there, there)], check_finite=False)
+    values, vectors = np.linalg.eigh(scaled[np.ix_(there, there)])
     roots = np.sqrt(np.maximum(values, np.finfo(float).eps * values[-1]))
     W, inverse = np.zeros((len(B), len(there))), np.zeros((len(there), len(B)))
     W[there] = vectors / roots / scale[there, None]

@@ -103,7 +103,7 @@ class ClassicalMAF(Objective):
 
         def pencil(change: Change) -> Pencil:
             stats = lagged_moments(change(compact.rows), self.lag)
-            return Pencil(stats.lagged, SumOfSquares(stats.scatter / stats.n, stats.mean, 1.0))
+            return Pencil(stats.lagged, SumOfSquares(stats.scatter / stats.n, stats.mean, 1.0), 1.0)
 
         return whitened_trace(self, compact, pencil, r, what="the covariance", ridge=self.ridge)
 

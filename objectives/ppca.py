@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
-from ldr.objectives.certificate import Certificate
+from ldr.objectives.certificate import PROVED_GLOBAL, Certificate
 from ldr.objectives.coordinates import Scaling
 from ldr.objectives.families.factors import Factors, Noise, check_rank
 from ldr.objectives.families.incomplete_sums import has_missing, incomplete
+from ldr.objectives.families.whitened import ROWS_ROUNDING, SUMS_ROUNDING, root_of_rows
 from ldr.objectives.objective import BoundObjective, Compact, Data, Objective, check_dimension
 from ldr.objectives.statistics import moments
-from ldr.solvers.linalg.eigen import range_basis, symmetric_eigen
+from ldr.solvers.linalg.eigen import graded_eigen, range_basis, symmetric_eigen
 from ldr.solvers.manifolds import Array
 
 
@@ -52,7 +54,7 @@ class PPCA(Objective):
         stats = moments(compact.rows)
         if np.isnan(stats.mean).any():
             return incomplete(self, samples, r, tied=True)
-        C = stats.covariance
+        C, root = stats.covariance, root_of_rows(compact, stats)
         scaling = Scaling.of(math.sqrt(float(C.trace()) / samples.d), compact.coordinates)
         C = C / scaling.unit / scaling.unit
         return IsotropicFactors(
@@ -64,25 +66,51 @@ class PPCA(Objective):
             r=r,
             n=stats.n,
             scale=np.full(samples.d, scaling.unit),
+            of_rows=None if root is None else root / scaling.unit,
+            offset=stats.mean / scaling.unit,
             coordinates=(scaling,),
         )
 
 
 @dataclass
 class IsotropicFactors(Factors):
-    """The likelihood over R^{k x r} and log s2, with d - k further zero eigenvalues of C."""
+    """The likelihood over R^{k x r} and log s2, with d - k further zero eigenvalues of C.
+
+    Parameters
+    ----------
+    of_rows : ndarray (m, k) or None
+        F with F'F = C, where the rows know more than C.
+    offset : ndarray (k,)
+        The mean of the rows.
+    """
+
+    of_rows: Array | None = field(kw_only=True)
+    offset: Array = field(kw_only=True)
 
     def __post_init__(self) -> None:
         check_dimension(self.r, len(self.C))
         super().__post_init__()
         self.baseline_exact = True
-        range_ = range_basis(self.C)
-        check_rank(self.r, len(self.C) if range_ is None else range_.shape[1])
-        self._eigenvalues, self._eigenvectors = symmetric_eigen(self.C)
+        if self.of_rows is None:
+            range_ = range_basis(self.C)
+            check_rank(self.r, len(self.C) if range_ is None else range_.shape[1])
+            self._eigenvalues, self._eigenvectors = symmetric_eigen(self.C)
+        else:
+            check_rank(self.r, len(self.of_rows))
+            self._eigenvalues, self._eigenvectors = graded_eigen(self.of_rows)
+
+    @cached_property
+    def root(self) -> Array | None:
+        return super().root if self.of_rows is None else self.of_rows
+
+    @property
+    def _noise(self) -> float:
+        """The best s2."""
+        return float(np.sum(self._eigenvalues[self.r :])) / (self.d - self.r)
 
     def closed_form(self) -> Array:
         """M = U_r (L_r - s2 I)^{1/2}; s2 averages the d - r others, the d - k zeros included."""
-        noise = float(np.sum(self._eigenvalues[self.r :])) / (self.d - self.r)
+        noise = self._noise
         L, U = self._eigenvalues[: self.r], self._eigenvectors[:, : self.r]
         M = U * np.sqrt(np.maximum(L - noise, 0.0))
         return self.point([M, np.array([[math.log(noise)]])])
@@ -91,8 +119,31 @@ class IsotropicFactors(Factors):
         return self.closed_form()
 
     def certificate(self, M: Array) -> Certificate:
-        """The closed form is the global maximum of the likelihood."""
-        gap = max(0.0, self.at(M).value - self.at(self.closed_form()).value)
-        if gap <= 1e-10 * max(abs(self.at(M).value), self.n):
-            return Certificate("global", gap, "the likelihood is that of the closed form")
-        return Certificate("bound", gap, "the closed form's likelihood bounds the value")
+        """The largest likelihood is known from the eigenvalues: log|S| is, and tr(S^{-1}C) = d.
+
+        The rounding of C, or of the rows, is in the gap.
+        """
+        value, noise = self.at(M).value, self._noise
+        logs = np.log(np.append(self._eigenvalues[: self.r], np.full(self.d - self.r, noise)))
+        best = 0.5 * self.n * (self.constant + float(logs.sum()) + self.d)
+        terms = 0.5 * self.n * (abs(self.constant) + float(np.abs(logs).sum()) + self.d)
+        gap = abs(value - best) + SUMS_ROUNDING * terms + self._rounding(noise)
+        if gap <= PROVED_GLOBAL * max(abs(value), self.n):
+            return Certificate("global", gap, "no likelihood is larger: that of the eigenvalues")
+        return Certificate("bound", gap, "the likelihood of the eigenvalues bounds the value")
+
+    def _rounding(self, noise: float) -> float:
+        """By how much the rounding of C, or of the rows, moves the least value.
+
+        That changes with C by n/2 tr(S^{-1} dC), and with rows X by tr(S^{-1} X'dX).
+        """
+        L, U = self._eigenvalues[: self.r], self._eigenvectors[:, : self.r]
+        rest = np.eye(len(U)) - U @ U.T
+        inverse = rest.T @ rest / noise + (U / L) @ U.T
+        variances = np.maximum(np.diag(self.C), 0.0)
+        sizes = (variances + self.offset**2) @ np.diag(inverse)
+        of_rows = self.n * ROWS_ROUNDING * math.sqrt(self.d * sizes)
+        if self.of_rows is not None:
+            return of_rows
+        scale = np.sqrt(variances)
+        return of_rows + 0.5 * self.n * SUMS_ROUNDING * float(scale @ np.abs(inverse) @ scale)

@@ -55,8 +55,8 @@ class Scatters:
 
     @property
     def pencil(self) -> Pencil:
-        """(A, B)."""
-        return Pencil(self.A, SumOfSquares(self.B, self.mean, self.weight))
+        """(A, B); the terms of X'LX are those of X'DX."""
+        return Pencil(self.A, SumOfSquares(self.B, self.mean, self.weight), size=1.0)
 
 
 Sums = Callable[[Change], Scatters]

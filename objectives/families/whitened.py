@@ -25,7 +25,7 @@ from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.objective import Compact, Objective, Range, nothing_varies
 from ldr.objectives.ridge import add_ridge, ridge_amount
-from ldr.objectives.statistics import moments
+from ldr.objectives.statistics import Moments, moments
 from ldr.solvers.linalg.eigen import has_full_rank, rank_tolerance, unit_diagonal
 from ldr.solvers.manifolds import Array
 
@@ -36,7 +36,7 @@ _LEAST = 1e-5
 # Times that B is made again at most; one serves but where directions are lost at several scales.
 _PASSES = 3
 # Rounding of the numbers in rows and of their change of coordinates, and of sums of products.
-_OF_ROWS, _OF_SUMS = 8.0 * float(np.finfo(float).eps), 16.0 * float(np.finfo(float).eps)
+ROWS_ROUNDING, SUMS_ROUNDING = 8.0 * float(np.finfo(float).eps), 16.0 * float(np.finfo(float).eps)
 
 
 @dataclass(frozen=True)
@@ -71,10 +71,19 @@ class SumOfSquares:
 
 @dataclass(frozen=True)
 class Pencil:
-    """What a method makes of rows: A is optimised against B."""
+    """What a method makes of rows: A is optimised against B.
+
+    Attributes
+    ----------
+    A : ndarray (k, k)
+    B : SumOfSquares
+    size : float
+        Of the terms that cancel in A, in units of B.
+    """
 
     A: Array
     B: SumOfSquares
+    size: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -133,6 +142,8 @@ class Whitened:
         Of the rows as they are.
     coordinates : Whitening
         The way back to the user's columns.
+    root : ndarray (m, d)
+        With root'root = B, of the rows as they are.
     notes : list of str
     outside : float or None
         The whitened eigenvalue of directions outside the range: see `Trace`.
@@ -147,6 +158,7 @@ class Whitened:
     change: Change
     mean: Array
     coordinates: Whitening
+    root: Array
     notes: list[str]
     outside: float | None
     sizes: Array
@@ -172,8 +184,8 @@ class Whitened:
     @property
     def error(self) -> float:
         """By how much W'BW may differ from I for the rounding of rows, of sums and of W."""
-        of_rows = _OF_ROWS * float(np.linalg.norm(self.sizes))
-        return of_rows + _OF_SUMS * self.condition + self.defect
+        of_rows = ROWS_ROUNDING * float(np.linalg.norm(self.sizes))
+        return of_rows + SUMS_ROUNDING * self.condition + self.defect
 
     def doubt(self, size: float, r: int) -> float:
         """By how much rounding may move a sum of r eigenvalues (singular values) up to a size."""
@@ -189,9 +201,9 @@ class Whitened:
             Roots of the sums of squares of the numbers in Y.
         rest : float
         """
-        moved = _OF_ROWS * float(np.linalg.norm(self.sizes @ C) + np.linalg.norm(outputs))
+        moved = ROWS_ROUNDING * float(np.linalg.norm(self.sizes @ C) + np.linalg.norm(outputs))
         summed = outputs + np.abs(self.spreads @ C).sum(axis=0)
-        of_sums = _OF_SUMS * float(summed @ summed) + self.defect * float(np.vdot(C, C))
+        of_sums = SUMS_ROUNDING * float(summed @ summed) + self.defect * float(np.vdot(C, C))
         return moved * (2.0 * math.sqrt(rest) + moved) + of_sums
 
 
@@ -224,12 +236,23 @@ def whiten(
 
 def whiten_rows(samples: Samples, view: View) -> Whitened:
     """The coordinates in which the covariance of the rows is the identity."""
+    return whiten(lambda change: moments(change(samples)), _covariance, view)[1][0]
 
-    def covariance(change: Change) -> SumOfSquares:
-        stats = moments(change(samples))
-        return SumOfSquares(stats.covariance, stats.mean, 1.0)
 
-    return whiten(covariance, lambda found: (found,), view)[1][0]
+def root_of_rows(compact: Compact, stats: Moments) -> Array | None:
+    """F with F'F the covariance of the rows, which knows more than it; None where it knows all."""
+    view = View.of(compact, "the covariance")
+    if not view.repeatable or view.told_by(*_covariance(stats)):
+        return None
+
+    def again(change: Change) -> Moments:
+        return stats if change.T is None else moments(change(compact.rows))
+
+    return whiten(again, _covariance, view)[1][0].root
+
+
+def _covariance(stats: Moments) -> tuple[SumOfSquares]:
+    return (SumOfSquares(stats.covariance, stats.mean, 1.0),)
 
 
 def _of_sums(view: View, sums: SumOfSquares) -> Whitened:
@@ -251,6 +274,7 @@ def _of_sums(view: View, sums: SumOfSquares) -> Whitened:
         Change(),
         sums.mean,
         whitening,
+        kept.lift(whitening.inverse.T).T,
         kept.notes + ridged,
         _outside(view, more),
         sums.sizes[:, None] * W,
@@ -308,6 +332,7 @@ class _Root:
             self.change,
             self.first.mean,
             Whitening(kept.rows(root.T), kept.rows(root.inverse.T).T, kept.coordinates),
+            root.inverse,
             kept.notes + ridged,
             _outside(view, self._varies(nothing, sums.total)),
             self._sizes(W),
@@ -420,7 +445,7 @@ def whitened_trace(
         scale=-objective.sign,
         is_square=objective.sense == "min",
         outside=whitened.outside,
-        doubt=whitened.doubt(spectral_bound(A), r),
+        doubt=whitened.doubt(max(spectral_bound(A), found.size), r),
         coordinates=(whitened.coordinates,),
         notes=[*compact.notes, *notes, *whitened.notes],
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import scipy
-from scipy.linalg.lapack import dpotrf, dsyevr
+from scipy.linalg.lapack import dgejsv, dpotrf, dsyevr
 
 from ldr.solvers.errors import SingularError
 from ldr.solvers.limits import CHOLESKY_COST, FEW_COST, check_eigen
@@ -65,6 +65,16 @@ def _deflated_eigen(A: Array) -> tuple[Array, Array]:
         values[small], within = _deflated_eigen(sym(basis.T @ (A @ basis)))
         vectors[:, small] = basis @ within
     return values, vectors
+
+
+def graded_eigen(F: Array) -> tuple[Array, Array]:
+    """The m eigenvalues of F'F, descending, that are not zero, and their eigenvectors; F is m x k.
+
+    From F by Jacobi's rotations: the small ones are as good as F in columns of length 1 is well
+    conditioned, whatever the units of the columns (Drmac and Veselic 2008).
+    """
+    values, vectors, _, scales, _, _ = dgejsv(F.T, joba=2, jobv=3)
+    return (values * (scales[0] / scales[1])) ** 2, vectors[:, : len(F)]
 
 
 def bottom_eigenvectors(A: Array, r: int) -> tuple[Array, Array]:
