@@ -18,7 +18,7 @@ import numpy as np
 
 from benchmarks.trust_region import Formulas, correlation_formulas, ratio_formulas
 from ldr.objectives.families.trace_ratio import TraceRatio
-from ldr.objectives.objective import BoundObjective
+from ldr.objectives.problem import BoundObjective
 from ldr.solvers import Problem, Pymanopt, Stopping, minimise, named_solver
 from ldr.solving import automatic_solver
 

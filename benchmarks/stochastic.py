@@ -26,7 +26,8 @@ import ldr
 from ldr.objectives import Data
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.data.stored import StoredSamples
-from ldr.objectives.objective import BoundObjective, Objective
+from ldr.objectives.objective import Objective
+from ldr.objectives.problem import BoundObjective
 from ldr.objectives.registry import named
 from ldr.solvers import Iteration, Solver, Stopping, minimise, named_solver
 from ldr.solvers.threads import threads_for

@@ -25,7 +25,7 @@ from benchmarks.repeats import a_few
 from experiments.jmlr2015.recipes import METHODS
 from ldr.objectives import Data, named
 from ldr.objectives.data.opening import as_samples
-from ldr.objectives.objective import BoundObjective
+from ldr.objectives.problem import BoundObjective
 from ldr.solvers import Point, Problem, Pymanopt, Run, Stopping, TrustRegion, minimise
 from ldr.solvers.threads import threads_for
 

@@ -15,7 +15,8 @@ from ldr.objectives.custom import (
     invariance_error,
     random_orthogonal,
 )
-from ldr.objectives.objective import BoundObjective, Objective
+from ldr.objectives.objective import Objective
+from ldr.objectives.problem import BoundObjective
 from ldr.solvers.manifolds import Array, Manifold, Orthonormal, Product
 from ldr.solvers.problem import Problem
 from ldr.solvers.riemannian import RiemannianProblem

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ldr.objectives.data.opening import as_samples
-from ldr.objectives.objective import BoundObjective, Objective
+from ldr.objectives.objective import Objective
+from ldr.objectives.problem import BoundObjective
 from ldr.objectives.statistics import mean
 from ldr.resampling import Sampled
 from ldr.result import Result

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ldr.memory import within_memory
-from ldr.objectives.algebra import penalty_of, without_penalty
 from ldr.objectives.certificate import Certificate
+from ldr.objectives.objective import penalty_of, without_penalty
 from ldr.result import Result, as_tuple
 from ldr.solvers.errors import ArgumentError, ConvergenceWarning, DataError
 from ldr.solvers.limits import hearing, until_told

@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ldr.objectives.algebra import penalty_of
 from ldr.objectives.l1 import L1
-from ldr.objectives.objective import Objective
+from ldr.objectives.objective import Objective, penalty_of
 from ldr.objectives.sparse_pca import SparsePCA
 from ldr.result import Result, as_tuple
 from ldr.solvers.errors import ArgumentError

@@ -10,7 +10,8 @@ from ldr.memory import within_memory
 from ldr.objectives.coordinates import Whitening
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.kernel import Kernel
-from ldr.objectives.objective import BoundObjective, Objective
+from ldr.objectives.objective import Objective
+from ldr.objectives.problem import BoundObjective
 from ldr.objectives.sfa import SFA
 from ldr.result import Result, as_tuple
 from ldr.solvers.errors import ArgumentError

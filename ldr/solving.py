@@ -17,11 +17,13 @@ from ldr.alignment import by_index
 from ldr.memory import within_memory
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.data.accelerator import accelerator
+from ldr.objectives.data.data import Data
 from ldr.objectives.data.opening import as_samples, with_column
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.data.stored import StoredSamples, brought
 from ldr.objectives.data.streams import expect, together
-from ldr.objectives.objective import BoundObjective, Data, Objective
+from ldr.objectives.objective import Objective
+from ldr.objectives.problem import BoundObjective
 from ldr.objectives.registry import named
 from ldr.result import Result, Starts
 from ldr.solvers.checks import LARGEST, SMALLEST, number, whole
@@ -670,6 +672,8 @@ def as_result(
         baseline_value = problem.reported(heuristic.value)
         baseline_M = _single(problem.lift(heuristic.M))
         improvement = _improvement(problem, run.value, heuristic.value)
+    objective = problem.objective
+    assert isinstance(objective, Objective)
     return Result(
         M=_single(problem.lift(run.M)),
         P=_single(problem.maps(run.M)),
@@ -685,7 +689,7 @@ def as_result(
         gradient_norm=run.gradient_norm * problem.unit,
         history={**run.history, "value": [problem.reported(v) for v in run.history["value"]]},
         solver="closed-form" if solver is None else solver.name,
-        objective=problem.objective,
+        objective=objective,
         r=r,
         seconds=seconds,
         notes=(*problem.notes, *problem.remarks(run.M), *_brought(data)),

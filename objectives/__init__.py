@@ -5,8 +5,8 @@ the methods reads the registry: the estimators and their stubs, the documentatio
 """
 
 from ldr.objectives import listing, registry
-from ldr.objectives.algebra import Sum as Sum
 from ldr.objectives.certificate import Certificate as Certificate
+from ldr.objectives.data.data import Data as Data
 from ldr.objectives.factor_model import FactorModel as FactorModel
 from ldr.objectives.kernel import Kernel as Kernel
 from ldr.objectives.kernel import kernel as kernel
@@ -14,9 +14,9 @@ from ldr.objectives.l1 import L1 as L1
 from ldr.objectives.l1 import l1 as l1
 from ldr.objectives.normalised import Normalised as Normalised
 from ldr.objectives.normalised import normalised as normalised
-from ldr.objectives.objective import BoundObjective as BoundObjective
-from ldr.objectives.objective import Data as Data
 from ldr.objectives.objective import Objective as Objective
+from ldr.objectives.objective import Sum as Sum
+from ldr.objectives.problem import BoundObjective as BoundObjective
 from ldr.objectives.registry import REGISTRY as REGISTRY
 from ldr.objectives.registry import named as named
 

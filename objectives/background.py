@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ldr.objectives.data.data import Data
 from ldr.objectives.data.finite import check_squares
 from ldr.objectives.data.samples import Samples
-from ldr.objectives.objective import Compact, Data
+from ldr.objectives.problem import Compact
 from ldr.solvers.errors import DataError
 from ldr.solvers.manifolds import Array
 

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ldr.objectives.data.data import Data
 from ldr.objectives.families.bilinear import Bilinear
 from ldr.objectives.families.two_block import TwoBlock
 from ldr.objectives.families.whitened import SumOfSquares, View, spectral_bound, whiten
-from ldr.objectives.objective import Compact, Data, Objective, Range
+from ldr.objectives.objective import Objective
+from ldr.objectives.problem import Compact, Range
 from ldr.objectives.ridge import add_ridge
 from ldr.objectives.statistics import JointMoments, joint_moments
 from ldr.solvers.checks import choice, keep_number

@@ -15,10 +15,12 @@ import numpy as np
 from ldr.objectives.backends import Arguments, Autograd, Backend, Function, HandWritten, Jax
 from ldr.objectives.by_value import reduced
 from ldr.objectives.coordinates import Columns
+from ldr.objectives.data.data import Data
 from ldr.objectives.data.labels import as_array
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.row_sum import RowSum, RowTerm, part_rows
-from ldr.objectives.objective import BoundObjective, Data, Objective
+from ldr.objectives.objective import Objective
+from ldr.objectives.problem import BoundObjective
 from ldr.objectives.statistics import mean
 from ldr.solvers.checks import choice, keep_flag
 from ldr.solvers.errors import ArgumentError, DataError, ObjectiveError, ObjectiveWarning

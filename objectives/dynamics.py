@@ -10,9 +10,11 @@ import numpy as np
 import scipy
 
 from ldr.objectives.certificate import Certificate
+from ldr.objectives.data.data import Data
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.families.projected import DenseRows
-from ldr.objectives.objective import BoundObjective, Data, Objective, Range, check_dimension
+from ldr.objectives.objective import Objective
+from ldr.objectives.problem import BoundObjective, Range, check_dimension
 from ldr.solvers.checks import keep_flag
 from ldr.solvers.errors import DataError
 from ldr.solvers.linalg.eigen import top_eigenvectors

@@ -10,12 +10,14 @@ import numpy as np
 
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.coordinates import ColumnScaling
+from ldr.objectives.data.data import Data
 from ldr.objectives.data.finite import check_squares
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.factor_model import FactorModel
 from ldr.objectives.families.factors import Factors, Noise, check_rank, inner
 from ldr.objectives.families.incomplete_sums import has_missing, incomplete
-from ldr.objectives.objective import BoundObjective, Data, Objective
+from ldr.objectives.objective import Objective
+from ldr.objectives.problem import BoundObjective
 from ldr.objectives.statistics import mean, moments
 from ldr.objectives.statistics.covariance import DenseCovariance, RowCovariance
 from ldr.solvers.checks import keep_number

@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 import scipy
 
+from ldr.objectives.data.data import Data
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.features import Features, then
 from ldr.objectives.kernels import centred_gram
-from ldr.objectives.objective import BoundObjective, Data, Objective
+from ldr.objectives.objective import Objective
+from ldr.objectives.problem import BoundObjective
 from ldr.objectives.registry import named
 from ldr.solvers.checks import keep_whole
 from ldr.solvers.errors import ArgumentError, DataError, SingularError

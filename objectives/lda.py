@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 
 from ldr.objectives.data.change import Change
+from ldr.objectives.data.data import Data
 from ldr.objectives.data.labels import as_array, as_labels
 from ldr.objectives.families.graph import LaplacianMethod
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.trace_ratio import TraceRatio
 from ldr.objectives.families.whitened import Pencil, SumOfSquares, whitened_trace
-from ldr.objectives.objective import Compact, Data, Objective, Range
+from ldr.objectives.objective import Objective
+from ldr.objectives.problem import Compact, Range
 from ldr.objectives.ridge import add_ridge, ridge_amount
 from ldr.objectives.statistics import class_moments
 from ldr.solvers.checks import keep_number

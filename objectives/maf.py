@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ldr.objectives.data.change import Change
+from ldr.objectives.data.data import Data
 from ldr.objectives.families.ratio import trace_ratio
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.trace_ratio import TraceRatio
 from ldr.objectives.families.whitened import Pencil, SumOfSquares, whitened_trace
-from ldr.objectives.objective import Compact, Data, Objective, Range
+from ldr.objectives.objective import Objective
+from ldr.objectives.problem import Compact, Range
 from ldr.objectives.statistics import lagged_moments
 from ldr.solvers.checks import choice, keep_number, keep_whole
 

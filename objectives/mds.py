@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ldr.objectives.coordinates import Columns
+from ldr.objectives.data.data import Data
 from ldr.objectives.data.finite import check_squares
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.batches import in_batches
@@ -18,7 +19,8 @@ from ldr.objectives.families.trace import Trace
 from ldr.objectives.features import HalfSquaredDistances
 from ldr.objectives.kernels import centred_gram
 from ldr.objectives.lengths import typical_length
-from ldr.objectives.objective import BoundObjective, Compact, Data, Objective
+from ldr.objectives.objective import Objective
+from ldr.objectives.problem import BoundObjective, Compact
 from ldr.objectives.statistics import moments
 from ldr.solvers.checks import choice, keep_number
 from ldr.solvers.errors import ArgumentError, DataError

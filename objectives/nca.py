@@ -6,11 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ldr.objectives.data.data import Data
 from ldr.objectives.families.batches import in_batches
 from ldr.objectives.families.labelled_pairs import LabelledPairs, LabelledRows
 from ldr.objectives.families.pairwise import PairwisePoint
 from ldr.objectives.families.row_sum import in_pieces
-from ldr.objectives.objective import BoundObjective, Data, Objective
+from ldr.objectives.objective import Objective
+from ldr.objectives.problem import BoundObjective
 from ldr.solvers.manifolds import Array
 
 

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ldr.objectives.algebra import penalty_of
+from ldr.objectives.data.data import Data
 from ldr.objectives.families.weighted_sum import weighted_sum
-from ldr.objectives.objective import BoundObjective, Data, Objective
+from ldr.objectives.objective import Objective, penalty_of
+from ldr.objectives.problem import BoundObjective
 from ldr.objectives.registry import named
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.manifolds import Array

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ldr.objectives.data.data import Data
 from ldr.objectives.families.graph import ReconstructionMethod
 from ldr.objectives.families.ratio import trace_ratio
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.trace_ratio import TraceRatio
 from ldr.objectives.families.whitened import whitened_trace
-from ldr.objectives.objective import Data, Range
+from ldr.objectives.problem import Range
 from ldr.solvers.checks import keep_number
 
 

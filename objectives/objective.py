@@ -1,69 +1,18 @@
-"""What an objective is, and what it becomes when it is bound to data."""
+"""What an objective is; and sums of them: 0.7 * PCA() + 0.3 * LDA(), LDA() + ldr.l1(0.1)."""
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
-from ldr.objectives.certificate import Certificate
-from ldr.objectives.coordinates import Columns, Coordinates, Subspace
-from ldr.objectives.data.accelerator import Accelerator
-from ldr.objectives.data.finite import check_squares
-from ldr.objectives.data.samples import Samples
-from ldr.objectives.factor_model import FactorModel
-from ldr.objectives.features import Features
-from ldr.objectives.statistics import RowSpace, WidenedRowSpace, row_space
-from ldr.solvers.errors import ArgumentError, SingularError
-from ldr.solvers.linalg.eigen import range_basis, rank_tolerance
-from ldr.solvers.manifolds import Array, Orthonormal, Product, polar_factor
-from ldr.solvers.problem import Problem
-from ldr.solvers.solver import Solver
-
-
-@dataclass(frozen=True)
-class Data:
-    """What the user handed over, checked: one or two views, and labels or a response.
-
-    Attributes
-    ----------
-    views : tuple of Samples
-        Of the same n samples; M has a block for each.
-    y : labels or a response, or None
-    background : Samples or None
-        Other samples with the same columns: noise, or what is to be ignored. No block of M.
-    """
-
-    views: tuple[Samples, ...]
-    y: Any = None
-    background: Samples | None = None
-
-    @property
-    def samples(self) -> Samples:
-        return self.views[0]
-
-    def in_memory(self) -> Data:
-        """The same with all rows in memory, for methods that look them up."""
-        views = tuple(view.in_memory() for view in self.views)
-        background = None if self.background is None else self.background.in_memory()
-        return replace(self, views=views, background=background)
-
-    def on(self, accelerator: Accelerator | None) -> Data:
-        """The same data, with sums over their rows computed on an accelerator."""
-        if accelerator is None:
-            return self
-        views = tuple(replace(view, accelerator=accelerator) for view in self.views)
-        background = self.background and replace(self.background, accelerator=accelerator)
-        return replace(self, views=views, background=background)
-
-    def require(self, need: str, name: str) -> None:
-        """Refuse data without the labels or response that an objective needs."""
-        if self.y is None:
-            raise ArgumentError(f"objective {name!r} needs {need}: pass y=, got None")
+from ldr.objectives.data.data import Data
+from ldr.objectives.families.weighted_sum import weighted_sum
+from ldr.objectives.l1 import L1, coefficient
+from ldr.objectives.problem import BoundObjective
+from ldr.solvers.errors import ArgumentError
 
 
 class Objective(ABC):
@@ -135,277 +84,199 @@ class Objective(ABC):
         """The sum that the objective is short for; itself where it is short for none."""
         return self
 
-    # Objectives add up: see `algebra`, which is imported late because it is made of objectives.
     __array_ufunc__ = None  # numpy's numbers leave `number * objective` to the objective
 
     def __add__(self, other: Any) -> Objective:
-        from ldr.objectives import algebra
-
-        return algebra.add(self, other)
+        """Another objective or a penalty more; 0, where `sum` begins, changes nothing."""
+        if type(other) is int and other == 0:
+            return self
+        own = penalty_of(self)
+        if isinstance(other, L1):
+            return Sum(terms_of(self), other if own is None else own + other)
+        if not isinstance(other, Objective):
+            return NotImplemented
+        penalties = [p for p in (own, penalty_of(other)) if p is not None]
+        together = None if not penalties else L1(sum(p.weight for p in penalties))
+        return _sum(terms_of(self) + terms_of(other), together)
 
     __radd__ = __add__
 
     def __sub__(self, other: Any) -> Objective:
-        from ldr.objectives import algebra
-
-        return algebra.subtract(self, other)
+        return self + -1.0 * other if isinstance(other, (Objective, L1)) else NotImplemented
 
     def __neg__(self) -> Objective:
         return -1.0 * self
 
     def __mul__(self, weight: Any) -> Objective:
-        from ldr.objectives import algebra
-
-        return algebra.scale(self, weight)
+        """The penalty included."""
+        factor = coefficient(weight)
+        if factor is None:
+            return NotImplemented
+        if factor == 1:
+            return self
+        terms = tuple((factor * w, part) for w, part in terms_of(self))
+        penalty = penalty_of(self)
+        return _sum(terms, None if penalty is None else factor * penalty)
 
     __rmul__ = __mul__
 
     def __truediv__(self, divisor: Any) -> Objective:
-        from ldr.objectives import algebra
+        number = coefficient(divisor)
+        if number is None:
+            return NotImplemented
+        if number == 0:
+            raise ArgumentError("an objective cannot be divided by 0")
+        return self * (1.0 / number)
 
-        return algebra.divide(self, divisor)
+
+Term = tuple[float, Objective]
 
 
-@dataclass
-class BoundObjective(Problem):
-    """An objective on data: a Problem in the solver's coordinates, and the way back.
+@dataclass(frozen=True, repr=False)
+class Sum(Objective):
+    """A weighted sum of objectives, perhaps with a penalty; made by ``+``, ``-``, ``*`` and ``/``.
 
-    Families subclass it. Attributes that a method sets:
+    A weight says how much an objective counts, in its own sense: ``0.7 * PCA() + 0.3 * LDA()``
+    wants a small reconstruction error and a large ratio of the classes. Where all terms have the
+    same sense the sum has it too, and its value is sum_k w_k f_k. Where they do not the sum is
+    minimised, and its value is sum_k w_k f_k over the minimised terms less the same sum over the
+    maximised ones. A negative weight wants the opposite of what the objective wants. A penalty
+    counts against the sum in either sense. Units are the terms' own: `ldr.normalised` makes weights
+    comparable.
 
-    Attributes
+    The terms share M, orthonormal in the columns of X (or any matrix, where all are unconstrained):
+    a function of the span alone and one of the basis give a function of the basis. Methods that
+    whiten their variable, or whose map is not P = M', do not add up with others.
+
+    Parameters
     ----------
-    objective : Objective
-    manifold : Manifold
-        Of the solver's variable.
-    means : tuple of ndarray
-        Mean of each view, subtracted before the map.
-    coordinates : tuple of Coordinates
-        Of each view.
-    notes : list of str
-        What the user should know: restrictions to a subspace, ridges.
-    baseline_exact : bool
-        Whether the heuristic is the global optimum.
-    features : tuple of Features or None
-        The map put before the objective, one a view; empty where there is none.
-    unit : float
-        Power of two by which the solver's values are smaller than the objective's.
-    easier : sequence of Problem
-        With fewer local optima: solved roughly, in turn, on the way from every start.
+    terms : tuple of (float, Objective)
+        Weights and objectives.
+    penalty : L1 or None
     """
 
-    objective: Objective
-    means: tuple[Array, ...]
-    coordinates: tuple[Coordinates, ...] = field(kw_only=True)
-    notes: Sequence[str] = field(default=(), kw_only=True)
-    baseline_exact: bool = field(default=False, kw_only=True)
-    relative_improvement: bool = field(default=True, kw_only=True)
-    features: tuple[Features | None, ...] = field(default=(), kw_only=True)
-    unit: float = field(default=1.0, kw_only=True)
-    easier: Sequence[Problem] = field(default=(), kw_only=True)
+    terms: tuple[Term, ...]
+    penalty: L1 | None = None
 
-    @property
-    def span(self) -> str | None:
-        """The subspace that M cannot leave, in words; None where it can go everywhere."""
-        spans = [c.span for c in self.coordinates if c.span is not None]
-        return " and ".join(dict.fromkeys(spans)) or None
+    def __post_init__(self) -> None:
+        parts = [part for _, part in self.terms]
+        first, alone = parts[0], len(parts) == 1
+        _check_data_agree(parts)
+        _check_maps_agree(parts)
+        senses = {part.sense for part in parts}
+        sense = first.sense if len(senses) == 1 else "min"
+        baselines = dict.fromkeys(part.baseline for part in parts)
+        smooth_exact = alone and self.penalty is None and self.terms[0][0] > 0
+        attributes = {
+            "sense": sense,
+            "views": first.views,
+            "needs": tuple(dict.fromkeys(need for part in parts for need in part.needs)),
+            "name": self._combined("name", sense),
+            "formula": f"{sense} {self._combined('value', sense)}",
+            "source": "; ".join(dict.fromkeys(part.source for part in parts)),
+            "baseline": first.baseline if alone else f"the best of: {', '.join(baselines)}",
+            "domain": _common_domain(parts, self.penalty is not None),
+            "exact": first.exact if smooth_exact else "no",
+            "transposed": first.transposed,
+            "missing": alone and first.missing,
+            "sparse": all(part.sparse for part in parts),
+        }
+        for attribute, value in attributes.items():
+            object.__setattr__(self, attribute, value)
 
-    def baseline(self) -> Array | None:
-        """The heuristic's point; None of objectives that have no heuristic."""
-        return None
+    def _combined(self, what: str, sense: str) -> str:
+        """The sum in words, of the terms' names or values, or of code that makes it."""
+        signs = [1.0 if what != "value" or part.sense == sense else -1.0 for _, part in self.terms]
+        names = [repr(part) if what == "code" else part.name for _, part in self.terms]
+        times = " * " if what == "code" else " "
+        text = ""
+        for sign, (weight, _), name in zip(signs, self.terms, names, strict=True):
+            signed = sign * weight
+            size = "" if abs(weight) == 1 else f"{abs(weight):.12g}{times}"
+            minus = signed < 0 or (signed == 0 and math.copysign(1.0, signed) < 0)
+            joint = (" - " if minus else " + ") if text else ("-" if minus else "")
+            text += f"{joint}{size}{name}"
+        if self.penalty is None:
+            return text
+        against = " - " if what == "value" and sense == "max" else " + "
+        return f"{text}{against}{self.penalty!r}"
 
-    def starts(self) -> dict[str, Array]:
-        """Points worth starting from, by name; the baseline can be one of them."""
-        return {}
+    def __repr__(self) -> str:
+        return self._combined("code", self.sense)
 
-    def random_point(self, rng: np.random.Generator) -> Array:
-        """A random start of the right scale."""
-        return self.manifold.random_point(rng)
+    def largest_r(self, data: Data) -> int:
+        return min(part.largest_r(data) for _, part in self.terms)
 
-    def specialist(self) -> Solver | None:
-        """The solver that "auto" takes, where it is not the general choice."""
-        return None
+    def bind(self, data: Data, r: int) -> BoundObjective:
+        """The problem on the terms' common manifold, in their common coordinates.
 
-    def closed_form(self) -> Array | None:
-        """The global optimum where theory gives it, else None."""
-        return None
-
-    def certificate(self, M: Array) -> Certificate | None:
-        """What theory knows of M; None where it knows nothing."""
-        return None
-
-    def reported(self, value: float) -> float:
-        """The value in the objective's own sense and units."""
-        return self.objective.sign * value * self.unit
-
-    def blocks(self, M: Array) -> list[Array]:
-        """The matrices that a point stands for, one a view."""
-        if isinstance(self.manifold, Product):
-            return self.manifold.split(M)[: len(self.coordinates)]
-        return [M]
-
-    def point(self, blocks: Sequence[Array]) -> Array:
-        """The point of the matrices, the inverse of `blocks`."""
-        return self.manifold.join(blocks) if isinstance(self.manifold, Product) else blocks[0]
-
-    def lift(self, M: Array) -> tuple[Array, ...]:
-        """The user's matrices, one a view, orthonormal to the last digit where they must be."""
-        factors = self.manifold.factors if isinstance(self.manifold, Product) else (self.manifold,)
-        lifted = [c.lift(block) for c, block in zip(self.coordinates, self.blocks(M), strict=True)]
-        return tuple(
-            polar_factor(M) if isinstance(factor, Orthonormal) else np.array(M)
-            for factor, M in zip(factors, lifted, strict=False)
-        )
-
-    def maps(self, M: Array) -> tuple[Array, ...]:
-        """The linear maps P (r x d), one a view."""
-        parts = zip(self.coordinates, self.blocks(M), self.lift(M), strict=True)
-        return tuple(c.map(block, lifted) for c, block, lifted in parts)
-
-    def lower(self, matrices: Sequence[Array]) -> Array:
-        """The point nearest to the user's matrices."""
-        blocks = [c.lower(M) for c, M in zip(self.coordinates, matrices, strict=True)]
-        return self.manifold.nearest(self.point(blocks))
-
-    def mean_at(self, M: Array) -> tuple[Array, ...]:
-        """Mean of each view, subtracted before the map; of some models it is fitted with M."""
-        return self.means
-
-    def parameters(self, M: Array) -> dict[str, Any]:
-        """Numbers and small matrices of a model that are fitted along with M."""
-        return {}
-
-    def model(self, M: Array) -> FactorModel | None:
-        """The fitted model, of likelihoods."""
-        return None
-
-    def remarks(self, M: Array) -> list[str]:
-        """What the user should know of this M, beside the notes on the problem."""
-        return []
-
-
-@dataclass(frozen=True)
-class Compact:
-    """The data in at most n columns, and the way back to the d columns of the user.
-
-    Attributes
-    ----------
-    rows : Samples
-        The data; where n < d, their coordinates in the span of the centred rows.
-    coordinates : Coordinates
-    """
-
-    rows: Samples
-    coordinates: Coordinates
-    space: RowSpace | None = None
-
-    @classmethod
-    def of(cls, samples: Samples, *, room: int = 0) -> Compact:
-        """Exact where the optimum lies in the rows' span; never forms d x d for n < d.
-
-        With room for r directions outside, it is also exact where nothing may be better than what
-        varies: all directions outside are equal. Rows that come as a stream are taken to
-        outnumber the columns.
+        Raises
+        ------
+        ldr.errors.ArgumentError
+            The terms have no common variable.
         """
-        check_squares(samples)
-        if not samples.n_known or samples.n >= samples.d:
-            return cls(samples, Columns())
-        if samples.stored:  # few rows: they fit, and are needed more than once
-            samples = samples.take(np.arange(samples.n))
-        space = WidenedRowSpace.of(row_space(samples), room)
-        name = None if isinstance(space, WidenedRowSpace) else "the span of the rows"
-        return cls(Samples(space.scores), Subspace(space, name=name), space)
-
-    @classmethod
-    def of_columns(cls, samples: Samples) -> Compact:
-        """The columns as they are."""
-        check_squares(samples)
-        return cls(samples, Columns())
-
-    @property
-    def notes(self) -> list[str]:
-        """What the user should know."""
-        if self.coordinates.span is None:
-            return []
-        return [f"there are fewer rows than columns: M is restricted to {self.coordinates.span}"]
-
-    def mean(self, rows_mean: Array) -> Array:
-        """Mean of the user's columns from the mean of `rows`."""
-        if self.space is None:
-            return rows_mean
-        return self.space.mean + self.space.lift(rows_mean[:, None])[:, 0]
+        bounds = [part.bind(data, r) for _, part in self.terms]
+        weights = [weight for weight, _ in self.terms]
+        penalty = 0.0 if self.penalty is None else self.penalty.weight
+        return weighted_sum(self, weights, bounds, penalty=penalty)
 
 
-@dataclass(frozen=True)
-class Range:
-    """The range of a positive semidefinite matrix, to which M is restricted where it is not all.
-
-    Attributes
-    ----------
-    coordinates : Coordinates
-        In the range, with the way back.
-    notes : list of str
-        What the user should know of the restriction; empty where there is none.
-    rank : int
-        Of the matrix.
-    """
-
-    coordinates: Coordinates
-    notes: list[str]
-    rank: int
-    _Q: Array | None
-
-    @classmethod
-    def of(cls, total: Array, coordinates: Coordinates, what: str) -> Range:
-        check_varies(total, what)
-        Q = range_basis(total)
-        if Q is None:
-            return cls(coordinates, [], len(total), None)
-        why = (
-            f"eigenvalues below {rank_tolerance(len(total)):.1e} of the largest count as zero, "
-            "columns scaled to unit variance"
-        )
-        return cls.along(Q, coordinates, what, why)
-
-    @classmethod
-    def along(cls, Q: Array, coordinates: Coordinates, what: str, why: str) -> Range:
-        """The range of which Q is an orthonormal basis; `why` it is taken for all of it."""
-        d, rank = Q.shape
-        note = f"{what} has rank {rank} of {d}: M is restricted to its range ({why})"
-        return cls(Subspace(Q, coordinates, f"the range of {what}"), [note], rank, Q)
-
-    def rows(self, A: Array) -> Array:
-        """Q'A."""
-        return A if self._Q is None else self._Q.T @ A
-
-    def lift(self, A: Array) -> Array:
-        """QA."""
-        return A if self._Q is None else self._Q @ A
-
-    def __call__(self, A: Array) -> Array:
-        """The symmetric A on the range, Q'AQ."""
-        return A if self._Q is None else self._Q.T @ A @ self._Q
+def _check_data_agree(parts: Sequence[Objective]) -> None:
+    """Refuse objectives of different kinds of data."""
+    first = parts[0]
+    for part in parts[1:]:
+        if part.views != first.views:
+            raise ArgumentError(
+                f"objectives {first.name!r} and {part.name!r} do not add up: one is of "
+                f"{first.views} view(s) of the data, the other of {part.views}"
+            )
+        if ("distances" in part.needs) != ("distances" in first.needs):
+            raise ArgumentError(
+                f"objectives {first.name!r} and {part.name!r} do not add up: one is of distances, "
+                "the other of samples"
+            )
 
 
-def nothing_varies(what: str) -> SingularError:
-    """The error of a matrix of zeros."""
-    return SingularError(f"{what} is zero: nothing varies there, so no direction is better")
+def _check_maps_agree(parts: Sequence[Objective]) -> None:
+    """Refuse several objectives whose M is not the same thing."""
+    for part in parts if len(parts) > 1 else ():
+        if not part.transposed:
+            raise ArgumentError(
+                f"objective {part.name!r} does not add up with others: its map P is not M', "
+                "because its variable is whitened or the coefficients of a model; sums are of "
+                "functions of one M with P = M'"
+            )
 
 
-def power_of_two(A: Array) -> float:
-    """The power of two next above the largest entry; 1 of a matrix of zeros."""
-    return math.ldexp(1.0, math.frexp(float(np.abs(A).max()))[1])
+def _common_domain(parts: Sequence[Objective], penalised: bool) -> str:
+    """The manifold as a formula has it; "St" where one term asks for it or there is a penalty."""
+    domains = dict.fromkeys(part.domain for part in parts)
+    if set(domains) <= {"Gr", "St"}:
+        return "St" if penalised or "St" in domains else "Gr"
+    return " and ".join(domains)
 
 
-def check_varies(total: Array, what: str) -> None:
-    """Refuse sums of squares that are all zero."""
-    if not np.diag(total).any():
-        raise nothing_varies(what)
+def terms_of(objective: Objective) -> tuple[Term, ...]:
+    """The weighted objectives that it is the sum of."""
+    expanded = objective.expanded()
+    return expanded.terms if isinstance(expanded, Sum) else ((1.0, expanded),)
 
 
-def check_dimension(r: int, k: int) -> None:
-    """Refuse an r above the dimension of the space that the data leave to M."""
-    if r > k:
-        raise ArgumentError(
-            f"r = {r} is too large: expected r <= {k}, the number of dimensions in which "
-            f"the data vary"
-        )
+def penalty_of(objective: Objective) -> L1 | None:
+    """The penalty in it."""
+    expanded = objective.expanded()
+    return expanded.penalty if isinstance(expanded, Sum) else None
+
+
+def without_penalty(objective: Objective) -> Objective:
+    """The smooth part; itself where there is no penalty."""
+    expanded = objective.expanded()
+    if isinstance(expanded, Sum) and expanded.penalty is not None:
+        return _sum(expanded.terms, None)
+    return objective
+
+
+def _sum(terms: tuple[Term, ...], penalty: L1 | None) -> Objective:
+    """The sum; the objective itself where it is the only term and counts once."""
+    (weight, only), *others = terms
+    return only if weight == 1 and not others and penalty is None else Sum(terms, penalty)

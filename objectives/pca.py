@@ -10,16 +10,10 @@ import numpy as np
 
 from ldr.objectives.certificate import PROVED_GLOBAL, Certificate
 from ldr.objectives.coordinates import Columns
+from ldr.objectives.data.data import Data
 from ldr.objectives.families.trace import Trace
-from ldr.objectives.objective import (
-    BoundObjective,
-    Compact,
-    Data,
-    Objective,
-    Range,
-    check_dimension,
-    power_of_two,
-)
+from ldr.objectives.objective import Objective
+from ldr.objectives.problem import BoundObjective, Compact, Range, check_dimension, power_of_two
 from ldr.objectives.statistics import moments
 from ldr.objectives.statistics.covariance import CovarianceOperator
 from ldr.solvers.linalg.eigen import top_eigenvectors

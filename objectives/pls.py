@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ldr.objectives.data.data import Data
 from ldr.objectives.families.bilinear import Bilinear
-from ldr.objectives.objective import Compact, Data, Objective
+from ldr.objectives.objective import Objective
+from ldr.objectives.problem import Compact
 from ldr.objectives.statistics import joint_moments
 
 

@@ -10,10 +10,12 @@ import numpy as np
 
 from ldr.objectives.certificate import PROVED_GLOBAL, Certificate
 from ldr.objectives.coordinates import Scaling
+from ldr.objectives.data.data import Data
 from ldr.objectives.families.factors import Factors, Noise, check_rank
 from ldr.objectives.families.incomplete_sums import has_missing, incomplete
 from ldr.objectives.families.whitened import ROWS_ROUNDING, SUMS_ROUNDING, root_of_rows
-from ldr.objectives.objective import BoundObjective, Compact, Data, Objective, check_dimension
+from ldr.objectives.objective import Objective
+from ldr.objectives.problem import BoundObjective, Compact, check_dimension
 from ldr.objectives.statistics import moments
 from ldr.solvers.linalg.eigen import graded_eigen, range_basis, symmetric_eigen
 from ldr.solvers.manifolds import Array

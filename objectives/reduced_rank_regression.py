@@ -6,9 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ldr.objectives.data.data import Data
 from ldr.objectives.families.reduced_rank import ReducedRank
 from ldr.objectives.families.regression import Fit
-from ldr.objectives.objective import Compact, Data, Objective
+from ldr.objectives.objective import Objective
+from ldr.objectives.problem import Compact
 from ldr.solvers.checks import choice
 from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.manifolds import Array

@@ -6,11 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ldr.objectives.data.data import Data
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.regression import Regression, regression
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.kernels import as_response
-from ldr.objectives.objective import Compact, Data, Objective
+from ldr.objectives.objective import Objective
+from ldr.objectives.problem import Compact
 from ldr.objectives.statistics import joint_moments
 from ldr.solvers.checks import keep_number
 from ldr.solvers.manifolds import Array

@@ -11,13 +11,15 @@ from operator import add
 import numpy as np
 
 from ldr.objectives.coordinates import Columns, Coordinates
+from ldr.objectives.data.data import Data
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.projected import DenseRows, Projected, ProjectedPoint
 from ldr.objectives.families.row_sum import Frame, ProjectedTerm, RowSum, added, in_pieces
 from ldr.objectives.lengths import typical_length
 from ldr.objectives.losses import Huber, Loss, RoundedDistance
 from ldr.objectives.medians import geometric_median, median_in_pieces
-from ldr.objectives.objective import BoundObjective, Data, Objective, check_dimension
+from ldr.objectives.objective import Objective
+from ldr.objectives.problem import BoundObjective, check_dimension
 from ldr.objectives.statistics import moments
 from ldr.solvers.checks import choice, keep_number
 from ldr.solvers.errors import DataError

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import scipy
 
+from ldr.objectives.data.data import Data
 from ldr.objectives.directions import gradient_directions, principal_directions
 from ldr.objectives.families.batches import on_some_rows
 from ldr.objectives.families.gram import Gram, GramPoint, kernel_width
@@ -21,7 +22,8 @@ from ldr.objectives.families.landmarks import (
 )
 from ldr.objectives.families.projected import DenseRows
 from ldr.objectives.kernels import centred_gram
-from ldr.objectives.objective import BoundObjective, Data, Objective
+from ldr.objectives.objective import Objective
+from ldr.objectives.problem import BoundObjective
 from ldr.objectives.responses import Response, check_kind
 from ldr.objectives.slices import sliced_directions
 from ldr.solvers.checks import keep_number, keep_numbers, keep_whole

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ldr.objectives.data.change import Change
+from ldr.objectives.data.data import Data
 from ldr.objectives.data.finite import check_squares
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.data.samples import Samples
@@ -16,7 +17,8 @@ from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.trace_ratio import TraceRatio
 from ldr.objectives.families.whitened import Pencil, SumOfSquares, whitened_trace
 from ldr.objectives.features import Features, Quadratic
-from ldr.objectives.objective import Compact, Data, Objective, Range
+from ldr.objectives.objective import Objective
+from ldr.objectives.problem import Compact, Range
 from ldr.objectives.statistics import difference_scatter, mean, moments
 from ldr.solvers.checks import keep_flag, keep_number, keep_whole
 from ldr.solvers.errors import ArgumentError, DataError

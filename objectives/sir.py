@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ldr.objectives.data.change import Change
+from ldr.objectives.data.data import Data
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.whitened import (
     Pencil,
@@ -17,7 +18,8 @@ from ldr.objectives.families.whitened import (
     whitened_trace,
 )
 from ldr.objectives.lda import few_directions
-from ldr.objectives.objective import Compact, Data, Objective
+from ldr.objectives.objective import Objective
+from ldr.objectives.problem import Compact
 from ldr.objectives.slices import sliced
 from ldr.objectives.statistics import class_moments, moments
 from ldr.solvers.checks import keep_number, keep_whole

@@ -7,10 +7,12 @@ from functools import cached_property
 
 import numpy as np
 
+from ldr.objectives.data.data import Data
 from ldr.objectives.families.weighted_sum import WeightedSum, weighted_sum
 from ldr.objectives.l1 import L1
-from ldr.objectives.objective import BoundObjective, Data, Objective
+from ldr.objectives.objective import Objective
 from ldr.objectives.pca import PCA
+from ldr.objectives.problem import BoundObjective
 from ldr.solvers.checks import keep_number
 from ldr.solvers.manifolds import Array, nearest_with_zeros
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ldr.objectives.contrasts import Contrast, hyperbolic_secant, student
+from ldr.objectives.data.data import Data
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.projected import DenseRows, Projected
 from ldr.objectives.families.row_sum import (
@@ -18,7 +19,8 @@ from ldr.objectives.families.row_sum import (
     WhitenedColumns,
     in_pieces,
 )
-from ldr.objectives.objective import BoundObjective, Data, Objective
+from ldr.objectives.objective import Objective
+from ldr.objectives.problem import BoundObjective
 from ldr.objectives.sources import (
     ContrastPoint,
     heuristics,

@@ -13,7 +13,7 @@ from experiments.machine.store import Row
 from ldr.objectives import PCA
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.trace_ratio import TraceRatio
-from ldr.objectives.objective import BoundObjective
+from ldr.objectives.problem import BoundObjective
 from ldr.solvers.manifolds import Array, Stiefel
 from ldr.solvers.registry import NATIVE
 from ldr.solvers.solver import minimise

@@ -13,7 +13,7 @@ from experiments.jmlr2015.recipes import METHODS, RECIPES, lda_classes
 from ldr.objectives import LDA
 from ldr.objectives.coordinates import Columns
 from ldr.objectives.families.trace_ratio import TraceRatio
-from ldr.objectives.objective import BoundObjective
+from ldr.objectives.problem import BoundObjective
 from ldr.objectives.registry import named
 from ldr.objectives.statistics.sums import add_square, full, zeros
 from ldr.solvers.manifolds import Array

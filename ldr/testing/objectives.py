@@ -12,7 +12,8 @@ import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
 
 from ldr.checking import check
-from ldr.objectives.objective import BoundObjective, Objective
+from ldr.objectives.objective import Objective
+from ldr.objectives.problem import BoundObjective
 from ldr.result import Result, as_tuple
 from ldr.solvers.errors import ConvergenceWarning
 from ldr.solvers.manifolds import Manifold

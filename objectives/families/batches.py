@@ -12,10 +12,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ldr.objectives.data.data import Data
 from ldr.objectives.data.labels import as_array, as_labels
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.row_sum import InPieces, RowTerm
-from ldr.objectives.objective import BoundObjective, Data, Objective
+from ldr.objectives.problem import BoundObjective, Stated
 from ldr.objectives.statistics import mean
 from ldr.objectives.statistics.sums import spread_rows
 from ldr.solvers.errors import DataError
@@ -86,7 +87,7 @@ class Batches(InPieces):
 
 
 def in_batches(
-    objective: Objective, data: Data, r: int, *, smallest_class: int | None = None
+    objective: Stated, data: Data, r: int, *, smallest_class: int | None = None
 ) -> Batches:
     """The sum over batches, with labels beside the rows where classes are to be that large."""
     samples, labels = data.samples, None
@@ -116,7 +117,7 @@ def in_batches(
     )
 
 
-def on_some_rows(objective: Objective, data: Data, r: int) -> BoundObjective:
+def on_some_rows(objective: Stated, data: Data, r: int) -> BoundObjective:
     """The problem of a random sample of rows, which a note mentions.
 
     Raises

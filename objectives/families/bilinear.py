@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from ldr.objectives.certificate import NEARLY_COLLINEAR, PROVED_GLOBAL, Certificate
-from ldr.objectives.objective import BoundObjective, check_dimension
+from ldr.objectives.problem import BoundObjective, check_dimension
 from ldr.solvers.limits import SINGULAR_COST, check_eigen
 from ldr.solvers.manifolds import Array, Product, Stiefel
 from ldr.solvers.problem import Point

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ldr.objectives.factor_model import FactorModel
-from ldr.objectives.objective import BoundObjective
+from ldr.objectives.problem import BoundObjective
 from ldr.solvers.errors import SingularError
 from ldr.solvers.linalg.symmetric import scaled_factor
 from ldr.solvers.manifolds import Array, Euclidean, Product

@@ -11,7 +11,7 @@ import numpy as np
 
 from ldr.objectives.families.projected import Projected, ProjectedPoint
 from ldr.objectives.kernels import gaussian_gram, median_distance
-from ldr.objectives.objective import power_of_two
+from ldr.objectives.problem import power_of_two
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.manifolds import Array
 

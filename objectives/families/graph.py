@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from ldr.objectives.data.change import Change
+from ldr.objectives.data.data import Data
 from ldr.objectives.data.labels import as_labels
 from ldr.objectives.families.whitened import Pencil, SumOfSquares
 from ldr.objectives.graphs import Graph, as_graph, given_weights, lle_weights, within_classes
-from ldr.objectives.objective import Compact, Data, Objective
+from ldr.objectives.objective import Objective
+from ldr.objectives.problem import Compact
 from ldr.objectives.statistics import (
     class_moments,
     graph_scatter,

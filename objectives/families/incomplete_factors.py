@@ -10,6 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from ldr.objectives.coordinates import ColumnScaling
+from ldr.objectives.data.data import Data
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.factor_model import (
     FactorModel,
@@ -21,7 +22,7 @@ from ldr.objectives.factor_model import (
     times,
 )
 from ldr.objectives.families.factors import FactorLikelihood, Factors, Noise, inner
-from ldr.objectives.objective import Data, Objective
+from ldr.objectives.problem import Stated
 from ldr.solvers.errors import SingularError
 from ldr.solvers.manifolds import Array, Euclidean, Product
 from ldr.solvers.problem import Point
@@ -258,7 +259,7 @@ class IncompleteFactors(IncompleteLikelihood):
 
     @classmethod
     def of(
-        cls, objective: Objective, samples: Samples, r: int, *, tied: bool, floor: float = 0.0
+        cls, objective: Stated, samples: Samples, r: int, *, tied: bool, floor: float = 0.0
     ) -> IncompleteFactors:
         """The problem of samples with missing entries.
 

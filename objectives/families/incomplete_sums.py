@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ldr.objectives.coordinates import ColumnScaling
+from ldr.objectives.data.data import Data
 from ldr.objectives.data.samples import Samples, Term
 from ldr.objectives.factor_model import FactorModel, Observed, empty_line
 from ldr.objectives.families.factors import Factors, Noise
@@ -26,7 +27,7 @@ from ldr.objectives.families.incomplete_factors import (
     missing_note,
 )
 from ldr.objectives.families.row_sum import InParts, RowTerm, SumPoint, in_pieces
-from ldr.objectives.objective import Data, Objective
+from ldr.objectives.problem import Stated
 from ldr.solvers.manifolds import Array, Product
 
 
@@ -45,7 +46,7 @@ def _has_nan(piece: Samples) -> bool:
 
 
 def incomplete(
-    objective: Objective, samples: Samples, r: int, *, tied: bool, floor: float = 0.0
+    objective: Stated, samples: Samples, r: int, *, tied: bool, floor: float = 0.0
 ) -> IncompleteLikelihood:
     """The problem of samples with missing entries; raises as `IncompleteFactors.of` does."""
     if not in_pieces(samples):

@@ -10,12 +10,13 @@ from itertools import pairwise
 import numpy as np
 
 from ldr.objectives.coordinates import ColumnScaling, Coordinates
+from ldr.objectives.data.data import Data
 from ldr.objectives.data.labels import as_labels
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.pairwise import Pairwise, row_slices
 from ldr.objectives.families.projected import DenseRows
 from ldr.objectives.lengths import column_lengths, typical_length
-from ldr.objectives.objective import Data, Objective
+from ldr.objectives.problem import Stated
 from ldr.objectives.statistics import ClassMoments, class_moments
 from ldr.solvers.linalg.eigen import generalised_top_eigenvectors, range_basis, top_eigenvectors
 from ldr.solvers.manifolds import Array, Euclidean, Manifold
@@ -48,7 +49,7 @@ class LabelledRows:
     notes: list[str]
 
     @classmethod
-    def of(cls, data: Data, objective: Objective, smallest_class: int = 2) -> LabelledRows:
+    def of(cls, data: Data, objective: Stated, smallest_class: int = 2) -> LabelledRows:
         codes, _ = as_labels(data.y, data.samples.n, smallest_class=smallest_class)
         rows = DenseRows.centred(data, objective)
         length, lengths = typical_length(rows.X), column_lengths(rows.X)

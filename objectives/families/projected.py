@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ldr.objectives.coordinates import Coordinates
+from ldr.objectives.data.data import Data
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.whitened import View, whiten_rows
-from ldr.objectives.objective import BoundObjective, Compact, Data, Objective, check_dimension
+from ldr.objectives.problem import BoundObjective, Compact, Stated, check_dimension
 from ldr.objectives.statistics import mean
 from ldr.solvers.errors import DataError
 from ldr.solvers.manifolds import Array, Grassmann, Manifold
@@ -113,7 +114,7 @@ class DenseRows:
     notes: list[str]
 
     @classmethod
-    def centred(cls, data: Data, objective: Objective) -> DenseRows:
+    def centred(cls, data: Data, objective: Stated) -> DenseRows:
         """The centred rows; where n < d, in coordinates of their span.
 
         Raises
@@ -133,7 +134,7 @@ class DenseRows:
         return cls(X, compact.mean(m), compact.coordinates, compact.notes)
 
     @classmethod
-    def whitened(cls, data: Data, objective: Objective) -> DenseRows:
+    def whitened(cls, data: Data, objective: Stated) -> DenseRows:
         """Rows with X'X = n I, restricted to the range of the covariance C: P = M'C^{-1/2}."""
         rows = cls.centred(data, objective)
         view = View(rows.coordinates, "the covariance", 0.0, repeatable=True)

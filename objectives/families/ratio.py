@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from ldr.objectives.coordinates import Coordinates
 from ldr.objectives.families.trace_ratio import TraceRatio
-from ldr.objectives.objective import Objective, Range
+from ldr.objectives.problem import Range, Stated
 from ldr.objectives.ridge import add_ridge, ridge_amount
 from ldr.solvers.manifolds import Array
 
 
 def trace_ratio(
-    objective: Objective,
+    objective: Stated,
     mean: Array,
     A: Array,
     B: Array,

@@ -10,7 +10,7 @@ import numpy as np
 
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.families.regression import Rounding, exact
-from ldr.objectives.objective import BoundObjective, check_dimension
+from ldr.objectives.problem import BoundObjective, check_dimension
 from ldr.solvers.manifolds import Array, Product, Stiefel
 from ldr.solvers.problem import Point
 

@@ -12,10 +12,11 @@ import scipy
 
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.coordinates import Columns, Coordinates
+from ldr.objectives.data.data import Data
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.whitened import SumOfSquares, View, Whitened, whiten
 from ldr.objectives.kernels import as_response
-from ldr.objectives.objective import BoundObjective, Compact, Data, Objective, check_varies
+from ldr.objectives.problem import BoundObjective, Compact, Stated, check_varies
 from ldr.objectives.statistics import JointMoments, joint_moments
 from ldr.solvers.limits import SINGULAR_COST, check_eigen
 from ldr.solvers.manifolds import Array, Euclidean
@@ -181,7 +182,7 @@ class Regression(BoundObjective):
 
 
 def regression(
-    objective: Objective, data: Data, r: int, *, ridge: float = 0.0, lasso: float = 0.0
+    objective: Stated, data: Data, r: int, *, ridge: float = 0.0, lasso: float = 0.0
 ) -> Regression:
     """Inputs X and outputs y, both centred, as a Regression.
 
@@ -294,7 +295,7 @@ def _square_root(gram: Array, cross: Array) -> tuple[Array, Array]:
 
 
 def _of_rows(
-    objective: Objective, samples: Samples, outputs: Samples, r: int, lasso: float
+    objective: Stated, samples: Samples, outputs: Samples, r: int, lasso: float
 ) -> Regression:
     X, Y = samples.dense(), outputs.dense()
     mean = X.mean(axis=0)

@@ -20,7 +20,7 @@ from ldr.objectives.coordinates import Coordinates
 from ldr.objectives.data.samples import Samples, cut
 from ldr.objectives.families.projected import ProjectedPoint
 from ldr.objectives.families.whitened import View, whiten_rows
-from ldr.objectives.objective import BoundObjective, Compact, check_dimension
+from ldr.objectives.problem import BoundObjective, Compact, check_dimension
 from ldr.objectives.statistics.sums import spread_rows
 from ldr.solvers.manifolds import Array, Manifold
 from ldr.solvers.problem import Point, Problem

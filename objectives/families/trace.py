@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from ldr.objectives.certificate import NEARLY_COLLINEAR, PROVED_GLOBAL, Certificate
-from ldr.objectives.objective import BoundObjective, check_dimension, power_of_two
+from ldr.objectives.problem import BoundObjective, check_dimension, power_of_two
 from ldr.solvers.linalg.bounds import largest_sum_bound
 from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.linalg.krylov import SymmetricOperator, block_krylov

@@ -9,7 +9,7 @@ import numpy as np
 import scipy
 
 from ldr.objectives.certificate import PROVED_GLOBAL, Certificate
-from ldr.objectives.objective import BoundObjective, check_dimension, power_of_two
+from ldr.objectives.problem import BoundObjective, check_dimension, power_of_two
 from ldr.solvers.errors import SingularError
 from ldr.solvers.limits import VALUES_COST, check_eigen
 from ldr.solvers.linalg.bounds import trace_ratio_bound

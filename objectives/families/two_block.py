@@ -12,7 +12,7 @@ import scipy
 
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.families.joint_bound import JointBound
-from ldr.objectives.objective import BoundObjective, check_dimension
+from ldr.objectives.problem import BoundObjective, check_dimension
 from ldr.solvers.limits import check_eigen
 from ldr.solvers.linalg.symmetric import symmetric_product
 from ldr.solvers.manifolds import Array, Product, Stiefel, polar_factor

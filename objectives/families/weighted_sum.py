@@ -14,7 +14,7 @@ from ldr.objectives.coordinates import Columns, Coordinates, Scaling, Subspace
 from ldr.objectives.factor_model import FactorModel
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.trace_ratio import TraceRatio
-from ldr.objectives.objective import BoundObjective, Objective, check_dimension
+from ldr.objectives.problem import BoundObjective, Stated, check_dimension
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import (
     Array,
@@ -262,7 +262,7 @@ def best_heuristic(problem: BoundObjective, terms: Sequence[Term]) -> Array | No
 
 
 def weighted_sum(
-    objective: Objective,
+    objective: Stated,
     weights: Sequence[float],
     bounds: Sequence[BoundObjective],
     *,

@@ -23,7 +23,7 @@ from ldr.objectives.coordinates import Coordinates, Whitening, inverse_root
 from ldr.objectives.data.change import Change
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.trace import Trace
-from ldr.objectives.objective import Compact, Objective, Range, nothing_varies
+from ldr.objectives.problem import Compact, Range, Stated, nothing_varies
 from ldr.objectives.ridge import add_ridge, ridge_amount
 from ldr.objectives.statistics import Moments, moments
 from ldr.solvers.linalg.eigen import has_full_rank, rank_tolerance, unit_diagonal
@@ -405,7 +405,7 @@ def _well_conditioned(S: Array) -> bool:
 
 
 def whitened_trace(
-    objective: Objective,
+    objective: Stated,
     compact: Compact,
     pencil: Callable[[Change], Pencil],
     r: int,

@@ -10,7 +10,7 @@ import pytest
 import ldr
 from ldr.checking import Check, symmetry_error, taylor_slopes
 from ldr.errors import ArgumentError, ObjectiveError
-from ldr.objectives.objective import BoundObjective
+from ldr.objectives.problem import BoundObjective
 from ldr.solvers import Euclidean, Grassmann, Point, Problem, Product, Stiefel
 from ldr.solving import as_data, as_objective
 

@@ -19,10 +19,10 @@ from ldr.objectives import by_value
 from ldr.objectives.custom import FunctionTerm
 from ldr.objectives.data import samples as samples_module
 from ldr.objectives.data import stored
+from ldr.objectives.data.data import Data
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.families import batches
 from ldr.objectives.families.row_sum import InPieces
-from ldr.objectives.objective import Data
 from ldr.objectives.registry import named
 from ldr.solvers import LBFGS, SVRG, Stopping, Sum, minimise
 from ldr.solvers.riemannian import RiemannianProblem

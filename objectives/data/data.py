@@ -1,0 +1,51 @@
+"""What the user handed over."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ldr.objectives.data.accelerator import Accelerator
+from ldr.objectives.data.samples import Samples
+from ldr.solvers.errors import ArgumentError
+
+
+@dataclass(frozen=True)
+class Data:
+    """What the user handed over, checked: one or two views, and labels or a response.
+
+    Attributes
+    ----------
+    views : tuple of Samples
+        Of the same n samples; M has a block for each.
+    y : labels or a response, or None
+    background : Samples or None
+        Other samples with the same columns: noise, or what is to be ignored. No block of M.
+    """
+
+    views: tuple[Samples, ...]
+    y: Any = None
+    background: Samples | None = None
+
+    @property
+    def samples(self) -> Samples:
+        return self.views[0]
+
+    def in_memory(self) -> Data:
+        """The same with all rows in memory, for methods that look them up."""
+        views = tuple(view.in_memory() for view in self.views)
+        background = None if self.background is None else self.background.in_memory()
+        return replace(self, views=views, background=background)
+
+    def on(self, accelerator: Accelerator | None) -> Data:
+        """The same data, with sums over their rows computed on an accelerator."""
+        if accelerator is None:
+            return self
+        views = tuple(replace(view, accelerator=accelerator) for view in self.views)
+        background = self.background and replace(self.background, accelerator=accelerator)
+        return replace(self, views=views, background=background)
+
+    def require(self, need: str, name: str) -> None:
+        """Refuse data without the labels or response that an objective needs."""
+        if self.y is None:
+            raise ArgumentError(f"objective {name!r} needs {need}: pass y=, got None")

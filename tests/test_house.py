@@ -1,0 +1,62 @@
+"""The house stands: no circles, imports go down, nothing is left out of the package."""
+
+import tomllib
+
+import pytest
+
+from tests.house import PACKAGES, ROOT, circle, floor, imports, modules
+
+# Files that are longer than a reader likes, each for the reason given.
+LONG = {
+    "ldr/cli/app.py": "every option of every command, with its help",
+    "experiments/other_papers/guided_tour.py": "one paper, one page",
+    "experiments/other_papers/trace_optimization.py": "one paper, one page",
+    "experiments/other_papers/probabilistic.py": "one paper, one page",
+}
+MOST_LINES = 400
+
+
+def test_no_module_imports_itself_by_way_of_others():
+    assert circle(imports()) == []
+
+
+def test_a_circle_would_be_found():
+    assert set(circle({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": set()})) == {"a", "b", "c"}
+
+
+def test_floors_import_downwards_only():
+    upward = [
+        (name, target)
+        for name, targets in imports().items()
+        for target in targets
+        if floor(target) > floor(name)
+    ]
+    assert upward == []
+
+
+def test_late_and_type_checking_imports_count(tmp_path):
+    assert "ldr.plots" in imports()["ldr.result"], "imported in a function"
+    assert "ldr.plots.drawn" in imports()["ldr.report"]
+
+
+def test_every_folder_is_in_the_package():
+    listed = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
+    known = modules()
+    folders = {
+        name
+        for name, path in known.items()
+        if path.stem == "__init__" and name.split(".")[0] == "ldr"
+    }
+    assert set(listed["packages"]) == folders == set(listed["package-dir"])
+    for name, folder in listed["package-dir"].items():
+        assert (ROOT / folder).samefile(known[name].parent)
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_no_file_is_long_without_a_reason(package):
+    long = {
+        str(path.relative_to(ROOT))
+        for name, path in modules().items()
+        if name.split(".")[0] == package and len(path.read_text().splitlines()) > MOST_LINES
+    }
+    assert long <= set(LONG), "longer than a reader likes: split it"
