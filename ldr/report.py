@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import ldr
 from ldr import plots
-from ldr.outputs import check_outputs, files_of, replaced
+from ldr.io.outputs import check_outputs, files_of, replaced
 from ldr.plots.canvas import parts
 from ldr.plots.drawn import Drawn
 from ldr.solvers.errors import ArgumentError

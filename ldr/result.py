@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ldr.containers import like
+from ldr.io.containers import like
 from ldr.memory import within_memory
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.data.opening import as_samples, open_table, stored
@@ -330,7 +330,7 @@ def _in_kind(X: Any, project: Any, name: str, names: tuple[str, ...]) -> Any:
     lazy = lazy_rows(X)
     if lazy is None:
         return like(X, project(X, name), names)
-    from ldr.chunks import project_chunks
+    from ldr.io.chunks import project_chunks
 
     return project_chunks(lazy, project, name, names)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from ldr.alignment import by_index
+from ldr.io.alignment import by_index
 from ldr.memory import within_memory
 from ldr.objectives.coordinates import Whitening
 from ldr.objectives.data.opening import as_samples

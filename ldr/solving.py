@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ldr.alignment import by_index
+from ldr.io.alignment import by_index
 from ldr.memory import within_memory
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.data.accelerator import accelerator

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ldr.outputs import replaced
+from ldr.io.outputs import replaced
 
 Row = dict[str, Any]
 

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from ldr.alignment import aligned
+from ldr.io.alignment import aligned
 from ldr.objectives.data.labels import CodedLabels, as_array, as_labels
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.data.partial_sums import AccumulatedSamples, Totals

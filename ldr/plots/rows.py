@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ldr.alignment import by_index
+from ldr.io.alignment import by_index
 from ldr.plots.canvas import SINGLE, figure_of, inches, new_figure, parts, tidy
 from ldr.plots.colouring import (
     Colouring,

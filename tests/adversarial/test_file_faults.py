@@ -23,8 +23,9 @@ import pytest
 import scipy.io
 from PIL import Image
 
-from ldr import command_line, files
+from ldr.cli import app as command_line
 from ldr.errors import DataError
+from ldr.io import files
 from ldr.objectives.data import samples, stored, streams
 from ldr.objectives.data.sources import parquet, text
 from ldr.result import Result

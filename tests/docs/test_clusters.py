@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.face.test_cluster import run
+from tests.ldr.test_cluster import run
 from tests.objectives.clusters import start, wait_until
 from tests.programs import programs_of, run_programs
 

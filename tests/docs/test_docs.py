@@ -10,7 +10,7 @@ import pytest
 
 from docs.guides import GUIDES
 from docs.pages import page, solve_example
-from ldr.command_line import main
+from ldr.cli.app import main
 from ldr.objectives import REGISTRY
 from tests.programs import run_programs
 

@@ -240,13 +240,13 @@ def test_of_rows_equally_far_the_first_are_neighbours():
     nearest = np.argsort(D, axis=1, kind="stable")[:, :10]
     expected = np.zeros(D.shape)
     np.put_along_axis(expected, nearest, 1.0, axis=1)
-    W = ldr.objectives.graphs.neighbour_graph(ldr.objectives.data.samples.as_samples(X), 10)
+    W = ldr.objectives.graphs.neighbour_graph(ldr.objectives.data.opening.as_samples(X), 10)
     np.testing.assert_array_equal(W.toarray(), np.maximum(expected, expected.T))
 
 
 def test_duplicate_rows_are_neighbours():
     X = duplicated_rows(clean())
-    W = ldr.objectives.graphs.neighbour_graph(ldr.objectives.data.samples.as_samples(X), 1)
+    W = ldr.objectives.graphs.neighbour_graph(ldr.objectives.data.opening.as_samples(X), 1)
     assert np.all(W.toarray()[::2, 1::2].diagonal() == 1)
 
 

@@ -11,8 +11,8 @@ import pytest
 import scipy.sparse
 
 import ldr
-from ldr import files
 from ldr.errors import ArgumentError, DataError, DataWarning
+from ldr.io import files
 from ldr.objectives.data import samples as samples_module
 from ldr.objectives.data import stored, streams
 from ldr.objectives.data.opening import as_samples, open_path

@@ -8,7 +8,7 @@ from ldr.errors import ArgumentError
 from ldr.objectives import named
 from ldr.resampling import Sampled
 from tests import real_data
-from tests.face.test_plots import draws
+from tests.ldr.test_plots import draws
 from tests.objectives import methods
 
 X, labels = real_data.wine()

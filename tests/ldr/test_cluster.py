@@ -11,12 +11,12 @@ import pandas as pd
 import pytest
 
 import ldr
-from ldr import cluster
-from ldr.command_line import main
+from ldr.cli.app import main
 from ldr.errors import ArgumentError, DataError, DataWarning
+from ldr.io import cluster
+from ldr.io.standardising import standardised
 from ldr.objectives.data.dask_samples import DaskSamples
 from ldr.objectives.data.opening import as_samples
-from ldr.standardising import standardised
 from tests.objectives import clusters
 
 X = np.random.default_rng(0).standard_normal((500, 4)) * [1, 2, 3, 4] + 5
@@ -102,7 +102,7 @@ def test_a_scheduler_that_is_not_there_is_one_line(monkeypatch, capsys, tmp_path
 def run(*arguments, folder):
     """The command in a process of its own."""
     return subprocess.run(
-        [sys.executable, "-m", "ldr.command_line", *arguments],
+        [sys.executable, "-m", "ldr.cli.app", *arguments],
         cwd=folder,
         env={**os.environ, "NO_COLOR": "1"},
         capture_output=True,

@@ -132,9 +132,9 @@ class _Input:
 
 
 def _objective(name: str, parameters: list[str] | None) -> Objective:
+    from ldr.cli.user_code import is_file, load_objective
     from ldr.errors import ArgumentError
     from ldr.objectives import named
-    from ldr.user_code import is_file, load_objective
 
     values = dict(_key_and_value(text) for text in parameters or ())
     if not is_file(name):
@@ -169,10 +169,10 @@ def _input(
 ) -> _Input:
     """The files as Samples, checked cell by cell."""
     if cluster:
-        from ldr.cluster import read_in_chunks as read
+        from ldr.io.cluster import read_in_chunks as read
     else:
-        from ldr.files import read
-    from ldr.standardising import standardised
+        from ldr.io.files import read
+    from ldr.io.standardising import standardised
 
     found = _objective(objective, parameters)
     _check_needs(
@@ -287,12 +287,12 @@ def solve(
     Prints the value, the heuristic's value, the improvement and what is known of optimality.
     """
     import ldr
-    from ldr.files import write_projection
+    from ldr.cli.user_code import located
+    from ldr.io.files import write_projection
+    from ldr.io.outputs import write_figure
     from ldr.observers import Progress
-    from ldr.outputs import write_figure
     from ldr.report import write_report
     from ldr.solvers.status import Status
-    from ldr.user_code import located
 
     inputs = _inputs(objective, data, second_view, background, start)
     _check_outputs({"--out": out, "--plot": plot, "--report": report}, inputs)
@@ -366,8 +366,8 @@ def path(
 ) -> None:
     """Solve for several dimensions, to choose one."""
     import ldr
-    from ldr.outputs import write_figure
-    from ldr.user_code import located
+    from ldr.cli.user_code import located
+    from ldr.io.outputs import write_figure
 
     _check_outputs({"--plot": plot}, _inputs(objective, data, second_view, background))
     order = _dimensions(dimensions)
@@ -438,7 +438,7 @@ def check(
     import numpy as np
 
     import ldr
-    from ldr.user_code import located
+    from ldr.cli.user_code import located
 
     if data is None:
         found = _objective(objective, param)
@@ -472,8 +472,8 @@ def demo(
     """
     from rich.console import Console
 
-    from ldr.demo import NOTES, PICTURE, save_picture, solve_all, table
-    from ldr.outputs import check_outputs
+    from ldr.cli.demo import NOTES, PICTURE, save_picture, solve_all, table
+    from ldr.io.outputs import check_outputs
 
     out.mkdir(parents=True, exist_ok=True)
     check_outputs({"--out": out / PICTURE}, {})
@@ -520,8 +520,8 @@ def _inputs(
     start: str = "",
 ) -> dict[str, list[Path]]:
     """The files that a command reads, by what its help calls them."""
-    from ldr.files import split_array
-    from ldr.user_code import split_file
+    from ldr.cli.user_code import split_file
+    from ldr.io.files import split_array
 
     code = split_file(objective)
     given = {
@@ -540,8 +540,8 @@ _ENDINGS = {"--plot": (".png", ".pdf", ".svg"), "--report": (".html",)}
 def _check_outputs(outputs: dict[str, Path | None], inputs: dict[str, list[Path]]) -> None:
     """Refuse, before any work, files that could not be written after it or that are read."""
     from ldr.errors import ArgumentError
-    from ldr.files import ending_of
-    from ldr.outputs import check_outputs
+    from ldr.io.files import ending_of
+    from ldr.io.outputs import check_outputs
 
     given = {option: path for option, path in outputs.items() if path is not None}
     for option, path in given.items():
@@ -554,7 +554,7 @@ def _check_outputs(outputs: dict[str, Path | None], inputs: dict[str, list[Path]
 
 
 def _connected(cluster: str) -> AbstractContextManager[None]:
-    from ldr.cluster import connected
+    from ldr.io.cluster import connected
 
     return connected(cluster)
 
@@ -573,7 +573,7 @@ def _dimensions(text: str) -> list[int]:
 def _start(start: str) -> Any:
     if not _is_start_file(start):
         return start
-    from ldr.files import read
+    from ldr.io.files import read
 
     return read(Path(start)).samples().dense()
 

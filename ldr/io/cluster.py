@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ldr.files import TABLES, Table, ending_of
+from ldr.io.files import TABLES, Table, ending_of
 from ldr.objectives.data.map_reduce import PIECE_NUMBERS
 from ldr.objectives.data.sources import SEPARATORS, Head, NpyFile
 from ldr.solvers.errors import ArgumentError, DataError
@@ -83,13 +83,15 @@ def read_in_chunks(path: Path) -> Table:
 
 def _frame(path: Path, ending: str) -> Any:
     import dask.dataframe as frames
+    import pandas
 
     if ending == ".parquet":
         return frames.read_parquet(path)
     head = Head.of(path, path.name)
     header = 0 if head.named else None
     names = {"names": list(head.cells), "header": header, "usecols": list(head.columns)}
-    exactly = {"float_precision": "round_trip"}  # not an ulp off, as pandas reads by default
+    # Not an ulp off, as pandas read by default before its version 3.
+    exactly = {"float_precision": "round_trip"} if pandas.__version__ < "3" else {}
     return frames.read_csv(path, sep=SEPARATORS[ending], **exactly, **names)
 
 

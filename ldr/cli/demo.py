@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ldr.outputs import write_figure
+from ldr.io.outputs import write_figure
 from ldr.result import Result
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array

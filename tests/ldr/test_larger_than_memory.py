@@ -10,15 +10,15 @@ import pandas as pd
 import pytest
 
 import ldr
-from ldr import files
-from ldr.command_line import main
+from ldr.cli.app import main
 from ldr.errors import ArgumentError, DataError
-from ldr.files import StoredTable, read, write_projection
+from ldr.io import files
+from ldr.io.files import StoredTable, read, write_projection
+from ldr.io.standardising import standardised
 from ldr.objectives.data import samples as samples_module
 from ldr.objectives.data import stored, streams
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.data.sources import parquet, text
-from ldr.standardising import standardised
 from tests.real_data import tumour_views, wine
 
 X, labels = wine()

@@ -11,14 +11,14 @@ import pandas as pd
 import pytest
 
 import ldr
-from ldr import files
+from ldr.io import files
 from tests.real_data import breast_cancer, standardised, wine
 
 
 def run(*arguments, folder):
     environment = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1"}
     return subprocess.run(
-        [sys.executable, "-m", "ldr.command_line", *arguments],
+        [sys.executable, "-m", "ldr.cli.app", *arguments],
         cwd=folder,
         env=environment,
         capture_output=True,

@@ -380,7 +380,7 @@ def test_a_program_in_a_loop_is_left_by_two_interrupts():
 def test_the_command_line_prints_what_was_found_and_exits_with_130(file, tmp_path, monkeypatch):
     from typer.testing import CliRunner
 
-    from ldr.command_line import app
+    from ldr.cli.app import app
 
     monkeypatch.setattr("ldr.observers.Progress.__call__", Nth(2))
     ended = CliRunner().invoke(app, ["solve", "ica", str(file), "--out", str(tmp_path / "y.npy")])

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from ldr.command_line import main
+from ldr.cli.app import main
 
 
 @pytest.fixture

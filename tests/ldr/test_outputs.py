@@ -10,12 +10,12 @@ import pandas as pd
 import pytest
 
 import ldr
-from ldr import files
-from ldr.demo import save_picture
+from ldr.cli.demo import save_picture
 from ldr.errors import ArgumentError
-from ldr.files import write, write_projection
+from ldr.io import files
+from ldr.io.files import write, write_projection
+from ldr.io.outputs import replaced
 from ldr.objectives.data.opening import as_samples
-from ldr.outputs import replaced
 
 X = np.random.default_rng(0).standard_normal((300, 4))
 FRAME = pd.DataFrame(X, columns=list("abcd"))
@@ -153,7 +153,7 @@ def test_a_full_disk_leaves_the_report_and_the_picture_of_the_demonstration(tmp_
     (tmp_path / "ldr-demo.png").write_text("old")
     before = contents(tmp_path)
     classes = np.arange(300) % 3
-    data = ldr.demo.DataSet("some", X, classes)
+    data = ldr.cli.demo.DataSet("some", X, classes)
     solved = [(data, ldr.solve("lda", X, 2, y=classes))]
     with full_disk(700):
         with pytest.raises(OSError, match="cannot be written"):

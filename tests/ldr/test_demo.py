@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ldr import demo
+from ldr.cli import demo
 from ldr.errors import ArgumentError
 from tests.programs import run_programs
 

@@ -1,0 +1,1 @@
+"""From files, clusters and containers to arrays, and back."""
