@@ -118,11 +118,12 @@ class OPCA(Objective):
         pair = Pair.of(data)
 
         def pencil(change: Change) -> Pencil:
-            signal, noise = moments(change(pair.samples)), moments(change(pair.background))
-            from_zero = noise.mean + change.origin
-            R = noise.covariance + np.outer(from_zero, from_zero)
+            signal = moments(change(pair.samples))
+            noise = moments(change.about_zero(pair.background))
+            R = noise.covariance + np.outer(noise.mean, noise.mean)
             total = R + signal.covariance
-            return Pencil(signal.covariance, SumOfSquares(R, signal.mean, 1.0, total))
+            # R has the squares of the numbers themselves: no mean comes on top
+            return Pencil(signal.covariance, SumOfSquares(R, signal.mean, 0.0, total))
 
         return whitened_trace(
             self,

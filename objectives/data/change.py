@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from ldr.objectives.data.samples import Array, Samples, Term
@@ -31,9 +32,9 @@ class Change:
         return ChangedSamples(samples, None, samples.name, change=self)
 
     @property
-    def origin(self) -> Array | float:
-        """What z is less than T'x."""
-        return 0.0 if self.T is None or self.centre is None else self.T.T @ self.centre
+    def about_zero(self) -> Change:
+        """z = T'x."""
+        return self if self.T is None else Change(self.T, np.zeros(len(self.T)))
 
     def of(self, samples: Samples) -> Array:
         """The rows z of samples with a T."""

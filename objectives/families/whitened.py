@@ -300,7 +300,10 @@ class _Root:
 
     @classmethod
     def of(cls, view: View, first: SumOfSquares) -> _Root:
-        return cls(*inverse_root(view.varied(first)[0]), first)
+        varied, name = view.varied(first)
+        if not np.diag(varied).any():
+            raise nothing_varies(name)
+        return cls(*inverse_root(varied), first)
 
     @property
     def change(self) -> Change:
@@ -318,6 +321,9 @@ class _Root:
         nothing = W @ Vt[lost].T / shares[lost]
         kept = self._range(view, name, nothing)
         W, inverse = W @ Vt[~lost].T, Vt[~lost] @ inverse
+        if lost.any():  # A may see what B does not: M is orthogonal to it in the user's columns
+            directions = self.T @ nothing
+            W = W - nothing @ np.linalg.lstsq(directions, self.T @ W, rcond=None)[0]
         B = sums.B
         ridged: list[str] = []
         if view.ridge > 0:

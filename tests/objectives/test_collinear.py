@@ -352,3 +352,41 @@ def test_independent_components_are_of_white_rows(blocks):
     P = ldr.solve("ica", blocks(X), D, starts=1, max_iterations=5, certify=False).P
     Y = centred(X) @ P.T.astype(np.longdouble)
     np.testing.assert_allclose((Y.T @ Y / N).astype(float), np.eye(D), atol=1e-8)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("name", ["classical-lda", "opca"])
+def test_what_only_the_numerator_sees_stays_out_of_the_range_of_the_denominator(name, seed):
+    """Where B is singular and A is not blind there, the value is that of the P returned."""
+    rng = np.random.default_rng(seed)
+    X, noise, y = (
+        rng.standard_normal((5, 5)),
+        rng.standard_normal((3, 5)),
+        np.array([0, 0, 0, 1, 1]),
+    )
+    if name == "opca":
+        result = ldr.solve("opca", (X, noise), 1)
+        A, B = np.cov(X.T, bias=True), noise.T @ noise / 3
+    else:
+        result = ldr.solve("classical-lda", X, 1, y=y)
+        means = np.stack([X[y == k].mean(axis=0) for k in range(2)])[y]
+        A, B = ((Z - Z.mean(axis=0)).T @ (Z - Z.mean(axis=0)) for Z in (means, X - means))
+    (p,) = result.P
+    assert result.value == pytest.approx(p @ A @ p / (p @ B @ p), rel=1e-9)
+    Q = np.linalg.svd(B)[0][:, :3]
+    best = scipy.linalg.eigh(Q.T @ A @ Q, Q.T @ B @ Q, eigvals_only=True)[-1]
+    assert result.value == pytest.approx(best, rel=1e-9)
+
+
+def test_noise_far_smaller_than_the_mean_of_the_signal():
+    rng = np.random.default_rng(0)
+    X, noise = 3.0 + rng.standard_normal((20, D)), collinear(rng.standard_normal((30, D)), 1e-5)
+    one = ldr.solve("opca", (X, noise), 2).value
+    other = ldr.solve("opca", (X, noise * 2.0**-60), 2).value
+    assert other == pytest.approx(2.0**120 * one, rel=1e-10)
+
+
+@pytest.mark.parametrize("name", ["classical-cca", "reduced-rank-regression"])
+def test_a_constant_view_beside_a_collinear_one_is_refused(name):
+    with pytest.raises(ldr.errors.SingularError, match="nothing varies"):
+        ldr.solve(name, (np.ones((N, 2)), collinear(PLAIN, 1e-6)), 1)
