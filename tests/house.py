@@ -6,6 +6,7 @@ Every import counts, also in functions and for type checkers; the symbolic links
 from __future__ import annotations
 
 import ast
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -16,6 +17,7 @@ PACKAGES = ("ldr", "experiments", "benchmarks")
 FLOORS = ("ldr.solvers", "ldr.objectives", "ldr", "experiments", "benchmarks")
 
 
+@cache
 def modules() -> dict[str, Path]:
     """Every module by its dotted name."""
     found: dict[str, Path] = {}
@@ -32,6 +34,7 @@ def modules() -> dict[str, Path]:
     return found
 
 
+@cache
 def imports() -> dict[str, set[str]]:
     """The modules that each module imports."""
     known = modules()

@@ -11,5 +11,13 @@ A test that fails raises an AssertionError that says what did not hold.
 
 from ldr.testing.manifolds import MANIFOLD, check_manifold
 from ldr.testing.objectives import OBJECTIVE, check_objective
+from ldr.testing.solvers import SOLVER, check_solver
 
-__all__ = ["MANIFOLD", "OBJECTIVE", "check_manifold", "check_objective"]
+__all__ = [
+    "MANIFOLD",
+    "OBJECTIVE",
+    "SOLVER",
+    "check_manifold",
+    "check_objective",
+    "check_solver",
+]

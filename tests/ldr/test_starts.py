@@ -9,7 +9,7 @@ from ldr.objectives import Data, named
 from ldr.objectives.data.opening import as_samples
 from ldr.solvers import Stopping, TrustRegion, minimise
 from ldr.solvers.saddles import leave_saddles, smallest_curvature
-from tests.solvers.problems import brockett, symmetric
+from ldr.testing.problems import brockett, symmetric
 
 
 @pytest.fixture

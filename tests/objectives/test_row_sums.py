@@ -27,7 +27,7 @@ from ldr.objectives.registry import named
 from ldr.solvers import LBFGS, SVRG, Stopping, Sum, minimise
 from ldr.solvers.riemannian import RiemannianProblem
 from ldr.solving import as_data
-from tests.solvers.problems import rayleigh
+from ldr.testing.problems import rayleigh
 
 N, D, R = 700, 6, 2
 solve = partial(ldr.solve, certify=False)

@@ -22,7 +22,7 @@ from ldr.solvers.nonsmooth.proximal_gradient import OnSupport
 from ldr.solvers.nonsmooth.proximal_step import proximal_step
 from ldr.solvers.nonsmooth.smoothing import Smoothed
 from ldr.solvers.saddles import leave_saddles, smallest_curvature
-from tests.solvers.problems import PROBLEMS, FunctionProblem, rayleigh
+from ldr.testing.problems import PROBLEMS, FunctionProblem, rayleigh
 
 SOLVERS = [ProximalGradient(), Smoothing()]
 
