@@ -696,7 +696,7 @@ def as_result(
         parameters=_parameters(problem, run),
         model=problem.model(run.M),
         feature_names=_single(tuple(view.feature_names for view in data.views)),
-        features=_single(tuple(problem.features) or (None,) * len(data.views)),
+        features=_single(tuple(view.features for view in problem.views)),
     )
 
 

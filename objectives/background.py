@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.finite import check_squares
 from ldr.objectives.data.samples import Samples
-from ldr.objectives.problem import Compact
+from ldr.objectives.view import Compact, View
 from ldr.solvers.errors import DataError
 from ldr.solvers.manifolds import Array
 
@@ -45,6 +45,7 @@ class Pair:
         lowered = [Samples(space.lower(s.dense().T).T) for s in (samples, background)]
         return cls(lowered[0], lowered[1], compact)
 
-    def mean(self, mean: Array) -> Array:
-        """Mean of the user's columns from the mean of `samples`."""
-        return self.compact.coordinates.lift(mean[:, None])[:, 0]
+    def view(self, mean: Array) -> View:
+        """The way back, from the mean of `samples`."""
+        of_columns = self.compact.coordinates.lift(mean[:, None])[:, 0]
+        return replace(self.compact.view(mean), mean=of_columns)

@@ -9,12 +9,11 @@ import numpy as np
 
 from ldr.objectives.data.data import Data
 from ldr.objectives.families.bilinear import Bilinear
-from ldr.objectives.families.two_block import TwoBlock
-from ldr.objectives.families.whitened import SumOfSquares, View, spectral_bound, whiten
+from ldr.objectives.families.two_block import TwoBlock, two_block
+from ldr.objectives.families.whitened import SumOfSquares, Unwhitened, spectral_bound, whiten
 from ldr.objectives.objective import Objective
-from ldr.objectives.problem import Compact, Range
-from ldr.objectives.ridge import add_ridge
 from ldr.objectives.statistics import JointMoments, joint_moments
+from ldr.objectives.view import Compact, noted
 from ldr.solvers.checks import choice, keep_number
 from ldr.solvers.errors import ObjectiveWarning
 from ldr.solvers.warn import warn
@@ -57,29 +56,11 @@ class CCA(Objective):
         keep_number(self, "ridge")
 
     def bind(self, data: Data, r: int) -> TwoBlock:
-        a, b = (Compact.of(view) for view in data.views)
+        a, b = (Compact.of(view, quiet=True) for view in data.views)
         stats = joint_moments(a.rows, b.rows)
-        n = stats.n
-        kept_a = Range.of(stats.scatter_aa, a.coordinates, "the covariance of the first view")
-        kept_b = Range.of(stats.scatter_bb, b.coordinates, "the covariance of the second view")
-        Caa, notes_a = add_ridge(kept_a(stats.scatter_aa / n), self.ridge, "Caa")
-        Cbb, notes_b = add_ridge(kept_b(stats.scatter_bb / n), self.ridge, "Cbb")
-        Cab = np.ascontiguousarray(kept_b.rows(kept_a.rows(stats.scatter_ab / n).T).T)
-        if self.ridge == 0 and len(Caa) + len(Cbb) > n - 1:
-            notes_b.append(
-                f"{n} rows are too few for {len(Caa)} + {len(Cbb)} columns: canonical correlations "
-                "of 1 are certain whatever the data; give ridge= a positive value"
-            )
-        return TwoBlock(
-            self,
-            (a.mean(stats.mean_a), b.mean(stats.mean_b)),
-            Caa,
-            Cab,
-            Cbb,
-            r,
-            self.orthonormalise,
-            coordinates=(kept_a.coordinates, kept_b.coordinates),
-            notes=kept_a.notes + kept_b.notes + notes_a + notes_b,
+        views = a.view(stats.mean_a), b.view(stats.mean_b)
+        return two_block(
+            self, views, stats, r, ridge=self.ridge, orthonormalise=self.orthonormalise
         )
 
 
@@ -118,25 +99,24 @@ class ClassicalCCA(Objective):
         keep_number(self, "ridge")
 
     def bind(self, data: Data, r: int) -> Bilinear:
-        a, b = (Compact.of(view) for view in data.views)
+        a, b = (Compact.of(view, quiet=True) for view in data.views)
         stats, (in_a, in_b) = whiten(
             lambda of_a, of_b: joint_moments(of_a(a.rows), of_b(b.rows)),
             _covariances,
-            View.of(a, "the covariance of the first view", self.ridge),
-            View.of(b, "the covariance of the second view", self.ridge),
+            Unwhitened.of(a, "the covariance of the first view", self.ridge),
+            Unwhitened.of(b, "the covariance of the second view", self.ridge),
         )
         n = stats.n
         K = np.ascontiguousarray(in_b.rows(in_a.rows(stats.scatter_ab / n).T).T)
+        views = a.view(in_a.mean).within(in_a), b.view(in_b.mean).within(in_b)
         return Bilinear(
             self,
-            (a.mean(in_a.mean), b.mean(in_b.mean)),
+            noted(views, *self._trivial(sum(K.shape) - (n - 1))),
             K,
             r,
             correlations=True,
             restricted=math.inf in (in_a.outside, in_b.outside),
             doubt=in_a.doubt(spectral_bound(K), r) + in_b.doubt(spectral_bound(K), r),
-            coordinates=(in_a.coordinates, in_b.coordinates),
-            notes=in_a.notes + in_b.notes + self._trivial(sum(K.shape) - (n - 1)),
         )
 
     def _trivial(self, ones: int) -> list[str]:

@@ -14,7 +14,6 @@ import numpy as np
 
 from ldr.objectives.backends import Arguments, Autograd, Backend, Function, HandWritten, Jax
 from ldr.objectives.by_value import reduced
-from ldr.objectives.coordinates import Columns
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.labels import as_array
 from ldr.objectives.data.samples import Samples
@@ -22,6 +21,7 @@ from ldr.objectives.families.row_sum import RowSum, RowTerm, part_rows
 from ldr.objectives.objective import Objective
 from ldr.objectives.problem import BoundObjective
 from ldr.objectives.statistics import mean
+from ldr.objectives.view import View, noted
 from ldr.solvers.checks import choice, keep_flag
 from ldr.solvers.errors import ArgumentError, DataError, ObjectiveError, ObjectiveWarning
 from ldr.solvers.manifolds import Array, Euclidean, Grassmann, Manifold, Stiefel
@@ -289,30 +289,28 @@ class CustomObjective(Objective):
 
     def _problem(self, cls: type[CustomProblem], data: Data, m: Array, r: int, *given: Any) -> Any:
         placed = self.derivatives.place(*given, accelerator=data.samples.accelerator)
-        return cls(self, (m,), self.derivatives, placed, len(m), r, coordinates=(Columns(),))
+        return cls(self, (View(m),), self.derivatives, placed, len(m), r)
 
     def _sum(self, data: Data, r: int) -> BoundObjective:
         """The problem of a sum over rows, tested on some of them."""
         tested = self._on_some_rows(data, r)
         tested.verify()
         tested.check_additive()
-        samples, m = data.samples, tested.means[0]
+        samples, m = data.samples, tested.views[0].mean
         if not samples.stored and len(samples.pieces()) == 1:
             X = self._rows(samples)[0]
             problem: SummedProblem = self._problem(
                 SummedProblem, data, m, r, X, *self._beside(data)
             )
-            problem.manifold, problem.notes = tested.manifold, tested.notes
-            return problem
+            problem.manifold = tested.manifold
+            return problem.restated(views=tested.views)
         return RowSum(
             self,
-            (m,),
+            tested.views,
             tested.manifold,
             samples,
             FunctionTerm(self, m),
             beside=self._beside(data),
-            coordinates=(Columns(),),
-            notes=tested.notes,
         )
 
     def _on_some_rows(self, data: Data, r: int) -> CustomProblem:
@@ -502,7 +500,8 @@ class CustomProblem(BoundObjective):
         if invariant:
             self.manifold = Grassmann(self.d, self.r)
         sign, chosen = ("=", "grassmann") if invariant else ("!=", "stiefel")
-        self.notes = [*self.notes, f"manifold='auto': f(MQ) {sign} f(M), so {chosen!r} was chosen"]
+        note = f"manifold='auto': f(MQ) {sign} f(M), so {chosen!r} was chosen"
+        self.views = noted(self.views, note)
 
     def _rotated(self) -> tuple[float, float]:
         """f(MQ), to be compared with f(M), and their difference as `invariance_error` has it."""
@@ -597,7 +596,7 @@ class CustomProblem(BoundObjective):
                 "the span of M, so it is solved on 'stiefel'"
             )
             self.manifold = Stiefel(self.d, self.r)
-            self.notes = [*self.notes, note]
+            self.views = noted(self.views, note)
             warn(f"objective {self.objective.name!r} is {note}", ObjectiveWarning)
 
 

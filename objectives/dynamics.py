@@ -14,7 +14,8 @@ from ldr.objectives.data.data import Data
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.families.projected import DenseRows
 from ldr.objectives.objective import Objective
-from ldr.objectives.problem import BoundObjective, Range, check_dimension
+from ldr.objectives.problem import BoundObjective, check_dimension
+from ldr.objectives.view import Range
 from ldr.solvers.checks import keep_flag
 from ldr.solvers.errors import DataError
 from ldr.solvers.linalg.eigen import top_eigenvectors
@@ -61,20 +62,18 @@ class Dynamics(Objective):
     def bind(self, data: Data, r: int) -> LinearDynamics:
         rows = DenseRows.centred(data, self)
         states, moves = self._states_and_moves(rows)
-        kept = Range.of(states.T @ states, rows.coordinates, "the covariance")
+        kept = Range.of(states.T @ states, rows.view.coordinates, "the covariance")
         inside = kept.rows(moves.T).T
         outside = moves - kept.lift(inside.T).T
         states, moves = _triangular(kept.rows(states.T).T, inside)
         return LinearDynamics(
             self,
-            (rows.mean,),
+            (rows.view.within(kept),),
             states,
             moves,
             float(np.vdot(outside, outside)),
             r,
             skew=self.skew,
-            coordinates=(kept.coordinates,),
-            notes=rows.notes + kept.notes,
         )
 
     def _states_and_moves(self, rows: DenseRows) -> tuple[Array, Array]:
@@ -83,10 +82,10 @@ class Dynamics(Objective):
         if self.derivatives is None:
             return 0.5 * (X[1:] + X[:-1]), X[1:] - X[:-1]
         given = as_samples(self.derivatives, "derivatives").dense()
-        expected = (len(X), len(rows.mean))
+        expected = (len(X), len(rows.view.mean))
         if given.shape != expected:
             raise DataError(f"derivatives has shape {given.shape}, expected {expected}")
-        return X, np.ascontiguousarray(rows.coordinates.lower(given.T).T)
+        return X, np.ascontiguousarray(rows.view.coordinates.lower(given.T).T)
 
 
 def _triangular(states: Array, moves: Array) -> tuple[Array, Array]:

@@ -20,6 +20,7 @@ from ldr.objectives.objective import Objective
 from ldr.objectives.problem import BoundObjective
 from ldr.objectives.statistics import mean, moments
 from ldr.objectives.statistics.covariance import DenseCovariance, RowCovariance
+from ldr.objectives.view import View
 from ldr.solvers.checks import keep_number
 from ldr.solvers.errors import SingularError
 from ldr.solvers.linalg.eigen import rank_tolerance
@@ -87,14 +88,13 @@ class FactorAnalysis(Objective):
         n, centre, deviations, correlation = found
         return DiagonalFactors(
             self,
-            (centre,),
+            (View(centre, ColumnScaling(deviations)),),
             correlation,
             np.ones(samples.d),
             noise=Noise(samples.d, tied=False, floor=self.least_noise),
             r=r,
             n=n,
             scale=deviations,
-            coordinates=(ColumnScaling(deviations),),
             feature_names=samples.feature_names,
         )
 

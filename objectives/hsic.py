@@ -98,20 +98,18 @@ class HSIC(Objective):
                 "supervised pca": lambda: top_eigenvectors(outer, r)[1],
                 "pca": lambda: principal_directions(X, r),
             },
-            "coordinates": (rows.coordinates,),
         }
-        notes = [*rows.notes, *z.notes]
+        view = rows.view.noting(*z.notes)
         if m is None:
-            return Dependence(self, (rows.mean,), X, r, G=G, notes=notes, **common)
+            return Dependence(self, (view,), X, r, G=G, **common)
         return Landmarks(
             self,
-            (rows.mean,),
+            (view.noting(approximation_note(m, Z.shape[1], left_out)),),
             X,
             r,
             Z,
             landmark_rows(n, m),
             scale=1.0 / (n - 1) ** 2,
-            notes=[*notes, approximation_note(m, Z.shape[1], left_out)],
             **common,
         )
 

@@ -75,14 +75,12 @@ class ICA(Objective):
         X = rows.X
         return Pursuit(
             self,
-            (rows.mean,),
+            (rows.view,),
             X,
             r,
             contrast=contrast,
             gaussian=gaussian,
             heuristics=heuristics(X, r, contrast, cost),
-            coordinates=(rows.coordinates,),
-            notes=rows.notes,
         )
 
 
@@ -92,14 +90,12 @@ def _pursuit_in_pieces(
     columns = WhitenedColumns.of(samples, r)
     return PursuitInPieces(
         objective,
-        (columns.mean,),
+        (columns.view.noting(sample_note(samples)),),
         Stiefel(columns.W.shape[1], r),
         samples,
         columns.term(partial(ContrastPoint, contrast=contrast, n=samples.n)),
         gaussian=contrast.of_gaussian(),
         heuristics=heuristics_in_pieces(samples, columns, r, contrast, cost),
-        coordinates=(columns.coordinates,),
-        notes=[*columns.notes, sample_note(samples)],
     )
 
 

@@ -11,7 +11,7 @@ import scipy
 
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.samples import Samples
-from ldr.objectives.features import Features, then
+from ldr.objectives.features import Features
 from ldr.objectives.kernels import centred_gram
 from ldr.objectives.objective import Objective
 from ldr.objectives.problem import BoundObjective
@@ -112,7 +112,7 @@ class Kernel(Objective):
 
     def bind(self, data: Data, r: int) -> BoundObjective:
         data = data.in_memory()
-        maps, views, background, notes = [], [], None, []
+        maps, views, background = [], [], None
         for view in data.views:
             together = view if data.background is None else _stacked(view, data.background)
             features, rows = self._fit(together)
@@ -121,13 +121,12 @@ class Kernel(Objective):
             views.append(Samples(rows, None, view.name))
             if data.background is not None:
                 background = features(data.background)
-            notes.append(self._note(features))
         bound = self.objective.bind(Data(tuple(views), data.y, background), r)
-        bound.objective = self
-        inner = bound.features or (None,) * len(views)
-        bound.features = tuple(then(a, b) for a, b in zip(maps, inner, strict=True))
-        bound.notes = [*notes, *bound.notes]
-        return bound
+        pairs = zip(bound.views, maps, strict=True)
+        return bound.restated(
+            objective=self,
+            views=tuple(view.after(features, self._note(features)) for view, features in pairs),
+        )
 
     def _fit(self, samples: Samples) -> tuple[KernelFeatures, Array | None]:
         if self.components is None or self.components >= samples.n:

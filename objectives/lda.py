@@ -12,12 +12,11 @@ from ldr.objectives.data.data import Data
 from ldr.objectives.data.labels import as_array, as_labels
 from ldr.objectives.families.graph import LaplacianMethod
 from ldr.objectives.families.trace import Trace
-from ldr.objectives.families.trace_ratio import TraceRatio
+from ldr.objectives.families.trace_ratio import TraceRatio, trace_ratio
 from ldr.objectives.families.whitened import Pencil, SumOfSquares, whitened_trace
 from ldr.objectives.objective import Objective
-from ldr.objectives.problem import Compact, Range
-from ldr.objectives.ridge import add_ridge, ridge_amount
 from ldr.objectives.statistics import class_moments
+from ldr.objectives.view import Compact
 from ldr.solvers.checks import keep_number
 from ldr.solvers.errors import ArgumentError, DataError
 
@@ -56,25 +55,9 @@ class LDA(Objective):
         codes, classes = as_labels(data.y, data.samples.n)
         compact = Compact.of(data.samples)
         stats = class_moments(compact.rows, codes, len(classes))
-        kept = Range.of(stats.within + stats.between, compact.coordinates, "the total scatter")
-        within = kept(stats.within)
-        S_W, ridged = add_ridge(within, self.ridge, "S_W")
-        notes = [*compact.notes, *kept.notes, *ridged]
-        if r > len(classes) - 1:
-            notes.append(
-                f"S_B has rank {len(classes) - 1}, the number of classes less one: the heuristic's "
-                "further directions are arbitrary"
-            )
-        return TraceRatio(
-            self,
-            (compact.mean(stats.mean),),
-            kept(stats.between),
-            S_W,
-            r,
-            outside=ridge_amount(within, self.ridge),
-            coordinates=(kept.coordinates,),
-            notes=notes,
-        )
+        view = compact.view(stats.mean).noting(*_of_low_rank(r, len(classes)))
+        A, B, total = stats.between, stats.within, stats.within + stats.between
+        return trace_ratio(self, view, A, B, r, what="S_W", ridge=self.ridge, total=total)
 
 
 @dataclass(frozen=True)
@@ -128,6 +111,16 @@ class ClassicalLDA(Objective):
             ridge=self.ridge,
             notes=few_directions(r, len(classes), "classes"),
         )
+
+
+def _of_low_rank(r: int, classes: int) -> list[str]:
+    """A note where the heuristic has fewer than r directions."""
+    if r < classes:
+        return []
+    return [
+        f"S_B has rank {classes - 1}, the number of classes less one: the heuristic's further "
+        "directions are arbitrary"
+    ]
 
 
 def few_directions(r: int, groups: int, what: str) -> list[str]:

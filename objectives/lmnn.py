@@ -79,7 +79,7 @@ class LMNN(Objective):
         rows = LabelledRows.of(data, self, smallest_class=self.neighbours + 1)
         return LargeMargin(
             self,
-            (rows.mean,),
+            (rows.view,),
             rows.X,
             r,
             rows.lengths,
@@ -87,8 +87,6 @@ class LMNN(Objective):
             target_neighbours(rows.X * rows.lengths, rows.boundaries, self.neighbours),
             SquaredHinge() if self.hinge == "squared" else RoundedHinge(self.width),
             impostor_weight=self.penalty,
-            coordinates=(rows.coordinates,),
-            notes=rows.notes,
         )
 
 

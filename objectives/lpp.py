@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
 from ldr.objectives.families.graph import LaplacianMethod
-from ldr.objectives.families.ratio import trace_ratio
-from ldr.objectives.families.trace import Trace
-from ldr.objectives.families.trace_ratio import TraceRatio
-from ldr.objectives.families.whitened import whitened_trace
-from ldr.objectives.problem import Range
+from ldr.objectives.families.trace import Trace, trace_where_varied
+from ldr.objectives.families.trace_ratio import TraceRatio, trace_ratio
+from ldr.objectives.families.whitened import Pencil, whitened_trace
 from ldr.solvers.checks import choice, keep_number
 
 
@@ -53,14 +52,11 @@ class LPP(LaplacianMethod):
 
     def bind(self, data: Data, r: int) -> Trace:
         compact, scatters = self.sums(data, self.centre)
-        return whitened_trace(
-            self,
-            compact,
-            lambda change: scatters(change).pencil,
-            r,
-            what="X'DX",
-            ridge=self.ridge,
-        )
+
+        def pencil(change: Change) -> Pencil:
+            return scatters(change).pencil
+
+        return whitened_trace(self, compact, pencil, r, what="X'DX", ridge=self.ridge)
 
 
 @dataclass(frozen=True)
@@ -89,17 +85,7 @@ class OLPP(LaplacianMethod):
 
     def bind(self, data: Data, r: int) -> Trace:
         found = self.scatters(data)
-        kept = Range.of(found.total, found.compact.coordinates, "the covariance")
-        return Trace(
-            self,
-            (found.centre,),
-            kept(found.A),
-            r,
-            scale=-1.0,
-            is_square=True,
-            coordinates=(kept.coordinates,),
-            notes=found.compact.notes + kept.notes,
-        )
+        return trace_where_varied(self, found.view, found.A, found.total, r)
 
 
 @dataclass(frozen=True)
@@ -135,14 +121,4 @@ class OrthogonalLPP(LaplacianMethod):
 
     def bind(self, data: Data, r: int) -> TraceRatio:
         found = self.scatters(data)
-        return trace_ratio(
-            self,
-            found.centre,
-            found.A,
-            found.B,
-            r,
-            coordinates=found.compact.coordinates,
-            what="X'DX",
-            ridge=self.ridge,
-            notes=found.compact.notes,
-        )
+        return trace_ratio(self, found.view, found.A, found.B, r, what="X'DX", ridge=self.ridge)

@@ -6,13 +6,12 @@ from dataclasses import dataclass
 
 from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
-from ldr.objectives.families.ratio import trace_ratio
-from ldr.objectives.families.trace import Trace
-from ldr.objectives.families.trace_ratio import TraceRatio
+from ldr.objectives.families.trace import Trace, trace_where_varied
+from ldr.objectives.families.trace_ratio import TraceRatio, trace_ratio
 from ldr.objectives.families.whitened import Pencil, SumOfSquares, whitened_trace
 from ldr.objectives.objective import Objective
-from ldr.objectives.problem import Compact, Range
 from ldr.objectives.statistics import lagged_moments
+from ldr.objectives.view import Compact
 from ldr.solvers.checks import choice, keep_number, keep_whole
 
 
@@ -52,17 +51,8 @@ class MAF(Objective):
     def bind(self, data: Data, r: int) -> TraceRatio:
         compact = Compact.of(data.samples)
         stats = lagged_moments(compact.rows, self.lag)
-        return trace_ratio(
-            self,
-            compact.mean(stats.mean),
-            stats.lagged,
-            stats.scatter / stats.n,
-            r,
-            coordinates=compact.coordinates,
-            what="the covariance",
-            ridge=self.ridge,
-            notes=compact.notes,
-        )
+        view, C = compact.view(stats.mean), stats.scatter / stats.n
+        return trace_ratio(self, view, stats.lagged, C, r, what="the covariance", ridge=self.ridge)
 
 
 @dataclass(frozen=True)
@@ -143,14 +133,7 @@ class Autocovariance(Objective):
     def bind(self, data: Data, r: int) -> Trace:
         compact = Compact.of(data.samples, room=r)
         stats = lagged_moments(compact.rows, self.lag)
-        return Trace(
-            self,
-            (compact.mean(stats.mean),),
-            stats.lagged,
-            r,
-            coordinates=(compact.coordinates,),
-            notes=compact.notes,
-        )
+        return Trace(self, (compact.view(stats.mean),), stats.lagged, r)
 
 
 @dataclass(frozen=True)
@@ -193,21 +176,7 @@ class SquaredDifference(Objective):
     def bind(self, data: Data, r: int) -> Trace:
         compact = Compact.of(data.samples, room=r if self.extreme == "max" else 0)
         stats = lagged_moments(compact.rows, self.lag)
-        A, coordinates, notes = (
-            stats.scatter / stats.n - stats.lagged,
-            compact.coordinates,
-            compact.notes,
-        )
-        if self.extreme == "min":
-            # A direction in which nothing varies does not change either: leave those out.
-            kept = Range.of(stats.scatter, coordinates, "the covariance")
-            A, coordinates, notes = kept(A), kept.coordinates, notes + kept.notes
-        return Trace(
-            self,
-            (compact.mean(stats.mean),),
-            A,
-            r,
-            scale=-self.sign,
-            coordinates=(coordinates,),
-            notes=notes,
-        )
+        view, A = compact.view(stats.mean), stats.scatter / stats.n - stats.lagged
+        if self.extreme == "max":
+            return Trace(self, (view,), A, r)
+        return trace_where_varied(self, view, A, stats.scatter, r, is_square=False)

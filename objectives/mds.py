@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ldr.objectives.coordinates import Columns
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.finite import check_squares
 from ldr.objectives.data.samples import Samples
@@ -20,8 +19,9 @@ from ldr.objectives.features import HalfSquaredDistances
 from ldr.objectives.kernels import centred_gram
 from ldr.objectives.lengths import typical_length
 from ldr.objectives.objective import Objective
-from ldr.objectives.problem import BoundObjective, Compact
+from ldr.objectives.problem import BoundObjective
 from ldr.objectives.statistics import moments
+from ldr.objectives.view import Compact, View
 from ldr.solvers.checks import choice, keep_number
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.linalg.eigen import rank_tolerance, top_eigenvectors
@@ -47,16 +47,9 @@ class MDS(Objective):
     from_sums = True
 
     def bind(self, data: Data, r: int) -> Trace:
-        compact = Compact.of(data.samples)
+        compact = Compact.of(data.samples, quiet=True)
         stats = moments(compact.rows)
-        return Trace(
-            self,
-            (compact.mean(stats.mean),),
-            stats.scatter,
-            r,
-            scale=2.0 * stats.n,
-            coordinates=(compact.coordinates,),
-        )
+        return Trace(self, (compact.view(stats.mean),), stats.scatter, r, 2.0 * stats.n)
 
 
 @dataclass(frozen=True)
@@ -94,15 +87,13 @@ class DistanceMDS(Objective):
                 f"r = {r} is too large: B = -J D2 J / 2 has {positive} positive eigenvalues, "
                 f"expected r <= {positive}"
             )
+        view = View(half.mean(axis=0), features=features)
         return ClassicalScaling(
             self,
-            (half.mean(axis=0),),
+            (view.noting(*_negative(eigenvalues, floor)),),
             B,
             r,
             scale=2.0 * len(B),
-            coordinates=(Columns(),),
-            features=(features,),
-            notes=_negative(eigenvalues, floor),
         )
 
 
@@ -191,14 +182,12 @@ class MDSStress(Objective):
         spread = float(np.sqrt(np.mean(np.sum(X**2, axis=1))))
         return Stress(
             self,
-            (rows.mean,),
+            (rows.view,),
             X,
             r,
             smoothing=self.epsilon * spread,
             sammon=self.weights == "sammon",
             unit=length if self.weights == "sammon" else length**2,
-            coordinates=(rows.coordinates,),
-            notes=rows.notes,
         )
 
 
@@ -262,7 +251,7 @@ class Stress(Pairwise):
     def on(self, rows: Array) -> Stress:
         """The problem of other rows of the user's."""
         length = self.unit if self.sammon else math.sqrt(self.unit)
-        return replace(self, X=(rows - self.means[0]) / length)
+        return replace(self, X=(rows - self.views[0].mean) / length)
 
     def _measured(self, rows: slice) -> Array:
         from scipy.spatial.distance import cdist

@@ -44,13 +44,11 @@ class NCA(Objective):
         rows = LabelledRows.of(data, self)
         return SoftNeighbours(
             self,
-            (rows.mean,),
+            (rows.view,),
             rows.X,
             r,
             rows.lengths,
             rows.boundaries,
-            coordinates=(rows.coordinates,),
-            notes=rows.notes,
         )
 
 

@@ -11,6 +11,7 @@ from ldr.objectives.families.weighted_sum import weighted_sum
 from ldr.objectives.objective import Objective, penalty_of
 from ldr.objectives.problem import BoundObjective
 from ldr.objectives.registry import named
+from ldr.objectives.view import noted
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.manifolds import Array
 from ldr.solvers.solver import minimise
@@ -71,12 +72,11 @@ class Normalised(Objective):
             self, [1.0 / (typical - best)], [bound], constant=-best / (typical - best)
         )
         problem.relative_improvement = False  # its best value is 0
-        problem.notes = [
-            *problem.notes,
+        note = (
             f"{self.objective.name} normalised: 0 is its best value, {sign * best:.12g}, and 1 the "
-            f"median at {_TYPICAL} random M, {sign * typical:.12g}",
-        ]
-        return problem
+            f"median at {_TYPICAL} random M, {sign * typical:.12g}"
+        )
+        return problem.restated(views=noted(problem.views, note))
 
 
 def _best(bound: BoundObjective) -> Array:

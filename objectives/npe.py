@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
 from ldr.objectives.families.graph import ReconstructionMethod
-from ldr.objectives.families.ratio import trace_ratio
-from ldr.objectives.families.trace import Trace
-from ldr.objectives.families.trace_ratio import TraceRatio
-from ldr.objectives.families.whitened import whitened_trace
-from ldr.objectives.problem import Range
+from ldr.objectives.families.trace import Trace, trace_where_varied
+from ldr.objectives.families.trace_ratio import TraceRatio, trace_ratio
+from ldr.objectives.families.whitened import Pencil, whitened_trace
 from ldr.solvers.checks import keep_number
 
 
@@ -48,14 +47,11 @@ class NPE(ReconstructionMethod):
 
     def bind(self, data: Data, r: int) -> Trace:
         compact, scatters = self.sums(data)
-        return whitened_trace(
-            self,
-            compact,
-            lambda change: scatters(change).pencil,
-            r,
-            what="X'X",
-            ridge=self.ridge,
-        )
+
+        def pencil(change: Change) -> Pencil:
+            return scatters(change).pencil
+
+        return whitened_trace(self, compact, pencil, r, what="X'X", ridge=self.ridge)
 
 
 @dataclass(frozen=True)
@@ -84,17 +80,7 @@ class ONPP(ReconstructionMethod):
 
     def bind(self, data: Data, r: int) -> Trace:
         found = self.scatters(data)
-        kept = Range.of(found.total, found.compact.coordinates, "the covariance")
-        return Trace(
-            self,
-            (found.centre,),
-            kept(found.A),
-            r,
-            scale=-1.0,
-            is_square=True,
-            coordinates=(kept.coordinates,),
-            notes=found.compact.notes + kept.notes,
-        )
+        return trace_where_varied(self, found.view, found.A, found.total, r)
 
 
 @dataclass(frozen=True)
@@ -131,14 +117,4 @@ class OrthogonalNPE(ReconstructionMethod):
 
     def bind(self, data: Data, r: int) -> TraceRatio:
         found = self.scatters(data)
-        return trace_ratio(
-            self,
-            found.centre,
-            found.A,
-            found.B,
-            r,
-            coordinates=found.compact.coordinates,
-            what="X'X",
-            ridge=self.ridge,
-            notes=found.compact.notes,
-        )
+        return trace_ratio(self, found.view, found.A, found.B, r, what="X'X", ridge=self.ridge)

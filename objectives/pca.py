@@ -9,13 +9,13 @@ from functools import cached_property
 import numpy as np
 
 from ldr.objectives.certificate import PROVED_GLOBAL, Certificate
-from ldr.objectives.coordinates import Columns
 from ldr.objectives.data.data import Data
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.objective import Objective
-from ldr.objectives.problem import BoundObjective, Compact, Range, check_dimension, power_of_two
+from ldr.objectives.problem import BoundObjective, check_dimension, power_of_two
 from ldr.objectives.statistics import moments
 from ldr.objectives.statistics.covariance import CovarianceOperator
+from ldr.objectives.view import Compact, Range, View
 from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.manifolds import Array, Grassmann
 from ldr.solvers.problem import Point
@@ -44,20 +44,11 @@ class PCA(Objective):
         if CovarianceOperator.worthwhile(samples, r):
             C = CovarianceOperator.of(samples)
             n = samples.n
-            total, columns = n * C.trace, (Columns(),)
-            return Trace(self, (C.mean,), C, r, n, total, is_square=True, coordinates=columns)
-        compact = Compact.of(samples)
+            return Trace(self, (View(C.mean),), C, r, n, n * C.trace, is_square=True)
+        compact = Compact.of(samples, quiet=True)
         stats = moments(compact.rows)
-        return Trace(
-            self,
-            (compact.mean(stats.mean),),
-            stats.covariance,
-            r,
-            scale=stats.n,
-            offset=float(stats.scatter.trace()),
-            is_square=True,
-            coordinates=(compact.coordinates,),
-        )
+        view, total = compact.view(stats.mean), float(stats.scatter.trace())
+        return Trace(self, (view,), stats.covariance, r, stats.n, total, is_square=True)
 
 
 @dataclass(frozen=True)
@@ -84,14 +75,8 @@ class LogDetPCA(Objective):
         compact = Compact.of(data.samples)
         stats = moments(compact.rows)
         kept = Range.of(stats.covariance, compact.coordinates, "the covariance")
-        return LogDeterminant(
-            self,
-            (compact.mean(stats.mean),),
-            kept(stats.covariance),
-            r,
-            coordinates=(kept.coordinates,),
-            notes=[*compact.notes, *kept.notes],
-        )
+        view = compact.view(stats.mean).within(kept)
+        return LogDeterminant(self, (view,), kept(stats.covariance), r)
 
 
 class LogDeterminantPoint(Point):

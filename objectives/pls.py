@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from ldr.objectives.data.data import Data
 from ldr.objectives.families.bilinear import Bilinear
 from ldr.objectives.objective import Objective
-from ldr.objectives.problem import Compact
 from ldr.objectives.statistics import joint_moments
+from ldr.objectives.view import Compact
 
 
 @dataclass(frozen=True)
@@ -32,12 +32,7 @@ class PLS(Objective):
     from_sums = True
 
     def bind(self, data: Data, r: int) -> Bilinear:
-        a, b = (Compact.of(view) for view in data.views)
+        a, b = (Compact.of(view, quiet=True) for view in data.views)
         stats = joint_moments(a.rows, b.rows)
-        return Bilinear(
-            self,
-            (a.mean(stats.mean_a), b.mean(stats.mean_b)),
-            stats.scatter_ab,
-            r,
-            coordinates=(a.coordinates, b.coordinates),
-        )
+        views = a.view(stats.mean_a), b.view(stats.mean_b)
+        return Bilinear(self, views, stats.scatter_ab, r)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -15,8 +15,9 @@ from ldr.objectives.families.factors import Factors, Noise, check_rank
 from ldr.objectives.families.incomplete_sums import has_missing, incomplete
 from ldr.objectives.families.whitened import ROWS_ROUNDING, SUMS_ROUNDING, root_of_rows
 from ldr.objectives.objective import Objective
-from ldr.objectives.problem import BoundObjective, Compact, check_dimension
+from ldr.objectives.problem import BoundObjective, check_dimension
 from ldr.objectives.statistics import moments
+from ldr.objectives.view import Compact
 from ldr.solvers.linalg.eigen import graded_eigen, range_basis, symmetric_eigen
 from ldr.solvers.manifolds import Array
 
@@ -52,16 +53,17 @@ class PPCA(Objective):
         samples = data.samples
         if has_missing(samples):
             return incomplete(self, samples, r, tied=True)
-        compact = Compact.of(samples)
+        compact = Compact.of(samples, quiet=True)
         stats = moments(compact.rows)
         if np.isnan(stats.mean).any():
             return incomplete(self, samples, r, tied=True)
         C, root = stats.covariance, root_of_rows(compact, stats)
-        scaling = Scaling.of(math.sqrt(float(C.trace()) / samples.d), compact.coordinates)
+        view = compact.view(stats.mean)
+        scaling = Scaling.of(math.sqrt(float(C.trace()) / samples.d), view.coordinates)
         C = C / scaling.unit / scaling.unit
         return IsotropicFactors(
             self,
-            (compact.mean(stats.mean),),
+            (replace(view, coordinates=scaling),),
             C,
             np.diag(C),
             noise=Noise(len(C), tied=True),
@@ -70,7 +72,6 @@ class PPCA(Objective):
             scale=np.full(samples.d, scaling.unit),
             of_rows=None if root is None else root / scaling.unit,
             offset=stats.mean / scaling.unit,
-            coordinates=(scaling,),
         )
 
 

@@ -10,7 +10,7 @@ from ldr.objectives.data.data import Data
 from ldr.objectives.families.reduced_rank import ReducedRank
 from ldr.objectives.families.regression import Fit
 from ldr.objectives.objective import Objective
-from ldr.objectives.problem import Compact
+from ldr.objectives.view import Compact
 from ldr.solvers.checks import choice
 from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.manifolds import Array
@@ -51,7 +51,7 @@ class ReducedRankRegression(Objective):
         choice("heuristic", self.heuristic, ("pcr", "pls"))
 
     def bind(self, data: Data, r: int) -> ReducedRank:
-        a, b = (Compact.of(view) for view in data.views)
+        a, b = (Compact.of(view, quiet=True) for view in data.views)
         fit = Fit.of(a, b.rows, "the covariance of the inputs")
         Z, T = fit.Z, fit.T
 
@@ -62,7 +62,7 @@ class ReducedRankRegression(Objective):
 
         return ReducedRank(
             self,
-            (a.mean(fit.whitened.mean), b.mean(fit.stats.mean_b)),
+            (fit.view, b.view(fit.stats.mean_b)),
             Z,
             fit.inverse,
             T,
@@ -71,6 +71,4 @@ class ReducedRankRegression(Objective):
             directions,
             rounding=fit.rounding,
             restricted=fit.restricted,
-            coordinates=(fit.coordinates, b.coordinates),
-            notes=fit.whitened.notes,
         )

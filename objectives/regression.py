@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -12,8 +12,8 @@ from ldr.objectives.families.regression import Regression, regression
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.kernels import as_response
 from ldr.objectives.objective import Objective
-from ldr.objectives.problem import Compact
 from ldr.objectives.statistics import joint_moments
+from ldr.objectives.view import Compact
 from ldr.solvers.checks import keep_number
 from ldr.solvers.manifolds import Array
 
@@ -137,23 +137,30 @@ class PrincipalComponentsRegression(Objective):
         compact = Compact.of(data.samples)
         outputs = Samples(as_response(data.y, data.samples.n), None, "y")
         stats = joint_moments(compact.rows, outputs)
-        bound = Components(
+        return Components(
             self,
-            (compact.mean(stats.mean_a),),
+            (compact.view(stats.mean_a),),
             stats.scatter_aa,
             r,
-            coordinates=(compact.coordinates,),
-            notes=compact.notes,
+            cross=stats.scatter_ab,
+            total=float(stats.scatter_bb.trace()),
         )
-        bound.cross, bound.total = stats.scatter_ab, float(stats.scatter_bb.trace())
-        return bound
 
 
+@dataclass
 class Components(Trace):
-    """Trace of X'X that knows what the response leaves unexplained."""
+    """Trace of X'X that knows what the response leaves unexplained.
 
-    cross: Array
-    total: float
+    Parameters
+    ----------
+    cross : ndarray (k, q)
+        X'Y.
+    total : float
+        ||Y||^2.
+    """
+
+    cross: Array = field(kw_only=True)
+    total: float = field(kw_only=True)
 
     def parameters(self, M: Array) -> dict[str, float]:
         products = M.T @ self.cross

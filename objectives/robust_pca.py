@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from operator import add
 
 import numpy as np
 
-from ldr.objectives.coordinates import Columns, Coordinates
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.projected import DenseRows, Projected, ProjectedPoint
@@ -21,6 +20,7 @@ from ldr.objectives.medians import geometric_median, median_in_pieces
 from ldr.objectives.objective import Objective
 from ldr.objectives.problem import BoundObjective, check_dimension
 from ldr.objectives.statistics import moments
+from ldr.objectives.view import View
 from ldr.solvers.checks import choice, keep_number
 from ldr.solvers.errors import DataError
 from ldr.solvers.linalg.eigen import top_eigenvectors
@@ -95,25 +95,21 @@ class RobustPCA(Objective):
         if not rows.samples.stored:
             return Reconstruction(
                 self,
-                (rows.centre,),
+                (rows.view,),
                 rows.samples.dense(),
                 r,
                 loss,
                 heuristics=starts,
-                coordinates=(rows.coordinates,),
                 unit=unit,
-                notes=rows.notes,
             )
         return RowSum(
             self,
-            (rows.centre,),
+            (rows.view,),
             Grassmann(rows.samples.d, r),
             rows.samples,
             ProjectedTerm(rows.frame, None, partial(ReconstructionPoint, loss=loss)),
             heuristics=starts,
-            coordinates=(rows.coordinates,),
             unit=unit,
-            notes=rows.notes,
         )
 
     def _loss(self, rows: MedianRows, r: int) -> Loss:
@@ -138,9 +134,7 @@ class MedianRows:
     frame : Frame
         In which the samples are these rows; in memory they are so already.
     length : float
-    centre : ndarray (d,)
-    coordinates : Coordinates
-    notes : list of str
+    view : View
     most_steps : int
         Of reweighted pca.
     """
@@ -148,9 +142,7 @@ class MedianRows:
     samples: Samples
     frame: Frame
     length: float
-    centre: Array
-    coordinates: Coordinates
-    notes: Sequence[str]
+    view: View
     most_steps: int
 
     @classmethod
@@ -158,13 +150,13 @@ class MedianRows:
         rows = DenseRows.centred(data, objective)
         length = typical_length(rows.X)
         median = geometric_median(rows.X / length)
+        view = rows.view
+        centre = view.mean + length * view.coordinates.lift(median[:, None])[:, 0]
         return cls(
             Samples(rows.X / length - median),
             Frame(np.zeros(len(median))),
             length,
-            rows.mean + length * rows.coordinates.lift(median[:, None])[:, 0],
-            rows.coordinates,
-            [*rows.notes, CENTRED],
+            replace(view, mean=centre).noting(CENTRED),
             _REWEIGHTINGS,
         )
 
@@ -177,8 +169,8 @@ class MedianRows:
             raise DataError("all rows of X are equal, expected data that vary")
         frame = Frame(stats.mean, 2.0 ** round(0.5 * math.log2(square)))
         frame = frame.moved(median_in_pieces(samples, frame))
-        notes = [CENTRED, IN_PIECES]
-        return cls(samples, frame, frame.length, frame.centre, Columns(), notes, _PASSES)
+        view = View(frame.centre, notes=(CENTRED, IN_PIECES))
+        return cls(samples, frame, frame.length, view, _PASSES)
 
     def distances(self, M: Array | None = None) -> Array:
         """Of each row from the centre, or from the subspace of M there; n numbers."""

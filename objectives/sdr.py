@@ -112,19 +112,16 @@ class SDR(Objective):
                 "gradient outer product": lambda: gradient_directions(X, Z, r, self.epsilon),
                 "pca": lambda: principal_directions(X, r),
             },
-            "coordinates": (rows.coordinates,),
         }
-        notes = [*rows.notes, *response.notes]
+        view = rows.view.noting(*response.notes)
         ridge = n * self.epsilon
         problem: Gram | Landmarks
         if m is None:
-            problem = KernelRegression(
-                self, (rows.mean,), X, r, Z=Z, ridge=ridge, notes=notes, **common
-            )
+            problem = KernelRegression(self, (view,), X, r, Z=Z, ridge=ridge, **common)
         else:
             problem = Landmarks(
                 self,
-                (rows.mean,),
+                (view.noting(approximation_note(m, Z.shape[1], left_out)),),
                 X,
                 r,
                 Z,
@@ -134,7 +131,6 @@ class SDR(Objective):
                 scale=1.0 / ridge,
                 a=ridge,
                 b=1.0,
-                notes=[*notes, approximation_note(m, Z.shape[1], left_out)],
                 **common,
             )
         wider = [replace(problem, width=factor * problem.width) for factor in self.annealing]

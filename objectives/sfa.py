@@ -11,15 +11,13 @@ from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.finite import check_squares
 from ldr.objectives.data.opening import as_samples
-from ldr.objectives.data.samples import Samples
-from ldr.objectives.families.ratio import trace_ratio
-from ldr.objectives.families.trace import Trace
-from ldr.objectives.families.trace_ratio import TraceRatio
+from ldr.objectives.families.trace import Trace, trace_where_varied
+from ldr.objectives.families.trace_ratio import TraceRatio, trace_ratio
 from ldr.objectives.families.whitened import Pencil, SumOfSquares, whitened_trace
-from ldr.objectives.features import Features, Quadratic
+from ldr.objectives.features import Quadratic
 from ldr.objectives.objective import Objective
-from ldr.objectives.problem import Compact, Range
 from ldr.objectives.statistics import difference_scatter, mean, moments
+from ldr.objectives.view import Compact
 from ldr.solvers.checks import keep_flag, keep_number, keep_whole
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.manifolds import Array
@@ -84,13 +82,14 @@ class SFA(Objective):
         return d if self.degree == 1 else d * (d + 3) // 2
 
     def bind(self, data: Data, r: int) -> Trace:
-        samples, features = self._features(data.samples)
-        compact = Compact.of(samples)
-        bound = self._whitened(compact, r) if self.whiten else self._plain(compact, r)
-        bound.features = () if features is None else (features,)
-        return bound
+        features = None if self.degree == 1 else Quadratic(mean(data.samples))
+        samples = data.samples if features is None else features(data.samples)
+        compact = Compact.of(samples, features=features)
+        if not self.whiten:
+            stats = moments(compact.rows)
+            A = self._scatter_of_changes(compact, Change())
+            return trace_where_varied(self, compact.view(stats.mean), A, stats.scatter, r)
 
-    def _whitened(self, compact: Compact, r: int) -> Trace:
         def pencil(change: Change) -> Pencil:
             stats = moments(change(compact.rows))
             A = self._scatter_of_changes(compact, change)
@@ -99,27 +98,6 @@ class SFA(Objective):
             return Pencil(A, SumOfSquares(C, stats.mean, 1.0, total))
 
         return whitened_trace(self, compact, pencil, r, what="the covariance")
-
-    def _plain(self, compact: Compact, r: int) -> Trace:
-        stats = moments(compact.rows)
-        # A direction in which nothing varies is not slow, it is empty: leave those out.
-        kept = Range.of(stats.scatter, compact.coordinates, "the covariance")
-        return Trace(
-            self,
-            (compact.mean(stats.mean),),
-            kept(self._scatter_of_changes(compact, Change())),
-            r,
-            scale=-1.0,
-            is_square=True,
-            coordinates=(kept.coordinates,),
-            notes=compact.notes + kept.notes,
-        )
-
-    def _features(self, samples: Samples) -> tuple[Samples, Features | None]:
-        if self.degree == 1:
-            return samples, None
-        expansion = Quadratic(mean(samples))
-        return expansion(samples), expansion
 
     def _scatter_of_changes(self, compact: Compact, change: Change) -> Array:
         """X_dot'X_dot, in the coordinates of the rows that are changed."""
@@ -169,14 +147,7 @@ class OrthogonalSFA(Objective):
     def bind(self, data: Data, r: int) -> TraceRatio:
         compact = Compact.of(data.samples)
         stats = moments(compact.rows)
+        A, C = difference_scatter(compact.rows), stats.covariance
         return trace_ratio(
-            self,
-            compact.mean(stats.mean),
-            difference_scatter(compact.rows),
-            stats.covariance,
-            r,
-            coordinates=compact.coordinates,
-            what="the covariance",
-            ridge=self.ridge,
-            notes=compact.notes,
+            self, compact.view(stats.mean), A, C, r, what="the covariance", ridge=self.ridge
         )

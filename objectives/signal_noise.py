@@ -49,14 +49,8 @@ class SignalNoise(Objective):
     def bind(self, data: Data, r: int) -> Trace:
         pair = Pair.of(data, room=r)
         signal, noise = moments(pair.samples), moments(pair.background)
-        return Trace(
-            self,
-            (pair.mean(signal.mean),),
-            signal.covariance - self.alpha * noise.covariance,
-            r,
-            coordinates=(pair.compact.coordinates,),
-            notes=pair.compact.notes,
-        )
+        A = signal.covariance - self.alpha * noise.covariance
+        return Trace(self, (pair.view(signal.mean),), A, r)
 
 
 @dataclass(frozen=True)

@@ -12,16 +12,16 @@ from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.whitened import (
     Pencil,
     SumOfSquares,
-    View,
+    Unwhitened,
     spectral_bound,
     whiten_rows,
     whitened_trace,
 )
 from ldr.objectives.lda import few_directions
 from ldr.objectives.objective import Objective
-from ldr.objectives.problem import Compact
 from ldr.objectives.slices import sliced
 from ldr.objectives.statistics import class_moments, moments
+from ldr.objectives.view import Compact
 from ldr.solvers.checks import keep_number, keep_whole
 
 
@@ -118,8 +118,8 @@ class SAVE(Objective):
     def bind(self, data: Data, r: int) -> Trace:
         codes = sliced(data.y, data.samples.n, self.slices)
         compact = Compact.of(data.samples)
-        view = View.of(compact, "the covariance", self.ridge)
-        whitened = whiten_rows(compact.rows, view)
+        given = Unwhitened.of(compact, "the covariance", self.ridge)
+        whitened = whiten_rows(compact.rows, given)
         rows = whitened.change(compact.rows)
         identity = np.eye(whitened.W.shape[1])
         A, size = np.zeros_like(identity), 0.0
@@ -130,12 +130,10 @@ class SAVE(Objective):
             size += (count / len(codes)) * spectral_bound(change) * spectral_bound(of_slice)
         return Trace(
             self,
-            (compact.mean(whitened.mean),),
+            (compact.view(whitened.mean).within(whitened),),
             A,
             r,
             # z does not vary there: (I - 0)^2
             outside=whitened.outside if self.ridge == 0 else 1.0,
             doubt=whitened.doubt(2.0 * size, r),
-            coordinates=(whitened.coordinates,),
-            notes=compact.notes + whitened.notes,
         )

@@ -80,13 +80,11 @@ class UndercompleteICA(Objective):
         rows = DenseRows.whitened(data, self)
         return ProductOfExperts(
             self,
-            (rows.mean,),
+            (rows.view,),
             rows.X,
             r,
             expert=expert,
             heuristics=heuristics(rows.X, r, expert, _own),
-            coordinates=(rows.coordinates,),
-            notes=rows.notes,
         )
 
 
@@ -102,13 +100,11 @@ def _sum_of_experts(
     contrasts = columns.term(partial(ContrastPoint, contrast=expert, n=samples.n))
     return SumOfExperts(
         objective,
-        (columns.mean,),
+        (columns.view.noting(sample_note(samples)),),
         Euclidean(columns.W.shape[1], r),
         samples,
         ExpertsTerm(contrasts, samples.n),
         heuristics=heuristics_in_pieces(samples, columns, r, expert, _own),
-        coordinates=(columns.coordinates,),
-        notes=[*columns.notes, sample_note(samples)],
     )
 
 

@@ -121,11 +121,10 @@ def _on(problem: Trace, run: TracedRun) -> BoundObjective:
     if run.solver in _OF_RATIOS:
         return TraceRatio(
             problem.objective,
-            problem.means,
+            problem.views,
             np.asarray(problem.A),
             np.eye(D),
             R,
-            coordinates=problem.coordinates,
         )
     if run.manifold == "stiefel":
         problem = copy.copy(problem)

@@ -11,11 +11,11 @@ import scipy
 
 from experiments.jmlr2015.recipes import METHODS, RECIPES, lda_classes
 from ldr.objectives import LDA
-from ldr.objectives.coordinates import Columns
 from ldr.objectives.families.trace_ratio import TraceRatio
 from ldr.objectives.problem import BoundObjective
 from ldr.objectives.registry import named
 from ldr.objectives.statistics.sums import add_square, full, zeros
+from ldr.objectives.view import View
 from ldr.solvers.manifolds import Array
 from ldr.solving import as_data
 
@@ -100,9 +100,7 @@ def summed_lda(classes: Iterator[Array], d: int, r: int) -> Prepared:
     n = sum(counts)
     mean = np.array(counts) @ np.array(means) / n
     offsets = np.sqrt(counts)[:, None] * (np.array(means) - mean)
-    problem = TraceRatio(
-        LDA(), (mean,), offsets.T @ offsets, full(within), r, coordinates=(Columns(),)
-    )
+    problem = TraceRatio(LDA(), (View(mean),), offsets.T @ offsets, full(within), r)
     return Prepared(problem, n, seconds + time.perf_counter() - began)
 
 

@@ -7,7 +7,7 @@ of rows spread over the whole piece, and the objective is the sum of its values 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -103,17 +103,16 @@ def in_batches(
         f"the rows are read at every evaluation: pairs are those within batches of {BATCH_ROWS} "
         f"rows, and the starts are found on {len(chosen)} rows"
     )
+    (view,) = sample.views
     return Batches(
         objective,
-        (mean(samples),),
+        (replace(view, mean=mean(samples)).noting(note),),
         sample.manifold,
         samples,
         BatchTerm(sample.emptied()),  # type: ignore[attr-defined]
         beside=beside,
         sample=sample,
-        coordinates=sample.coordinates,
         unit=sample.unit,
-        notes=[*sample.notes, note],
     )
 
 
@@ -136,5 +135,5 @@ def on_some_rows(objective: Stated, data: Data, r: int) -> BoundObjective:
         y = y[chosen]
     problem = objective.bind(Data((samples.take(chosen),), y), r)
     note = f"{objective.name} was solved on a random sample of {len(chosen)} of {samples.n} rows"
-    problem.means, problem.notes = (mean(samples),), [*problem.notes, note]
-    return problem
+    (view,) = problem.views
+    return problem.restated(views=(replace(view, mean=mean(samples)).noting(note),))

@@ -12,7 +12,6 @@ from ldr.objectives.data.labels import as_labels
 from ldr.objectives.families.whitened import Pencil, SumOfSquares
 from ldr.objectives.graphs import Graph, as_graph, given_weights, lle_weights, within_classes
 from ldr.objectives.objective import Objective
-from ldr.objectives.problem import Compact
 from ldr.objectives.statistics import (
     class_moments,
     graph_scatter,
@@ -20,6 +19,7 @@ from ldr.objectives.statistics import (
     moments,
     reconstruction_scatter,
 )
+from ldr.objectives.view import Compact, View
 from ldr.solvers.checks import keep_number, keep_whole
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
@@ -51,9 +51,9 @@ class Scatters:
     weight: float
 
     @property
-    def centre(self) -> Array:
-        """The mean in the user's columns."""
-        return self.compact.mean(self.mean)
+    def view(self) -> View:
+        """The way back."""
+        return self.compact.view(self.mean)
 
     @property
     def pencil(self) -> Pencil:

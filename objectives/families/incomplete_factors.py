@@ -23,6 +23,7 @@ from ldr.objectives.factor_model import (
 )
 from ldr.objectives.families.factors import FactorLikelihood, Factors, Noise, inner
 from ldr.objectives.problem import Stated
+from ldr.objectives.view import View
 from ldr.solvers.errors import SingularError
 from ldr.solvers.manifolds import Array, Euclidean, Product
 from ldr.solvers.problem import Point
@@ -226,7 +227,7 @@ class IncompleteLikelihood(FactorLikelihood):
     def _of_model(self, model: FactorModel) -> Array:
         psi = model.noise / self.scale / self.scale
         t = self.noise.coordinate(psi[:1, None] if self.noise.tied else psi[:, None])
-        mean = (model.mean - self.means[0]) / self.scale
+        mean = (model.mean - self.views[0].mean) / self.scale
         return self.manifold.join([model.loadings / self.scale[:, None], t, mean[:, None]])
 
     def random_point(self, rng: np.random.Generator) -> Array:
@@ -239,7 +240,7 @@ class IncompleteLikelihood(FactorLikelihood):
         return self.manifold.join(blocks)
 
     def mean_at(self, M: Array) -> tuple[Array, ...]:
-        return (self.means[0] + self.scale * self.manifold.split(M)[2][:, 0],)
+        return (self.views[0].mean + self.scale * self.manifold.split(M)[2][:, 0],)
 
     def remarks(self, M: Array) -> list[str]:
         return self.filled.remarks_on(self.model(M))
@@ -280,15 +281,13 @@ class IncompleteFactors(IncompleteLikelihood):
         scale = filled.scale
         return cls(
             objective,
-            (mean,),
+            (View(mean, ColumnScaling(scale), (missing_note(missing, X.size),)),),
             filled,
             Observed.of((X - mean) / scale),
             noise=Noise(samples.d, tied, floor),
             r=r,
             n=samples.n,
             scale=scale,
-            coordinates=(ColumnScaling(scale),),
-            notes=[missing_note(missing, X.size)],
         )
 
     @cached_property

@@ -28,6 +28,7 @@ from ldr.objectives.families.incomplete_factors import (
 )
 from ldr.objectives.families.row_sum import InParts, RowTerm, SumPoint, in_pieces
 from ldr.objectives.problem import Stated
+from ldr.objectives.view import View
 from ldr.solvers.manifolds import Array, Product
 
 
@@ -58,9 +59,10 @@ def incomplete(
     assert isinstance(filled, Factors)
     noise = Noise(samples.d, tied, floor)
     missing = entries.rows * samples.d - int(entries.counts.sum())
+    note = missing_note(missing, entries.rows * samples.d)
     return IncompleteInPieces(
         objective,
-        (entries.mean,),
+        (View(entries.mean, ColumnScaling(filled.scale), (note,)),),
         filled,
         samples,
         ObservedTerm(entries.mean, filled.scale, noise, r),
@@ -68,8 +70,6 @@ def incomplete(
         r=r,
         n=entries.rows,
         scale=filled.scale,
-        coordinates=(ColumnScaling(filled.scale),),
-        notes=[missing_note(missing, entries.rows * samples.d)],
     )
 
 

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from ldr.objectives.coordinates import ColumnScaling, Coordinates
+from ldr.objectives.coordinates import ColumnScaling
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.labels import as_labels
 from ldr.objectives.data.samples import Samples
@@ -18,6 +18,7 @@ from ldr.objectives.families.projected import DenseRows
 from ldr.objectives.lengths import column_lengths, typical_length
 from ldr.objectives.problem import Stated
 from ldr.objectives.statistics import ClassMoments, class_moments
+from ldr.objectives.view import View
 from ldr.solvers.linalg.eigen import generalised_top_eigenvectors, range_basis, top_eigenvectors
 from ldr.solvers.manifolds import Array, Euclidean, Manifold
 
@@ -36,17 +37,13 @@ class LabelledRows:
         X times these has the user's distances, up to a factor.
     boundaries : ndarray (c + 1,)
         Class c has the rows from boundaries[c] on.
-    mean : ndarray (d,)
-    coordinates : Coordinates
-    notes : list of str
+    view : View
     """
 
     X: Array
     lengths: Array
     boundaries: np.ndarray
-    mean: Array
-    coordinates: Coordinates
-    notes: list[str]
+    view: View
 
     @classmethod
     def of(cls, data: Data, objective: Stated, smallest_class: int = 2) -> LabelledRows:
@@ -57,9 +54,7 @@ class LabelledRows:
             rows.X[np.argsort(codes, kind="stable")] / lengths,
             lengths / length,
             np.concatenate([[0], np.cumsum(np.bincount(codes))]),
-            rows.mean,
-            ColumnScaling(1.0 / lengths, rows.coordinates),
-            rows.notes,
+            replace(rows.view, coordinates=ColumnScaling(1.0 / lengths, rows.view.coordinates)),
         )
 
 
@@ -98,11 +93,11 @@ class LabelledPairs(Pairwise):
 
     def on(self, rows: Array, codes: np.ndarray) -> LabelledPairs | None:
         """The problem of other rows of the user's and of their classes."""
-        scaling = self.coordinates[0]
-        assert isinstance(scaling, ColumnScaling)
+        (view,) = self.views
+        assert isinstance(view.coordinates, ColumnScaling)
         order = np.argsort(codes, kind="stable")
         _, sizes = np.unique(codes, return_counts=True)
-        X = (rows[order] - self.means[0]) * scaling.scale
+        X = (rows[order] - view.mean) * view.coordinates.scale
         return replace(self, X=X, boundaries=np.concatenate([[0], np.cumsum(sizes)]))
 
     @cached_property

@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ldr.objectives.coordinates import Coordinates
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.samples import Samples
-from ldr.objectives.families.whitened import View, whiten_rows
-from ldr.objectives.problem import BoundObjective, Compact, Stated, check_dimension
+from ldr.objectives.families.whitened import Unwhitened, whiten_rows
+from ldr.objectives.problem import BoundObjective, Stated, check_dimension
 from ldr.objectives.statistics import mean
+from ldr.objectives.view import Compact, View
 from ldr.solvers.errors import DataError
 from ldr.solvers.manifolds import Array, Grassmann, Manifold
 from ldr.solvers.problem import Point
@@ -102,16 +102,11 @@ class DenseRows:
     Attributes
     ----------
     X : ndarray (n, k)
-    mean : ndarray (d,)
-        That was subtracted.
-    coordinates : Coordinates
-    notes : list of str
+    view : View
     """
 
     X: Array
-    mean: Array
-    coordinates: Coordinates
-    notes: list[str]
+    view: View
 
     @classmethod
     def centred(cls, data: Data, objective: Stated) -> DenseRows:
@@ -131,13 +126,13 @@ class DenseRows:
         m = mean(compact.rows)
         X = np.asarray(compact.rows.dense() - m)
         X -= X.mean(axis=0)  # what rounding of a large mean left
-        return cls(X, compact.mean(m), compact.coordinates, compact.notes)
+        return cls(X, compact.view(m))
 
     @classmethod
     def whitened(cls, data: Data, objective: Stated) -> DenseRows:
         """Rows with X'X = n I, restricted to the range of the covariance C: P = M'C^{-1/2}."""
         rows = cls.centred(data, objective)
-        view = View(rows.coordinates, "the covariance", 0.0, repeatable=True)
-        whitened = whiten_rows(Samples(rows.X), view)
+        given = Unwhitened(rows.view.coordinates, "the covariance")
+        whitened = whiten_rows(Samples(rows.X), given)
         X = whitened.change(Samples(rows.X)).in_memory().dense() @ whitened.W
-        return cls(X, rows.mean, whitened.coordinates, rows.notes + whitened.notes)
+        return cls(X, rows.view.within(whitened))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -11,13 +11,13 @@ import numpy as np
 import scipy
 
 from ldr.objectives.certificate import Certificate
-from ldr.objectives.coordinates import Columns, Coordinates
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.samples import Samples
-from ldr.objectives.families.whitened import SumOfSquares, View, Whitened, whiten
+from ldr.objectives.families.whitened import SumOfSquares, Unwhitened, Whitened, whiten
 from ldr.objectives.kernels import as_response
-from ldr.objectives.problem import BoundObjective, Compact, Stated, check_varies
+from ldr.objectives.problem import BoundObjective, Stated
 from ldr.objectives.statistics import JointMoments, joint_moments
+from ldr.objectives.view import Compact, View, check_varies
 from ldr.solvers.limits import SINGULAR_COST, check_eigen
 from ldr.solvers.manifolds import Array, Euclidean
 from ldr.solvers.nonsmooth.coordinate_descent import CoordinateDescent
@@ -197,20 +197,12 @@ def regression(
     if lasso > 0:
         stats = joint_moments(compact.rows, outputs)
         Z, T = _square_root(stats.scatter_aa, stats.scatter_ab)
-        return Regression(
-            objective,
-            (stats.mean_a,),
-            Z,
-            T,
-            r,
-            _left(stats, T),
-            lasso=lasso,
-            coordinates=(compact.coordinates,),
-        )
+        view, left = compact.view(stats.mean_a), _left(stats, T)
+        return Regression(objective, (view,), Z, T, r, left, lasso=lasso)
     fit = Fit.of(compact, outputs, "the covariance")
     return Regression(
         objective,
-        (compact.mean(fit.whitened.mean),),
+        (fit.view,),
         fit.Z,
         fit.T,
         r,
@@ -219,8 +211,6 @@ def regression(
         inverse=fit.inverse,
         restricted=fit.restricted,
         rounding=fit.rounding,
-        coordinates=(fit.coordinates,),
-        notes=compact.notes + fit.whitened.notes,
     )
 
 
@@ -235,12 +225,15 @@ class Fit:
 
     Attributes
     ----------
+    view : View
+        Of the coefficients M of Z.
     whitened : Whitened
         The inputs, in whose whitened coordinates the rows are Q.
     stats : JointMoments
         Of inputs, changed as `whitened` says, and outputs.
     """
 
+    view: View
     whitened: Whitened
     stats: JointMoments
 
@@ -249,9 +242,10 @@ class Fit:
         stats, (whitened,) = whiten(
             lambda change: joint_moments(change(inputs.rows), outputs),
             lambda stats: (SumOfSquares(stats.scatter_aa, stats.mean_a, stats.n),),
-            View.of(inputs, what, 0.0, outputs),
+            Unwhitened.of(inputs, what, 0.0, outputs),
         )
-        return cls(whitened, stats)
+        whole = inputs.view(whitened.mean).within(whitened)
+        return cls(replace(whole, coordinates=whitened.coordinates.outer), whitened, stats)
 
     @property
     def Z(self) -> Array:
@@ -265,11 +259,6 @@ class Fit:
     @property
     def T(self) -> Array:
         return self.whitened.rows(self.stats.scatter_ab)
-
-    @property
-    def coordinates(self) -> Coordinates:
-        """Of the coefficients M of Z."""
-        return self.whitened.coordinates.outer
 
     @property
     def restricted(self) -> bool:
@@ -299,14 +288,5 @@ def _of_rows(
 ) -> Regression:
     X, Y = samples.dense(), outputs.dense()
     mean = X.mean(axis=0)
-    return Regression(
-        objective,
-        (mean,),
-        X - mean,
-        Y - Y.mean(axis=0),
-        r,
-        0.0,
-        0.0,
-        lasso,
-        coordinates=(Columns(),),
-    )
+    rows = X - mean, Y - Y.mean(axis=0)
+    return Regression(objective, (View(mean),), *rows, r, lasso=lasso)

@@ -16,12 +16,12 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ldr.objectives.coordinates import Coordinates
 from ldr.objectives.data.samples import Samples, cut
 from ldr.objectives.families.projected import ProjectedPoint
-from ldr.objectives.families.whitened import View, whiten_rows
-from ldr.objectives.problem import BoundObjective, Compact, check_dimension
+from ldr.objectives.families.whitened import Unwhitened, whiten_rows
+from ldr.objectives.problem import BoundObjective, check_dimension
 from ldr.objectives.statistics.sums import spread_rows
+from ldr.objectives.view import Compact, View
 from ldr.solvers.manifolds import Array, Manifold
 from ldr.solvers.problem import Point, Problem
 
@@ -292,32 +292,33 @@ class WhitenedColumns:
 
     Attributes
     ----------
-    mean : ndarray (d,)
     W : ndarray (d, k)
-    coordinates : Coordinates
+    view : View
         P = M'C^{-1/2}.
-    notes : list of str
     """
 
-    mean: Array
     W: Array
-    coordinates: Coordinates
-    notes: list[str]
+    view: View
+
+    @property
+    def frame(self) -> Frame:
+        return Frame(self.view.mean)
 
     def blocks(self, piece: Samples) -> Iterator[Array]:
         """The white rows, block by block."""
-        return (Z @ self.W for Z in Frame(self.mean).blocks(piece))
+        return (Z @ self.W for Z in self.frame.blocks(piece))
 
     def term(self, formula: Callable[[Array, Array], ProjectedPoint]) -> ProjectedTerm:
         """What a formula of white rows adds up to."""
-        return ProjectedTerm(Frame(self.mean), self.W, formula)
+        return ProjectedTerm(self.frame, self.W, formula)
 
     @classmethod
     def of(cls, samples: Samples, r: int) -> WhitenedColumns:
-        whitened = whiten_rows(samples, View.of(Compact.of_columns(samples), "the covariance"))
+        columns = Compact.of_columns(samples)
+        whitened = whiten_rows(samples, Unwhitened.of(columns, "the covariance"))
         W = whitened.W if whitened.change.T is None else whitened.change.T @ whitened.W
         check_dimension(r, W.shape[1])
-        return cls(whitened.mean, np.ascontiguousarray(W), whitened.coordinates, whitened.notes)
+        return cls(np.ascontiguousarray(W), columns.view(whitened.mean).within(whitened))
 
 
 def some_rows(samples: Samples, count: int) -> Samples:

@@ -10,7 +10,8 @@ from typing import Protocol
 import numpy as np
 
 from ldr.objectives.certificate import NEARLY_COLLINEAR, PROVED_GLOBAL, Certificate
-from ldr.objectives.problem import BoundObjective, check_dimension, power_of_two
+from ldr.objectives.problem import BoundObjective, Stated, check_dimension, power_of_two
+from ldr.objectives.view import Range, View
 from ldr.solvers.linalg.bounds import largest_sum_bound
 from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.linalg.krylov import SymmetricOperator, block_krylov
@@ -228,3 +229,16 @@ class Trace(BoundObjective):
             return math.inf
         gains = np.sign(self.scale) * (self.outside / self._size - self._eigen[0])
         return abs(self.scale) * float(np.sum(np.maximum(gains, 0.0)))
+
+
+def trace_where_varied(
+    objective: Stated, view: View, A: Array, total: Array, r: int, *, is_square: bool = True
+) -> Trace:
+    """tr(M'AM) in the objective's sense, M restricted to the range of all that varies.
+
+    A direction in which nothing varies is neither slow nor near: it is empty, and left out.
+    """
+    kept = Range.of(total, view.coordinates, "the covariance")
+    return Trace(
+        objective, (view.within(kept),), kept(A), r, scale=-objective.sign, is_square=is_square
+    )

@@ -9,7 +9,9 @@ import numpy as np
 import scipy
 
 from ldr.objectives.certificate import PROVED_GLOBAL, Certificate
-from ldr.objectives.problem import BoundObjective, check_dimension, power_of_two
+from ldr.objectives.problem import BoundObjective, Stated, check_dimension, power_of_two
+from ldr.objectives.ridge import add_ridge, ridge_amount
+from ldr.objectives.view import Range, View
 from ldr.solvers.errors import SingularError
 from ldr.solvers.limits import VALUES_COST, check_eigen
 from ldr.solvers.linalg.bounds import trace_ratio_bound
@@ -197,3 +199,40 @@ class TraceRatio(BoundObjective):
         terms = np.abs(M).T @ (np.abs(self.A) + abs(value) * np.abs(self.B)) @ np.abs(M)
         rounding = 4 * len(self.A) * float(np.finfo(float).eps * np.linalg.norm(terms))
         return value * self.outside - least > rounding
+
+
+def trace_ratio(
+    objective: Stated,
+    view: View,
+    A: Array,
+    B: Array,
+    r: int,
+    *,
+    what: str,
+    ridge: float = 0.0,
+    total: Array | None = None,
+) -> TraceRatio:
+    """tr(M'AM) / tr(M'BM) in the objective's sense, on the range of the total scatter or of B.
+
+    Outside the range A vanishes too, and the ratio is 0/0. A minimum is the maximum with the sign
+    of A changed.
+
+    Parameters
+    ----------
+    what : str
+        The name of B, for messages.
+    total : ndarray, optional
+        Of all that varies, where that is more than B.
+    """
+    varied, name = (B, what) if total is None else (total, "the total scatter")
+    kept = Range.of(varied, view.coordinates, name)
+    definite, ridged = add_ridge(kept(B), ridge, what)
+    return TraceRatio(
+        objective,
+        (view.within(kept).noting(*ridged),),
+        -objective.sign * kept(A),
+        definite,
+        r,
+        restricted=total is None and bool(kept.notes),
+        outside=ridge_amount(kept(B), ridge),
+    )

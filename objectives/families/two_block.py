@@ -12,7 +12,10 @@ import scipy
 
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.families.joint_bound import JointBound
-from ldr.objectives.problem import BoundObjective, check_dimension
+from ldr.objectives.problem import BoundObjective, Stated, check_dimension
+from ldr.objectives.ridge import add_ridge
+from ldr.objectives.statistics import JointMoments
+from ldr.objectives.view import Range, View
 from ldr.solvers.limits import check_eigen
 from ldr.solvers.linalg.symmetric import symmetric_product
 from ldr.solvers.manifolds import Array, Product, Stiefel, polar_factor
@@ -230,6 +233,31 @@ class TwoBlock(BoundObjective):
         rounding = (self.order + M.size) * np.finfo(float).eps * (cross + 0.5 * (own_a + own_b))
         normal = self.manifold.distance_from(M) * self.r * float(np.linalg.norm(point.gradient))
         return -point.value, rounding + normal
+
+
+def two_block(
+    objective: Stated,
+    views: tuple[View, View],
+    stats: JointMoments,
+    r: int,
+    *,
+    ridge: float,
+    orthonormalise: str,
+) -> TwoBlock:
+    """The correlation of two views, each on the range of its covariance."""
+    (a, b), n = views, stats.n
+    in_a = Range.of(stats.scatter_aa, a.coordinates, "the covariance of the first view")
+    in_b = Range.of(stats.scatter_bb, b.coordinates, "the covariance of the second view")
+    Caa, ridged_a = add_ridge(in_a(stats.scatter_aa / n), ridge, "Caa")
+    Cbb, ridged_b = add_ridge(in_b(stats.scatter_bb / n), ridge, "Cbb")
+    Cab = np.ascontiguousarray(in_b.rows(in_a.rows(stats.scatter_ab / n).T).T)
+    if ridge == 0 and len(Caa) + len(Cbb) > n - 1:
+        ridged_b.append(
+            f"{n} rows are too few for {len(Caa)} + {len(Cbb)} columns: canonical correlations "
+            "of 1 are certain whatever the data; give ridge= a positive value"
+        )
+    views = a.within(in_a).noting(*ridged_a), b.within(in_b).noting(*ridged_b)
+    return TwoBlock(objective, views, Caa, Cab, Cbb, r, orthonormalise)
 
 
 def _inverse_factor(C: Array) -> Array:

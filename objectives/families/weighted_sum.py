@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from ldr.objectives.factor_model import FactorModel
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.trace_ratio import TraceRatio
 from ldr.objectives.problem import BoundObjective, Stated, check_dimension
+from ldr.objectives.view import View, noted
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import (
     Array,
@@ -217,7 +219,7 @@ class WeightedSum(BoundObjective):
 
     def mean_at(self, M: Array) -> tuple[Array, ...]:
         alone = self._alone
-        return self.means if alone is None else alone.bound.mean_at(M)
+        return super().mean_at(M) if alone is None else alone.bound.mean_at(M)
 
     def model(self, M: Array) -> FactorModel | None:
         """The fitted model, of the only term."""
@@ -280,7 +282,6 @@ def weighted_sum(
     ArgumentError
         The terms have no common variable.
     """
-    alone = len(bounds) == 1
     _check_common(bounds)
     if penalty > 0:
         _check_penalised(weights, bounds)
@@ -296,7 +297,7 @@ def weighted_sum(
         Term(weight * (bound.unit / unit), bound, T)
         for weight, bound, T in zip(weights, bounds, maps, strict=True)
     ]
-    notes = [*dict.fromkeys(note for bound in bounds for note in bound.notes)]
+    notes = []
     if penalty > 0 and any(not term.same_point for term in terms):
         notes.append(
             "the penalty is of the columns: M may leave the subspace to which terms are restricted,"
@@ -304,14 +305,20 @@ def weighted_sum(
         )
     if any(not _same_means(bound, bounds[0]) for bound in bounds):
         notes.append("the terms subtract different means: the map subtracts the first one's")
-    means, features = bounds[0].means, bounds[0].features if alone else ()
+    views = noted(
+        [
+            View(own[0].mean, frame, _union(view.notes for view in own), own[0].features)
+            for frame, *own in zip(frames, *(bound.views for bound in bounds), strict=True)
+        ],
+        *notes,
+    )
     if penalty == 0 and isinstance(manifold, Grassmann):
         active = [term for term in terms if term.weight != 0]
         if active and all(_is_trace(term.bound) for term in active):
             A, offset = _summed(active, manifold.shape[0], unit)
             return TraceSum(
                 objective,
-                means,
+                views,
                 A,
                 manifold.shape[1],
                 offset=constant + offset,
@@ -319,20 +326,14 @@ def weighted_sum(
                 is_square=constant == 0 and _is_square(active),
                 outside=_outside(active),
                 doubt=unit * sum(abs(term.weight) * _doubt(term.bound) for term in active),
-                coordinates=frames,
-                features=features,
-                notes=notes,
             )
     return (kind if penalty > 0 else WeightedSum)(
         objective,
-        means,
+        views,
         manifold,
         terms,
         constant / unit,
         _penalty(manifold, penalty / unit, scales) if penalty > 0 else None,
-        coordinates=frames,
-        features=features,
-        notes=notes,
         unit=unit,
     )
 
@@ -342,7 +343,13 @@ def _factors(manifold: Manifold) -> tuple[Manifold, ...]:
 
 
 def _same_means(a: BoundObjective, b: BoundObjective) -> bool:
-    return all(np.allclose(m, n, rtol=1e-6) for m, n in zip(a.means, b.means, strict=True))
+    pairs = zip(a.views, b.views, strict=True)
+    return all(np.allclose(one.mean, other.mean, rtol=1e-6) for one, other in pairs)
+
+
+def _union(notes: Iterable[Sequence[str]]) -> tuple[str, ...]:
+    """Each once, in order."""
+    return tuple(dict.fromkeys(chain.from_iterable(notes)))
 
 
 def _check_common(bounds: Sequence[BoundObjective]) -> None:
@@ -356,7 +363,7 @@ def _check_common(bounds: Sequence[BoundObjective]) -> None:
             )
         if len(bounds) == 1:
             continue
-        if any(feature is not None for feature in bound.features):
+        if any(view.features is not None for view in bound.views):
             raise ArgumentError(
                 f"objective {name!r} is of features of the rows and does not add up with "
                 "others: apply ldr.kernel to the sum"
@@ -380,11 +387,10 @@ def _frames(
     bounds: Sequence[BoundObjective], penalised: bool
 ) -> tuple[tuple[Coordinates, ...], list[tuple[Array | None, ...]], list[float]]:
     """Coordinates of the sum, of each view; each term's maps to its own; the frames' lengths."""
-    views = range(len(bounds[0].coordinates))
     frames: list[Coordinates] = []
     maps: list[list[Array | None]] = [[] for _ in bounds]
     scales: list[float] = []
-    for view in views:
+    for view in range(len(bounds[0].views)):
         sizes = [_factors(bound.manifold)[view].shape[0] for bound in bounds]
         own = [bound.coordinates[view] for bound in bounds]
         if all(map(_is_columns, own)):
@@ -408,7 +414,7 @@ def _check_penalised(weights: Sequence[float], bounds: Sequence[BoundObjective])
     """
     for weight, bound in zip(weights, bounds, strict=True):
         name = bound.objective.name
-        if any(map(_is_whitened, bound.coordinates)) or any(bound.features):
+        if any(_is_whitened(v.coordinates) or v.features is not None for v in bound.views):
             raise ArgumentError(
                 f"objective {name!r} takes no penalty: the entries of its M do not belong to "
                 "columns of X, because its variable is whitened or of features"

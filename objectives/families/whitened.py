@@ -23,9 +23,10 @@ from ldr.objectives.coordinates import Coordinates, Whitening, inverse_root
 from ldr.objectives.data.change import Change
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.trace import Trace
-from ldr.objectives.problem import Compact, Range, Stated, nothing_varies
+from ldr.objectives.problem import Stated
 from ldr.objectives.ridge import add_ridge, ridge_amount
 from ldr.objectives.statistics import Moments, moments
+from ldr.objectives.view import Compact, Range, nothing_varies
 from ldr.solvers.linalg.eigen import has_full_rank, rank_tolerance, unit_diagonal
 from ldr.solvers.manifolds import Array
 
@@ -87,7 +88,7 @@ class Pencil:
 
 
 @dataclass(frozen=True)
-class View:
+class Unwhitened:
     """Rows that are to be whitened.
 
     Attributes
@@ -107,8 +108,8 @@ class View:
     repeatable: bool = True
 
     @classmethod
-    def of(cls, compact: Compact, what: str, ridge: float = 0.0, *others: Samples) -> View:
-        """The view of the rows of `compact`, with what else B is made of."""
+    def of(cls, compact: Compact, what: str, ridge: float = 0.0, *others: Samples) -> Unwhitened:
+        """The rows of `compact`, with what else B is made of."""
         again = all(rows.repeatable and not rows.is_sparse for rows in (compact.rows, *others))
         return cls(compact.coordinates, what, ridge, again)
 
@@ -208,7 +209,7 @@ class Whitened:
 
 
 def whiten(
-    sums: Callable[..., Sums], squares: Callable[[Sums], Sequence[SumOfSquares]], *views: View
+    sums: Callable[..., Sums], squares: Callable[[Sums], Sequence[SumOfSquares]], *given: Unwhitened
 ) -> tuple[Sums, list[Whitened]]:
     """Sums over rows, and the coordinates that whiten each view of them.
 
@@ -217,58 +218,58 @@ def whiten(
     sums : callable
         Of a `Change` a view: sums over the rows, changed so.
     squares : callable
-        What is to be whitened of them, one a view.
-    *views : View
+        What is to be whitened of them, one a given.
+    *given : Unwhitened
     """
-    found = sums(*(Change() for _ in views))
+    found = sums(*(Change() for _ in given))
     first = squares(found)
-    if all(map(View.told_by, views, first)) or not all(view.repeatable for view in views):
-        return found, list(map(_of_sums, views, first))
-    roots = list(map(_Root.of, views, first))
+    if all(map(Unwhitened.told_by, given, first)) or not all(one.repeatable for one in given):
+        return found, list(map(_of_sums, given, first))
+    roots = list(map(_Root.of, given, first))
     for _ in range(_PASSES):
         found = sums(*(root.change for root in roots))
-        repeated = list(map(_Root.repeated, roots, views, squares(found)))
+        repeated = list(map(_Root.repeated, roots, given, squares(found)))
         whitened, roots = [one for one, _ in repeated], [root for _, root in repeated]
         if all(one.condition * _LEAST <= one.W.shape[1] for one in whitened):
             break
     return found, whitened
 
 
-def whiten_rows(samples: Samples, view: View) -> Whitened:
+def whiten_rows(samples: Samples, given: Unwhitened) -> Whitened:
     """The coordinates in which the covariance of the rows is the identity."""
-    return whiten(lambda change: moments(change(samples)), _covariance, view)[1][0]
+    return whiten(lambda change: moments(change(samples)), _covariance, given)[1][0]
 
 
 def root_of_rows(compact: Compact, stats: Moments) -> Array | None:
     """F with F'F the covariance of the rows, which knows more than it; None where it knows all."""
-    view = View.of(compact, "the covariance")
-    if not view.repeatable or view.told_by(*_covariance(stats)):
+    rows = Unwhitened.of(compact, "the covariance")
+    if not rows.repeatable or rows.told_by(*_covariance(stats)):
         return None
 
     def again(change: Change) -> Moments:
         return stats if change.T is None else moments(change(compact.rows))
 
-    return whiten(again, _covariance, view)[1][0].root
+    return whiten(again, _covariance, rows)[1][0].root
 
 
 def _covariance(stats: Moments) -> tuple[SumOfSquares]:
     return (SumOfSquares(stats.covariance, stats.mean, 1.0),)
 
 
-def _of_sums(view: View, sums: SumOfSquares) -> Whitened:
+def _of_sums(given: Unwhitened, sums: SumOfSquares) -> Whitened:
     """From sums alone, of the rows as they are.
 
     Of a direction that is lost in them nobody can tell whether something varies there, but of
     columns that are constant.
     """
-    varied, name = view.varied(sums)
-    kept = Range.of(varied, view.coordinates, name)
-    B, ridged = add_ridge(kept(sums.B), view.ridge, view.what)
+    varied, name = given.varied(sums)
+    kept = Range.of(varied, given.coordinates, name)
+    B, ridged = add_ridge(kept(sums.B), given.ridge, given.what)
     whitening = Whitening.of(B, kept.coordinates)
     W = kept.lift(whitening.W)
     more = kept.rank < int(np.count_nonzero(_diagonal(varied)))
     if sums.total is not None and kept.notes:
-        more = more or kept.rank < Range.of(sums.total, view.coordinates, name).rank
+        more = more or kept.rank < Range.of(sums.total, given.coordinates, name).rank
     return Whitened(
         W,
         Change(),
@@ -276,7 +277,7 @@ def _of_sums(view: View, sums: SumOfSquares) -> Whitened:
         whitening,
         kept.lift(whitening.inverse.T).T,
         kept.notes + ridged,
-        _outside(view, more),
+        _outside(given, more),
         sums.sizes[:, None] * W,
         np.sqrt(_diagonal(sums.B))[:, None] * W,
         _defect(whitening.W, B),
@@ -299,8 +300,8 @@ class _Root:
     first: SumOfSquares
 
     @classmethod
-    def of(cls, view: View, first: SumOfSquares) -> _Root:
-        varied, name = view.varied(first)
+    def of(cls, given: Unwhitened, first: SumOfSquares) -> _Root:
+        varied, name = given.varied(first)
         if not np.diag(varied).any():
             raise nothing_varies(name)
         return cls(*inverse_root(varied), first)
@@ -309,27 +310,27 @@ class _Root:
     def change(self) -> Change:
         return Change(self.T, self.first.mean)
 
-    def repeated(self, view: View, sums: SumOfSquares) -> tuple[Whitened, _Root]:
+    def repeated(self, given: Unwhitened, sums: SumOfSquares) -> tuple[Whitened, _Root]:
         """From sums of the rows in these coordinates, which tell what varies from rounding.
 
         With a ridge, the range is that of all that varies, in which B and the ridge come next.
         """
-        varied, name = view.varied(sums)
+        varied, name = given.varied(sums)
         W, inverse = inverse_root(varied)
         _, shares, Vt = np.linalg.svd(self._sizes(W), full_matrices=False)
         lost = shares * rank_tolerance(len(self.T)) >= 1.0
         nothing = W @ Vt[lost].T / shares[lost]
-        kept = self._range(view, name, nothing)
+        kept = self._range(given, name, nothing)
         W, inverse = W @ Vt[~lost].T, Vt[~lost] @ inverse
         if lost.any():  # A may see what B does not: M is orthogonal to it in the user's columns
             directions = self.T @ nothing
             W = W - nothing @ np.linalg.lstsq(directions, self.T @ W, rcond=None)[0]
         B = sums.B
         ridged: list[str] = []
-        if view.ridge > 0:
+        if given.ridge > 0:
             before, M = kept(self.first.B), kept.rows(self.T)
-            ridged = add_ridge(before, view.ridge, view.what)[1]
-            B = B + ridge_amount(before, view.ridge) * (M.T @ M)
+            ridged = add_ridge(before, given.ridge, given.what)[1]
+            B = B + ridge_amount(before, given.ridge) * (M.T @ M)
         more, less = inverse_root(W.T @ B @ W)
         W, inverse = W @ more, less @ inverse
         root = _Root(self.T @ W, inverse @ self.inverse, self.first)
@@ -340,7 +341,7 @@ class _Root:
             Whitening(kept.rows(root.T), kept.rows(root.inverse.T).T, kept.coordinates),
             root.inverse,
             kept.notes + ridged,
-            _outside(view, self._varies(nothing, sums.total)),
+            _outside(given, self._varies(nothing, sums.total)),
             self._sizes(W),
             np.sqrt(_diagonal(B))[:, None] * W,
             _defect(W, B),
@@ -351,7 +352,7 @@ class _Root:
         """Of the numbers in the rows, in the coordinates of W'z."""
         return self.first.sizes[:, None] * (self.T @ W)
 
-    def _range(self, view: View, what: str, nothing: Array) -> Range:
+    def _range(self, given: Unwhitened, what: str, nothing: Array) -> Range:
         """What is left of the columns without those that are zero in T and without directions."""
         d = len(self.T)
         directions = self.T @ nothing
@@ -359,12 +360,12 @@ class _Root:
         left_out = np.hstack([np.eye(d)[:, ~self.T.any(axis=1)], directions])
         rank = d - left_out.shape[1]
         if rank == d:
-            return Range(view.coordinates, [], d, None)
+            return Range(given.coordinates, [], d, None)
         if rank == 0:
             raise nothing_varies(what)
         Q = scipy.linalg.qr(left_out)[0][:, d - rank :]
         why = f"in others the rows vary by less than {rank_tolerance(d):.1e} of their size"
-        return Range.along(Q, view.coordinates, what, why)
+        return Range.along(Q, given.coordinates, what, why)
 
     def _varies(self, nothing: Array, total: Array | None) -> bool:
         """Whether there is more in all that varies, of columns or directions, than rounding.
@@ -382,13 +383,13 @@ class _Root:
         )
 
 
-def _outside(view: View, more: bool) -> float | None:
+def _outside(given: Unwhitened, more: bool) -> float | None:
     """See `Trace`: of directions that are left out, in which more than B may vary or not.
 
     With a ridge, A is zero there. Without one, they have no place in P with PBP' = I; but where
     more varies than B, the whitened trace has no bound.
     """
-    if view.ridge > 0:
+    if given.ridge > 0:
         return 0.0
     return math.inf if more else None
 
@@ -440,20 +441,19 @@ def whitened_trace(
         What else the matrices are made of.
     notes : sequence of str
     """
-    view = View.of(compact, what, ridge, *others)
-    found, (whitened,) = whiten(pencil, lambda found: (found.B,), view)
+    rows = Unwhitened.of(compact, what, ridge, *others)
+    found, (whitened,) = whiten(pencil, lambda found: (found.B,), rows)
     A = whitened(found.A)
+    view = compact.view(whitened.mean).noting(*notes).within(whitened)
     return Trace(
         objective,
-        (compact.mean(whitened.mean),),
+        (view,),
         A,
         r,
         scale=-objective.sign,
         is_square=objective.sense == "min",
         outside=whitened.outside,
         doubt=whitened.doubt(max(spectral_bound(A), found.size), r),
-        coordinates=(whitened.coordinates,),
-        notes=[*compact.notes, *notes, *whitened.notes],
     )
 
 

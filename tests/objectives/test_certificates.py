@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 import ldr
 from ldr.errors import DataError
 from ldr.objectives import LDA, PCA, certificate
-from ldr.objectives.coordinates import Columns
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.trace_ratio import TraceRatio
 from ldr.objectives.registry import REGISTRY
+from ldr.objectives.view import View
 from ldr.solvers import Davidson, SelfConsistentField, Stopping, TrustRegion, minimise
 from ldr.solvers.linalg.bounds import largest_sum_bound, top_sum_bound, trace_ratio_bound
 
@@ -49,11 +49,11 @@ def known_ratio(k, r, seed, condition, tie, rho):
 
 
 def bound_ratio(A, B, r):
-    return TraceRatio(LDA(), (np.zeros(len(A)),), A, B, r, coordinates=(Columns(),))
+    return TraceRatio(LDA(), (View(np.zeros(len(A))),), A, B, r)
 
 
 def bound_trace(A, r, scale=1.0, offset=0.0):
-    return Trace(PCA(), (np.zeros(len(A)),), A, r, scale, offset, coordinates=(Columns(),))
+    return Trace(PCA(), (View(np.zeros(len(A))),), A, r, scale, offset)
 
 
 def dimensions(k, share):

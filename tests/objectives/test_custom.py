@@ -161,7 +161,7 @@ def test_column_means_are_subtracted_unless_declared_otherwise():
 
     for center, mean in ((True, X.mean(axis=0)), (False, np.zeros(D))):
         problem = bound(numpy_objective(look, gradient=gradient, center=center))
-        np.testing.assert_allclose(problem.means[0], mean)
+        np.testing.assert_allclose(problem.views[0].mean, mean)
         np.testing.assert_allclose(seen[-1], X - mean, atol=1e-14)
         assert not seen[-1].flags.writeable
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import ldr
-from ldr.objectives.coordinates import Columns
 from ldr.objectives.families.trace_ratio import TraceRatio
 from ldr.objectives.registry import REGISTRY
+from ldr.objectives.view import View
 from tests import real_data
 from tests.adversarial.extended import AVAILABLE, EPS, eigh, extended
 from tests.objectives.methods import RANDOM, name_of
@@ -279,10 +279,10 @@ def test_a_restricted_denominator_has_full_rank_down_to_rounding():
     rng = np.random.default_rng(0)
     Q = np.linalg.qr(rng.standard_normal((6, 6)))[0]
     A, B = np.diag(np.arange(6.0)), (Q * [1, 1, 1, 1, 1, 1e-15 * 8]) @ Q.T
-    given = (ldr.objectives.MAF(), (np.zeros(6),), A, B, 1)
+    given = (ldr.objectives.MAF(), (View(np.zeros(6)),), A, B, 1)
     with pytest.raises(ldr.errors.SingularError, match="rank 5 in 6"):
-        TraceRatio(*given, coordinates=(Columns(),))
-    assert TraceRatio(*given, coordinates=(Columns(),), restricted=True).definite
+        TraceRatio(*given)
+    assert TraceRatio(*given, restricted=True).definite
 
 
 @pytest.mark.parametrize("factor", [1e5, 1e7, 1e9])

@@ -1,0 +1,195 @@
+"""One view of the data as a solver sees it, and the way back to the columns of the user."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+import numpy as np
+
+from ldr.objectives.coordinates import Columns, Coordinates, Subspace
+from ldr.objectives.data.finite import check_squares
+from ldr.objectives.data.samples import Samples
+from ldr.objectives.features import Features, then
+from ldr.objectives.statistics import RowSpace, WidenedRowSpace, row_space
+from ldr.solvers.errors import SingularError
+from ldr.solvers.linalg.eigen import range_basis, rank_tolerance
+from ldr.solvers.manifolds import Array
+
+
+class Restriction(Protocol):
+    """Coordinates on top of a view's, with what the user should know of them."""
+
+    @property
+    def coordinates(self) -> Coordinates: ...
+
+    @property
+    def notes(self) -> Sequence[str]: ...
+
+
+@dataclass(frozen=True)
+class View:
+    """What a problem needs to know of one data matrix to bring a solution back. Made once.
+
+    Attributes
+    ----------
+    mean : ndarray (d,)
+        Subtracted before the map.
+    coordinates : Coordinates
+        Of the solver.
+    notes : tuple of str
+        What the user should know: restrictions to a subspace, ridges.
+    features : Features or None
+        The map put before the objective.
+    """
+
+    mean: Array
+    coordinates: Coordinates = field(default_factory=Columns)
+    notes: tuple[str, ...] = ()
+    features: Features | None = None
+
+    def noting(self, *notes: str) -> View:
+        """With further notes."""
+        return replace(self, notes=(*self.notes, *notes))
+
+    def within(self, restriction: Restriction) -> View:
+        """In the coordinates of a restriction of this one's."""
+        found = replace(self, coordinates=restriction.coordinates)
+        return found.noting(*restriction.notes)
+
+    def after(self, features: Features, note: str) -> View:
+        """Of features of the data, in place of these."""
+        return replace(self, features=then(features, self.features), notes=(note, *self.notes))
+
+
+def noted(views: Sequence[View], *notes: str) -> tuple[View, ...]:
+    """The views of a problem with notes on the whole of it, which stand last."""
+    *others, last = views
+    return (*others, last.noting(*notes))
+
+
+@dataclass(frozen=True)
+class Compact:
+    """The data in at most n columns, and the way back to the d columns of the user.
+
+    Attributes
+    ----------
+    rows : Samples
+        The data; where n < d, their coordinates in the span of the centred rows.
+    coordinates : Coordinates
+    quiet : bool
+        Whether the user need not be told of the span: nothing outside it could serve, or the
+        certificate speaks of it.
+    features : Features or None
+        Whose values the rows are.
+    """
+
+    rows: Samples
+    coordinates: Coordinates
+    space: RowSpace | None = None
+    quiet: bool = False
+    features: Features | None = None
+
+    @classmethod
+    def of(
+        cls,
+        samples: Samples,
+        *,
+        room: int = 0,
+        quiet: bool = False,
+        features: Features | None = None,
+    ) -> Compact:
+        """Exact where the optimum lies in the rows' span; never forms d x d for n < d.
+
+        With room for r directions outside, it is also exact where nothing may be better than what
+        varies: all directions outside are equal. Rows that come as a stream are taken to
+        outnumber the columns.
+        """
+        check_squares(samples)
+        if not samples.n_known or samples.n >= samples.d:
+            return cls(samples, Columns(), features=features)
+        if samples.stored:  # few rows: they fit, and are needed more than once
+            samples = samples.take(np.arange(samples.n))
+        space = WidenedRowSpace.of(row_space(samples), room)
+        name = None if isinstance(space, WidenedRowSpace) else "the span of the rows"
+        coordinates = Subspace(space, name=name)
+        return cls(Samples(space.scores), coordinates, space, quiet, features)
+
+    @classmethod
+    def of_columns(cls, samples: Samples) -> Compact:
+        """The columns as they are."""
+        check_squares(samples)
+        return cls(samples, Columns())
+
+    def view(self, mean: Array) -> View:
+        """The way back, from the mean of `rows`."""
+        if self.space is not None:
+            mean = self.space.mean + self.space.lift(mean[:, None])[:, 0]
+        view = View(mean, self.coordinates, features=self.features)
+        span = self.coordinates.span
+        if span is None or self.quiet:
+            return view
+        return view.noting(f"there are fewer rows than columns: M is restricted to {span}")
+
+
+@dataclass(frozen=True)
+class Range:
+    """The range of a positive semidefinite matrix, to which M is restricted where it is not all.
+
+    Attributes
+    ----------
+    coordinates : Coordinates
+        In the range, with the way back.
+    notes : list of str
+        What the user should know of the restriction; empty where there is none.
+    rank : int
+        Of the matrix.
+    """
+
+    coordinates: Coordinates
+    notes: list[str]
+    rank: int
+    _Q: Array | None
+
+    @classmethod
+    def of(cls, total: Array, coordinates: Coordinates, what: str) -> Range:
+        check_varies(total, what)
+        Q = range_basis(total)
+        if Q is None:
+            return cls(coordinates, [], len(total), None)
+        why = (
+            f"eigenvalues below {rank_tolerance(len(total)):.1e} of the largest count as zero, "
+            "columns scaled to unit variance"
+        )
+        return cls.along(Q, coordinates, what, why)
+
+    @classmethod
+    def along(cls, Q: Array, coordinates: Coordinates, what: str, why: str) -> Range:
+        """The range of which Q is an orthonormal basis; `why` it is taken for all of it."""
+        d, rank = Q.shape
+        note = f"{what} has rank {rank} of {d}: M is restricted to its range ({why})"
+        return cls(Subspace(Q, coordinates, f"the range of {what}"), [note], rank, Q)
+
+    def rows(self, A: Array) -> Array:
+        """Q'A."""
+        return A if self._Q is None else self._Q.T @ A
+
+    def lift(self, A: Array) -> Array:
+        """QA."""
+        return A if self._Q is None else self._Q @ A
+
+    def __call__(self, A: Array) -> Array:
+        """The symmetric A on the range, Q'AQ."""
+        return A if self._Q is None else self._Q.T @ A @ self._Q
+
+
+def nothing_varies(what: str) -> SingularError:
+    """The error of a matrix of zeros."""
+    return SingularError(f"{what} is zero: nothing varies there, so no direction is better")
+
+
+def check_varies(total: Array, what: str) -> None:
+    """Refuse sums of squares that are all zero."""
+    if not np.diag(total).any():
+        raise nothing_varies(what)
