@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -16,12 +17,16 @@ from ldr.objectives.data.samples import Samples
 from ldr.objectives.statistics.sparse import shifted_rows
 from ldr.solvers.checks import keep_number, keep_whole
 from ldr.solvers.errors import ArgumentError, DataError, SingularError
+from ldr.solvers.limits import check
 from ldr.solvers.manifolds import Array
 
 Integers = npt.NDArray[np.intp]
 
 KINDS = ("neighbours", "epsilon", "classes", "class-neighbours")
 
+# Products in a part of a search for neighbours, and the fewest rows of it a core: on fewer dense
+# ones scikit-learn is several times slower.
+_PRODUCTS, _QUERIES = 2**30, 1100
 # Numbers in a batch of local Gram problems.
 _BATCH = 2**20
 # Distances that are this close, relatively, are equal but for rounding.
@@ -146,13 +151,10 @@ def _nearest(samples: Samples, neighbours: int) -> tuple[Array, Integers]:
 
     A search alone returns any of the rows that are equally far, which depends on its threads.
     """
-    from sklearn.neighbors import NearestNeighbors
-
     n, k = samples.n, neighbours
     if k >= n:
         raise ArgumentError(f"neighbours must be below the number of rows, {n}, got {k}")
-    search = NearestNeighbors(n_neighbors=min(k + 1, n - 1)).fit(_rows(samples))
-    distances, indices = search.kneighbors()
+    distances, indices = nearest_others(_rows(samples), min(k + 1, n - 1))
     if k < n - 1:
         last, next_ = distances[:, k - 1], distances[:, k]
         tied = np.flatnonzero(next_ <= last * (1.0 + _EQUAL))
@@ -161,6 +163,26 @@ def _nearest(samples: Samples, neighbours: int) -> tuple[Array, Integers]:
             _first_of_equals(samples, rows, distances, indices)
     order = np.argsort(indices, axis=1)
     return np.take_along_axis(distances, order, axis=1), np.take_along_axis(indices, order, axis=1)
+
+
+def nearest_others(X: Any, k: int) -> tuple[Array, Integers]:
+    """Distances and indices of the k nearest of the other rows of each; part by part."""
+    from sklearn.neighbors import NearestNeighbors
+
+    n, d = X.shape
+    search = NearestNeighbors(n_neighbors=k).fit(X)
+    fewest = _QUERIES * (os.cpu_count() or 1) if isinstance(X, np.ndarray) else 1
+    parts = min(n * n * d // _PRODUCTS, n // fewest)
+    if parts < 2:
+        return search.kneighbors()
+    distances, indices = np.empty((n, k)), np.empty((n, k), dtype=np.intp)
+    for rows in np.array_split(np.arange(n), parts):
+        check()
+        away, found = search.kneighbors(X[rows], k + 1)
+        others = found != rows[:, None]
+        others[others.all(axis=1), 0] = False  # k + 1 rows are equal to it
+        distances[rows], indices[rows] = away[others].reshape(-1, k), found[others].reshape(-1, k)
+    return distances, indices
 
 
 def _first_of_equals(samples: Samples, rows: Integers, distances: Array, indices: Integers) -> None:

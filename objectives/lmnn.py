@@ -13,10 +13,12 @@ from ldr.objectives.families.batches import in_batches
 from ldr.objectives.families.labelled_pairs import LabelledPairs, LabelledRows
 from ldr.objectives.families.pairwise import PairwisePoint
 from ldr.objectives.families.row_sum import in_pieces
+from ldr.objectives.graphs import nearest_others
 from ldr.objectives.objective import Objective
 from ldr.objectives.problem import BoundObjective
 from ldr.solvers.checks import choice, keep_number, keep_whole
 from ldr.solvers.descent.lbfgs import LBFGS
+from ldr.solvers.limits import pass_on
 from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.manifolds import Array
 from ldr.solvers.solver import Stopping, minimise
@@ -92,13 +94,8 @@ class LMNN(Objective):
 
 def target_neighbours(X: Array, boundaries: np.ndarray, k: int) -> np.ndarray:
     """The k nearest rows of each row's own class (n x k); rows are sorted by class."""
-    from sklearn.neighbors import NearestNeighbors
-
-    parts = []
-    for start, stop in pairwise(boundaries):
-        found = NearestNeighbors(n_neighbors=k).fit(X[start:stop])
-        parts.append(start + found.kneighbors(return_distance=False))
-    return np.vstack(parts)
+    edges = pairwise(boundaries)
+    return np.vstack([start + nearest_others(X[start:stop], k)[1] for start, stop in edges])
 
 
 class Hinge(ABC):
@@ -244,6 +241,7 @@ class LargeMargin(LabelledPairs):
         """The problem of full rank is convex in MM', and a rough solution of it will do."""
         full = replace(self, r=self.X.shape[1])
         start = full.principal_directions(full.r)
-        M = minimise(full, start, LBFGS(), Stopping(1e-4, _FULL_RANK_ITERATIONS)).M
-        Y = self.X @ M
-        return M @ top_eigenvectors(Y.T @ Y, self.r)[1]
+        run = minimise(full, start, LBFGS(), Stopping(1e-4, _FULL_RANK_ITERATIONS))
+        pass_on(run.status)
+        Y = self.X @ run.M
+        return run.M @ top_eigenvectors(Y.T @ Y, self.r)[1]

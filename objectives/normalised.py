@@ -13,6 +13,7 @@ from ldr.objectives.problem import BoundObjective
 from ldr.objectives.registry import named
 from ldr.objectives.view import noted
 from ldr.solvers.errors import ArgumentError, DataError
+from ldr.solvers.limits import pass_on
 from ldr.solvers.manifolds import Array
 from ldr.solvers.solver import minimise
 from ldr.solvers.trust_region import TrustRegion
@@ -87,7 +88,9 @@ def _best(bound: BoundObjective) -> Array:
     start = bound.baseline()
     if start is None:
         start = bound.random_point(np.random.default_rng(0))
-    return minimise(bound, start, TrustRegion()).M
+    run = minimise(bound, start, TrustRegion())
+    pass_on(run.status)
+    return run.M
 
 
 def normalised(objective: str | Objective) -> Normalised:

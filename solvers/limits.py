@@ -204,8 +204,27 @@ def check(seconds: float = 0.0) -> None:
         raise KeyboardInterrupt
     if deadline is None or monotonic() + seconds < deadline.moment:
         return
+    raise _late(deadline, seconds)
+
+
+def pass_on(status: Status) -> None:
+    """Raise what ended a run that is but a step to something else, which needs all of it.
+
+    Raises
+    ------
+    KeyboardInterrupt
+    TimeLimitError
+    """
+    deadline = _deadline.get()
+    if status is Status.INTERRUPTED:
+        raise KeyboardInterrupt
+    if status is Status.TIME_LIMIT and deadline is not None:
+        raise _late(deadline)
+
+
+def _late(deadline: Deadline, seconds: float = 0.0) -> TimeLimitError:
     unfit = f", where the next step of {seconds:.1g} s would not fit," if seconds else ","
-    raise TimeLimitError(
+    return TimeLimitError(
         f"the time limit of {deadline.seconds:g} s was reached while {deadline.task}{unfit} before "
         "there was a point to return: raise time_limit, or give less data"
     )

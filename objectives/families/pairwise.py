@@ -12,6 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from ldr.objectives.families.projected import Projected, ProjectedPoint
+from ldr.solvers.limits import check
 from ldr.solvers.manifolds import Array
 
 # A block of half a MiB stays in the cache while it is worked on.
@@ -48,6 +49,7 @@ class PairwisePoint(ProjectedPoint):
     def _value_and_slope(self) -> tuple[float, Array]:
         value, slope = 0.0, np.zeros_like(self.Y)
         for rows in self._strips:
+            check()
             part, W = self.weights(rows, self._squares(rows))
             value += part
             _add_laplacian(slope, W, rows, self.Y)
@@ -66,6 +68,7 @@ class PairwisePoint(ProjectedPoint):
         own = np.einsum("ij,ij->i", Y, dY)
         left, right = np.hstack([Y, dY]), np.hstack([dY, Y]).T
         for rows in self._strips:
+            check()
             dD = 2.0 * (own[rows, None] + own - left[rows] @ right)
             W, dW = self.weights_change(rows, self._squares(rows), dD)
             _add_laplacian(product, W, rows, dY)

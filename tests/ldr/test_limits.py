@@ -8,6 +8,7 @@ import threading
 import time
 from dataclasses import replace
 from functools import cached_property
+from itertools import count
 
 import numpy as np
 import pytest
@@ -159,6 +160,24 @@ def test_starts_that_were_not_solved_are_counted(workers, clock):
     assert result.status is Status.TIME_LIMIT and not result.converged
     assert "of 6 starts were solved to their end" in result.notes[-1]
     assert clock.now <= 40.0 + workers
+
+
+@pytest.mark.filterwarnings("ignore::ldr.errors.ConvergenceWarning")
+def test_what_an_objective_is_does_not_depend_on_the_time(monkeypatch):
+    """The units of a normalised objective come from a run of its own, which is done or is not."""
+    objective = ldr.normalised("lda") + ldr.normalised("pca")
+    free = ldr.solve(objective, X, 2, y=Y)
+    baselines = []
+    for limit in range(10, 400, 30):
+        seconds = count()  # a clock that goes on by one each time it is asked
+        with monkeypatch.context() as patched:
+            patched.setattr(limits, "monotonic", lambda seconds=seconds: float(next(seconds)))
+            try:
+                baselines.append(ldr.solve(objective, X, 2, y=Y, time_limit=limit).baseline)
+            except TimeLimitError:
+                baselines.append(None)
+    assert baselines[0] is None and baselines[-1] is not None
+    assert set(baselines) <= {None, free.baseline}
 
 
 @pytest.mark.parametrize("limit", [1e-6, 1e-300, 0.0, -1.0, np.nan])
