@@ -6,7 +6,7 @@ import numpy as np
 import scipy
 
 from ldr.objectives.kernels import gaussian_gram, median_distance
-from ldr.solvers.linalg.eigen import top_eigenvectors
+from ldr.solvers.linalg.eigen import symmetric_eigen, top_eigenvectors
 from ldr.solvers.manifolds import Array
 
 _ROWS = 1000  # of the gradient outer product, whose time is cubic in them
@@ -16,6 +16,17 @@ _RESPONSES = 20  # principal components of the response's features that it looks
 def principal_directions(X: Array, r: int) -> Array:
     """Orthonormal k x r: the leading principal components."""
     return top_eigenvectors(X.T @ X, r)[1]
+
+
+def fourth_order_directions(X: Array) -> Array:
+    """FOBI: all k eigenvectors of E[|x|^2 x x'].
+
+    Of white X they are the sources' where their kurtoses differ.
+
+    Source: Cardoso 1989.
+    """
+    squares = np.einsum("ij,ij->i", X, X)
+    return symmetric_eigen((X * squares[:, None]).T @ X / len(X))[1]
 
 
 def gradient_directions(X: Array, Z: Array, r: int, epsilon: float) -> Array:

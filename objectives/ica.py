@@ -11,9 +11,16 @@ from ldr.objectives.contrasts import CONTRASTS, Contrast
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.projected import DenseRows, Projected
-from ldr.objectives.families.row_sum import InPieces, WhitenedColumns, in_pieces
+from ldr.objectives.families.row_sum import (
+    SAMPLE_ROWS,
+    InPieces,
+    WhitenedColumns,
+    in_pieces,
+    some_rows,
+)
 from ldr.objectives.objective import Objective
 from ldr.objectives.problem import BoundObjective
+from ldr.objectives.screening import screened
 from ldr.objectives.sources import (
     ContrastPoint,
     Cost,
@@ -34,10 +41,10 @@ class ICA(Objective):
     and with lighter tails than a Gaussian alike (E G by itself would need the sign of each). x =
     C^{-1/2}(x - mean), P = M'C^{-1/2}, so that the columns of Y are uncorrelated, of variance 1.
     The order and the signs of the columns mean nothing. The heuristic is FOBI; FastICA's deflation
-    is the other default start.
+    and the best of random directions after a few steps ("screened") are the other default starts.
 
     Cost of an evaluation: time O(n d r), memory O(n d); of rows in a file or on a cluster a pass
-    over them, with memory for a piece, and deflation is that of a random sample of rows.
+    over them, with memory for a piece, and these two are those of a random sample of rows.
 
     Source: Hyvarinen 1999 (FastICA's contrast for several units).
 
@@ -81,6 +88,7 @@ class ICA(Objective):
             contrast=contrast,
             gaussian=gaussian,
             heuristics=heuristics(X, r, contrast, cost),
+            screens=True,
         )
 
 
@@ -88,14 +96,22 @@ def _pursuit_in_pieces(
     objective: ICA, samples: Samples, r: int, contrast: Contrast, cost: Cost
 ) -> PursuitInPieces:
     columns = WhitenedColumns.of(samples, r)
+    gaussian = contrast.of_gaussian()
+
+    def screened_sample() -> Array:
+        X = np.vstack(list(columns.blocks(some_rows(samples, SAMPLE_ROWS))))
+        some = Pursuit(objective, (columns.view,), X, r, contrast=contrast, gaussian=gaussian)
+        return screened(some, X)
+
+    found = heuristics_in_pieces(samples, columns, r, contrast, cost)
     return PursuitInPieces(
         objective,
         (columns.view.noting(sample_note(samples)),),
         Stiefel(columns.W.shape[1], r),
         samples,
         columns.term(partial(ContrastPoint, contrast=contrast, n=samples.n)),
-        gaussian=contrast.of_gaussian(),
-        heuristics=heuristics_in_pieces(samples, columns, r, contrast, cost),
+        gaussian=gaussian,
+        heuristics={**found, "screened": screened_sample},
     )
 
 

@@ -16,6 +16,7 @@ from ldr.objectives.families.row_sum import in_pieces
 from ldr.objectives.graphs import nearest_others
 from ldr.objectives.objective import Objective
 from ldr.objectives.problem import BoundObjective
+from ldr.objectives.screening import screened
 from ldr.solvers.checks import choice, keep_number, keep_whole
 from ldr.solvers.descent.lbfgs import LBFGS
 from ldr.solvers.limits import pass_on
@@ -234,8 +235,12 @@ class LargeMargin(LabelledPairs):
         return LargeMarginPoint(self, M)
 
     def starts(self) -> dict[str, Array]:
-        """pca, and pca of what the solution of full rank makes of the data."""
-        return {**super().starts(), "full-rank": self._truncated()}
+        """pca, the best of random points, and pca of what the full-rank solution makes of X."""
+        return {
+            "pca": self.principal_directions(self.r),
+            "screened": screened(self, self.X),
+            "full-rank": self._truncated(),
+        }
 
     def _truncated(self) -> Array:
         """The problem of full rank is convex in MM', and a rough solution of it will do."""

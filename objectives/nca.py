@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from ldr.objectives.certificate import PROVED_GLOBAL, Certificate
 from ldr.objectives.data.data import Data
 from ldr.objectives.families.batches import in_batches
 from ldr.objectives.families.labelled_pairs import LabelledPairs, LabelledRows
@@ -13,7 +15,22 @@ from ldr.objectives.families.pairwise import PairwisePoint
 from ldr.objectives.families.row_sum import in_pieces
 from ldr.objectives.objective import Objective
 from ldr.objectives.problem import BoundObjective
+from ldr.objectives.screening import random_points
+from ldr.solvers.descent.lbfgs import LBFGS
 from ldr.solvers.manifolds import Array
+from ldr.solvers.solver import Stopping, minimise
+
+# A p_i this near to 0 or 1 is where a larger M would lead it.
+_SATURATED = 1e-6
+
+# Annealing: a ridge, halved from a first value to the last one, holds the scale down. From a large
+# one all starts end alike; a small one leaves random starts apart.
+_FIRST_RIDGE = 0.1
+_RANDOM_RIDGE = 2e-4
+_RANDOM_STARTS = 16
+_LAST_RIDGE = 2e-5
+_STAGE = Stopping(1e-6, 15)
+_ANNEALED_ROWS = 250
 
 
 @dataclass(frozen=True)
@@ -23,8 +40,12 @@ class NCA(Objective):
     p_ij = exp(-||M'(x_i - x_j)||^2) / sum_{l != i} exp(-||M'(x_i - x_l)||^2) and p_ii = 0: the
     expected number of rows that a random neighbour classifies rightly. The scale of M matters, its
     rotation does not. Where nearest neighbours in the projection make no mistake, a larger M is
-    better without end, towards n. P = M'. There are local optima. An evaluation takes O(n^2 r)
-    time, memory is O(n (d + r)). The heuristic is lda with unit variance within classes.
+    better without end, towards n; elsewhere a large M saturates too: every p_i is 0 or 1, the
+    gradient vanishes, and the end says nothing of other M. A note and the certificate tell it. P =
+    M'. There are local optima. An evaluation takes O(n^2 r) time, memory is O(n (d + r)). The
+    heuristic is lda with unit variance within classes. The other default starts are pca and the
+    ends of short runs in which the scale of M, kept small at first, grows slowly: one from lda
+    ("annealed"), and the best of many from random directions ("screened").
 
     Source: Goldberger, Roweis, Hinton and Salakhutdinov 2004; Cunningham and Ghahramani 2015.
     """
@@ -53,7 +74,7 @@ class NCA(Objective):
 
 
 class SoftNeighbourPoint(PairwisePoint):
-    """phi = -sum_i p_i, with c_ij = 1 where classes agree.
+    """phi = -sum_i p_i + ridge ||Y||^2, with c_ij = 1 where classes agree.
 
     W_ij = (c_ij - p_i) p_ij, because dp_ij = (e_i - dD_ij) p_ij with e_i = sum_l p_il dD_il. Hence
     dW_ij = (c_ij - p_i) dp_ij - p_ij dp_i.
@@ -73,6 +94,24 @@ class SoftNeighbourPoint(PairwisePoint):
         P = np.exp(D.min(axis=1)[:, None] - D)
         P /= P.sum(axis=1)[:, None]
         return P, P[:, own].sum(axis=1), own
+
+    @property
+    def value(self) -> float:
+        return super().value + self._problem.ridge * float(np.vdot(self.Y, self.Y))
+
+    @property
+    def slope(self) -> Array:
+        return super().slope + (2.0 * self._problem.ridge) * self.Y
+
+    def curvature(self, dY: Array) -> Array:
+        return super().curvature(dY) + (2.0 * self._problem.ridge) * dY
+
+    @property
+    def right(self) -> Array:
+        """All p_i."""
+        return np.concatenate(
+            [self._neighbours(rows, self._squares(rows))[1] for rows in self._strips]
+        )
 
     def weights(self, rows: slice, D: Array) -> tuple[float, Array]:
         P, p, own = self._neighbours(rows, D)
@@ -94,7 +133,84 @@ def _agreeing(P: Array, p: Array, own: slice) -> Array:
 
 @dataclass
 class SoftNeighbours(LabelledPairs):
-    """Neighbourhood components analysis over all matrices."""
+    """Neighbourhood components analysis over all matrices.
+
+    Parameters
+    ----------
+    ridge : float
+        Weight of ||Y||^2, which holds the scale of M down.
+    """
+
+    ridge: float = field(default=0.0, kw_only=True)
 
     def at(self, M: Array) -> SoftNeighbourPoint:
         return SoftNeighbourPoint(self, M)
+
+    def starts(self) -> dict[str, Array]:
+        """pca, and ends of annealing from lda and from random directions.
+
+        While a ridge keeps M small every row has many soft neighbours, and there are few local
+        optima. A run without one soon is at a scale where each row has one neighbour.
+        """
+        some = self._some_rows()
+        return {
+            "pca": self.principal_directions(self.r),
+            "annealed": some.annealed(self.baseline(), _FIRST_RIDGE)[1],
+            "screened": some.screened(),
+        }
+
+    def _some_rows(self) -> SoftNeighbours:
+        """The problem of evenly spaced rows, where there are many."""
+        n = len(self.X)
+        rows = np.linspace(0, n - 1, min(n, _ANNEALED_ROWS)).astype(int)
+        return replace(self, X=self.X[rows], boundaries=np.searchsorted(rows, self.boundaries))
+
+    def annealed(self, M: Array, ridge: float) -> tuple[float, Array]:
+        """The end of short runs from M under ever smaller ridges; what it promises without one."""
+        while ridge > _LAST_RIDGE:
+            M = minimise(replace(self, ridge=ridge), M, LBFGS(), _STAGE).M
+            ridge *= 0.5
+        return minimise(self, M, LBFGS(), _STAGE).value, M
+
+    def screened(self) -> Array:
+        """The most promising end of annealing from random directions, the same at every call.
+
+        They have unit variance on average. No more are tried once all rows are classified rightly.
+        """
+        n = len(self.X)
+        least, best = math.inf, self.baseline()
+        for M in random_points(self, self.X, _RANDOM_STARTS):
+            M = M * math.sqrt(n * self.r) / (float(np.linalg.norm(self.X @ M)) or 1.0)
+            value, M = self.annealed(M, _RANDOM_RIDGE)
+            if value < least:
+                least, best = value, M
+            if least < 0.5 - n:
+                break
+        return best
+
+    def certificate(self, M: Array) -> Certificate | None:
+        """No value exceeds n; a saturated M is no optimum that means anything."""
+        n, point = len(self.X), self.at(M)
+        gap = max(0.0, n + point.value) + n * n * float(np.finfo(float).eps)
+        if gap <= PROVED_GLOBAL * n:
+            message = "no value exceeds n: every row has its nearest neighbours in its class"
+            return Certificate("global", gap, message)
+        if _is_saturated(point.right):
+            message = "saturated: every p_i is 0 or 1, so that the gradient vanishes at any large M"
+            return Certificate("none", gap, message)
+        return None
+
+    def remarks(self, M: Array) -> list[str]:
+        p = self.at(M).right
+        if not _is_saturated(p):
+            return []
+        return [
+            f"M is saturated: {round(float(p.sum()))} of {len(p)} rows have their nearest "
+            "neighbour in their class, a larger M changes nothing, and the gradient vanishes "
+            "there whether or not another M is better"
+        ]
+
+
+def _is_saturated(p: Array) -> bool:
+    """Whether every p_i is 0 or 1 to 1e-6."""
+    return bool(np.all(np.minimum(p, 1.0 - p) <= _SATURATED))

@@ -38,8 +38,9 @@ class SDR(Objective):
     K are centred Gram matrices of Gaussian kernels, exp(-||y_i - y_j||^2 / (2 sigma^2)), of the
     projected data XM and of the response z = y (for labels, 1 where two are equal). z is
     independent of X given XM where this is least. P = M'. There are local optima in general:
-    sliced inverse regression (the heuristic), the gradient outer product of a kernel regression
-    and principal components are the default starts, and the best result counts. The heuristic alone
+    sliced inverse regression (the heuristic), the gradient outer product of a kernel regression,
+    principal components and the best of random directions after a few steps ("screened") are the
+    default starts, and the best result counts. The heuristic alone
     (``starts=1``) is blind to a symmetric dependence, y = x_1^2 say, from where the solver often
     ends at a poor optimum.
 
@@ -112,6 +113,7 @@ class SDR(Objective):
                 "gradient outer product": lambda: gradient_directions(X, Z, r, self.epsilon),
                 "pca": lambda: principal_directions(X, r),
             },
+            "screens": True,
         }
         view = rows.view.noting(*response.notes)
         ridge = n * self.epsilon

@@ -11,6 +11,7 @@ import numpy as np
 
 from ldr.objectives.contrasts import Contrast
 from ldr.objectives.data.samples import Samples
+from ldr.objectives.directions import fourth_order_directions
 from ldr.objectives.families.projected import ProjectedPoint
 from ldr.objectives.families.row_sum import SAMPLE_ROWS, WhitenedColumns, added, some_rows
 from ldr.solvers.linalg.eigen import symmetric_eigen
@@ -20,15 +21,6 @@ Cost = Callable[[Array], Array]
 
 _STEPS = 100  # of the fixed point of one direction
 _SETTLED = 1e-6
-
-
-def fourth_order_directions(X: Array) -> Array:
-    """FOBI: all k eigenvectors of E[|x|^2 x x'], the sources' where their kurtoses differ.
-
-    Source: Cardoso 1989.
-    """
-    squares = np.einsum("ij,ij->i", X, X)
-    return symmetric_eigen((X * squares[:, None]).T @ X / len(X))[1]
 
 
 def deflated_directions(X: Array, contrast: Contrast, first: Array) -> Array:
@@ -141,8 +133,8 @@ def heuristics_in_pieces(
 
 def sample_note(samples: Samples) -> str:
     return (
-        "the rows are read at every evaluation; the start 'deflation' is that of a random sample "
-        f"of {min(SAMPLE_ROWS, samples.n)} rows"
+        "the rows are read at every evaluation; other starts than FOBI are those of a random "
+        f"sample of {min(SAMPLE_ROWS, samples.n)} rows"
     )
 
 

@@ -60,7 +60,7 @@ class LabelledRows:
 
 @dataclass
 class LabelledPairs(Pairwise):
-    """A problem of the projected distances and of classes; starts from lda and pca.
+    """A problem of the projected distances and of classes; its heuristic is lda.
 
     Parameters
     ----------
@@ -126,10 +126,6 @@ class LabelledPairs(Pairwise):
         if informative == self.r:
             return found
         return np.hstack([found, self.principal_directions(self.r - informative, found)])
-
-    def starts(self) -> dict[str, Array]:
-        """Named starting points besides the baseline."""
-        return {"pca": self.principal_directions(self.r)}
 
     def principal_directions(self, r: int, besides: Array | None = None) -> Array:
         """Leading principal axes in the user's units, of unit variance within classes on average.

@@ -16,6 +16,7 @@ from ldr.objectives.data.data import Data
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.whitened import Unwhitened, whiten_rows
 from ldr.objectives.problem import BoundObjective, Stated, check_dimension
+from ldr.objectives.screening import screened
 from ldr.objectives.statistics import mean
 from ldr.objectives.view import Compact, View
 from ldr.solvers.errors import DataError
@@ -67,12 +68,15 @@ class Projected(BoundObjective):
     r : int
     heuristics : mapping of str to callables
         Each gives a point to start from; the first is the baseline.
+    screens : bool
+        Whether a start found among random points is one of its own: see `screening`.
     """
 
     manifold: Manifold = field(init=False)
     X: Array
     r: int
     heuristics: Mapping[str, Callable[[], Array]] = field(default_factory=dict, kw_only=True)
+    screens: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
         check_dimension(self.r, self.X.shape[1])
@@ -88,7 +92,8 @@ class Projected(BoundObjective):
         return None
 
     def starts(self) -> dict[str, Array]:
-        return {name: heuristic() for name, heuristic in self.heuristics.items()}
+        found = {name: heuristic() for name, heuristic in self.heuristics.items()}
+        return {**found, "screened": screened(self, self.X)} if self.screens else found
 
     @property
     def order(self) -> int:

@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 from scipy.linalg import subspace_angles
+from sklearn.datasets import load_iris
 
 import ldr
 from ldr.errors import ArgumentError, DataError
@@ -99,6 +100,38 @@ def test_nca_of_far_points_counts_nearest_neighbours():
     assert np.isfinite(point.gradient).all() and np.isfinite(point.hessian_vector(M)).all()
 
 
+@pytest.mark.parametrize("step", [1, 2])
+def test_a_saturated_nca_says_so(step):
+    """iris on a line: every p_i goes to 0 or 1 with M; of all rows one is wrong, of every other
+    none.
+    """
+    A, y = (part[::step] for part in load_iris(return_X_y=True))
+    result = ldr.solve("nca", A, 1, y=y, starts=1)
+    D = squares(A @ result.M)
+    np.fill_diagonal(D, np.inf)
+    n, right = len(A), int(np.sum(y[D.argmin(axis=1)] == y))
+    assert right == (149 if step == 1 else 75)
+    assert result.value == pytest.approx(right, abs=1e-6)
+    assert any(f"{right} of {n} rows" in note for note in result.notes), result.notes
+    assert result.certificate.kind == ("none" if right < n else "global")
+    assert result.value + result.certificate.gap >= n
+
+
+def test_an_nca_that_is_not_saturated_is_a_local_optimum():
+    """Classes that overlap in the one column there is: scale 0 and infinity are both worse."""
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 2
+    result = ldr.solve("nca", rng.standard_normal((60, 1)) + 2 * y[:, None], 1, y=y)
+    assert result.certificate.kind == "local" and not result.notes
+
+
+def test_nca_of_its_own_starts_is_as_good_as_what_random_ones_find():
+    """iris without its last column: lda and pca end at 147, one of ten random starts at 148."""
+    A, y = load_iris(return_X_y=True)
+    A = A[:, :3] / A[:, :3].std(axis=0)
+    assert ldr.solve("nca", A, 1, y=y, certify=False).value == pytest.approx(148, abs=1e-3)
+
+
 def target_neighbours(X, y, k):
     D = squares(X)
     np.fill_diagonal(D, np.inf)
@@ -146,7 +179,7 @@ def test_target_neighbours_are_of_the_data():
 def test_lmnn_starts_are_named_and_the_solution_of_full_rank_is_one():
     problem = bound(LMNN())
     starts = problem.starts()
-    assert set(starts) == {"pca", "full-rank"}
+    assert set(starts) == {"pca", "screened", "full-rank"}
     assert all(start.shape == (7, 2) for start in starts.values())
     values = {name: problem.at(start).value for name, start in starts.items()}
     assert values["full-rank"] < values["pca"]

@@ -139,6 +139,16 @@ def test_annealing_finds_more_often_what_waves():
     assert sum(annealed) >= sum(plain) + 2
 
 
+def test_its_own_starts_are_as_good_as_ten_random_ones():
+    """y = sin 3x_1, where the heuristic, the gradients and pca all end at worse optima."""
+    rng = np.random.default_rng(101)
+    X = rng.standard_normal((150, 10))
+    y = np.sin(3 * X[:, 0]) + 0.1 * rng.standard_normal(150)
+    own = ldr.solve("sdr", X, 1, y=y, certify=False)
+    others = ldr.solve("sdr", X, 1, y=y, start="random", starts=10, random_state=0, certify=False)
+    assert own.value <= others.value * (1 + 1e-6)
+
+
 def test_annealing_starts_from_the_optimum_of_the_wider_kernel():
     X, y = symmetric_dependence(1, n=100)
     wide = ldr.solve(SDR(width=4.0), X, 1, y=y, tolerance=1e-4, certify=False)

@@ -1,0 +1,42 @@
+"""A point to start from, found among many: a look at all of them, short runs from some."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+import numpy as np
+
+from ldr.objectives.directions import fourth_order_directions
+from ldr.objectives.problem import BoundObjective, power_of_two
+from ldr.solvers.descent.lbfgs import LBFGS
+from ldr.solvers.manifolds import Array
+from ldr.solvers.solver import Stopping, minimise
+
+_RUNS = 5
+_GROUP = 8  # points, from the lowest of which there is a run
+_SHORT = Stopping(1e-6, 10)
+
+
+def screened(problem: BoundObjective, X: Array) -> Array:
+    """The lowest end of short runs from random points, the same ones at every call.
+
+    A run starts from the lowest of each group of points: the lowest of all may be in one basin.
+    """
+    points = random_points(problem, X, _RUNS * _GROUP)
+    starts = (min(islice(points, _GROUP), key=problem.value) for _ in range(_RUNS))
+    ends = [minimise(problem, M, LBFGS(), _SHORT) for M in starts]
+    return min(ends, key=lambda run: run.value).M
+
+
+def random_points(problem: BoundObjective, X: Array, count: int) -> Iterator[Array]:
+    """Random M that turn with the columns of X and do not depend on the order of its rows.
+
+    They are made in the eigenvectors of E[|x|^2 x x'], with positive skewness. X is centred.
+    """
+    X = X / power_of_two(X)  # fourth powers stay in range
+    axes = fourth_order_directions(X)
+    axes = axes * np.where(np.sum((X @ axes) ** 3, axis=0) < 0, -1.0, 1.0)
+    rng = np.random.default_rng(0)
+    for _ in range(count):
+        yield axes @ problem.random_point(rng)
