@@ -113,6 +113,12 @@ def _fields(run: TracedRun) -> tuple[str, int, int, str, str]:
     return run.recipe, run.seed, run.dataset, run.solver, run.manifold
 
 
+class _Ratio(PCA):
+    """pca as a ratio, which is maximised."""
+
+    sense = "max"
+
+
 def _on(problem: Trace, run: TracedRun) -> BoundObjective:
     """The problem on the run's manifold, and as a trace ratio where the solver knows only those.
 
@@ -120,7 +126,7 @@ def _on(problem: Trace, run: TracedRun) -> BoundObjective:
     """
     if run.solver in _OF_RATIOS:
         return TraceRatio(
-            problem.objective,
+            _Ratio(),
             problem.views,
             np.asarray(problem.A),
             np.eye(D),
