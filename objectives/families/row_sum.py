@@ -128,17 +128,13 @@ class InParts:
     beside: tuple[Any, ...]
 
     @property
-    def _part_rows(self) -> int:
-        return part_rows(*self.samples.shape)
-
-    @property
     def parts(self) -> int:
         """How many parts the rows are cut into."""
-        return -(-self.samples.n // self._part_rows)
+        return len(parts_of(*self.samples.shape))
 
     def part(self, i: int) -> Part:
         """What the rows of a part add to f; they are read here, once."""
-        where = slice(i * self._part_rows, min((i + 1) * self._part_rows, self.samples.n))
+        where = parts_of(*self.samples.shape)[i]
         beside = tuple(cut(other, where) for other in self.beside)
         return Part(self.manifold, self.samples.piece(where), self.term, beside)
 
@@ -276,9 +272,10 @@ class ProjectedTerm(RowTerm):
         return N if self.W is None else self.W.T @ N
 
 
-def part_rows(n: int, d: int) -> int:
-    """Rows of a part for stochastic solvers."""
-    return max(-(-n // _PARTS), _PART_ROWS * d)
+def parts_of(n: int, d: int) -> list[slice]:
+    """The parts that n rows of d columns are cut into for stochastic solvers."""
+    rows = max(-(-n // _PARTS), _PART_ROWS * d)
+    return [slice(start, min(start + rows, n)) for start in range(0, n, rows)]
 
 
 def in_pieces(samples: Samples) -> bool:

@@ -1,0 +1,362 @@
+"""The decorator that makes an objective of a function of M and the data, and what it makes."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any, overload
+
+import numpy as np
+
+from ldr.objectives.by_value import reduced
+from ldr.objectives.custom.backends import Autograd, Backend, Function, HandWritten, Jax
+from ldr.objectives.custom.problem import CustomProblem, FunctionTerm, SummedProblem
+from ldr.objectives.custom.verify import Trial, attached, manifold_named, verified
+from ldr.objectives.data.data import Data
+from ldr.objectives.data.labels import as_array
+from ldr.objectives.data.samples import Samples
+from ldr.objectives.families.row_sum import RowSum
+from ldr.objectives.objective import Objective
+from ldr.objectives.problem import BoundObjective
+from ldr.objectives.statistics import mean
+from ldr.objectives.view import View
+from ldr.solvers.checks import choice, keep_flag
+from ldr.solvers.errors import ArgumentError, DataError
+from ldr.solvers.riemannian import read_only
+
+MANIFOLDS = ("auto", "stiefel", "grassmann", "euclidean")
+SENSES = ("min", "max")
+BACKENDS = ("jax", "autograd", "numpy")
+
+# Of a sum over rows, the rows on which it is tested.
+TESTED_ROWS = 200
+
+
+@overload
+def objective(function: Function) -> CustomObjective: ...
+
+
+@overload
+def objective(
+    function: None = None,
+    *,
+    manifold: str = ...,
+    sense: str = ...,
+    backend: str = ...,
+    gradient: Function | None = ...,
+    hessian: Function | None = ...,
+    center: bool = ...,
+    sum_over_rows: bool = ...,
+) -> Callable[[Function], CustomObjective]: ...
+
+
+def objective(
+    function: Function | None = None,
+    *,
+    manifold: str = "auto",
+    sense: str = "min",
+    backend: str = "jax",
+    gradient: Function | None = None,
+    hessian: Function | None = None,
+    center: bool = True,
+    sum_over_rows: bool = False,
+) -> CustomObjective | Callable[[Function], CustomObjective]:
+    """Make a function of M and X an objective for `ldr.solve`; a decorator.
+
+    The function is f(M, X), or f(M, X, y) where it needs y, and returns a scalar. M is d x r, X is
+    n x d (float64), y is what was handed to `ldr.solve`, as an array. Further parameters need
+    default values. The map is P = M'.
+
+    Parameters
+    ----------
+    manifold : {"auto", "stiefel", "grassmann", "euclidean"}
+        Where M lives: "stiefel", orthonormal columns; "grassmann", orthonormal columns of which
+        only the span matters, f(MQ) = f(M) for every orthogonal Q; "euclidean", any d x r matrix.
+        "auto" compares f(MQ) with f(M) and takes "grassmann" or "stiefel".
+    sense : {"min", "max"}
+        Whether f is minimised or maximised.
+    backend : {"jax", "autograd", "numpy"}
+        What f is written with: jax.numpy or autograd.numpy, which give the derivatives, or plain
+        NumPy with a hand-written gradient. jax works in float64 here whatever its global flag says.
+    gradient : callable, for backend="numpy"
+        g(M, X) or g(M, X, y), the d x r matrix of the derivatives of f (not of -f).
+    hessian : callable, optional, for backend="numpy"
+        h(M, X, V) or h(M, X, y, V), the derivative of g along V, d x r. Where it is missing,
+        solvers use differences of gradients.
+    center : bool
+        Whether the column means of X are subtracted before f sees it, so that the result's
+        transform(X) = (X - mean) P' is what f saw; otherwise f sees X as it is, and mean is 0.
+    sum_over_rows : bool
+        Whether f is a sum over rows: f(M, X) = f(M, X1) + f(M, X2) where X is X1 above X2, and y
+        likewise. Then rows in a file or on a cluster are read piece by piece at each evaluation, f
+        sees some of them at a time, and ``solver="svrg"`` is there. A mean is no sum: divide by a
+        number of your own, not by len(X). jax compiles f once for each length of a piece.
+
+    Returns
+    -------
+    CustomObjective
+        Which can still be called as the plain function.
+
+    Raises
+    ------
+    ldr.errors.ArgumentError
+        An unknown manifold, sense or backend; a function of the wrong number of parameters;
+        backend="numpy" without a gradient, or another backend with one.
+
+    Notes
+    -----
+    When data arrive, f is tested once, at a random M: it must return one finite real number, its
+    gradient must have M's shape, hand-written derivatives must agree with finite differences, and
+    on "grassmann" f(MQ) must equal f(M). `ldr.check` tests more. A sum over rows is tested on the
+    first 200 rows, also for being one. What f is given cannot be written to.
+
+    Without `sum_over_rows`, f needs all rows at once, and so memory for them.
+
+    Examples
+    --------
+    >>> import numpy as np, ldr
+    >>> @ldr.objective(manifold="grassmann", sense="max", backend="numpy",
+    ...                gradient=lambda M, X: 2 * X.T @ (X @ M) / len(X))
+    ... def variance(M, X):
+    ...     return np.sum((X @ M) ** 2) / len(X)
+    >>> X = np.random.default_rng(0).standard_normal((100, 5))
+    >>> bool(np.isclose(ldr.solve(variance, X, r=2).value,
+    ...                 np.linalg.eigvalsh(np.cov(X.T, bias=True))[-2:].sum()))
+    True
+    """
+
+    def decorate(function: Function) -> CustomObjective:
+        return CustomObjective(
+            function, manifold, sense, backend, gradient, hessian, center, sum_over_rows
+        )
+
+    return decorate if function is None else decorate(function)
+
+
+@dataclass(frozen=True, repr=False)
+class CustomObjective(Objective):
+    """A function f(M, X) or f(M, X, y) as an objective; `ldr.objective` makes it.
+
+    Parameters
+    ----------
+    function, manifold, sense, backend, gradient, hessian, center, sum_over_rows
+        As `ldr.objective` says.
+    """
+
+    name = "custom"
+    formula = "f(M, X)"
+    source = "the user's own"
+    baseline = "none"
+
+    function: Function
+    manifold: str = "auto"
+    sense: str = "min"  # type: ignore[misc]
+    backend: str = "jax"
+    gradient: Function | None = None
+    hessian: Function | None = None
+    center: bool = True
+    sum_over_rows: bool = False
+
+    def __post_init__(self) -> None:
+        choice("manifold", self.manifold, MANIFOLDS)
+        choice("sense", self.sense, SENSES)
+        choice("backend", self.backend, BACKENDS)
+        if not callable(self.function):
+            raise ArgumentError(
+                "ldr.objective decorates a function f(M, X) or f(M, X, y), "
+                f"got {type(self.function).__name__}; options go by keyword"
+            )
+        for option in ("center", "sum_over_rows"):
+            keep_flag(self, option)
+        count = _required_parameters(self.function, "function", (2, 3), "f(M, X) or f(M, X, y)")
+        object.__setattr__(self, "needs", ("response",) if count == 3 else ())
+        object.__setattr__(self, "sparse", self.backend == "numpy" and not self.center)
+        self._look_like_function()
+        self._check_derivatives()
+
+    def _look_like_function(self) -> None:
+        """Take over the function's name and docstring, the way functools.wraps does."""
+        named = hasattr(self.function, "__name__")  # a partial has its class's docstring
+        name = self.function.__name__ if named else type(self.function).__name__
+        attributes = {
+            "__name__": name,
+            "__qualname__": getattr(self.function, "__qualname__", name),
+            "__module__": getattr(self.function, "__module__", __name__),
+            "__doc__": self.function.__doc__ if named else None,
+            "__wrapped__": self.function,
+            "name": name,
+        }
+        for attribute, value in attributes.items():
+            object.__setattr__(self, attribute, value)
+        lines = inspect.cleandoc(self.__doc__ or "").splitlines()
+        data = "X, y" if "response" in self.needs else "X"
+        formula = lines[0] if lines else f"{self.sense} {name}(M, {data})"
+        object.__setattr__(self, "formula", formula)
+
+    def _check_derivatives(self) -> None:
+        takes_y = "response" in self.needs
+        data = "X, y" if takes_y else "X"
+        for argument, extra in (("gradient", ""), ("hessian", ", V")):
+            given = getattr(self, argument)
+            if given is None:
+                continue
+            if self.backend != "numpy":
+                raise ArgumentError(
+                    f"{argument}= goes with backend='numpy': backend={self.backend!r} derives it"
+                )
+            if not callable(given):
+                raise ArgumentError(f"{argument} must be a function, got {type(given).__name__}")
+            count = 2 + takes_y + bool(extra)
+            wanted = f"{argument}(M, {data}{extra})"
+            _required_parameters(given, argument, (count,), wanted)
+        if self.backend == "numpy" and self.gradient is None:
+            raise ArgumentError(
+                f"objective {self.name!r} with backend='numpy' needs gradient=, a function "
+                f"g(M, {data}) that returns the d x r gradient; backend='jax' or 'autograd' "
+                "derives it"
+            )
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """The plain function."""
+        return self.function(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        options = ("manifold", "sense", "backend")
+        shown = [f"{option}={getattr(self, option)!r}" for option in options]
+        if not self.center:
+            shown.append("center=False")
+        if self.sum_over_rows:
+            shown.append("sum_over_rows=True")
+        return f"{self.name}({', '.join(shown)})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """With the functions' code, for processes that do not have the user's script or module."""
+        return reduced(self, [getattr(self, field.name) for field in fields(self)])
+
+    def __copy__(self) -> CustomObjective:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> CustomObjective:
+        return self
+
+    @cached_property
+    def derivatives(self) -> Backend:
+        """The function with its derivatives; kept, because what jax compiles is kept in it."""
+        if self.backend == "numpy":
+            assert self.gradient is not None
+            return HandWritten(self.function, self.gradient, self.hessian)
+        return Jax(self.function) if self.backend == "jax" else Autograd(self.function)
+
+    def bind(self, data: Data, r: int) -> BoundObjective:
+        """The problem, after the tests that `ldr.objective` lists.
+
+        Raises
+        ------
+        ldr.errors.DataError
+            Sparse X that f cannot take; a y that does not fit; rows that are needed all at once
+            and do not fit into memory.
+        ldr.errors.ObjectiveError
+            A test failed.
+        """
+        if self.sum_over_rows and not data.samples.is_sparse:
+            return self._sum(data, r)
+        return verified(self.attach(data, r))
+
+    def attach(self, data: Data, r: int) -> CustomProblem:
+        """The problem, tested only for a finite scalar value, so that `ldr.check` can tell more."""
+        if self.sum_over_rows and data.samples.stored:
+            return self._on_some_rows(data, self._term(data.samples), r)
+        rows = self._in_memory(data.samples)
+        return self._on(rows, self._beside(data), self._term(rows), r)
+
+    def _sum(self, data: Data, r: int) -> BoundObjective:
+        """The problem of a sum over rows, tested on some of them."""
+        samples, beside, term = data.samples, self._beside(data), self._term(data.samples)
+        tested = verified(self._on_some_rows(data, term, r))
+        Trial(tested).check_additive()
+        if samples.stored or len(samples.pieces()) > 1:
+            return RowSum(self, tested.views, tested.manifold, samples, term, beside=beside)
+        arguments = term.arguments(samples, *beside)
+        problem = SummedProblem(self, tested.views, tested.manifold, term, arguments)
+        Trial(problem).check_value()
+        return problem
+
+    def _on_some_rows(self, data: Data, term: FunctionTerm, r: int) -> CustomProblem:
+        """The problem of the first rows, less the mean of all."""
+        where = slice(0, min(TESTED_ROWS, data.samples.n // 2 * 2))
+        beside = tuple(y[where] for y in self._beside(data))
+        return self._on(data.samples.piece(where), beside, term, r)
+
+    def _on(
+        self, rows: Samples, beside: tuple[Any, ...], term: FunctionTerm, r: int
+    ) -> CustomProblem:
+        manifold = manifold_named(self.manifold, rows.d, r)
+        arguments = term.arguments(rows, *beside)
+        problem = CustomProblem(self, (View(term.mean),), manifold, term, arguments)
+        return attached(problem, self.manifold)
+
+    def _term(self, samples: Samples) -> FunctionTerm:
+        return FunctionTerm(self, mean(samples) if self.center else np.zeros(samples.d))
+
+    def _in_memory(self, samples: Samples) -> Samples:
+        """All rows, which f can take."""
+        if samples.is_sparse and self.backend != "numpy":
+            raise DataError(
+                f"X is sparse, and objective {self.name!r} has backend={self.backend!r}, which "
+                "takes dense arrays: densify X, or write a numpy objective with center=False"
+            )
+        if samples.is_sparse and self.center:
+            raise DataError(
+                f"X is sparse, and centring it for objective {self.name!r} would make it "
+                "dense: densify X, or declare center=False to receive X as a csr_array"
+            )
+        try:
+            return samples.in_memory()
+        except DataError as error:
+            raise DataError(
+                f"{error}. If objective {self.name!r} is a sum over rows, declare it with "
+                "sum_over_rows=True: it then gets the rows piece by piece"
+            ) from error
+
+    def _beside(self, data: Data) -> tuple[Any, ...]:
+        """What f takes after X."""
+        if "response" not in self.needs:
+            return ()
+        return (self._response(data.y, data.samples.n),)
+
+    def _response(self, y: Any, n: int) -> Any:
+        """y as an array that f can use."""
+        y = read_only(as_array(y))  # it may be the user's own memory
+        if len(y) != n:
+            raise DataError(f"y has shape {y.shape}, expected one entry for each of {n} rows of X")
+        if y.dtype.kind not in "biuf" and self.backend == "jax":
+            raise DataError(
+                f"y has dtype {y.dtype}, and jax takes numbers: encode it, say by "
+                "numpy.unique(y, return_inverse=True)[1]"
+            )
+        if y.dtype.kind == "f" and not np.isfinite(y).all():
+            raise DataError("y has NaN or infinite entries")
+        return y
+
+
+def _required_parameters(
+    function: Function, what: str, allowed: tuple[int, ...], wanted: str
+) -> int:
+    """Number of positional parameters without default values, where that is an allowed number."""
+    name = getattr(function, "__name__", type(function).__name__)
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        raise ArgumentError(f"the parameters of {name} cannot be read: expected {wanted}") from None
+    various = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    required = [p for p in parameters if p.default is p.empty and p.kind not in various]
+    keyword_only = any(p.kind is p.KEYWORD_ONLY for p in required)
+    if len(required) not in allowed or keyword_only:
+        listed = ", ".join(p.name for p in required)
+        kind = "keyword-only parameters" if keyword_only else "parameters without default values"
+        raise ArgumentError(
+            f"the {what} {name}({listed}) has {len(required)} {kind}, expected {wanted}"
+        )
+    return len(required)

@@ -1,0 +1,160 @@
+"""f of some rows at M: all of them in memory, or pieces that add up where f is a sum over rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+
+from ldr.objectives.custom.backends import Arguments, Backend
+from ldr.objectives.data.samples import Samples
+from ldr.objectives.families.row_sum import RowTerm, parts_of
+from ldr.objectives.problem import BoundObjective
+from ldr.solvers.manifolds import Array, Manifold
+from ldr.solvers.problem import Point
+from ldr.solvers.riemannian import read_only
+
+
+class Differentiated(Protocol):
+    """What is needed here of an objective of the user's own."""
+
+    @property
+    def center(self) -> bool: ...
+
+    @property
+    def sign(self) -> float: ...
+
+    @property
+    def derivatives(self) -> Backend: ...
+
+
+class CustomPoint(Point):
+    """The value, the gradient and the Hessian of f, with its sign, each found once.
+
+    Parameters
+    ----------
+    objective : CustomObjective
+    M : ndarray (d, r)
+    arguments : tuple
+        Those of f after M.
+    """
+
+    def __init__(self, objective: Differentiated, M: Array, arguments: Arguments) -> None:
+        self.M = M
+        self._sign, self._derivatives = objective.sign, objective.derivatives
+        self._arguments = arguments
+
+    @cached_property
+    def _evaluated(self) -> tuple[float, Callable[[], Array]]:
+        return self._derivatives.evaluate(self.M, self._arguments)
+
+    @property
+    def value(self) -> float:
+        return self._sign * self._evaluated[0]
+
+    @cached_property
+    def gradient(self) -> Array:
+        alone = self._derivatives.gradient(self.M, self._arguments)
+        return self._sign * (self._evaluated[1]() if alone is None else alone)
+
+    @cached_property
+    def _hessian(self) -> Callable[[Array], Array]:
+        return self._derivatives.hessian(self.M, self._arguments)
+
+    def hessian_vector(self, V: Array) -> Array:
+        return self._sign * self._hessian(V)
+
+    def one_product(self, V: Array) -> Array:
+        """The Hessian product where no other will be asked for: nothing is kept."""
+        return self._sign * self._derivatives.hessian_vector(self.M, V, self._arguments)
+
+
+@dataclass(frozen=True)
+class FunctionTerm(RowTerm):
+    """f of some rows, less the mean of all where f is to see them so.
+
+    Attributes
+    ----------
+    objective : CustomObjective
+    mean : ndarray (d,)
+        Zero where rows are not centred.
+    """
+
+    objective: Differentiated
+    mean: Array
+
+    @property
+    def has_hessian(self) -> bool:  # type: ignore[override]
+        return self.objective.derivatives.has_hessian
+
+    def first(self, M: Array, rows: Samples, *beside: Any) -> tuple[float, Array]:
+        point = self._at(M, rows, beside)
+        return point.value, point.gradient
+
+    def second(self, M: Array, V: Array, rows: Samples, *beside: Any) -> Array:
+        return self._at(M, rows, beside).one_product(V)
+
+    def _at(self, M: Array, rows: Samples, beside: tuple[Any, ...]) -> CustomPoint:
+        return CustomPoint(self.objective, M, self.arguments(rows, *beside))
+
+    def arguments(self, rows: Samples, *beside: Any) -> Arguments:
+        """What f takes after M, where and how it takes it."""
+        X = self._seen(rows)
+        return self.objective.derivatives.place(X, *beside, accelerator=rows.accelerator)
+
+    def _seen(self, rows: Samples) -> Any:
+        if rows.is_sparse:
+            return rows.array.astype(np.float64, copy=False)
+        X = rows.dense()  # it may be the user's own memory
+        return read_only(X - self.mean if self.objective.center else X)
+
+
+@dataclass
+class CustomProblem(BoundObjective):
+    """f of rows in memory, or -f where f is maximised, in the columns of the user.
+
+    Parameters
+    ----------
+    manifold : Manifold
+    term : FunctionTerm
+    arguments : tuple
+        Those of f after M.
+    """
+
+    manifold: Manifold
+    term: FunctionTerm
+    arguments: Arguments
+
+    @property
+    def has_hessian(self) -> bool:  # type: ignore[override]
+        return self.term.has_hessian
+
+    @property
+    def order(self) -> int:
+        return max(self.manifold.shape[0], *(array.shape[0] for array in self.arguments))
+
+    def at(self, M: Array) -> CustomPoint:
+        return CustomPoint(self.term.objective, M, self.arguments)
+
+    def of_rows(self, where: slice) -> CustomProblem:
+        """f of some of the rows."""
+        return replace(self, arguments=tuple(array[where] for array in self.arguments))
+
+
+@dataclass
+class SummedProblem(CustomProblem):
+    """A sum over rows in memory, evaluated by one call; a `Sum` for stochastic solvers."""
+
+    @property
+    def _parts(self) -> list[slice]:
+        return parts_of(len(self.arguments[0]), self.manifold.shape[0])
+
+    @property
+    def parts(self) -> int:
+        return len(self._parts)
+
+    def part(self, i: int) -> CustomProblem:
+        return self.of_rows(self._parts[i])

@@ -1,0 +1,222 @@
+"""Tests of an objective of the user's own on data, at one random M, before it is solved."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ldr.objectives.custom.problem import CustomProblem
+from ldr.objectives.problem import BoundObjective
+from ldr.objectives.view import noted
+from ldr.solvers.errors import ObjectiveError, ObjectiveWarning
+from ldr.solvers.manifolds import Array, Euclidean, Grassmann, Manifold, Stiefel
+from ldr.solvers.warn import warn
+
+# |f(MQ) - f(M)| above this, relative to how much f varies, is not rounding.
+INVARIANCE_TOLERANCE = 1e-6
+
+# |f(M, X) - f(M, X1) - f(M, X2)| above this, relative to their sizes, is not rounding.
+_ADDITIVITY_TOLERANCE = 1e-8
+_GRADIENT_TOLERANCE = 1e-4
+# A sum with kinks may cross some of them within the step.
+_HESSIAN_TOLERANCE = 1e-2
+# Of the central difference: truncation h^2 and rounding eps/h are both near 1e-10.
+_STEP = 1e-5
+
+
+class Trial:
+    """A problem at a random M, the same in every test: an objective fails always or never."""
+
+    def __init__(self, problem: CustomProblem) -> None:
+        self.problem = problem
+        self.name = problem.objective.name
+        self.rng = np.random.default_rng(0)
+        self.point = problem.at(problem.random_point(self.rng))
+
+    def check_value(self) -> None:
+        """f must return one finite real number."""
+        problem, M = self.problem, self.point.M
+        try:
+            returned = problem.term.objective.derivatives.returned(M, problem.arguments)
+        except ObjectiveError:
+            raise
+        except Exception as error:
+            shapes = ", ".join(str(np.shape(array)) for array in (M, *problem.arguments))
+            error.add_note(
+                f"raised by objective {self.name!r}, called with arrays of shapes {shapes}"
+            )
+            raise
+        wrong = _not_a_real_scalar(returned)
+        if wrong:
+            raise ObjectiveError(
+                f"objective {self.name!r} returned {wrong}; expected one real number (a scalar)"
+            )
+        value = self.point.value
+        if not math.isfinite(value):
+            where = "standard normal" if isinstance(problem.manifold, Euclidean) else "orthonormal"
+            raise ObjectiveError(
+                f"objective {self.name!r} returned {problem.reported(value)} at a random {where} M "
+                f"of shape {M.shape}; expected a finite number"
+            )
+
+    def rotated(self) -> Array:
+        """MQ."""
+        M = self.point.M
+        return M @ random_orthogonal(M.shape[1], np.random.default_rng(1))
+
+    def invariant(self) -> bool:
+        """Whether f(MQ) = f(M)."""
+        error = invariance_error(self.problem, self.point.M, self.rotated())
+        return error <= INVARIANCE_TOLERANCE
+
+    def check_gradient(self) -> None:
+        """<gradient, V> against the central difference of f along the manifold in direction V."""
+        problem, M, gradient = self.problem, self.point.M, self.point.gradient
+        self._check_matrix("gradient", gradient)
+        if problem.term.objective.derivatives.differentiates:
+            return
+        manifold = problem.manifold
+        V = manifold.random_tangent(M, self.rng)
+        slope = manifold.inner(M, gradient, V)
+        ahead, behind = (problem.at(manifold.retract(M, h * V)).value for h in (_STEP, -_STEP))
+        difference = (ahead - behind) / (2 * _STEP)
+        rounding = 100 * np.finfo(float).eps * max(abs(ahead), abs(behind)) / _STEP
+        size = max(abs(slope), abs(difference))
+        if abs(slope - difference) > _GRADIENT_TOLERANCE * size + rounding:
+            raise ObjectiveError(
+                f"the gradient of objective {self.name!r} disagrees with finite differences: along "
+                f"a random direction V at a random M, <gradient, V> is "
+                f"{problem.reported(slope):.6g} but f changes by "
+                f"{problem.reported(difference):.6g} (relative error "
+                f"{abs(slope - difference) / size:.1e}, expected at most {_GRADIENT_TOLERANCE:g}). "
+                f"ldr.check({self.name}, X, r={M.shape[1]}) tells more"
+            )
+
+    def check_hessian(self) -> None:
+        """H[V] against the central difference of the gradient along the manifold in direction V."""
+        problem, M = self.problem, self.point.M
+        if problem.term.objective.derivatives.differentiates or not problem.has_hessian:
+            return
+        self._check_matrix("Hessian product", self.point.hessian_vector(M))
+        manifold = problem.manifold
+        V = manifold.random_tangent(M, self.rng)
+        product = self.point.hessian_vector(V)
+        ahead, behind = (problem.at(manifold.retract(M, h * V)).gradient for h in (_STEP, -_STEP))
+        difference = (ahead - behind) / (2 * _STEP)
+        rounding = 100 * np.finfo(float).eps * float(np.linalg.norm(ahead)) / _STEP
+        size = max(float(np.linalg.norm(product)), float(np.linalg.norm(difference)))
+        error = float(np.linalg.norm(product - difference))
+        if error > _HESSIAN_TOLERANCE * size + rounding:
+            raise ObjectiveError(
+                f"the Hessian product of objective {self.name!r} disagrees with finite differences "
+                f"of its gradient: along a random direction at a random M its relative error is "
+                f"{error / size:.1e}, expected at most {_HESSIAN_TOLERANCE:g}. "
+                f"ldr.check({self.name}, X, r={M.shape[1]}) tells more; without hessian= solvers "
+                "difference the gradient themselves"
+            )
+
+    def _check_matrix(self, what: str, Z: Array) -> None:
+        shape = self.point.M.shape
+        if Z.shape != shape:
+            raise ObjectiveError(
+                f"the {what} of objective {self.name!r} has shape {Z.shape}, expected M's, {shape}"
+            )
+        if not np.isfinite(Z).all():
+            raise ObjectiveError(
+                f"the {what} of objective {self.name!r} has NaN or infinite entries at a random M, "
+                "where its value is finite"
+            )
+
+    def check_additive(self) -> None:
+        """f of all rows must be f of the first half of them plus f of the second."""
+        problem = self.problem
+        half = problem.arguments[0].shape[0] // 2
+        halves = (slice(0, half), slice(half, 2 * half))
+        parts = [problem.of_rows(where).at(self.point.M).value for where in halves]
+        whole, total = self.point.value, sum(parts)
+        if not abs(whole - total) <= _ADDITIVITY_TOLERANCE * sum(map(abs, (whole, *parts))):
+            raise ObjectiveError(
+                f"objective {self.name!r} is declared with sum_over_rows=True, but of the first "
+                f"{2 * half} rows f(M, X) = {problem.reported(whole):.12g}, and f(M, X1) + "
+                f"f(M, X2) = {problem.reported(total):.12g} of their two halves: return a sum over "
+                "rows (no mean, no division by len(X), nothing that depends on several rows)"
+            )
+
+
+def attached(problem: CustomProblem, declared: str) -> CustomProblem:
+    """The problem on the manifold that is declared or found, its value tested and nothing else."""
+    trial = Trial(problem)
+    trial.check_value()
+    if declared != "auto":
+        return problem
+    sign, chosen = ("=", "grassmann") if trial.invariant() else ("!=", "stiefel")
+    note = f"manifold='auto': f(MQ) {sign} f(M), so {chosen!r} was chosen"
+    return _moved(problem, manifold_named(chosen, *problem.manifold.shape), note)
+
+
+def verified(problem: CustomProblem) -> CustomProblem:
+    """The problem, its derivatives tested; on the Stiefel manifold where f is not of the span."""
+    trial = Trial(problem)
+    trial.check_gradient()
+    trial.check_hessian()
+    if not isinstance(problem.manifold, Grassmann) or trial.invariant():
+        return problem
+    value = problem.reported(trial.point.value)
+    rotated = problem.reported(problem.at(trial.rotated()).value)
+    note = (
+        f"declared on 'grassmann', but f(MQ) = {rotated:.12g} and f(M) = {value:.12g} for a random "
+        "M and a random orthogonal Q: f depends on more than the span of M, so it is solved on "
+        "'stiefel'"
+    )
+    warn(f"objective {trial.name!r} is {note}", ObjectiveWarning)
+    return _moved(problem, manifold_named("stiefel", *problem.manifold.shape), note)
+
+
+def _moved(problem: CustomProblem, manifold: Manifold, note: str) -> CustomProblem:
+    return replace(problem, manifold=manifold, views=noted(problem.views, note))
+
+
+def manifold_named(name: str, d: int, r: int) -> Manifold:
+    """Of that name; to begin with, the Stiefel manifold for "auto"."""
+    if name == "euclidean":
+        return Euclidean(d, r)
+    return Grassmann(d, r) if name == "grassmann" else Stiefel(d, r)
+
+
+def random_orthogonal(r: int, rng: np.random.Generator) -> Array:
+    """A random orthogonal r x r matrix of determinant -1, so that reflections are tested too."""
+    Q = Stiefel(r, r).random_point(rng)
+    if np.linalg.det(Q) > 0:
+        Q[:, 0] = -Q[:, 0]
+    return Q
+
+
+def invariance_error(problem: BoundObjective, M: Array, N: Array) -> float:
+    """|f(N) - f(M)|, relative to how much f varies around M.
+
+    The value's own size counts little, so that a large constant in f hides nothing but rounding.
+    """
+    point = problem.at(M)
+    difference = abs(problem.value(N) - problem.value(M))
+    size = float(np.linalg.norm(point.gradient) * np.linalg.norm(M)) + 1e-6 * abs(point.value)
+    return difference / size if size > 0 else (0.0 if difference == 0 else math.inf)
+
+
+def _not_a_real_scalar(returned: Any) -> str:
+    """What a function returned, in words, where it is not one real number; else empty."""
+    if returned is None:
+        return "None (is a `return` missing?)"
+    if isinstance(returned, (tuple, list, dict, str)):
+        return f"a {type(returned).__name__}"
+    if not hasattr(returned, "dtype"):
+        returned = np.asarray(returned)
+    if returned.shape != ():
+        return f"an array of shape {tuple(returned.shape)}"
+    if returned.dtype.kind == "c":
+        return f"a complex number ({returned.dtype})"
+    if returned.dtype.kind != "f":
+        return f"a value of type {returned.dtype}"
+    return ""
