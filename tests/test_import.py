@@ -1,5 +1,7 @@
 """`import ldr` stays light, and the house is one package."""
 
+import importlib
+import pickle
 import subprocess
 import sys
 from importlib import metadata
@@ -78,6 +80,23 @@ print(sorted(m for m in sys.modules if m.startswith("ldr.")
              and not m.startswith(("ldr.solvers", "ldr.objectives"))))
 """
     assert run_python(program, tmp_path).split() == ["[]", "[]"]
+
+
+def test_pickles_of_modules_that_are_gone_are_refused_in_words():
+    written_earlier = b"cldr.objectives.classical_lda\nClassicalLDA\n)R."
+    words = r"has no module 'ldr\.objectives\.classical_lda'.* pickle .*keep P and mean"
+    with pytest.raises(ModuleNotFoundError, match=words) as e:
+        pickle.loads(written_earlier)
+    assert e.value.name == "ldr.objectives.classical_lda"
+
+
+def test_a_module_that_never_was_is_named():
+    with pytest.raises(ModuleNotFoundError, match=r"^ldr \S+ has no module 'ldr\.nonsense'"):
+        importlib.import_module("ldr.nonsense")
+    with pytest.raises(ImportError, match=r"cannot import name 'nonsense' from 'ldr\.objectives'"):
+        from ldr.objectives import nonsense  # noqa: F401
+    with pytest.raises(ModuleNotFoundError, match=r"^No module named 'ldrs'$"):
+        importlib.import_module("ldrs")
 
 
 def test_version_is_the_distributions():
