@@ -192,6 +192,14 @@ class Whitened:
         """By how much rounding may move a sum of r eigenvalues (singular values) up to a size."""
         return math.sqrt(r) * size * self.error
 
+    def doubt_of_numerator(self, A: Array, r: int) -> float:
+        """By how much rounding of the sums A may move a sum of r eigenvalues of W'AW.
+
+        It is large where directions that B leaves out had to be taken out of large entries of A.
+        """
+        W = np.abs(self.W)
+        return math.sqrt(r) * SUMS_ROUNDING * float(np.linalg.norm(W.T @ np.abs(A) @ W))
+
     def doubt_of_fit(self, C: Array, outputs: Array, rest: float) -> float:
         """By how much rounding may move ||Y - ZC||^2 = rest, Z the rows in these coordinates.
 
@@ -319,10 +327,12 @@ class _Root:
         W, inverse = inverse_root(varied)
         _, shares, Vt = np.linalg.svd(self._sizes(W), full_matrices=False)
         lost = shares * rank_tolerance(len(self.T)) >= 1.0
-        nothing = W @ Vt[lost].T / shares[lost]
+        silent = np.eye(len(W))[:, ~W.any(axis=1)]
+        silent = silent / np.linalg.norm(self._sizes(silent), axis=0)
+        nothing = np.hstack([W @ Vt[lost].T / shares[lost], silent])
         kept = self._range(given, name, nothing)
         W, inverse = W @ Vt[~lost].T, Vt[~lost] @ inverse
-        if lost.any():  # A may see what B does not: M is orthogonal to it in the user's columns
+        if nothing.size:  # A may see what B does not: M is orthogonal to it in the user's columns
             directions = self.T @ nothing
             W = W - nothing @ np.linalg.lstsq(directions, self.T @ W, rcond=None)[0]
         B = sums.B
@@ -453,7 +463,8 @@ def whitened_trace(
         scale=-objective.sign,
         is_square=objective.sense == "min",
         outside=whitened.outside,
-        doubt=whitened.doubt(max(spectral_bound(A), found.size), r),
+        doubt=whitened.doubt(max(spectral_bound(A), found.size), r)
+        + whitened.doubt_of_numerator(found.A, r),
     )
 
 

@@ -378,6 +378,14 @@ def test_what_only_the_numerator_sees_stays_out_of_the_range_of_the_denominator(
     assert result.value == pytest.approx(best, rel=1e-9)
 
 
+def test_noise_along_a_line_has_rank_one():
+    """In whole numbers, of which sums leave exact zeros beside rounding."""
+    noise = np.outer([-2.0, 2.0, -2.0, 1.0], [2.0, -6.0, 3.0, 1.0, 3.0, -2.0])
+    result = ldr.solve("opca", (np.eye(7)[:, :6], noise), 1)
+    (note,) = result.notes
+    assert "has rank 1 of 6" in note
+
+
 def test_noise_far_smaller_than_the_mean_of_the_signal():
     rng = np.random.default_rng(0)
     X, noise = 3.0 + rng.standard_normal((20, D)), collinear(rng.standard_normal((30, D)), 1e-5)
@@ -390,3 +398,15 @@ def test_noise_far_smaller_than_the_mean_of_the_signal():
 def test_a_constant_view_beside_a_collinear_one_is_refused(name):
     with pytest.raises(ldr.errors.SingularError, match="nothing varies"):
         ldr.solve(name, (np.ones((N, 2)), collinear(PLAIN, 1e-6)), 1)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_gap_covers_what_is_taken_out_of_large_entries(seed):
+    """Noise that makes two columns dependent, far apart in unit; the signal does not."""
+    rng = np.random.default_rng(seed)
+    X, z = rng.standard_normal((6, 3)), rng.standard_normal((11, 2))
+    noise = np.stack([1e-9 * z[:, 0], 1e5 * z[:, 1], 1e3 * z[:, 0]], axis=1)
+    result = ldr.solve("opca", (X, noise), 1)
+    (p,) = result.P.astype(np.longdouble)
+    formula = np.mean((centred(X) @ p) ** 2) / np.mean((noise @ p) ** 2)
+    assert abs(result.value - formula) <= result.certificate.gap + 1e-9 * abs(formula)
