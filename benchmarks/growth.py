@@ -11,9 +11,9 @@ import numpy as np
 from experiments.jmlr2015.recipes import METHODS
 from ldr.objectives import Data, named
 from ldr.objectives.data.opening import as_samples
+from ldr.running import automatic_solver
 from ldr.solvers import Stopping, minimise
 from ldr.solvers.threads import threads_for
-from ldr.solving import automatic_solver
 
 Fit = dict[str, Any]
 

@@ -19,8 +19,8 @@ import numpy as np
 from benchmarks.trust_region import Formulas, correlation_formulas, ratio_formulas
 from ldr.objectives.families.trace_ratio import TraceRatio
 from ldr.objectives.problem import BoundObjective
+from ldr.running import automatic_solver
 from ldr.solvers import Problem, Pymanopt, Stopping, minimise, named_solver
-from ldr.solving import automatic_solver
 
 # Tighter than the goal in value, so that nobody stops short of it.
 _TOLERANCE = 1e-9

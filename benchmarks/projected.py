@@ -24,9 +24,9 @@ from rich.table import Table
 
 import ldr
 from benchmarks.growth import slope
+from ldr.inputs import as_data
 from ldr.objectives.registry import REGISTRY, named
 from ldr.solvers.threads import threads_for
-from ldr.solving import as_data
 
 Sample = tuple[np.ndarray, Any]
 

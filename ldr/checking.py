@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ldr.inputs import as_data, as_generator, as_objective, check_r
 from ldr.memory import within_memory
 from ldr.objectives.custom import (
     INVARIANCE_TOLERANCE,
@@ -20,7 +21,6 @@ from ldr.objectives.problem import BoundObjective
 from ldr.solvers.manifolds import Array, Manifold, Orthonormal, Product
 from ldr.solvers.problem import Problem
 from ldr.solvers.riemannian import RiemannianProblem
-from ldr.solving import as_data, as_generator, as_objective, check_r
 
 SLOPE_TOLERANCE = 0.1
 SYMMETRY_TOLERANCE = 1e-8

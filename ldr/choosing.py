@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ldr.inputs import as_data, as_generator, as_objective, check_r
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.objective import Objective
 from ldr.objectives.problem import BoundObjective
@@ -21,7 +22,7 @@ from ldr.solvers.errors import ArgumentError
 from ldr.solvers.limits import complete
 from ldr.solvers.manifolds import Array
 from ldr.solvers.solver import Solver
-from ldr.solving import as_data, as_generator, as_objective, check_r, solve
+from ldr.solving import solve
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from ldr.certifying import ENDED
+from ldr.inputs import as_data
 from ldr.memory import within_memory
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.objective import penalty_of, without_penalty
@@ -23,7 +25,7 @@ from ldr.solvers.status import Status
 from ldr.solvers.threads import threads_for
 from ldr.solvers.trust_region import TrustRegion
 from ldr.solvers.warn import warn
-from ldr.solving import ENDED, as_data, as_result
+from ldr.solving import as_result
 
 
 class WithZeros(Problem):

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ldr.inputs import as_objective
 from ldr.objectives.l1 import L1
 from ldr.objectives.objective import Objective, penalty_of
 from ldr.objectives.sparse_pca import SparsePCA
@@ -15,7 +16,7 @@ from ldr.result import Result, as_tuple
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.limits import complete
 from ldr.solvers.solver import Solver
-from ldr.solving import as_objective, solve
+from ldr.solving import solve
 
 
 @dataclass(frozen=True, repr=False)

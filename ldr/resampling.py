@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ldr.inputs import as_data
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.labels import as_labels
 from ldr.objectives.objective import Objective
 from ldr.solvers.checks import whole
 from ldr.solvers.errors import ArgumentError
-from ldr.solving import as_data
 
 Rows = npt.NDArray[np.intp]
 

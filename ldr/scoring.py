@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from ldr.inputs import as_data
 from ldr.io.alignment import by_index
 from ldr.memory import within_memory
 from ldr.objectives.coordinates import Whitening
@@ -16,7 +17,6 @@ from ldr.objectives.sfa import SFA
 from ldr.result import Result, as_tuple
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array, Orthonormal, Product, polar_factor
-from ldr.solving import as_data
 
 
 @within_memory

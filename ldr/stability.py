@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ldr.inputs import as_generator, as_objective
 from ldr.objectives.objective import Objective
 from ldr.resampling import Sampled
 from ldr.result import Result
@@ -18,7 +19,7 @@ from ldr.solvers.limits import complete
 from ldr.solvers.manifolds import Array
 from ldr.solvers.solver import Solver
 from ldr.solvers.status import Status
-from ldr.solving import as_generator, as_objective, solve
+from ldr.solving import solve
 from ldr.subspaces import principal_angles
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ import numpy as np
 
 from experiments.jmlr2015.recipes import RECIPES, pca
 from experiments.machine.store import Row
+from ldr.inputs import as_data
 from ldr.objectives import PCA
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.trace_ratio import TraceRatio
@@ -17,7 +18,6 @@ from ldr.objectives.problem import BoundObjective
 from ldr.solvers.manifolds import Array, Stiefel
 from ldr.solvers.registry import NATIVE
 from ldr.solvers.solver import minimise
-from ldr.solving import as_data
 
 D, R, N = 100, 10, 100  # the paper does not say how many points it took
 

@@ -10,6 +10,7 @@ import numpy as np
 import scipy
 
 from experiments.jmlr2015.recipes import METHODS, RECIPES, lda_classes
+from ldr.inputs import as_data
 from ldr.objectives import LDA
 from ldr.objectives.families.trace_ratio import TraceRatio
 from ldr.objectives.problem import BoundObjective
@@ -17,7 +18,6 @@ from ldr.objectives.registry import named
 from ldr.objectives.statistics.sums import add_square, full, zeros
 from ldr.objectives.view import View
 from ldr.solvers.manifolds import Array
-from ldr.solving import as_data
 
 
 @dataclass(frozen=True, order=True)

@@ -11,13 +11,14 @@ import time
 from dataclasses import dataclass
 
 from experiments.jmlr2015.problems import Case, Prepared, prepare, published_maf_heuristic
+from ldr.certifying import certify_run
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.families.trace_ratio import TraceRatio
+from ldr.running import automatic_solver
 from ldr.solvers.manifolds import Array
 from ldr.solvers.solver import Iteration, Run, Solver, minimise
 from ldr.solvers.status import Status
 from ldr.solvers.trust_region import TrustRegion
-from ldr.solving import automatic_solver, certify_run
 
 STARTS = {"pca": "random", "lda": "random", "cca": "baseline", "maf": "baseline"}
 # Where Manopt, the paper's software, stops by default; there it is absolute.

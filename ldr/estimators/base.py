@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
+from ldr.inputs import as_data
 from ldr.io.alignment import aligned
 from ldr.objectives.data.labels import CodedLabels, as_array, as_labels
 from ldr.objectives.data.opening import as_samples
@@ -24,7 +25,7 @@ from ldr.solvers.checks import whole
 from ldr.solvers.errors import ArgumentError, DataError, SingularError
 from ldr.solvers.manifolds import Array
 from ldr.solvers.warn import warn
-from ldr.solving import as_data, solve
+from ldr.solving import solve
 
 # What every estimator passes on to `ldr.solve`, with its default value.
 OPTIONS: dict[str, Any] = {

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from ldr.estimators.base import TwoViews, WithBackground
+from ldr.inputs import as_objective
 from ldr.objectives.objective import Objective
 from ldr.objectives.registry import REGISTRY
 from ldr.solvers.solver import Solver
-from ldr.solving import as_objective
 
 
 class Reducer(TwoViews, WithBackground):

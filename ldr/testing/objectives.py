@@ -12,12 +12,13 @@ import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
 
 from ldr.checking import check
+from ldr.inputs import as_data
 from ldr.objectives.objective import Objective
 from ldr.objectives.problem import BoundObjective
 from ldr.result import Result, as_tuple
 from ldr.solvers.errors import ConvergenceWarning
 from ldr.solvers.manifolds import Manifold
-from ldr.solving import as_data, solve
+from ldr.solving import solve
 
 _RANDOM = 20  # points held against what a certificate claims
 

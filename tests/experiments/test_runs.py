@@ -12,8 +12,8 @@ from experiments.jmlr2015.problems import Case, prepare, published_maf_heuristic
 from experiments.jmlr2015.protocol import improvement, improvement_of_code, measure
 from experiments.jmlr2015.recipes import METHODS, RECIPES, lda, lda_classes
 from experiments.machine.store import Store, Table
+from ldr.inputs import as_data
 from ldr.objectives import LDA
-from ldr.solving import as_data
 
 TEXT, CODE = RECIPES
 BOTH = pytest.mark.parametrize("recipe", RECIPES)

@@ -10,9 +10,9 @@ import pytest
 import ldr
 from ldr.checking import Check, symmetry_error, taylor_slopes
 from ldr.errors import ArgumentError, ObjectiveError
+from ldr.inputs import as_data, as_objective
 from ldr.objectives.problem import BoundObjective
 from ldr.solvers import Euclidean, Grassmann, Point, Problem, Product, Stiefel
-from ldr.solving import as_data, as_objective
 
 N, D, R = 40, 7, 2
 _rng = np.random.default_rng(0)

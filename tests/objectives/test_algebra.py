@@ -7,6 +7,7 @@ import pytest
 
 import ldr
 from ldr.errors import ArgumentError, DataError, SingularError
+from ldr.inputs import as_data
 from ldr.objectives import (
     CCA,
     LDA,
@@ -27,7 +28,6 @@ from ldr.objectives import (
 )
 from ldr.objectives.l1 import L1
 from ldr.solvers import solver_names
-from ldr.solving import as_data
 from tests.objectives.methods import LABELS, NOISE, VIEWS, X
 
 D = X.shape[1]

@@ -14,8 +14,8 @@ import scipy.sparse
 
 import ldr
 from ldr.errors import ArgumentError, DataError, ObjectiveError, ObjectiveWarning
+from ldr.inputs import as_data
 from ldr.objectives.custom import CustomObjective, CustomPoint
-from ldr.solving import as_data
 
 N, D, R = 60, 6, 2
 

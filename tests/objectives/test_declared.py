@@ -6,6 +6,7 @@ import scipy.sparse
 
 import ldr
 from ldr.errors import ArgumentError, DataError
+from ldr.inputs import as_data
 from ldr.objectives import (
     ICA,
     LDA,
@@ -20,7 +21,6 @@ from ldr.objectives import (
 )
 from ldr.objectives.registry import REGISTRY, named
 from ldr.objectives.statistics import covariance
-from ldr.solving import as_data
 from tests.objectives.methods import LABELS, RANDOM, RESPONSE, X, name_of
 
 

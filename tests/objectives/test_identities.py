@@ -7,11 +7,11 @@ from scipy.sparse import csr_array
 from scipy.spatial.distance import pdist, squareform
 
 import ldr
+from ldr.inputs import as_data, as_objective
 from ldr.objectives import graphs
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.families.trace_ratio import TraceRatio
 from ldr.solvers.linalg.eigen import top_eigenvectors
-from ldr.solving import as_data, as_objective
 from tests import real_data
 from tests.objectives import methods
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import ldr
+from ldr.inputs import as_data, as_objective
 from ldr.objectives.registry import REGISTRY
-from ldr.solving import as_data, as_objective
 from tests.objectives.methods import RANDOM, REAL, name_of
 
 DECLARED = {

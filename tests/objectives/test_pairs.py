@@ -9,10 +9,10 @@ from sklearn.datasets import load_iris
 
 import ldr
 from ldr.errors import ArgumentError, DataError
+from ldr.inputs import as_data
 from ldr.objectives import LMNN, NCA, MDSStress
 from ldr.objectives import mds as mds_stress
 from ldr.objectives.families import pairwise
-from ldr.solving import as_data
 from tests import real_data
 from tests.objectives.methods import LABELS, X
 

@@ -6,9 +6,9 @@ from scipy.linalg import subspace_angles
 
 import ldr
 from ldr.errors import ArgumentError, DataError
+from ldr.inputs import as_data
 from ldr.objectives import LogDetPCA, RobustPCA
 from ldr.objectives.robust_pca import Huber, RoundedDistance, geometric_median
-from ldr.solving import as_data
 from tests import real_data
 from tests.objectives.methods import X
 

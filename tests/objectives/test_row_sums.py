@@ -15,6 +15,7 @@ import scipy.sparse
 import ldr
 from ldr.checking import taylor_slopes
 from ldr.errors import ArgumentError, DataError, ObjectiveError, ObjectiveWarning
+from ldr.inputs import as_data
 from ldr.objectives import by_value
 from ldr.objectives.custom import FunctionTerm
 from ldr.objectives.data import samples as samples_module
@@ -26,7 +27,6 @@ from ldr.objectives.families.row_sum import InPieces
 from ldr.objectives.registry import named
 from ldr.solvers import LBFGS, SVRG, Stopping, Sum, minimise
 from ldr.solvers.riemannian import RiemannianProblem
-from ldr.solving import as_data
 from ldr.testing.problems import rayleigh
 
 N, D, R = 700, 6, 2

@@ -1,0 +1,90 @@
+"""What is known of the end of a run: theory first, then the smallest curvature."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ldr.objectives.certificate import Certificate
+from ldr.objectives.problem import BoundObjective
+from ldr.solvers.limits import hearing, until_told
+from ldr.solvers.manifolds import Array
+from ldr.solvers.nonsmooth.complementarity import slack_at
+from ldr.solvers.saddles import Curvature, leave_saddles
+from ldr.solvers.solver import Observer, Run, Solver, Stopping
+from ldr.solvers.status import Status
+
+# Why nothing is known of an optimum.
+ENDED = {
+    Status.TIME_LIMIT: "the time limit was reached before optimality was settled",
+    Status.INTERRUPTED: "interrupted from the keyboard before optimality was settled",
+}
+# Zeros that are this near to changing, relative to the penalty, may change.
+_LEAST_SLACK = 1e-6
+
+
+def certify_run(
+    problem: BoundObjective,
+    run: Run,
+    solver: Solver | None,
+    stopping: Stopping | None = None,
+    observers: Sequence[Observer] = (),
+) -> tuple[Run, Certificate, tuple[str, ...]]:
+    """The run, continued where it ended on a saddle; what is known of its end; and notes.
+
+    What theory says comes first; where that is no optimum, the smallest curvature tells a saddle.
+    Where the time limit or Ctrl-C ends the search, nothing is claimed but what was proved before.
+    """
+    certificate = None
+    notes: tuple[str, ...] = ()
+    with hearing() as interrupt, until_told():
+        certificate = problem.certificate(run.M)
+        if certificate is not None and (certificate.is_optimal or solver is None):
+            return run, certificate, ()
+        if not run.status.converged or solver is None:
+            message = ENDED.get(run.status, "the solver did not converge")
+            return run, certificate or Certificate("none", math.inf, message), ()
+        run, curvature, escapes = leave_saddles(problem, run, solver, stopping, observers)
+        if escapes:
+            notes = (f"{escapes} saddle(s) left along a direction of descent",)
+            certificate = None
+            certificate = problem.certificate(run.M)
+        if curvature is not None:
+            if certificate is None or (curvature.descends and not certificate.is_optimal):
+                certificate = _local_certificate(curvature, certificate)
+                if problem.penalty is not None:
+                    certificate = _among_zeros(problem, run.M, certificate)
+                if problem.span is not None:
+                    certificate = certificate.restricted_to(problem.span)
+            return run, certificate, notes
+    message = ENDED[Status.INTERRUPTED if interrupt.heard else Status.TIME_LIMIT]
+    return run, certificate or Certificate("none", math.inf, message), notes
+
+
+def _local_certificate(curvature: Curvature, bound: Certificate | None) -> Certificate:
+    gap = math.inf if bound is None else bound.gap
+    if curvature.descends:
+        message = "the Hessian has a direction of descent"
+        return Certificate("saddle", gap, message, curvature.smallest)
+    message = "the Hessian has no direction of descent"
+    return Certificate("local", gap, message, curvature.smallest)
+
+
+def _among_zeros(problem: BoundObjective, M: Array, smooth: Certificate) -> Certificate:
+    """What the curvature among matrices with M's zeros says of M itself.
+
+    A minimum there is a local one if no zero is about to change (strict complementarity).
+    """
+    if smooth.kind == "saddle":
+        message = "among matrices with these zeros the Hessian has a direction of descent"
+        return replace(smooth, message=message)
+    slack = slack_at(problem, M)
+    if slack <= _LEAST_SLACK:
+        message = f"stationary, but a zero of M is about to change (slack {slack:.1e})"
+        return Certificate("none", smooth.gap, message, smooth.curvature)
+    message = (
+        "among matrices with these zeros the Hessian has no direction of descent, and no zero is "
+        f"about to change (slack {slack:.1e})"
+    )
+    return replace(smooth, message=message)

@@ -1,0 +1,143 @@
+"""What is handed to `ldr.solve`, checked at the door."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ldr.io.alignment import by_index
+from ldr.objectives.data.data import Data
+from ldr.objectives.data.opening import as_samples, with_column
+from ldr.objectives.data.samples import Samples
+from ldr.objectives.data.stored import brought
+from ldr.objectives.data.streams import expect, together
+from ldr.objectives.objective import Objective
+from ldr.objectives.registry import named
+from ldr.solvers.checks import number, whole
+from ldr.solvers.errors import ArgumentError, DataError
+from ldr.solvers.registry import named_solver
+from ldr.solvers.solver import Solver, Stopping
+
+# Seconds in which nothing is solved.
+_SHORTEST = 1e-6
+
+
+def as_objective(objective: str | Objective, parameters: dict[str, Any]) -> Objective:
+    """The objective that a name or an instance stands for."""
+    if isinstance(objective, str):
+        return named(objective, **parameters)
+    if not isinstance(objective, Objective):
+        hint = ""
+        if isinstance(objective, type) and issubclass(objective, Objective):
+            hint = f" (an instance, {objective.__name__}(), not the class)"
+        elif callable(objective):
+            hint = " (decorate a function with @ldr.objective)"
+        raise ArgumentError(
+            f"objective must be a name or an Objective{hint}, got {type(objective).__name__}"
+        )
+    if parameters:
+        raise ArgumentError(
+            f"unknown argument {next(iter(parameters))!r}: parameters of an objective go into the "
+            "objective itself unless it is given by name"
+        )
+    return objective
+
+
+def as_data(objective: Objective, X: Any, y: Any) -> Data:
+    """The data, checked against what the objective needs."""
+    X, y = by_index(objective, *with_column(X, y))
+    views: tuple[Samples, ...]
+    background = None
+    if "background" in objective.needs:
+        sample, background = _with_background(objective, X)
+        views = (sample,)
+    elif objective.views == 1:
+        views = (as_samples(X, "X", allow_nan=objective.missing),)
+    else:
+        if not isinstance(X, (tuple, list)) or len(X) != objective.views:
+            raise DataError(
+                f"X must be a pair of arrays (Xa, Xb) for objective {objective.name!r}, "
+                f"got {type(X).__name__}"
+            )
+        views = tuple(as_samples(view, f"X[{i}]") for i, view in enumerate(X))
+        views = together(views)
+        if all(view.n_known for view in views) and len({view.n for view in views}) > 1:
+            rows = " and ".join(str(view.n) for view in views)
+            raise DataError(f"the views in X have {rows} rows, expected the same number")
+    y = brought(y)
+    expect(views[0], y)
+    data = Data(views, y, background)
+    for need in ("labels", "response"):
+        if need in objective.needs:
+            data.require(need, objective.name)
+    return data
+
+
+def _with_background(objective: Objective, X: Any) -> tuple[Samples, Samples]:
+    """The samples and the background (or the noise) of a pair with the same columns."""
+    if not isinstance(X, (tuple, list)) or len(X) != 2:
+        raise DataError(
+            f"X must be a pair of arrays (samples, background) with the same columns for "
+            f"objective {objective.name!r}, got {type(X).__name__}"
+        )
+    sample, background = as_samples(X[0], "X[0]"), as_samples(X[1], "X[1]")
+    if sample.d != background.d:
+        raise DataError(
+            f"X[0] has {sample.d} columns and X[1] has {background.d}, expected the same columns"
+        )
+    return sample, background
+
+
+def check_r(r: Any, objective: Objective, data: Data) -> None:
+    d = objective.largest_r(data)
+    if isinstance(r, bool) or not isinstance(r, (int, np.integer)):
+        raise ArgumentError(f"r must be a whole number, got {r!r}")
+    if not 1 <= r <= d:
+        raise ArgumentError(f"r = {r} is out of range: expected 1 <= r <= d = {d}")
+
+
+def as_generator(random_state: Any) -> np.random.Generator:
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError):
+        raise ArgumentError(
+            f"random_state must be an int >= 0, a numpy Generator or None, got {random_state!r}"
+        ) from None
+
+
+def as_stopping(tolerance: Any, max_iterations: Any) -> Stopping:
+    if max_iterations is not None:
+        max_iterations = whole("max_iterations", max_iterations, 0)
+    return Stopping(number("tolerance", tolerance), max_iterations)
+
+
+def as_seconds(time_limit: Any) -> float:
+    if time_limit is None:
+        return math.inf
+    seconds = number("time_limit", time_limit, positive=True, finite=False)
+    if seconds <= _SHORTEST:
+        raise ArgumentError(
+            f"time_limit must be a number > {_SHORTEST:g}, in seconds, got {time_limit!r}: nothing "
+            "is solved in less"
+        )
+    return seconds
+
+
+def check_observers(observers: Any) -> None:
+    """Refuse what is no sequence of callables."""
+    if not isinstance(observers, (list, tuple)):
+        raise ArgumentError(f"observers must be a list of callables, got {observers!r}")
+    for observer in observers:
+        if not callable(observer):
+            raise ArgumentError(f"observers must be callables, got {observer!r}")
+
+
+def as_solver(solver: Any) -> str | Solver:
+    if not isinstance(solver, str):
+        hint = ""
+        if isinstance(solver, type) and issubclass(solver, Solver):
+            hint = f" (an instance, {solver.__name__}(), not the class)"
+        raise ArgumentError(f"solver must be a name or a Solver{hint}, got {solver!r}")
+    return solver if solver in ("auto", "closed-form") else named_solver(solver)

@@ -1,0 +1,137 @@
+"""Which solver runs, from which points, and which run is the best."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from dataclasses import replace
+
+from ldr.objectives.problem import BoundObjective
+from ldr.solvers.errors import ArgumentError
+from ldr.solvers.flatness import unless_flat
+from ldr.solvers.limits import hearing, over, until_told
+from ldr.solvers.manifolds import Array
+from ldr.solvers.nonsmooth.smoothing import Smoothing
+from ldr.solvers.solver import Observer, Run, Solver, Stopping, minimise
+from ldr.solvers.status import Status
+from ldr.solvers.trace_ratio.davidson import trace_ratio_solver
+from ldr.solvers.trace_ratio.self_consistent_field import TraceRatioLike
+from ldr.solvers.trust_region import TrustRegion
+
+# How a run ends that was told to.
+_TOLD = (Status.TIME_LIMIT, Status.INTERRUPTED, Status.OBSERVER)
+# How well the easier problems on the way from a start are solved.
+_ROUGHLY = Stopping(1e-4, 50)
+
+
+def solve_from(
+    problem: BoundObjective,
+    points: Mapping[str, Array],
+    solver: Solver,
+    stopping: Stopping,
+    observers: Sequence[Observer] = (),
+    workers: int = 1,
+) -> dict[str, Run]:
+    """A run from each named point; none after one that was told to stop, nor after the time.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        Before there was a point to return.
+    """
+    told: list[Status] = []
+    first = next(iter(points))
+
+    def from_point(name: str) -> Run | None:
+        if told or (name != first and over()):
+            return None
+        point = points[name]
+        with until_told():
+            for easier in problem.easier:
+                point = point if over() else minimise(easier, point, solver, _ROUGHLY).M
+            run = minimise(problem, point, solver, stopping, observers)
+            with until_told():
+                run = unless_flat(problem, run, problem.random_point)
+            if run.status is Status.OBSERVER:
+                told.append(run.status)
+            return run
+        return None
+
+    with hearing() as interrupt:
+        if workers == 1 or len(points) == 1:
+            runs = [from_point(name) for name in points]
+        else:
+            with ThreadPoolExecutor(os.cpu_count() if workers < 0 else workers) as pool:
+                tasks = [pool.submit(copy_context().run, from_point, name) for name in points]
+                try:
+                    runs = [task.result() for task in tasks]
+                except BaseException:
+                    interrupt.heard = True  # by the other threads too, which are joined here
+                    raise
+    found = {name: run for name, run in zip(points, runs, strict=True) if run is not None}
+    if not found:
+        raise KeyboardInterrupt
+    return found
+
+
+def best_of(runs: Mapping[str, Run], starts: int) -> tuple[Run, tuple[str, ...]]:
+    """The best of the runs; it is told to stop as they were, and a note says how many were not."""
+    best = min(runs.values(), key=lambda run: run.value)
+    ended = [run.status for run in runs.values() if run.status in _TOLD]
+    done = len(runs) - len(ended)
+    if starts == 1 or done == starts:
+        return best, ()
+    status = ended[-1] if ended else Status.TIME_LIMIT
+    return replace(best, status=status), (f"{done} of {starts} starts were solved to their end",)
+
+
+def solver_for(method: str | Solver, problem: BoundObjective) -> Solver | None:
+    """The solver to run; None is the closed form."""
+    if isinstance(method, Solver):
+        return method
+    automatic = automatic_solver(problem)
+    if method == "closed-form" and automatic is not None:
+        raise ArgumentError(
+            f"objective {problem.objective.name!r} has no closed form here; use solver='auto'"
+        )
+    return automatic
+
+
+def automatic_solver(problem: BoundObjective) -> Solver | None:
+    """What solver="auto" takes; None is the closed form."""
+    if problem.closed_form() is not None:
+        return None
+    if isinstance(problem, TraceRatioLike):
+        return trace_ratio_solver(problem, problem.manifold.shape[1])
+    if problem.penalty is not None:
+        return Smoothing()
+    return problem.specialist() or TrustRegion()
+
+
+def closed_form_run(problem: BoundObjective, baseline: Array | None) -> Run:
+    """The closed form as a run without iterations."""
+    began = time.perf_counter()
+    M = problem.closed_form() if baseline is None or not problem.baseline_exact else baseline
+    assert M is not None
+    point = problem.at(M)
+    gradient = problem.manifold.gradient(M, point.gradient)
+    norm = problem.manifold.norm(M, gradient)
+    seconds = time.perf_counter() - began
+    return Run(
+        M=M,
+        value=point.value,
+        gradient_norm=norm,
+        status=Status.CLOSED_FORM,
+        iterations=0,
+        evaluations={"value": 1, "gradient": 1, "hessian": 0},
+        history={
+            "iteration": [0],
+            "value": [point.value],
+            "gradient_norm": [norm],
+            "seconds": [seconds],
+        },
+        seconds=seconds,
+    )
