@@ -242,9 +242,9 @@ class Heuristic:
 
 
 def _improvement(problem: BoundObjective, value: float, baseline: float) -> float:
-    """Eq. 28, -(f(M) - f(M_baseline)) / |f(M_baseline)|, f minimised; cca's is not divided."""
+    """Eq. 28, -(f(M) - f(M_baseline)) / |f(M_baseline)|, f minimised; or not divided."""
     gain = baseline - value
-    if gain == 0 or not problem.relative_improvement:
+    if gain == 0 or not problem.objective.relative_improvement:
         return gain
     return gain / abs(baseline) if baseline != 0 else math.copysign(math.inf, gain)
 

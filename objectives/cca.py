@@ -46,6 +46,7 @@ class CCA(Objective):
     baseline = "traditional cca's maps, orthonormalised"
     domain = "St x St"
     exact = "r = 1"
+    relative_improvement = False
     from_sums = True
 
     orthonormalise: str = "polar"

@@ -181,7 +181,7 @@ class DynamicsPoint(Point):
         return 2.0 * (at_fixed_D + AM @ (half + half.T) - BM @ dD.T - BtM @ dD)
 
 
-@dataclass
+@dataclass(frozen=True)
 class LinearDynamics(BoundObjective):
     """Fitting linear dynamics on the Grassmann manifold.
 
@@ -195,7 +195,6 @@ class LinearDynamics(BoundObjective):
     skew : bool
     """
 
-    manifold: Grassmann = field(init=False)
     states: Array
     moves: Array
     outside: float
@@ -203,9 +202,11 @@ class LinearDynamics(BoundObjective):
     skew: bool = field(kw_only=True)
 
     def __post_init__(self) -> None:
-        k = self.states.shape[1]
-        check_dimension(self.r, k)
-        self.manifold = Grassmann(k, self.r)
+        check_dimension(self.r, self.states.shape[1])
+
+    @cached_property
+    def manifold(self) -> Grassmann:  # type: ignore[override]
+        return Grassmann(self.states.shape[1], self.r)
 
     def at(self, M: Array) -> DynamicsPoint:
         return DynamicsPoint(self, M)

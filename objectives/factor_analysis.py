@@ -131,7 +131,7 @@ def _refuse_constant(deviations: Array, samples: Samples) -> None:
         )
 
 
-@dataclass
+@dataclass(frozen=True)
 class DiagonalFactors(Factors):
     """The likelihood of factor analysis over R^{d x r} and t, psi = floor + exp(t).
 
@@ -142,7 +142,6 @@ class DiagonalFactors(Factors):
     feature_names: tuple[str, ...] | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         check_rank(self.r, self._rank)
 
     @cached_property
@@ -259,15 +258,16 @@ class ProfilePoint(Point):
         return 0.5 * problem.n * problem.noise.gather(self._slope / psi * excess)
 
 
-@dataclass
+@dataclass(frozen=True)
 class Profile(Problem):
     """The likelihood's least value over the loadings, as a function of t."""
 
     whole: DiagonalFactors
     has_hessian = False
 
-    def __post_init__(self) -> None:
-        self.manifold = Euclidean(self.whole.noise.k, 1)
+    @cached_property
+    def manifold(self) -> Euclidean:  # type: ignore[override]
+        return Euclidean(self.whole.noise.k, 1)
 
     def at(self, M: Array) -> ProfilePoint:
         return ProfilePoint(self.whole, M)

@@ -130,7 +130,7 @@ class DependencePoint(GramPoint):
         return self._weights
 
 
-@dataclass
+@dataclass(frozen=True)
 class Dependence(Gram):
     """HSIC on the Grassmann manifold, exact.
 
@@ -141,11 +141,10 @@ class Dependence(Gram):
     """
 
     G: Array = field(kw_only=True)
-    weights: Array = field(init=False)
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.weights = self.G / -((len(self.X) - 1.0) ** 2)
+    @cached_property
+    def weights(self) -> Array:
+        return self.G / -((len(self.X) - 1.0) ** 2)
 
     def at(self, M: Array) -> DependencePoint:
         return DependencePoint(self, M)

@@ -145,7 +145,7 @@ class PursuitPoint(Point):
         return -2.0 * (self._c * self._means.hessian_vector(V) + dc * h)
 
 
-@dataclass
+@dataclass(frozen=True)
 class Pursuit(Projected):
     """Projection pursuit on the Stiefel manifold.
 
@@ -159,14 +159,15 @@ class Pursuit(Projected):
     contrast: Contrast = field(kw_only=True)
     gaussian: float = field(kw_only=True)
 
-    def space(self, k: int) -> Manifold:
-        return Stiefel(k, self.r)
+    @cached_property
+    def manifold(self) -> Manifold:  # type: ignore[override]
+        return Stiefel(self.X.shape[1], self.r)
 
     def at(self, M: Array) -> PursuitPoint:
         return PursuitPoint(ContrastPoint(self.X, M, self.contrast, len(self.X)), self.gaussian)
 
 
-@dataclass
+@dataclass(frozen=True)
 class PursuitInPieces(InPieces):
     """Projection pursuit of rows that are read at every step.
 

@@ -199,7 +199,7 @@ class LargeMarginPoint(PairwisePoint):
         return W
 
 
-@dataclass
+@dataclass(frozen=True)
 class LargeMargin(LabelledPairs):
     """Large-margin nearest neighbours over all matrices.
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -223,7 +224,7 @@ class StressPoint(PairwisePoint):
         return (W / d, dD / d) if self._problem.sammon else (W, dD)
 
 
-@dataclass
+@dataclass(frozen=True)
 class Stress(Pairwise):
     """Stress on the Grassmann manifold.
 
@@ -237,12 +238,10 @@ class Stress(Pairwise):
 
     smoothing: float = 0.0
     sammon: bool = False
-    _kept: Array | None = field(default=None, init=False)
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if len(self.X) ** 2 <= _KEPT:
-            self._kept = self._measured(slice(None))
+    @cached_property
+    def _kept(self) -> Array | None:
+        return self._measured(slice(None)) if len(self.X) ** 2 <= _KEPT else None
 
     def emptied(self) -> Stress:
         """Without rows, as a template for others."""

@@ -131,7 +131,7 @@ def _agreeing(P: Array, p: Array, own: slice) -> Array:
     return W
 
 
-@dataclass
+@dataclass(frozen=True)
 class SoftNeighbours(LabelledPairs):
     """Neighbourhood components analysis over all matrices.
 

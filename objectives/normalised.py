@@ -33,6 +33,8 @@ class Normalised(Objective):
     objective : Objective
     """
 
+    relative_improvement = False  # its best value is 0
+
     objective: Objective
 
     def __post_init__(self) -> None:
@@ -72,7 +74,6 @@ class Normalised(Objective):
         problem = weighted_sum(
             self, [1.0 / (typical - best)], [bound], constant=-best / (typical - best)
         )
-        problem.relative_improvement = False  # its best value is 0
         note = (
             f"{self.objective.name} normalised: 0 is its best value, {sign * best:.12g}, and 1 the "
             f"median at {_TYPICAL} random M, {sign * typical:.12g}"

@@ -39,6 +39,8 @@ class Objective(ABC):
         When the baseline is the global optimum: "yes", "no" or a condition.
     transposed : bool
         Whether the map is P = M'; not where M is whitened or the coefficients of a model.
+    relative_improvement : bool
+        Whether the improvement on the baseline is a share of its value.
     missing : bool
         Whether missing values in X (NaN) are accepted.
     sparse : bool
@@ -55,6 +57,7 @@ class Objective(ABC):
     domain: ClassVar[str] = "Gr"
     exact: ClassVar[str] = "no"
     transposed: ClassVar[bool] = True
+    relative_improvement: ClassVar[bool] = True
     missing: ClassVar[bool] = False
     sparse: ClassVar[bool] = True
 
@@ -178,6 +181,7 @@ class Sum(Objective):
             "domain": _common_domain(parts, self.penalty is not None),
             "exact": first.exact if smooth_exact else "no",
             "transposed": first.transposed,
+            "relative_improvement": first.relative_improvement if alone else True,
             "missing": alone and first.missing,
             "sparse": all(part.sparse for part in parts),
         }

@@ -111,7 +111,7 @@ class LogDeterminantPoint(Point):
         return -2.0 * self._divided(CV) - self._divided(self.gradient @ (MCV + MCV.T))
 
 
-@dataclass
+@dataclass(frozen=True)
 class LogDeterminant(BoundObjective):
     """The largest determinant of M'CM on the Grassmann manifold; exact by eigenvectors.
 
@@ -121,17 +121,20 @@ class LogDeterminant(BoundObjective):
     r : int
     """
 
-    manifold: Grassmann = field(init=False)
+    baseline_exact = True
+
     C: Array
     r: int
+    offset: float = field(init=False)
 
     def __post_init__(self) -> None:
         check_dimension(self.r, len(self.C))
-        self.manifold = Grassmann(len(self.C), self.r)
-        self.baseline_exact = True
         size = power_of_two(self.C)
-        self.C = (self.C + self.C.T) * (0.5 / size)
-        self.offset = self.r * math.log(size)
+        vars(self).update(C=(self.C + self.C.T) * (0.5 / size), offset=self.r * math.log(size))
+
+    @cached_property
+    def manifold(self) -> Grassmann:  # type: ignore[override]
+        return Grassmann(len(self.C), self.r)
 
     def at(self, M: Array) -> LogDeterminantPoint:
         return LogDeterminantPoint(self, M)

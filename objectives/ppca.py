@@ -75,7 +75,7 @@ class PPCA(Objective):
         )
 
 
-@dataclass
+@dataclass(frozen=True)
 class IsotropicFactors(Factors):
     """The likelihood over R^{k x r} and log s2, with d - k further zero eigenvalues of C.
 
@@ -87,20 +87,23 @@ class IsotropicFactors(Factors):
         The mean of the rows.
     """
 
+    baseline_exact = True
+
     of_rows: Array | None = field(kw_only=True)
     offset: Array = field(kw_only=True)
 
     def __post_init__(self) -> None:
         check_dimension(self.r, len(self.C))
-        super().__post_init__()
-        self.baseline_exact = True
         if self.of_rows is None:
             range_ = range_basis(self.C)
             check_rank(self.r, len(self.C) if range_ is None else range_.shape[1])
-            self._eigenvalues, self._eigenvectors = symmetric_eigen(self.C)
         else:
             check_rank(self.r, len(self.of_rows))
-            self._eigenvalues, self._eigenvectors = graded_eigen(self.of_rows)
+
+    @cached_property
+    def _eigen(self) -> tuple[Array, Array]:
+        """Eigenvalues of C and eigenvectors."""
+        return symmetric_eigen(self.C) if self.of_rows is None else graded_eigen(self.of_rows)
 
     @cached_property
     def root(self) -> Array | None:
@@ -109,12 +112,12 @@ class IsotropicFactors(Factors):
     @property
     def _noise(self) -> float:
         """The best s2."""
-        return float(np.sum(self._eigenvalues[self.r :])) / (self.d - self.r)
+        return float(np.sum(self._eigen[0][self.r :])) / (self.d - self.r)
 
     def closed_form(self) -> Array:
         """M = U_r (L_r - s2 I)^{1/2}; s2 averages the d - r others, the d - k zeros included."""
         noise = self._noise
-        L, U = self._eigenvalues[: self.r], self._eigenvectors[:, : self.r]
+        L, U = self._eigen[0][: self.r], self._eigen[1][:, : self.r]
         M = U * np.sqrt(np.maximum(L - noise, 0.0))
         return self.point([M, np.array([[math.log(noise)]])])
 
@@ -127,7 +130,7 @@ class IsotropicFactors(Factors):
         The rounding of C, or of the rows, is in the gap.
         """
         value, noise = self.at(M).value, self._noise
-        logs = np.log(np.append(self._eigenvalues[: self.r], np.full(self.d - self.r, noise)))
+        logs = np.log(np.append(self._eigen[0][: self.r], np.full(self.d - self.r, noise)))
         best = 0.5 * self.n * (self.constant + float(logs.sum()) + self.d)
         terms = 0.5 * self.n * (abs(self.constant) + float(np.abs(logs).sum()) + self.d)
         gap = abs(value - best) + SUMS_ROUNDING * terms + self._rounding(noise)
@@ -140,7 +143,7 @@ class IsotropicFactors(Factors):
 
         That changes with C by n/2 tr(S^{-1} dC), and with rows X by tr(S^{-1} X'dX).
         """
-        L, U = self._eigenvalues[: self.r], self._eigenvectors[:, : self.r]
+        L, U = self._eigen[0][: self.r], self._eigen[1][:, : self.r]
         rest = np.eye(len(U)) - U @ U.T
         inverse = rest.T @ rest / noise + (U / L) @ U.T
         variances = np.maximum(np.diag(self.C), 0.0)

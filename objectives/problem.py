@@ -32,10 +32,12 @@ class Stated(Protocol):
     def sign(self) -> float: ...
     @property
     def transposed(self) -> bool: ...
+    @property
+    def relative_improvement(self) -> bool: ...
     def bind(self, data: Data, r: int) -> BoundObjective: ...
 
 
-@dataclass
+@dataclass(frozen=True)
 class BoundObjective(Problem):
     """An objective on data: a Problem in the solver's coordinates, and the way back.
 
@@ -49,20 +51,23 @@ class BoundObjective(Problem):
         Of the solver's variable.
     views : tuple of View
         The way back from the solver's coordinates, of each data matrix.
-    baseline_exact : bool
-        Whether the heuristic is the global optimum.
     unit : float
         Power of two by which the solver's values are smaller than the objective's.
-    easier : sequence of Problem
-        With fewer local optima: solved roughly, in turn, on the way from every start.
     """
 
     objective: Stated
     views: tuple[View, ...]
-    baseline_exact: bool = field(default=False, kw_only=True)
-    relative_improvement: bool = field(default=True, kw_only=True)
     unit: float = field(default=1.0, kw_only=True)
-    easier: Sequence[Problem] = field(default=(), kw_only=True)
+
+    @property
+    def baseline_exact(self) -> bool:
+        """Whether the heuristic is the global optimum."""
+        return False
+
+    @property
+    def easier(self) -> Sequence[Problem]:
+        """With fewer local optima: solved roughly, in turn, on the way from every start."""
+        return ()
 
     def restated(
         self, *, objective: Stated | None = None, views: tuple[View, ...] | None = None

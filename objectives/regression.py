@@ -147,7 +147,7 @@ class PrincipalComponentsRegression(Objective):
         )
 
 
-@dataclass
+@dataclass(frozen=True)
 class Components(Trace):
     """Trace of X'X that knows what the response leaves unexplained.
 

@@ -254,7 +254,7 @@ class ReconstructionPoint(ProjectedPoint):
         return -2.0 * (self._pull[:, None] * dY + bend[:, None] * self.Y)
 
 
-@dataclass
+@dataclass(frozen=True)
 class Reconstruction(Projected):
     """Robust reconstruction of rows in memory on the Grassmann manifold.
 

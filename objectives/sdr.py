@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -107,6 +107,7 @@ class SDR(Objective):
         m = landmarks_for(n, self.landmarks)
         Z, left_out = response.factor(self.response_width, m)
         common: dict[str, Any] = {
+            "annealing": self.annealing,
             "width": self.width or kernel_width(X, r, data.samples.d),
             "heuristics": {
                 "sir": lambda: sliced_directions(X, response, r, self.slices),
@@ -117,26 +118,22 @@ class SDR(Objective):
         }
         view = rows.view.noting(*response.notes)
         ridge = n * self.epsilon
-        problem: Gram | Landmarks
         if m is None:
-            problem = KernelRegression(self, (view,), X, r, Z=Z, ridge=ridge, **common)
-        else:
-            problem = Landmarks(
-                self,
-                (view.noting(approximation_note(m, Z.shape[1], left_out)),),
-                X,
-                r,
-                Z,
-                landmark_rows(n, m),
-                # Woodbury: (G + ridge I)^{-1} = (I - PC (ridge W + C'PC)^{-1} C'P) / ridge
-                constant=float(np.vdot(Z, Z)) / ridge,
-                scale=1.0 / ridge,
-                a=ridge,
-                b=1.0,
-                **common,
-            )
-        wider = [replace(problem, width=factor * problem.width) for factor in self.annealing]
-        return replace(problem, easier=wider)
+            return KernelRegression(self, (view,), X, r, Z=Z, ridge=ridge, **common)
+        return Landmarks(
+            self,
+            (view.noting(approximation_note(m, Z.shape[1], left_out)),),
+            X,
+            r,
+            Z,
+            landmark_rows(n, m),
+            # Woodbury: (G + ridge I)^{-1} = (I - PC (ridge W + C'PC)^{-1} C'P) / ridge
+            constant=float(np.vdot(Z, Z)) / ridge,
+            scale=1.0 / ridge,
+            a=ridge,
+            b=1.0,
+            **common,
+        )
 
 
 class KernelPoint(GramPoint):
@@ -180,7 +177,7 @@ class KernelPoint(GramPoint):
         return -np.hstack([dT, self._T]) @ np.hstack([self._T, dT]).T
 
 
-@dataclass
+@dataclass(frozen=True)
 class KernelRegression(Gram):
     """Kernel dimension reduction on the Grassmann manifold, exact.
 

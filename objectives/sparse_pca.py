@@ -63,7 +63,7 @@ class SparsePCA(Objective):
         return weighted_sum(self, [1.0], [smooth], penalty=self.penalty, kind=PenalisedLoadings)
 
 
-@dataclass
+@dataclass(frozen=True)
 class PenalisedLoadings(WeightedSum):
     """The reconstruction error of pca with a penalty on the loadings."""
 

@@ -155,7 +155,7 @@ class ExpertsPoint(Point):
         return self._experts.hessian_vector(V) + self._volume.hessian_vector(V)
 
 
-@dataclass
+@dataclass(frozen=True)
 class ProductOfExperts(Projected):
     """Undercomplete ica on the Euclidean space of k x r matrices.
 
@@ -167,8 +167,9 @@ class ProductOfExperts(Projected):
 
     expert: Contrast = field(kw_only=True)
 
-    def space(self, k: int) -> Manifold:
-        return Euclidean(k, self.r)
+    @cached_property
+    def manifold(self) -> Manifold:  # type: ignore[override]
+        return Euclidean(self.X.shape[1], self.r)
 
     def random_point(self, rng: np.random.Generator) -> Array:
         return _sources_of_variance_one(self.manifold, rng)

@@ -134,7 +134,7 @@ def _on(problem: Trace, run: TracedRun) -> BoundObjective:
         )
     if run.manifold == "stiefel":
         problem = copy.copy(problem)
-        problem.manifold = Stiefel(D, R)
+        vars(problem).update(manifold=Stiefel(D, R))
     return problem
 
 

@@ -112,7 +112,7 @@ class FunctionTerm(RowTerm):
         return read_only(X - self.mean if self.objective.center else X)
 
 
-@dataclass
+@dataclass(frozen=True)
 class CustomProblem(BoundObjective):
     """f of rows in memory, or -f where f is maximised, in the columns of the user.
 
@@ -144,7 +144,7 @@ class CustomProblem(BoundObjective):
         return replace(self, arguments=tuple(array[where] for array in self.arguments))
 
 
-@dataclass
+@dataclass(frozen=True)
 class SummedProblem(CustomProblem):
     """A sum over rows in memory, evaluated by one call; a `Sum` for stochastic solvers."""
 

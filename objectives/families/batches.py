@@ -67,7 +67,7 @@ class BatchTerm(RowTerm):
         return product
 
 
-@dataclass
+@dataclass(frozen=True)
 class Batches(InPieces):
     """A sum over batches; its starts are those of a sample of rows.
 

@@ -35,7 +35,7 @@ class BilinearPoint(Point):
         return -np.concatenate([K @ V[len(K) :], K.T @ V[: len(K)]]).reshape(-1)
 
 
-@dataclass
+@dataclass(frozen=True)
 class Bilinear(BoundObjective):
     """Maximise tr(Ma'K Mb) on St x St; exact by the leading singular vectors of K.
 
@@ -53,6 +53,8 @@ class Bilinear(BoundObjective):
         Whether there may be more in the directions that the coordinates leave out.
     """
 
+    baseline_exact = True
+
     K: Array
     r: int
     correlations: bool = False
@@ -61,9 +63,11 @@ class Bilinear(BoundObjective):
 
     def __post_init__(self) -> None:
         check_dimension(self.r, min(self.K.shape))
+
+    @cached_property
+    def manifold(self) -> Product:  # type: ignore[override]
         ka, kb = self.K.shape
-        self.manifold = Product(Stiefel(ka, self.r), Stiefel(kb, self.r))
-        self.baseline_exact = True
+        return Product(Stiefel(ka, self.r), Stiefel(kb, self.r))
 
     @property
     def order(self) -> int:

@@ -183,7 +183,7 @@ def inner(A: Array, B: Array) -> Array:
     return np.einsum("jk,jk->j", A, B)
 
 
-@dataclass
+@dataclass(frozen=True)
 class FactorLikelihood(BoundObjective):
     """The likelihood of a factor model; its variable starts with M and t.
 
@@ -197,11 +197,15 @@ class FactorLikelihood(BoundObjective):
         The solver's columns are the user's divided by it.
     """
 
-    manifold: Product = field(init=False)
     noise: Noise = field(kw_only=True)
     r: int = field(kw_only=True)
     n: int = field(kw_only=True)
     scale: Array = field(kw_only=True)
+
+    @cached_property
+    def manifold(self) -> Product:  # type: ignore[override]
+        """Of M and t."""
+        return Product(Euclidean(self.noise.k, self.r), Euclidean(self.noise.size, 1))
 
     @property
     def d(self) -> int:
@@ -236,7 +240,7 @@ class FactorLikelihood(BoundObjective):
         return {"noise_variances": noise}
 
 
-@dataclass
+@dataclass(frozen=True)
 class Factors(FactorLikelihood):
     """The likelihood of complete rows over R^{k x r} and t, the logarithm of the noise.
 
@@ -253,10 +257,14 @@ class Factors(FactorLikelihood):
     C: Any
     variances: Array
 
-    def __post_init__(self) -> None:
-        self.manifold = Product(Euclidean(self.noise.k, self.r), Euclidean(self.noise.size, 1))
-        self.further = self.d - self.noise.k
-        self.constant = self.d * math.log(2 * math.pi) + 2.0 * float(np.log(self.scale).sum())
+    @property
+    def further(self) -> int:
+        """Directions without variance."""
+        return self.d - self.noise.k
+
+    @cached_property
+    def constant(self) -> float:
+        return self.d * math.log(2 * math.pi) + 2.0 * float(np.log(self.scale).sum())
 
     @cached_property
     def root(self) -> Array | None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -106,7 +107,7 @@ def hadamard_times(H: Array, left: Array, right: Array, Z: Array) -> Array:
     return np.einsum("ik,ikj->ij", left, (H @ columns).reshape(len(H), k, Z.shape[1]))
 
 
-@dataclass
+@dataclass(frozen=True)
 class Gram(Projected):
     """An objective of the Gram matrix of Y = XM.
 
@@ -114,13 +115,21 @@ class Gram(Projected):
     ----------
     width : float
         sigma of the kernel of Y's rows.
+    annealing : tuple of float
+        Widths, in units of sigma, of the easier problems.
     """
 
     width: float = field(kw_only=True)
+    annealing: tuple[float, ...] = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.X, self.width = in_range(self.X, self.width)
+        X, width = in_range(self.X, self.width)
+        vars(self).update(X=X, width=width)
+
+    @cached_property
+    def easier(self) -> Sequence[Gram]:
+        return [replace(self, width=t * self.width, annealing=()) for t in self.annealing]
 
 
 def in_range(X: Array, width: float) -> tuple[Array, float]:

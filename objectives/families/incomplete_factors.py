@@ -198,7 +198,7 @@ def factor_space(noise: Noise, r: int) -> Product:
     return Product(Euclidean(noise.k, r), Euclidean(noise.size, 1), Euclidean(noise.k, 1))
 
 
-@dataclass
+@dataclass(frozen=True)
 class IncompleteLikelihood(FactorLikelihood):
     """The likelihood of the observed entries over M in R^{d x r}, t (the noise), and the mean.
 
@@ -210,8 +210,9 @@ class IncompleteLikelihood(FactorLikelihood):
 
     filled: Factors
 
-    def __post_init__(self) -> None:
-        self.manifold = factor_space(self.noise, self.r)
+    @cached_property
+    def manifold(self) -> Product:  # type: ignore[override]
+        return factor_space(self.noise, self.r)
 
     def baseline(self) -> Array:
         """The heuristic's model for the rows filled in with the columns' means."""
@@ -246,7 +247,7 @@ class IncompleteLikelihood(FactorLikelihood):
         return self.filled.remarks_on(self.model(M))
 
 
-@dataclass
+@dataclass(frozen=True)
 class IncompleteFactors(IncompleteLikelihood):
     """The likelihood of rows in memory.
 

@@ -29,7 +29,7 @@ from ldr.objectives.families.incomplete_factors import (
 from ldr.objectives.families.row_sum import InParts, RowTerm, SumPoint, in_pieces
 from ldr.objectives.problem import Stated
 from ldr.objectives.view import View
-from ldr.solvers.manifolds import Array, Product
+from ldr.solvers.manifolds import Array
 
 
 def has_missing(samples: Samples) -> bool:
@@ -220,7 +220,7 @@ class IncompleteSums(SumPoint):
         return problem.manifold.join([M, problem.noise.coordinate(psi), mean])
 
 
-@dataclass
+@dataclass(frozen=True)
 class IncompleteInPieces(IncompleteLikelihood, InParts):
     """The likelihood of rows that are read at every step.
 
@@ -230,18 +230,17 @@ class IncompleteInPieces(IncompleteLikelihood, InParts):
     term : ObservedTerm
     """
 
-    manifold: Product = field(init=False)
     samples: Samples
     term: ObservedTerm
     beside: tuple[Any, ...] = field(default=(), init=False)
 
-    _fitted: tuple[Array, FactorModel] | None = field(default=None, init=False)
+    _fitted: list[tuple[Array, FactorModel]] = field(default_factory=list, init=False, repr=False)
 
     def at(self, M: Array) -> IncompleteSums:
         return IncompleteSums(self, M)
 
     def model(self, M: Array) -> FactorModel:
         """The last one is kept: its likelihood takes a pass."""
-        if self._fitted is None or self._fitted[0] is not M:
-            self._fitted = M, super().model(M)
-        return self._fitted[1]
+        if not self._fitted or self._fitted[0][0] is not M:
+            self._fitted[:] = [(M, super().model(M))]
+        return self._fitted[0][1]

@@ -58,7 +58,7 @@ class LabelledRows:
         )
 
 
-@dataclass
+@dataclass(frozen=True)
 class LabelledPairs(Pairwise):
     """A problem of the projected distances and of classes; its heuristic is lda.
 
@@ -73,8 +73,9 @@ class LabelledPairs(Pairwise):
     lengths: Array
     boundaries: np.ndarray
 
-    def space(self, k: int) -> Manifold:
-        return Euclidean(k, self.r)
+    @cached_property
+    def manifold(self) -> Manifold:  # type: ignore[override]
+        return Euclidean(self.X.shape[1], self.r)
 
     @cached_property
     def strips(self) -> list[slice]:

@@ -7,7 +7,8 @@ a smooth function of M, with an exact gradient and Hessian product. Time O(n m^2
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -171,7 +172,7 @@ def _centred(A: Array) -> Array:
     return A - A.mean(axis=0)
 
 
-@dataclass
+@dataclass(frozen=True)
 class Landmarks(Projected):
     """An objective of the Gram matrix of Y = XM from landmark rows; see `LandmarkPoint`.
 
@@ -181,14 +182,15 @@ class Landmarks(Projected):
         Centred factor of the other Gram matrix, Kz = ZZ'.
     rows : ndarray of int (m,)
         The landmarks.
-    width : float
-        sigma of the kernel of Y's rows.
+    width, annealing
+        See `Gram`.
     constant, scale, a, b : float
     """
 
     Z: Array
     rows: np.ndarray
     width: float = field(kw_only=True)
+    annealing: tuple[float, ...] = field(default=(), kw_only=True)
     constant: float = field(default=0.0, kw_only=True)
     scale: float = field(kw_only=True)
     a: float = field(default=1.0, kw_only=True)
@@ -196,7 +198,12 @@ class Landmarks(Projected):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.X, self.width = in_range(self.X, self.width)
+        X, width = in_range(self.X, self.width)
+        vars(self).update(X=X, width=width)
+
+    @cached_property
+    def easier(self) -> Sequence[Landmarks]:
+        return [replace(self, width=t * self.width, annealing=()) for t in self.annealing]
 
     def at(self, M: Array) -> LandmarkPoint:
         return LandmarkPoint(self, M)

@@ -82,7 +82,7 @@ def _add_laplacian(total: Array, W: Array, rows: slice, Y: Array) -> None:
     total += W.sum(axis=0)[:, None] * Y - W.T @ Y[rows]
 
 
-@dataclass
+@dataclass(frozen=True)
 class Pairwise(Projected):
     """An objective of the projected distances."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -57,7 +58,7 @@ class ProjectedPoint(Point):
         return self.X.T @ self.curvature(self.X @ V)
 
 
-@dataclass
+@dataclass(frozen=True)
 class Projected(BoundObjective):
     """An objective of Y = XM; subclasses add what phi needs and give `at`.
 
@@ -72,7 +73,6 @@ class Projected(BoundObjective):
         Whether a start found among random points is one of its own: see `screening`.
     """
 
-    manifold: Manifold = field(init=False)
     X: Array
     r: int
     heuristics: Mapping[str, Callable[[], Array]] = field(default_factory=dict, kw_only=True)
@@ -80,11 +80,11 @@ class Projected(BoundObjective):
 
     def __post_init__(self) -> None:
         check_dimension(self.r, self.X.shape[1])
-        self.manifold = self.space(self.X.shape[1])
 
-    def space(self, k: int) -> Manifold:
-        """Where M lives: subspaces of the k columns, unless phi tells rotations of Y apart."""
-        return Grassmann(k, self.r)
+    @cached_property
+    def manifold(self) -> Manifold:  # type: ignore[override]
+        """Subspaces of the k columns, unless phi tells rotations of Y apart."""
+        return Grassmann(self.X.shape[1], self.r)
 
     def baseline(self) -> Array | None:
         for heuristic in self.heuristics.values():

@@ -29,7 +29,7 @@ class ReducedRankPoint(Point):
     def __init__(self, problem: ReducedRank, M: Array) -> None:
         self.M = M
         self._problem = problem
-        self._in, self._out = problem.product.split(M)
+        self._in, self._out = problem.manifold.split(M)
         self.fitted = problem.Z @ self._in
         Tn = problem.T @ self._out
         self._Kn = problem.Z.T @ Tn
@@ -48,21 +48,21 @@ class ReducedRankPoint(Point):
     @cached_property
     def gradient(self) -> Array:
         inward = -2.0 * self.S * self._Kn + 2.0 * self.S**2 * self._Am
-        return self._problem.product.join([inward, -2.0 * self.S * self._Km])
+        return self._problem.manifold.join([inward, -2.0 * self.S * self._Km])
 
     def hessian_vector(self, V: Array) -> Array:
         problem, S = self._problem, self.S
-        Vin, Vout = problem.product.split(V)
+        Vin, Vout = problem.manifold.split(V)
         ZV = problem.Z @ Vin
         KV, AV = problem.Z.T @ (problem.T @ Vout), problem.Z.T @ ZV
         dc = np.einsum("ik,ik->k", Vin, self._Kn) + np.einsum("ik,ik->k", self._in, KV)
         dS = (dc - 2.0 * S * np.einsum("ik,ik->k", Vin, self._Am)) / self._a
         inward = -2.0 * (dS * self._Kn + S * KV) + 2.0 * (2.0 * S * dS * self._Am + S**2 * AV)
         outward = -2.0 * (dS * self._Km + S * (problem.T.T @ ZV))
-        return problem.product.join([inward, outward])
+        return problem.manifold.join([inward, outward])
 
 
-@dataclass
+@dataclass(frozen=True)
 class ReducedRank(BoundObjective):
     """Minimise ||Y - X Min S Mout'||_F^2 over St x St and diagonal S >= 0, S in closed form.
 
@@ -96,9 +96,11 @@ class ReducedRank(BoundObjective):
 
     def __post_init__(self) -> None:
         check_dimension(self.r, min(self.T.shape))
+
+    @cached_property
+    def manifold(self) -> Product:  # type: ignore[override]
         k, q = self.T.shape
-        self.product = Product(Stiefel(k, self.r), Stiefel(q, self.r))
-        self.manifold = self.product
+        return Product(Stiefel(k, self.r), Stiefel(q, self.r))
 
     @cached_property
     def unexplained(self) -> float:
@@ -155,7 +157,7 @@ class ReducedRank(BoundObjective):
         """No fit of rank r explains more than the r largest singular values of T."""
         point = self.at(M)
         best = self.unexplained + float(np.sum(self._singular[1][self.r :] ** 2))
-        fitted = (point.fitted * point.S) @ self.product.split(M)[1].T
+        fitted = (point.fitted * point.S) @ self.manifold.split(M)[1].T
         gap = max(0.0, point.value - best) + self.rounding(fitted, max(0.0, point.value))
         if gap <= 1e-9 * self.total:
             found = Certificate("global", gap, "no fit of rank r is closer: the gap is zero")

@@ -65,7 +65,7 @@ class RegressionPoint(Point):
         return 2.0 * (problem.Z.T @ (problem.Z @ V) + problem.ridge * V)
 
 
-@dataclass
+@dataclass(frozen=True)
 class Regression(BoundObjective):
     """Linear regression with a ridge or a lasso penalty, on R^{k x q}.
 
@@ -96,9 +96,13 @@ class Regression(BoundObjective):
     restricted: bool = field(default=False, kw_only=True)
     rounding: Rounding = field(default=exact, kw_only=True)
 
-    def __post_init__(self) -> None:
-        self.manifold = Euclidean(self.Z.shape[1], self.T.shape[1])
-        self.baseline_exact = self.lasso == 0
+    @cached_property
+    def manifold(self) -> Euclidean:  # type: ignore[override]
+        return Euclidean(self.Z.shape[1], self.T.shape[1])
+
+    @property
+    def baseline_exact(self) -> bool:
+        return self.lasso == 0
 
     @property
     def order(self) -> int:

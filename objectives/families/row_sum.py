@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from operator import add
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -122,7 +122,11 @@ class SumPoint(Point):
 class InParts:
     """Makes of a sum over rows a `Sum` of parts, for stochastic solvers."""
 
-    manifold: Manifold
+    if TYPE_CHECKING:
+
+        @property
+        def manifold(self) -> Manifold: ...
+
     samples: Samples
     term: RowTerm
     beside: tuple[Any, ...]
@@ -139,7 +143,7 @@ class InParts:
         return Part(self.manifold, self.samples.piece(where), self.term, beside)
 
 
-@dataclass
+@dataclass(frozen=True)
 class InPieces(BoundObjective):
     """An objective of sums over rows that are read at every evaluation.
 
@@ -159,10 +163,10 @@ class InPieces(BoundObjective):
     term: RowTerm
     beside: tuple[Any, ...] = field(default=(), kw_only=True)
     heuristics: Mapping[str, Callable[[], Array]] = field(default_factory=dict, kw_only=True)
-    _first: SumPoint | None = field(default=None, init=False)
+    _first: list[SumPoint] = field(default_factory=list, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self.heuristics = {name: cache(find) for name, find in self.heuristics.items()}
+        vars(self).update(heuristics={name: cache(f) for name, f in self.heuristics.items()})
 
     @property
     def has_hessian(self) -> bool:  # type: ignore[override]
@@ -170,10 +174,11 @@ class InPieces(BoundObjective):
 
     def at(self, M: Array) -> Point:
         """The sum at M; of the first M, the heuristic's in a solve, one pass serves all calls."""
-        if self._first is not None and np.array_equal(self._first.M, M):
-            return self._first
+        if self._first and np.array_equal(self._first[0].M, M):
+            return self._first[0]
         point = SumPoint(self, M)
-        self._first = self._first or point
+        if not self._first:
+            self._first.append(point)
         return point
 
     def baseline(self) -> Array | None:
@@ -185,12 +190,12 @@ class InPieces(BoundObjective):
         return {name: heuristic() for name, heuristic in self.heuristics.items()}
 
 
-@dataclass
+@dataclass(frozen=True)
 class RowSum(InPieces, InParts):
     """A sum over rows that are read at every evaluation."""
 
 
-@dataclass
+@dataclass(frozen=True)
 class Part(Problem):
     """What some rows in memory add to a sum."""
 

@@ -63,7 +63,7 @@ class TracePoint(Point):
         return (-2.0 * self._problem.scale) * symmetric_product(self._problem.A, V)
 
 
-@dataclass
+@dataclass(frozen=True)
 class Trace(BoundObjective):
     """Minimise offset - scale tr(M'AM) on the Grassmann manifold; exact by eigenvectors.
 
@@ -91,23 +91,26 @@ class Trace(BoundObjective):
     is_square: bool = field(default=False, kw_only=True)
     outside: float | None = field(default=0.0, kw_only=True)
     doubt: float = field(default=0.0, kw_only=True)
+    _size: float = field(default=1.0, init=False)  # the solver's A is the objective's divided by it
     _by_krylov: list[str] = field(default_factory=list, init=False)
 
+    baseline_exact = True
     preconditioner_cost = 3  # a product with M and a decomposition r x r
 
     def __post_init__(self) -> None:
         check_dimension(self.r, self.A.shape[0])
-        self.manifold = Grassmann(self.A.shape[0], self.r)
-        self.baseline_exact = True
-        self._size = 1.0  # the solver's A is the objective's divided by it
-        if isinstance(self.A, np.ndarray):
-            self._size = power_of_two(self.A)
-            self.A = (self.A + self.A.T) * (0.5 / self._size)
-            self.scale *= self._size
-            size = abs(self.scale)
-            if not 1.0 / _IN_RANGE <= size <= _IN_RANGE:
-                self.unit = power_of_two(np.array(size))
-                self.scale, self.offset = self.scale / self.unit, self.offset / self.unit
+        if not isinstance(self.A, np.ndarray):
+            return
+        size = power_of_two(self.A)
+        scale, unit = self.scale * size, 1.0
+        if not 1.0 / _IN_RANGE <= abs(scale) <= _IN_RANGE:
+            unit = power_of_two(np.array(abs(scale)))
+        A, offset = (self.A + self.A.T) * (0.5 / size), self.offset / unit
+        vars(self).update(A=A, scale=scale / unit, offset=offset, unit=unit, _size=size)
+
+    @cached_property
+    def manifold(self) -> Grassmann:  # type: ignore[override]
+        return Grassmann(self.A.shape[0], self.r)
 
     def at(self, M: Array) -> TracePoint:
         return TracePoint(self, M)
@@ -178,10 +181,10 @@ class Trace(BoundObjective):
             return values, self.manifold.nearest(vectors)
         size = float(np.abs(ritz.values).max())
         accuracy = ritz.residual / size if size > 0 else 0.0
-        self._by_krylov = [
+        self._by_krylov.append(
             f"eigenvectors by block Krylov from a random block, {ritz.products} products, the "
             f"covariance never formed: residual {accuracy:.0e} of the largest eigenvalue"
-        ]
+        )
         return ritz.values, self.manifold.nearest(ritz.vectors)
 
     def remarks(self, M: Array) -> list[str]:

@@ -84,7 +84,7 @@ class TraceRatioPoint(Point):
         return HV
 
 
-@dataclass
+@dataclass(frozen=True)
 class TraceRatio(BoundObjective):
     """Minimise -tr(M'AM) / tr(M'BM) on the Grassmann manifold.
 
@@ -114,27 +114,42 @@ class TraceRatio(BoundObjective):
     def __post_init__(self) -> None:
         check_dimension(self.r, len(self.A))
         shrink = 0.5 / power_of_two(self.B)
-        self.A = (self.A + self.A.T) * shrink
-        self.B = (self.B + self.B.T) * shrink
-        self.outside *= 2.0 * shrink
-        self.manifold = Grassmann(len(self.A), self.r)
-        self.baseline_exact = self.r == 1
-        scale = 1.0 / np.sqrt(np.maximum(np.diag(self.B), np.finfo(float).tiny))
-        scaled = self.B * scale * scale[:, None]
-        tolerance = rank_tolerance(len(self.B)) * (_TURNED if self.restricted else 1.0)
-        self.definite = has_full_rank(scaled, tolerance)
-        if self.definite:
-            return
-        check_eigen(len(scaled), VALUES_COST)
-        spectrum = scipy.linalg.eigh(scaled, eigvals_only=True, check_finite=False)
-        rank = int(np.sum(spectrum > tolerance * spectrum[-1]))
-        self.definite = rank == len(self.B)
-        if rank <= len(self.B) - self.r:
+        vars(self).update(
+            A=(self.A + self.A.T) * shrink,
+            B=(self.B + self.B.T) * shrink,
+            outside=2.0 * shrink * self.outside,
+        )
+        if self._rank <= len(self.B) - self.r:
             raise SingularError(
-                f"the ratio is unbounded: its denominator has rank {rank} in {len(self.B)} "
+                f"the ratio is unbounded: its denominator has rank {self._rank} in {len(self.B)} "
                 f"dimensions, so it vanishes on some M with r = {self.r} columns; expected rank > "
                 f"{len(self.B) - self.r}. Give ridge= a positive value, or use fewer columns"
             )
+
+    @cached_property
+    def manifold(self) -> Grassmann:  # type: ignore[override]
+        return Grassmann(len(self.A), self.r)
+
+    @property
+    def baseline_exact(self) -> bool:
+        return self.r == 1
+
+    @cached_property
+    def _rank(self) -> int:
+        """B's, scaled to a unit diagonal."""
+        scale = 1.0 / np.sqrt(np.maximum(np.diag(self.B), np.finfo(float).tiny))
+        scaled = self.B * scale * scale[:, None]
+        tolerance = rank_tolerance(len(self.B)) * (_TURNED if self.restricted else 1.0)
+        if has_full_rank(scaled, tolerance):
+            return len(self.B)
+        check_eigen(len(scaled), VALUES_COST)
+        spectrum = scipy.linalg.eigh(scaled, eigvals_only=True, check_finite=False)
+        return int(np.sum(spectrum > tolerance * spectrum[-1]))
+
+    @property
+    def definite(self) -> bool:
+        """Whether B has full rank."""
+        return self._rank == len(self.B)
 
     def at(self, M: Array, products: tuple[Array, Array] | None = None) -> TraceRatioPoint:
         """The function at M; AM and BM may be known already."""

@@ -128,7 +128,7 @@ def joint_inverse(K: Array, Ma: Array, Mb: Array) -> Callable[[Array], Array]:
     return apply
 
 
-@dataclass
+@dataclass(frozen=True)
 class TwoBlock(BoundObjective):
     """Maximise tr(Ma'CabMb) / sqrt(tr(Ma'CaaMa) tr(Mb'CbbMb)) on St x St.
 
@@ -150,12 +150,24 @@ class TwoBlock(BoundObjective):
         check_dimension(self.r, min(self.Cab.shape))
         # Powers of two, so that nothing is rounded: f does not depend on the units of the views.
         a, b = (-(math.frexp(float(np.trace(C)))[1] // 2) for C in (self.Caa, self.Cbb))
-        self.Caa, self.Cbb = np.ldexp(self.Caa, 2 * a), np.ldexp(self.Cbb, 2 * b)
-        self.Cab = np.ldexp(self.Cab, a + b)
-        self.da = len(self.Caa)
-        self.manifold = Product(Stiefel(self.da, self.r), Stiefel(len(self.Cbb), self.r))
-        self.baseline_exact = self.r == 1
-        self.relative_improvement = False
+        vars(self).update(
+            Caa=np.ldexp(self.Caa, 2 * a),
+            Cab=np.ldexp(self.Cab, a + b),
+            Cbb=np.ldexp(self.Cbb, 2 * b),
+        )
+
+    @cached_property
+    def manifold(self) -> Product:  # type: ignore[override]
+        return Product(Stiefel(self.da, self.r), Stiefel(len(self.Cbb), self.r))
+
+    @property
+    def da(self) -> int:
+        """Coordinates of the first view."""
+        return len(self.Caa)
+
+    @property
+    def baseline_exact(self) -> bool:
+        return self.r == 1
 
     @property
     def order(self) -> int:

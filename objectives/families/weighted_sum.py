@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 
@@ -29,7 +29,7 @@ from ldr.solvers.manifolds import (
     nearest_with_zeros,
 )
 from ldr.solvers.nonsmooth.penalty import L1
-from ldr.solvers.problem import Point
+from ldr.solvers.problem import Point, Problem
 
 # Directions whose angle with a subspace has a cosine this near to 1 lie in it.
 _INSIDE = 1.0 - 1e-10
@@ -110,7 +110,7 @@ class WeightedPoint(Point):
         return total
 
 
-@dataclass
+@dataclass(frozen=True)
 class WeightedSum(BoundObjective):
     """Minimise c + sum_k w_k f_k(T_k M) + h(M), f_k what each bound objective minimises.
 
@@ -126,22 +126,35 @@ class WeightedSum(BoundObjective):
     terms: Sequence[Term]
     constant: float = 0.0
     penalty: L1 | None = None
-    active: Sequence[Term] = field(init=False)
 
-    def __post_init__(self) -> None:
-        self.active = [term for term in self.terms if term.weight != 0]
-        self.has_hessian = all(term.bound.has_hessian for term in self.active)
-        alone = self._alone
-        if alone is not None:
-            self.relative_improvement = alone.bound.relative_improvement
-            scaled = alone.weight > 0 and self.penalty is None
-            self.baseline_exact = scaled and alone.bound.baseline_exact
-            self.easier = alone.bound.easier if scaled else ()
+    @cached_property
+    def active(self) -> Sequence[Term]:
+        """The terms that count."""
+        return [term for term in self.terms if term.weight != 0]
+
+    @cached_property
+    def has_hessian(self) -> bool:  # type: ignore[override]
+        return all(term.bound.has_hessian for term in self.active)
 
     @property
     def _alone(self) -> Term | None:
         """The only term, where the sum's point is its own."""
         return self.terms[0] if len(self.terms) == 1 and self.terms[0].same_point else None
+
+    @property
+    def _multiplied(self) -> Term | None:
+        """The only term, where it counts positively and nothing is added."""
+        alone = self._alone
+        plain = alone is not None and alone.weight > 0 and self.penalty is None
+        return alone if plain else None
+
+    @property
+    def baseline_exact(self) -> bool:
+        return self._multiplied is not None and self._multiplied.bound.baseline_exact
+
+    @property
+    def easier(self) -> Sequence[Problem]:
+        return () if self._multiplied is None else self._multiplied.bound.easier
 
     @property
     def order(self) -> int:
@@ -163,21 +176,15 @@ class WeightedSum(BoundObjective):
         return (first.bound if first.same_point else self.manifold).random_point(rng)
 
     def closed_form(self) -> Array | None:
-        """That of the only term, where it counts positively and nothing is added."""
-        alone = self._alone
-        if alone is None or alone.weight <= 0 or self.penalty is not None:
-            return None
-        return alone.bound.closed_form()
+        return None if self._multiplied is None else self._multiplied.bound.closed_form()
 
     def certificate(self, M: Array) -> Certificate | None:
         """What theory knows of the only term; of a sum it knows nothing."""
-        alone = self._alone
-        if alone is None or alone.weight <= 0 or self.penalty is not None:
+        term = self._multiplied
+        known = None if term is None else term.bound.certificate(M)
+        if term is None or known is None:
             return None
-        known = alone.bound.certificate(M)
-        if known is None:
-            return None
-        return Certificate(known.kind, known.gap * alone.weight * self.unit, known.message)
+        return Certificate(known.kind, known.gap * term.weight * self.unit, known.message)
 
     def point(self, blocks: Sequence[Array]) -> Array:
         alone = self._alone
@@ -232,7 +239,7 @@ class WeightedSum(BoundObjective):
         return [] if alone is None else alone.bound.remarks(M)
 
 
-@dataclass
+@dataclass(frozen=True)
 class TraceSum(Trace):
     """A sum of traces of one matrix each: again such a trace.
 
@@ -242,11 +249,9 @@ class TraceSum(Trace):
         Whose heuristics are its own.
     """
 
-    terms: Sequence[Term] = ()
+    baseline_exact = False
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.baseline_exact = False
+    terms: Sequence[Term] = ()
 
     def baseline(self) -> Array:
         found = best_heuristic(self, self.terms)

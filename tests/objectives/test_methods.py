@@ -1,5 +1,7 @@
 """Every spectral method: derivatives, invariance, closed form against generic solver, baseline."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -53,6 +55,20 @@ def test_derivatives_and_manifold(key, seed):
         assert found.passed, found
     assert found.implied_manifold == DECLARED.get(key, DECLARED.get(name, "grassmann")), found
     assert (found.invariance_error > 1e-6) == (name in NOT_INVARIANT), found
+
+
+@pytest.mark.parametrize("key", RANDOM)
+def test_bound_problems_are_frozen(key):
+    """Built, never patched: evaluations leave every field the object that it was."""
+    X, y, parameters = RANDOM[key]
+    objective = as_objective(name_of(key), parameters)
+    bound = objective.bind(as_data(objective, X, y), 2)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        bound.views = ()
+    before = {field.name: getattr(bound, field.name) for field in dataclasses.fields(bound)}
+    point = bound.at(bound.random_point(np.random.default_rng(0)))
+    assert np.isfinite(point.gradient).all()
+    assert all(getattr(bound, name) is value for name, value in before.items())
 
 
 @pytest.mark.parametrize("key", REAL)
