@@ -15,7 +15,7 @@ import numpy.typing as npt
 from ldr.objectives.coordinates import ColumnScaling
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.samples import Samples, Term
-from ldr.objectives.factor_model import FactorModel, Observed, empty_line
+from ldr.objectives.factor_model import Observed, empty_line
 from ldr.objectives.families.factors import Factors, Noise
 from ldr.objectives.families.incomplete_factors import (
     IncompleteFactors,
@@ -26,7 +26,7 @@ from ldr.objectives.families.incomplete_factors import (
     check_entries,
     missing_note,
 )
-from ldr.objectives.families.row_sum import InParts, RowTerm, SumPoint, in_pieces
+from ldr.objectives.families.row_sum import InParts, Remembered, RowTerm, SumPoint, in_pieces
 from ldr.objectives.problem import Stated
 from ldr.objectives.view import View
 from ldr.solvers.manifolds import Array
@@ -234,13 +234,7 @@ class IncompleteInPieces(IncompleteLikelihood, InParts):
     term: ObservedTerm
     beside: tuple[Any, ...] = field(default=(), init=False)
 
-    _fitted: list[tuple[Array, FactorModel]] = field(default_factory=list, init=False, repr=False)
+    _points: Remembered[IncompleteSums] = field(default_factory=Remembered, init=False, repr=False)
 
     def at(self, M: Array) -> IncompleteSums:
-        return IncompleteSums(self, M)
-
-    def model(self, M: Array) -> FactorModel:
-        """The last one is kept: its likelihood takes a pass."""
-        if not self._fitted or self._fitted[0][0] is not M:
-            self._fitted[:] = [(M, super().model(M))]
-        return self._fitted[0][1]
+        return self._points.at(M, partial(IncompleteSums, self))

@@ -8,11 +8,12 @@ centres and whitens its rows itself, a block at a time, so that there is no copy
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from operator import add
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
@@ -31,6 +32,12 @@ SAMPLE_ROWS = 20_000
 # Rows are cut into this many parts for stochastic solvers, with at least this many rows a column.
 _PARTS = 32
 _PART_ROWS = 10
+
+
+# Points that are kept: more than a line search tries, mostly.
+_REMEMBERED = 10
+
+Kept = TypeVar("Kept", bound=Point)
 
 
 class RowTerm(ABC):
@@ -119,6 +126,29 @@ class SumPoint(Point):
         return problem.samples.reduce(_Second(problem.term, self.M, V), add, *problem.beside)
 
 
+class Remembered(Generic[Kept]):
+    """The first point, the heuristic's in a solve, and the last few: asked again they take no pass.
+
+    What is told of a result at its end is thus known when the run ends.
+    """
+
+    def __init__(self) -> None:
+        self._first: Kept | None = None
+        self._last: deque[Kept] = deque(maxlen=_REMEMBERED)
+
+    def at(self, M: Array, make: Callable[[Array], Kept]) -> Kept:
+        """The point at M: one that was made before, or a new one."""
+        for point in tuple(self._last):  # threads that solve from other starts add to it
+            if np.array_equal(point.M, M):
+                return point
+        if self._first is not None and np.array_equal(self._first.M, M):
+            return self._first
+        point = make(M)
+        self._first = self._first or point
+        self._last.append(point)
+        return point
+
+
 class InParts:
     """Makes of a sum over rows a `Sum` of parts, for stochastic solvers."""
 
@@ -163,7 +193,7 @@ class InPieces(BoundObjective):
     term: RowTerm
     beside: tuple[Any, ...] = field(default=(), kw_only=True)
     heuristics: Mapping[str, Callable[[], Array]] = field(default_factory=dict, kw_only=True)
-    _first: list[SumPoint] = field(default_factory=list, init=False, repr=False)
+    _points: Remembered[SumPoint] = field(default_factory=Remembered, init=False, repr=False)
 
     def __post_init__(self) -> None:
         vars(self).update(heuristics={name: cache(f) for name, f in self.heuristics.items()})
@@ -173,13 +203,7 @@ class InPieces(BoundObjective):
         return self.term.has_hessian
 
     def at(self, M: Array) -> Point:
-        """The sum at M; of the first M, the heuristic's in a solve, one pass serves all calls."""
-        if self._first and np.array_equal(self._first[0].M, M):
-            return self._first[0]
-        point = SumPoint(self, M)
-        if not self._first:
-            self._first.append(point)
-        return point
+        return self._points.at(M, partial(SumPoint, self))
 
     def baseline(self) -> Array | None:
         for heuristic in self.heuristics.values():
