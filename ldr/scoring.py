@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from ldr.inputs import as_data
 from ldr.io.alignment import by_index
 from ldr.memory import within_memory
-from ldr.objectives.coordinates import Whitening
 from ldr.objectives.data.opening import as_samples
-from ldr.objectives.kernel import Kernel
-from ldr.objectives.objective import Objective
 from ldr.objectives.problem import BoundObjective
-from ldr.objectives.sfa import SFA
 from ldr.result import Result, as_tuple
 from ldr.solvers.errors import ArgumentError
-from ldr.solvers.manifolds import Array, Orthonormal, Product, polar_factor
+from ldr.solvers.manifolds import Array, Orthonormal, polar_factor
 
 
 @within_memory
@@ -54,12 +49,12 @@ def score(result: Result, X: Any, y: Any = None) -> float:
         raise ArgumentError(f"objective {objective.name!r} is of the n rows' distances: no score")
     X, y = by_index(objective, X, y)
     if result.features is not None:
-        X, objective = _features(result, X), _of_features(objective)
+        X, objective = _features(result, X), objective.of_features()
     if result.model is not None:
         return result.model.score(X)
     data = as_data(objective, X, y)
     problem = objective.bind(data, result.r)
-    if isinstance(problem.manifold, Product) and len(problem.manifold.factors) > len(data.views):
+    if len(problem.factors) > len(data.views):
         raise ArgumentError(f"objective {objective.name!r} fits more than a map: no score")
     matrices, maps = as_tuple(result.M), as_tuple(result.P)
     for view, P in zip(data.views, maps, strict=True):
@@ -76,21 +71,13 @@ def _carried(problem: BoundObjective, matrices: Any, maps: Any) -> list[Array]:
     Of a whitened method whose matrix is orthonormal it is the span of the map that counts: what
     had unit variance on the old data has another on the new.
     """
-    manifold = problem.manifold
-    factors = manifold.factors if isinstance(manifold, Product) else (manifold,)
     blocks = []
-    for coordinates, factor, M, P in zip(problem.coordinates, factors, matrices, maps, strict=True):
+    parts = zip(problem.coordinates, problem.factors, matrices, maps, strict=True)
+    for coordinates, factor, M, P in parts:
         Z = coordinates.carried(M, P)
-        span = isinstance(coordinates, Whitening) and isinstance(factor, Orthonormal)
+        span = coordinates.is_whitened and isinstance(factor, Orthonormal)
         blocks.append(polar_factor(Z) if span else Z)
     return blocks
-
-
-def _of_features(objective: Objective) -> Objective:
-    """The linear objective behind a feature map."""
-    if isinstance(objective, Kernel):
-        return _of_features(objective.objective)
-    return replace(objective, degree=1) if isinstance(objective, SFA) else objective
 
 
 def _features(result: Result, X: Any) -> Any:

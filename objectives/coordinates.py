@@ -20,7 +20,22 @@ from ldr.solvers.manifolds import Array, polar_factor
 
 
 class Coordinates(ABC):
-    """A linear correspondence of k x r points Z and the d x r matrices M of the user."""
+    """A linear correspondence of k x r points Z and the d x r matrices M of the user.
+
+    Attributes
+    ----------
+    is_columns : bool
+        Whether Z is M, up to a factor.
+    has_columns : bool
+        Whether M's entries belong to the user's columns; not where its variable is whitened or each
+        column has a unit of its own.
+    is_whitened : bool
+        Whether P belongs to the data that it was found on: there it has unit variance.
+    """
+
+    is_columns: bool = False
+    has_columns: bool = False
+    is_whitened: bool = False
 
     @property
     def span(self) -> str | None:
@@ -51,11 +66,27 @@ class Coordinates(ABC):
 class Columns(Coordinates):
     """The columns themselves: Z = M."""
 
+    is_columns = has_columns = True
+
     def lift(self, Z: Array) -> Array:
         return Z
 
     def lower(self, M: Array) -> Array:
         return M
+
+
+class Further(Coordinates):
+    """On top of other coordinates, the outer ones."""
+
+    outer: Coordinates
+
+    @property
+    def span(self) -> str | None:
+        return self.outer.span
+
+    @property
+    def has_columns(self) -> bool:  # type: ignore[override]
+        return self.outer.has_columns
 
 
 class Basis(Protocol):
@@ -67,7 +98,7 @@ class Basis(Protocol):
 
 
 @dataclass(frozen=True)
-class Subspace(Coordinates):
+class Subspace(Further):
     """M = QZ with orthonormal Q, on top of other coordinates.
 
     `name` is that of the span of Q; None where what lies outside is of no interest.
@@ -91,15 +122,15 @@ class Subspace(Coordinates):
 
 
 @dataclass(frozen=True)
-class Scaling(Coordinates):
+class Scaling(Further):
     """M = unit * Z, on top of other coordinates; a power of two as unit rounds nothing."""
 
     unit: float
     outer: Coordinates = Columns()
 
     @property
-    def span(self) -> str | None:
-        return self.outer.span
+    def is_columns(self) -> bool:  # type: ignore[override]
+        return self.outer.is_columns
 
     @classmethod
     def of(cls, size: float, outer: Coordinates) -> Scaling:
@@ -114,15 +145,13 @@ class Scaling(Coordinates):
 
 
 @dataclass(frozen=True)
-class ColumnScaling(Coordinates):
+class ColumnScaling(Further):
     """M = diag(scale) Z, on top of other coordinates."""
+
+    has_columns = False
 
     scale: Array
     outer: Coordinates = Columns()
-
-    @property
-    def span(self) -> str | None:
-        return self.outer.span
 
     def lift(self, Z: Array) -> Array:
         return self.outer.lift(self.scale[:, None] * Z)
@@ -132,7 +161,7 @@ class ColumnScaling(Coordinates):
 
 
 @dataclass(frozen=True)
-class Whitening(Coordinates):
+class Whitening(Further):
     """P = Z'W' with W'BW = I, M = B^{1/2} W Z: the variable in which x'Bx is the unit sphere.
 
     Any W serves the solver; the M that is reported belongs to the symmetric root, P = M'B^{-1/2}.
@@ -143,13 +172,12 @@ class Whitening(Coordinates):
     W, inverse : ndarray (k, k)
     """
 
+    is_whitened = True
+    has_columns = False
+
     W: Array
     inverse: Array
     outer: Coordinates = Columns()
-
-    @property
-    def span(self) -> str | None:
-        return self.outer.span
 
     @classmethod
     def of(cls, B: Array, outer: Coordinates) -> Whitening:

@@ -106,6 +106,9 @@ class Kernel(Objective):
             object.__setattr__(self, attribute, getattr(inner, attribute))
         object.__setattr__(self, "name", f"kernel {inner.name}")
 
+    def of_features(self) -> Objective:
+        return self.objective.of_features()
+
     def largest_r(self, data: Data) -> int:
         n = data.samples.n + (0 if data.background is None else data.background.n)
         return n if self.components is None else min(n, self.components)

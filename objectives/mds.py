@@ -101,6 +101,8 @@ class DistanceMDS(Objective):
 class ClassicalScaling(Trace):
     """Trace of B whose map gives the points of the distances."""
 
+    plain = False
+
     def maps(self, M: Array) -> tuple[Array, ...]:
         values, Q = np.linalg.eigh(self.compressed(M))
         return ((Q / np.sqrt(np.maximum(values, np.finfo(float).tiny))) @ Q.T @ M.T,)

@@ -83,6 +83,10 @@ class Objective(ABC):
         """Value reported = sign * value minimised."""
         return 1.0 if self.sense == "min" else -1.0
 
+    def of_features(self) -> Objective:
+        """The linear objective behind a feature map; itself where it has none."""
+        return self
+
     def expanded(self) -> Objective:
         """The sum that the objective is short for; itself where it is short for none."""
         return self

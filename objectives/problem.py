@@ -16,7 +16,7 @@ from ldr.objectives.data.data import Data
 from ldr.objectives.factor_model import FactorModel
 from ldr.objectives.view import View
 from ldr.solvers.errors import ArgumentError
-from ldr.solvers.manifolds import Array, Orthonormal, Product, polar_factor
+from ldr.solvers.manifolds import Array, Manifold, Orthonormal, Product, polar_factor
 from ldr.solvers.problem import Problem
 from ldr.solvers.solver import Solver
 
@@ -93,6 +93,15 @@ class BoundObjective(Problem):
         spans = [c.span for c in self.coordinates if c.span is not None]
         return " and ".join(dict.fromkeys(spans)) or None
 
+    def rewards_leaving(self, weight: float = 1.0) -> bool:
+        """Whether weight * f(Q'M) may fall as M leaves the span of Q."""
+        return any(not isinstance(factor, Orthonormal) for factor in self.factors)
+
+    @property
+    def factors(self) -> tuple[Manifold, ...]:
+        """Of the manifold: of each view's matrix, and of further parameters."""
+        return self.manifold.factors if isinstance(self.manifold, Product) else (self.manifold,)
+
     def baseline(self) -> Array | None:
         """The heuristic's point; None of objectives that have no heuristic."""
         return None
@@ -133,11 +142,10 @@ class BoundObjective(Problem):
 
     def lift(self, M: Array) -> tuple[Array, ...]:
         """The user's matrices, one a view, orthonormal to the last digit where they must be."""
-        factors = self.manifold.factors if isinstance(self.manifold, Product) else (self.manifold,)
         lifted = [c.lift(block) for c, block in zip(self.coordinates, self.blocks(M), strict=True)]
         return tuple(
             polar_factor(M) if isinstance(factor, Orthonormal) else np.array(M)
-            for factor, M in zip(factors, lifted, strict=False)
+            for factor, M in zip(self.factors, lifted, strict=False)
         )
 
     def maps(self, M: Array) -> tuple[Array, ...]:

@@ -159,6 +159,8 @@ class Components(Trace):
         ||Y||^2.
     """
 
+    plain = False
+
     cross: Array = field(kw_only=True)
     total: float = field(kw_only=True)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -76,6 +76,9 @@ class SFA(Objective):
     def from_sums(self) -> bool:
         """Of the columns themselves; an expansion depends on their mean."""
         return self.degree == 1 and self.derivatives is None
+
+    def of_features(self) -> SFA:
+        return replace(self, degree=1)
 
     def largest_r(self, data: Data) -> int:
         d = data.samples.d

@@ -7,6 +7,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 
@@ -128,7 +129,7 @@ class Gram(Projected):
         vars(self).update(X=X, width=width)
 
     @cached_property
-    def easier(self) -> Sequence[Gram]:
+    def easier(self) -> Sequence[Self]:
         return [replace(self, width=t * self.width, annealing=()) for t in self.annealing]
 
 

@@ -7,16 +7,15 @@ a smooth function of M, with an exact gradient and Hessian product. Time O(n m^2
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import scipy
 
-from ldr.objectives.families.gram import in_range, relative_change
-from ldr.objectives.families.projected import Projected, ProjectedPoint
+from ldr.objectives.families.gram import Gram, relative_change
+from ldr.objectives.families.projected import ProjectedPoint
 from ldr.objectives.kernels import gaussian
 from ldr.solvers.checks import keep_whole
 from ldr.solvers.manifolds import Array
@@ -173,7 +172,7 @@ def _centred(A: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class Landmarks(Projected):
+class Landmarks(Gram):
     """An objective of the Gram matrix of Y = XM from landmark rows; see `LandmarkPoint`.
 
     Parameters
@@ -182,28 +181,15 @@ class Landmarks(Projected):
         Centred factor of the other Gram matrix, Kz = ZZ'.
     rows : ndarray of int (m,)
         The landmarks.
-    width, annealing
-        See `Gram`.
     constant, scale, a, b : float
     """
 
     Z: Array
     rows: np.ndarray
-    width: float = field(kw_only=True)
-    annealing: tuple[float, ...] = field(default=(), kw_only=True)
     constant: float = field(default=0.0, kw_only=True)
     scale: float = field(kw_only=True)
     a: float = field(default=1.0, kw_only=True)
     b: float = field(default=0.0, kw_only=True)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        X, width = in_range(self.X, self.width)
-        vars(self).update(X=X, width=width)
-
-    @cached_property
-    def easier(self) -> Sequence[Landmarks]:
-        return [replace(self, width=t * self.width, annealing=()) for t in self.annealing]
 
     def at(self, M: Array) -> LandmarkPoint:
         return LandmarkPoint(self, M)

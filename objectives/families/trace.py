@@ -94,6 +94,7 @@ class Trace(BoundObjective):
     _size: float = field(default=1.0, init=False)  # the solver's A is the objective's divided by it
     _by_krylov: list[str] = field(default_factory=list, init=False)
 
+    plain = True  # nothing goes with the trace: no map, no parameters
     baseline_exact = True
     preconditioner_cost = 3  # a product with M and a decomposition r x r
 
@@ -111,6 +112,9 @@ class Trace(BoundObjective):
     @cached_property
     def manifold(self) -> Grassmann:  # type: ignore[override]
         return Grassmann(self.A.shape[0], self.r)
+
+    def rewards_leaving(self, weight: float = 1.0) -> bool:
+        return weight * self.scale < 0
 
     def at(self, M: Array) -> TracePoint:
         return TracePoint(self, M)

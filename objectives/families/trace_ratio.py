@@ -151,6 +151,9 @@ class TraceRatio(BoundObjective):
         """Whether B has full rank."""
         return self._rank == len(self.B)
 
+    def rewards_leaving(self, weight: float = 1.0) -> bool:
+        return True
+
     def at(self, M: Array, products: tuple[Array, Array] | None = None) -> TraceRatioPoint:
         """The function at M; AM and BM may be known already."""
         return TraceRatioPoint(self, M, products)

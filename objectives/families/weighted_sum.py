@@ -11,10 +11,9 @@ from itertools import chain
 import numpy as np
 
 from ldr.objectives.certificate import Certificate
-from ldr.objectives.coordinates import Columns, Coordinates, Scaling, Subspace
+from ldr.objectives.coordinates import Columns, Coordinates, Subspace
 from ldr.objectives.factor_model import FactorModel
 from ldr.objectives.families.trace import Trace
-from ldr.objectives.families.trace_ratio import TraceRatio
 from ldr.objectives.problem import BoundObjective, Stated, check_dimension
 from ldr.objectives.view import View, noted
 from ldr.solvers.errors import ArgumentError
@@ -166,6 +165,9 @@ class WeightedSum(BoundObjective):
     def baseline(self) -> Array | None:
         return best_heuristic(self, self.terms)
 
+    def rewards_leaving(self, weight: float = 1.0) -> bool:
+        return any(term.bound.rewards_leaving(weight * term.weight) for term in self.terms)
+
     def starts(self) -> dict[str, Array]:
         """Those of the only term."""
         alone = self._alone
@@ -204,7 +206,7 @@ class WeightedSum(BoundObjective):
         if self.penalty is None:
             return super().lower(matrices)
         blocks = [c.lower(M) for c, M in zip(self.coordinates, matrices, strict=True)]
-        pairs = zip(_factors(self.manifold), blocks, strict=False)
+        pairs = zip(self.factors, blocks, strict=False)
         return self.point(
             [nearest_with_zeros(Z) if isinstance(f, Orthonormal) else Z for f, Z in pairs]
         )
@@ -343,10 +345,6 @@ def weighted_sum(
     )
 
 
-def _factors(manifold: Manifold) -> tuple[Manifold, ...]:
-    return manifold.factors if isinstance(manifold, Product) else (manifold,)
-
-
 def _same_means(a: BoundObjective, b: BoundObjective) -> bool:
     pairs = zip(a.views, b.views, strict=True)
     return all(np.allclose(one.mean, other.mean, rtol=1e-6) for one, other in pairs)
@@ -375,19 +373,6 @@ def _check_common(bounds: Sequence[BoundObjective]) -> None:
             )
 
 
-def _is_columns(coordinates: Coordinates) -> bool:
-    """Whether the coordinates are the user's columns, up to a factor."""
-    if isinstance(coordinates, Scaling):
-        return _is_columns(coordinates.outer)
-    return isinstance(coordinates, Columns)
-
-
-def _is_whitened(coordinates: Coordinates) -> bool:
-    if isinstance(coordinates, (Scaling, Subspace)):
-        return _is_whitened(coordinates.outer)
-    return not isinstance(coordinates, Columns)
-
-
 def _frames(
     bounds: Sequence[BoundObjective], penalised: bool
 ) -> tuple[tuple[Coordinates, ...], list[tuple[Array | None, ...]], list[float]]:
@@ -396,9 +381,9 @@ def _frames(
     maps: list[list[Array | None]] = [[] for _ in bounds]
     scales: list[float] = []
     for view in range(len(bounds[0].views)):
-        sizes = [_factors(bound.manifold)[view].shape[0] for bound in bounds]
+        sizes = [bound.factors[view].shape[0] for bound in bounds]
         own = [bound.coordinates[view] for bound in bounds]
-        if all(map(_is_columns, own)):
+        if all(one.is_columns for one in own):
             frame, lifted = own[0], None
         elif penalised:
             frame, lifted = Columns(), None
@@ -419,12 +404,13 @@ def _check_penalised(weights: Sequence[float], bounds: Sequence[BoundObjective])
     """
     for weight, bound in zip(weights, bounds, strict=True):
         name = bound.objective.name
-        if any(_is_whitened(v.coordinates) or v.features is not None for v in bound.views):
+        if any(v.features is not None or not v.coordinates.has_columns for v in bound.views):
             raise ArgumentError(
                 f"objective {name!r} takes no penalty: the entries of its M do not belong to "
                 "columns of X, because its variable is whitened or of features"
             )
-        if not all(map(_is_columns, bound.coordinates)) and _needs_restriction(weight, bound):
+        in_columns = all(one.is_columns for one in bound.coordinates)
+        if not in_columns and bound.rewards_leaving(weight):
             raise ArgumentError(
                 f"objective {name!r} takes no penalty here: with fewer rows than columns, or "
                 "with collinear ones, M is restricted to the span of the rows, where a penalty of "
@@ -432,28 +418,16 @@ def _check_penalised(weights: Sequence[float], bounds: Sequence[BoundObjective])
             )
 
 
-def _needs_restriction(weight: float, bound: BoundObjective) -> bool:
-    """Whether f(Q'M) may fall as M leaves the span of Q."""
-    match bound:
-        case Trace():
-            return weight * bound.scale < 0
-        case WeightedSum():
-            return any(_needs_restriction(weight * t.weight, t.bound) for t in bound.terms)
-        case TraceRatio():
-            return True
-    return any(not isinstance(factor, Orthonormal) for factor in _factors(bound.manifold))
-
-
 def _length(frame: Coordinates, k: int) -> float:
     """|M| of a unit vector of the frame."""
-    return float(np.linalg.norm(frame.lift(np.eye(k, 1)))) if _is_columns(frame) else 1.0
+    return float(np.linalg.norm(frame.lift(np.eye(k, 1)))) if frame.is_columns else 1.0
 
 
 def _intersection(own: Sequence[Coordinates], sizes: Sequence[int]) -> tuple[Coordinates, Array]:
     """Coordinates of the directions that all have in common, and their basis in the columns."""
     frame, Q = own[0], None
     for coordinates, k in zip(own, sizes, strict=True):
-        if _is_columns(coordinates):
+        if coordinates.is_columns:
             continue
         lifted = coordinates.lift(np.eye(k))
         basis = lifted / np.linalg.norm(lifted, axis=0)
@@ -475,7 +449,7 @@ def _to(coordinates: Coordinates, k: int, frame: Coordinates, lifted: Array | No
         return None
     if lifted is not None:
         T = coordinates.lower(lifted)
-    elif _is_columns(coordinates):
+    elif coordinates.is_columns:
         T = coordinates.lower(frame.lift(np.eye(k)))
     else:  # the frame is the columns: Q' of the orthonormal basis Q
         T = coordinates.lift(np.eye(k)).T
@@ -490,10 +464,10 @@ def _common_manifold(
     penalised: bool,
 ) -> Manifold:
     """The most specific manifold that fits all: Grassmann only where all are, and no penalty."""
-    first = _factors(bounds[0].manifold)
+    first = bounds[0].factors
     factors = []
     for view in range(len(first)):
-        kinds = [_factors(bound.manifold)[view] for bound in bounds]
+        kinds = [bound.factors[view] for bound in bounds]
         if view >= len(frames):  # a parameter of the only term's model
             factors.append(first[view])
             continue
@@ -527,9 +501,8 @@ def _penalty(manifold: Manifold, weight: float, scales: Sequence[float]) -> L1:
 
 
 def _is_trace(bound: BoundObjective) -> bool:
-    """Whether it is the trace of a matrix and nothing besides (no other map, say)."""
-    plain = isinstance(bound, TraceSum) or type(bound) is Trace
-    return plain and isinstance(bound, Trace) and isinstance(bound.A, np.ndarray)
+    """Whether it is the trace of a matrix and nothing besides."""
+    return isinstance(bound, Trace) and bound.plain and isinstance(bound.A, np.ndarray)
 
 
 def _is_square(terms: Sequence[Term]) -> bool:
