@@ -116,6 +116,8 @@ def _error_line(error: float, tolerance: float) -> tuple[bool, str]:
     return error <= tolerance, f"relative error {error:.1e} (expected at most {tolerance:g})"
 
 
+# What is not finite does not pass: NumPy need not warn of it too.
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")
 @within_memory
 def check(
     objective: str | Objective,

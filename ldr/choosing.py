@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ldr.inputs import as_data, as_generator, as_objective, check_r
+from ldr.objectives.data.finite import check_squares
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.objective import Objective
 from ldr.objectives.problem import BoundObjective
@@ -100,8 +101,8 @@ class Path:
             line = f"{result.r:5d}  {result.value:14.8g}  {self.baselines[k]:14.8g}  "
             line += f"{self.certificates[k]:<11}"
             if self.scores is not None:
-                error = self.scores[k].std(ddof=1) / math.sqrt(self.scores.shape[1])
-                line += f"   {self.scores[k].mean():.6g} +- {error:.2g}"
+                score, error = _mean_and_error(self.scores[k])
+                line += f"   {score:.6g} +- {error:.2g}"
             lines.append(line.rstrip())
         if self.elbow is not None:
             lines.append(f"  elbow at {self.elbow}")
@@ -194,6 +195,13 @@ def path(
 
     scores = complete(scored(), len(parts), "folds")
     return Path(tuple(results), np.array(scores).T if len(scores) > 1 else None)
+
+
+def _mean_and_error(scores: Array) -> tuple[float, float]:
+    """The mean, and its standard error, in a unit in which squares are numbers."""
+    unit = float(np.abs(scores).max()) or 1.0
+    error = (scores / unit).std(ddof=1) / math.sqrt(len(scores))
+    return float(scores.mean()), unit * float(error)
 
 
 def _ascending(dimensions: Any) -> list[int]:
@@ -343,6 +351,7 @@ def parallel_analysis(
     whole("draws", draws, 1)
     rng = as_generator(random_state)
     samples = as_samples(X)
+    check_squares(samples)
     Z = samples.dense() - mean(samples)
     if correlation:
         Z = _standardised(Z)

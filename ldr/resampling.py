@@ -10,10 +10,10 @@ import numpy.typing as npt
 
 from ldr.inputs import as_data
 from ldr.objectives.data.data import Data
-from ldr.objectives.data.labels import as_labels
+from ldr.objectives.data.labels import as_array, as_labels
 from ldr.objectives.objective import Objective
 from ldr.solvers.checks import whole
-from ldr.solvers.errors import ArgumentError
+from ldr.solvers.errors import ArgumentError, DataError
 
 Rows = npt.NDArray[np.intp]
 
@@ -36,7 +36,10 @@ class Sampled:
         """Refuse distances: their rows are columns too."""
         if "distances" in objective.needs:
             raise ArgumentError(f"objective {objective.name!r} is of distances: no {what}")
-        return cls(objective, as_data(objective, X, y))
+        data = as_data(objective, X, y)
+        if data.y is not None and len(as_array(data.y)) != data.samples.n:
+            raise DataError(f"y has {len(as_array(data.y))} entries for {data.samples.n} rows of X")
+        return cls(objective, data)
 
     @property
     def n(self) -> int:

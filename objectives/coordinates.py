@@ -15,6 +15,7 @@ from typing import Protocol
 
 import numpy as np
 
+from ldr.solvers.errors import SingularError
 from ldr.solvers.linalg.eigen import unit_diagonal
 from ldr.solvers.manifolds import Array, polar_factor
 
@@ -210,6 +211,11 @@ def inverse_root(B: Array) -> tuple[Array, Array]:
     """
     scaled, scale = unit_diagonal(B)
     there = np.flatnonzero(scale)
+    if len(there) == 0:
+        raise SingularError(
+            "the matrix that is to be inverted is zero: nothing varies there, so no direction is "
+            "better"
+        )
     values, vectors = np.linalg.eigh(scaled[np.ix_(there, there)])
     roots = np.sqrt(np.maximum(values, np.finfo(float).eps * values[-1]))
     W, inverse = np.zeros((len(B), len(there))), np.zeros((len(there), len(B)))

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ldr.objectives.data.samples import Samples
+from ldr.solvers.errors import DataError
 from ldr.solvers.manifolds import Array
 
 
@@ -45,6 +46,11 @@ class Quadratic(Features):
     mean: Array
 
     def __call__(self, samples: Samples) -> Samples:
+        if samples.d != len(self.mean):
+            raise DataError(
+                f"{samples.name} has {samples.d} columns, expected {len(self.mean)}, as in the "
+                "data solved for"
+            )
         Z = samples.dense() - self.mean
         i, j = np.triu_indices(samples.d)
         return Samples(np.hstack([Z, Z[:, i] * Z[:, j]]), None, samples.name)

@@ -14,7 +14,7 @@ from ldr.objectives.data.samples import Samples
 from ldr.objectives.features import Features
 from ldr.objectives.kernels import centred_gram
 from ldr.objectives.objective import Objective
-from ldr.objectives.problem import BoundObjective
+from ldr.objectives.problem import BoundObjective, check_dimension
 from ldr.objectives.registry import named
 from ldr.solvers.checks import keep_whole
 from ldr.solvers.errors import ArgumentError, DataError, SingularError
@@ -124,6 +124,7 @@ class Kernel(Objective):
             views.append(Samples(rows, None, view.name))
             if data.background is not None:
                 background = features(data.background)
+        check_dimension(r, min(view.d for view in views))
         bound = self.objective.bind(Data(tuple(views), data.y, background), r)
         pairs = zip(bound.views, maps, strict=True)
         return bound.restated(
@@ -142,9 +143,15 @@ class Kernel(Objective):
         from sklearn.metrics.pairwise import pairwise_kernels
 
         try:
-            K = pairwise_kernels(a.array, b.array, metric=self.metric, **self.parameters)
+            with np.errstate(over="ignore", invalid="ignore"):
+                K = pairwise_kernels(a.array, b.array, metric=self.metric, **self.parameters)
         except (TypeError, ValueError) as error:
             raise ArgumentError(f"kernel {self.metric!r}: {error}") from error
+        if not np.isfinite(K).all():
+            raise DataError(
+                f"the kernel {self.metric!r} of {a.name} has values that are not finite: change "
+                "the unit of the data, or the kernel's parameters"
+            )
         return np.asarray(K, dtype=np.float64)
 
     def _note(self, features: KernelFeatures) -> str:

@@ -172,6 +172,8 @@ class SemiSupervisedDA(LaplacianMethod):
         super().__post_init__()
         keep_number(self, "ridge")
         keep_number(self, "mu")
+        if np.ndim(self.unlabelled) != 0:
+            raise ArgumentError(f"unlabelled must be one label, got {self.unlabelled!r}")
         if isinstance(self.graph, str) and "class" in self.graph:
             raise ArgumentError(
                 f"graph={self.graph!r} needs a label for every row; expected 'neighbours', "

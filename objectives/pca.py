@@ -16,6 +16,7 @@ from ldr.objectives.problem import BoundObjective, check_dimension, power_of_two
 from ldr.objectives.statistics import moments
 from ldr.objectives.statistics.covariance import CovarianceOperator
 from ldr.objectives.view import Compact, Range, View
+from ldr.solvers.errors import SingularError
 from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.manifolds import Array, Grassmann
 from ldr.solvers.problem import Point
@@ -98,7 +99,9 @@ class LogDeterminantPoint(Point):
         return -float(logarithm) - self._problem.offset if sign > 0 else math.inf
 
     def _divided(self, Z: Array) -> Array:
-        """Z Phi^{-1}."""
+        """Z Phi^{-1}; of a singular Phi there is none."""
+        if not math.isfinite(self.value):
+            return np.full_like(Z, np.nan)
         return np.asarray(np.linalg.solve(self._Phi, Z.T).T, dtype=np.float64)
 
     @cached_property
@@ -143,11 +146,21 @@ class LogDeterminant(BoundObjective):
     def _eigen(self) -> tuple[Array, Array]:
         return top_eigenvectors(self.C, self.r)
 
+    @cached_property
+    def _optimum(self) -> Array:
+        M = self.manifold.nearest(self._eigen[1])
+        if not math.isfinite(self.value(M)):
+            raise SingularError(
+                f"|M'CM| of {self.r} dimensions is zero to rounding: the columns vary in units too "
+                "far apart; divide X by its standard deviations, or lower r"
+            )
+        return M
+
     def baseline(self) -> Array:
-        return self.manifold.nearest(self._eigen[1])
+        return self._optimum
 
     def closed_form(self) -> Array:
-        return self.baseline()
+        return self._optimum
 
     def certificate(self, M: Array) -> Certificate:
         """The gap to the sum of the logarithms of the r largest eigenvalues.

@@ -18,6 +18,7 @@ from ldr.objectives.objective import Objective
 from ldr.objectives.problem import BoundObjective, check_dimension
 from ldr.objectives.statistics import moments
 from ldr.objectives.view import Compact
+from ldr.solvers.errors import SingularError
 from ldr.solvers.linalg.eigen import graded_eigen, range_basis, symmetric_eigen
 from ldr.solvers.manifolds import Array
 
@@ -112,7 +113,13 @@ class IsotropicFactors(Factors):
     @property
     def _noise(self) -> float:
         """The best s2."""
-        return float(np.sum(self._eigen[0][self.r :])) / (self.d - self.r)
+        noise = float(np.sum(self._eigen[0][self.r :])) / (self.d - self.r)
+        if not noise > 0:
+            raise SingularError(
+                f"the likelihood is unbounded: to rounding nothing is left beside r = {self.r} "
+                "dimensions; the columns vary in units too far apart, or r is too large"
+            )
+        return noise
 
     def closed_form(self) -> Array:
         """M = U_r (L_r - s2 I)^{1/2}; s2 averages the d - r others, the d - k zeros included."""

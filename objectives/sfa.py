@@ -108,8 +108,11 @@ class SFA(Objective):
             return difference_scatter(change(compact.rows))
         given = as_samples(self.derivatives, "derivatives")
         check_squares(given)
-        if given.n != compact.rows.n:
-            raise DataError(f"derivatives has {given.n} rows, expected {compact.rows.n}")
+        d = compact.rows.d if compact.space is None else len(compact.space.mean)
+        if given.shape != (compact.rows.n, d):
+            raise DataError(
+                f"derivatives has shape {given.shape}, expected {(compact.rows.n, d)}, as X has"
+            )
         X_dot = given.dense()
         if compact.space is not None:
             X_dot = np.ascontiguousarray(compact.space.lower(X_dot.T).T)

@@ -111,7 +111,13 @@ class Compact:
             return cls(samples, Columns(), features=features)
         if samples.stored:  # few rows: they fit, and are needed more than once
             samples = samples.take(np.arange(samples.n))
+            check_squares(samples)
         space = WidenedRowSpace.of(row_space(samples), room)
+        if space.scores.shape[1] == 0:
+            raise SingularError(
+                f"{samples.name} has rows that are all equal: nothing varies there, so no "
+                "direction is better"
+            )
         name = None if isinstance(space, WidenedRowSpace) else "the span of the rows"
         coordinates = Subspace(space, name=name)
         return cls(Samples(space.scores), coordinates, space, quiet, features)

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from ldr.inputs import as_data
 from ldr.io.alignment import aligned
-from ldr.objectives.data.labels import CodedLabels, as_array, as_labels
+from ldr.objectives.data.labels import CodedLabels, as_array, as_labels, distinct
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.data.partial_sums import AccumulatedSamples, Totals
 from ldr.objectives.data.samples import Samples
@@ -213,22 +213,25 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         if any(block.has_nan for block in blocks):
             raise DataError("X has missing values (NaN), which need all rows at once: use fit")
         before = self._totals if begun else ({},) * len(blocks)
-        views = tuple(map(AccumulatedSamples.of, blocks, before))
+        views = tuple(
+            AccumulatedSamples.of(block.in_memory(), sums)
+            for block, sums in zip(blocks, before, strict=True)
+        )
         known = None
         if "labels" in objective.needs:
-            known = self._known_classes(y, classes)
+            known = self._known_classes(y, blocks[0].n, classes)
             y = CodedLabels.of(y, blocks[0].n, known)
         self._solve(objective, views if len(views) > 1 else views[0], y)
         self._totals, self._classes = tuple(view.totals for view in views), known
         self.n_samples_seen_ = getattr(self, "n_samples_seen_", 0) + blocks[0].n
         return self
 
-    def _known_classes(self, y: Any, classes: Any) -> Any:
+    def _known_classes(self, y: Any, n: int, classes: Any) -> Any:
         """The labels of the first call."""
-        given = None if classes is None else np.unique(classes)
+        given = None if classes is None else distinct(as_array(classes, "classes"), "classes")[0]
         known = getattr(self, "_classes", None)
         if known is None:
-            return as_labels(y, len(y), smallest_class=1)[1] if given is None else given
+            return as_labels(y, n, smallest_class=1)[1] if given is None else given
         if given is not None and not np.array_equal(given, known):
             raise DataError(f"classes = {given} are others than those of the first call, {known}")
         return known
@@ -284,7 +287,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             self,
             X,
             reset=reset,
-            accept_sparse=True,
+            accept_sparse="csr",
             dtype="numeric",
             ensure_min_samples=minimum_rows,
             ensure_all_finite="allow-nan" if self._allows_nan() else True,
@@ -471,10 +474,10 @@ class WithBackground(Projection):
 
 def _other(given: Any, name: str) -> Samples:
     """A second view or a background, by the rules for X; a single column may come as (n,)."""
-    if hasattr(given, "columns") or is_dask(given):
+    if type(given).__name__ == "LazyFrame" or hasattr(given, "columns") or is_dask(given):
         return as_samples(given, name, 1)
     array = check_array(
-        given, accept_sparse=True, ensure_2d=False, dtype="numeric", input_name=name
+        given, accept_sparse="csr", ensure_2d=False, dtype="numeric", input_name=name
     )
     return as_samples(array[:, None] if array.ndim == 1 else array, name, 1)
 

@@ -15,6 +15,7 @@ from ldr.objectives.custom.backends import Autograd, Backend, Function, HandWrit
 from ldr.objectives.custom.problem import CustomProblem, FunctionTerm, SummedProblem
 from ldr.objectives.custom.verify import Trial, attached, manifold_named, verified
 from ldr.objectives.data.data import Data
+from ldr.objectives.data.finite import check_squares
 from ldr.objectives.data.labels import as_array
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.row_sum import RowSum
@@ -298,7 +299,10 @@ class CustomObjective(Objective):
         return attached(problem, self.manifold)
 
     def _term(self, samples: Samples) -> FunctionTerm:
-        return FunctionTerm(self, mean(samples) if self.center else np.zeros(samples.d))
+        if not self.center:
+            return FunctionTerm(self, np.zeros(samples.d))
+        check_squares(samples)
+        return FunctionTerm(self, mean(samples))
 
     def _in_memory(self, samples: Samples) -> Samples:
         """All rows, which f can take."""

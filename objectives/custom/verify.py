@@ -11,7 +11,9 @@ import numpy as np
 from ldr.objectives.custom.problem import CustomProblem
 from ldr.objectives.problem import BoundObjective
 from ldr.objectives.view import noted
+from ldr.solvers.checks import LARGEST
 from ldr.solvers.errors import ObjectiveError, ObjectiveWarning
+from ldr.solvers.linalg.lengths import length
 from ldr.solvers.manifolds import Array, Euclidean, Grassmann, Manifold, Stiefel
 from ldr.solvers.warn import warn
 
@@ -55,11 +57,12 @@ class Trial:
                 f"objective {self.name!r} returned {wrong}; expected one real number (a scalar)"
             )
         value = self.point.value
-        if not math.isfinite(value):
+        if not abs(value) <= LARGEST:
             where = "standard normal" if isinstance(problem.manifold, Euclidean) else "orthonormal"
             raise ObjectiveError(
                 f"objective {self.name!r} returned {problem.reported(value)} at a random {where} M "
-                f"of shape {M.shape}; expected a finite number"
+                f"of shape {M.shape}; expected a finite number, of at most {LARGEST:.0e} so that "
+                "its derivatives have squares"
             )
 
     def rotated(self) -> Array:
@@ -201,7 +204,7 @@ def invariance_error(problem: BoundObjective, M: Array, N: Array) -> float:
     """
     point = problem.at(M)
     difference = abs(problem.value(N) - problem.value(M))
-    size = float(np.linalg.norm(point.gradient) * np.linalg.norm(M)) + 1e-6 * abs(point.value)
+    size = length(point.gradient) * length(M) + 1e-6 * abs(point.value)
     return difference / size if size > 0 else (0.0 if difference == 0 else math.inf)
 
 

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from dask.delayed import delayed
 
 from ldr.objectives.data.accelerator import Accelerator
-from ldr.objectives.data.finite import check_finite, check_largest, largest_wide_entry
+from ldr.objectives.data.finite import check_finite, check_largest, largest_of_piece
 from ldr.objectives.data.map_reduce import PIECE_NUMBERS
 from ldr.objectives.data.samples import Array, Samples, Term
 from ldr.objectives.data.sources.dask_rows import DaskRows, chunked, computed
@@ -218,7 +218,7 @@ class _ChunkSum:
 
     def _of_piece(self, first: int, rows: list[Any]) -> _Total:
         given = [view.piece(part, first) for view, part in zip(self.views, rows, strict=True)]
-        largest = tuple(largest_wide_entry(piece) for piece in given if isinstance(piece, Samples))
+        largest = tuple(largest_of_piece(piece) for piece in given if isinstance(piece, Samples))
         return _Total(self.term(*given), largest)
 
 

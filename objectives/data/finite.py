@@ -43,6 +43,14 @@ def largest_wide_entry(samples: Samples) -> float:
     return largest_entry(samples) if wide else 0.0
 
 
+def largest_of_piece(piece: Samples) -> float:
+    """`largest_wide_entry`, refused at once above the range; below it, all pieces tell together."""
+    largest = largest_wide_entry(piece)
+    if largest > LARGEST:
+        check_largest(largest, piece.name)
+    return largest
+
+
 def check_largest(largest: float, name: str) -> None:
     if largest > LARGEST or 0.0 < largest < SMALLEST:
         raise DataError(

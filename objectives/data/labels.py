@@ -77,13 +77,7 @@ def as_labels(
     if isinstance(y, CodedLabels):
         return y.codes, y.classes
     labels = _open_labels(y, n, name)
-    try:
-        classes, codes, counts = np.unique(labels, return_inverse=True, return_counts=True)
-    except TypeError as error:
-        raise DataError(
-            f"{name} mixes labels that cannot be compared ({error}); "
-            f"labels of one type were expected"
-        ) from error
+    classes, codes, counts = distinct(labels, name)
     _check_discrete(classes, n, name)
     if len(classes) < 2:
         raise DataError(
@@ -118,6 +112,23 @@ def as_array(y: Any, name: str = "y") -> npt.NDArray[Any]:
     if array.ndim == 0:
         raise DataError(f"{name} must hold an entry for each sample, but is one {type(y).__name__}")
     return array
+
+
+def distinct(labels: npt.NDArray[Any], name: str) -> tuple[npt.NDArray[Any], ...]:
+    """The sorted classes, the class of each label, and how many labels a class has.
+
+    Raises
+    ------
+    DataError
+        Labels that cannot be ordered.
+    """
+    try:
+        return np.unique(labels, return_inverse=True, return_counts=True)
+    except TypeError as error:
+        raise DataError(
+            f"{name} mixes labels that cannot be compared ({error}); "
+            f"labels of one type were expected"
+        ) from error
 
 
 def _open_labels(y: Any, n: int, name: str) -> npt.NDArray[Any]:

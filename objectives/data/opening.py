@@ -180,9 +180,14 @@ def with_column(X: Any, y: Any) -> tuple[Any, Any]:
     """
     if isinstance(y, Path) or (isinstance(y, str) and y.lower().endswith(".npy")):
         return X, _array_in(as_path(y, "y"))
-    table = open_table(X, "X") if isinstance(y, str) else None
-    if table is None:
+    if not isinstance(y, str):
         return X, y
+    table = open_table(X, "X")
+    if table is None:
+        raise DataError(
+            f"y is the string {y!r}, which names a column where X is the path of a table; an array "
+            f"was expected, or the path of an .npy file"
+        )
     check_known([y], table.columns, "X")
     rest = [column for column in table.columns if column != y]
     return stored(table.select(rest), "X"), table.column(y)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldr.objectives.data.finite import check_finite, check_largest, largest_wide_entry
+from ldr.objectives.data.finite import check_finite, check_largest, largest_of_piece
 from ldr.objectives.data.map_reduce import PIECE_NUMBERS
 from ldr.objectives.data.samples import Array, Samples, Term
 from ldr.objectives.data.sources import pieces_along
@@ -88,7 +88,7 @@ class StoredSamples(Samples):
         piece = Samples(rows, self.feature_names, self.name, accelerator=self.accelerator)
         if check_finite(piece, self.allow_nan, start):
             piece = replace(piece, has_nan=True)
-        self.tally.largest.append(largest_wide_entry(piece))
+        self.tally.largest.append(largest_of_piece(piece))
         return piece
 
     def taken(self, allow_nan: bool) -> StoredSamples:

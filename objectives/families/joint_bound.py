@@ -155,7 +155,7 @@ def largest_ratio(Q: Array, C: Array, M: Array, iterations: int = 100) -> tuple[
     best, found = -math.inf, M
     for _ in range(iterations):
         ratio = float(np.vdot(M, Q @ M)) / float(np.vdot(M, C @ M))
-        if not ratio > best:
+        if not best < ratio < math.inf:
             break
         # the last digits are the proof's business, not the iteration's
         done = ratio <= best * (1 + 4 * _UNIT)

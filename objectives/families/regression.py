@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -51,7 +52,8 @@ class RegressionPoint(Point):
     def value(self) -> float:
         problem, M = self._problem, self.M
         fit = problem.constant + float(np.vdot(self.residual, self.residual))
-        return fit + problem.ridge * float(np.vdot(M, M)) + problem.lasso * float(np.abs(M).sum())
+        root = math.sqrt(problem.ridge) * M  # no square of coefficients that no ridge counts
+        return fit + float(np.vdot(root, root)) + problem.lasso * float(np.abs(M).sum())
 
     @cached_property
     def gradient(self) -> Array:
@@ -147,7 +149,7 @@ class Regression(BoundObjective):
         if self.r > U.shape[1]:  # any orthonormal completion: the prediction is blind to it
             U = scipy.linalg.qr(np.hstack([U, np.eye(d, self.r)]), mode="economic")[0]
         scale = np.ones(self.r)
-        scale[: min(len(s), self.r)] = np.sqrt(1.0 + s[: self.r] ** 2)
+        scale[: min(len(s), self.r)] = np.hypot(1.0, s[: self.r])
         return (scale[:, None] * U[:, : self.r].T,)
 
     def _rounding(self, M: Array) -> float:
@@ -182,7 +184,8 @@ class Regression(BoundObjective):
         U, s, Vt = self._singular
         g = s[:, None] * (U.T @ point.residual) - self.ridge * (Vt @ point.M)
         there = self._there
-        return float(np.sum(np.sum(g[there] ** 2, axis=1) / (s[there] ** 2 + self.ridge)))
+        roots = np.sqrt(s[there] ** 2 + self.ridge)
+        return float(np.sum((g[there] / roots[:, None]) ** 2))
 
 
 def regression(

@@ -28,6 +28,7 @@ from ldr.objectives.ridge import add_ridge, ridge_amount
 from ldr.objectives.statistics import Moments, moments
 from ldr.objectives.view import Compact, Range, nothing_varies
 from ldr.solvers.linalg.eigen import has_full_rank, rank_tolerance, unit_diagonal
+from ldr.solvers.linalg.lengths import length
 from ldr.solvers.manifolds import Array
 
 Sums = TypeVar("Sums")
@@ -198,7 +199,7 @@ class Whitened:
         It is large where directions that B leaves out had to be taken out of large entries of A.
         """
         W = np.abs(self.W)
-        return math.sqrt(r) * SUMS_ROUNDING * float(np.linalg.norm(W.T @ np.abs(A) @ W))
+        return math.sqrt(r) * SUMS_ROUNDING * length(W.T @ np.abs(A) @ W)
 
     def doubt_of_fit(self, C: Array, outputs: Array, rest: float) -> float:
         """By how much rounding may move ||Y - ZC||^2 = rest, Z the rows in these coordinates.
@@ -471,4 +472,4 @@ def whitened_trace(
 def spectral_bound(A: Array) -> float:
     """A number that no singular value of A exceeds."""
     rows, columns = (float(np.abs(A).sum(axis=axis).max()) for axis in (1, 0))
-    return min(float(np.linalg.norm(A)), math.sqrt(rows * columns))
+    return min(length(A), math.sqrt(rows) * math.sqrt(columns))

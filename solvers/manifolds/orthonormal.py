@@ -37,7 +37,7 @@ def _polar(Y: Array) -> tuple[Array, Array]:
     eigenvalues, W = np.linalg.eigh(Y.T @ Y)
     if eigenvalues[0] * _GRAM_CONDITION <= eigenvalues[-1]:
         U, s, Vt = np.linalg.svd(Y, full_matrices=False)
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore"):
             return U @ Vt, (Vt.T / s) @ Vt
     inverse_root = (W / np.sqrt(eigenvalues)) @ W.T
     N = Y @ inverse_root

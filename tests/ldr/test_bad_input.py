@@ -8,7 +8,14 @@ import pytest
 import scipy.sparse
 
 import ldr
-from ldr.errors import ArgumentError, ConvergenceWarning, DataError, SingularError, TooLargeError
+from ldr.errors import (
+    ArgumentError,
+    ConvergenceWarning,
+    DataError,
+    ObjectiveError,
+    SingularError,
+    TooLargeError,
+)
 from tests import real_data
 
 X, y = real_data.wine()
@@ -269,6 +276,98 @@ def test_units_that_are_far_apart():
     far = ldr.solve("hsic", X[:60] * 2.0**400, 2, random_state=0, starts=1)
     near = ldr.solve("hsic", X[:60], 2, random_state=0, starts=1)
     assert far.value == pytest.approx(near.value, rel=1e-9)
+
+
+MISFITS = {
+    "derivatives of other columns": (
+        lambda: ldr.solve("sfa", X, 2, derivatives=X[:, :3]),
+        r"derivatives has shape \(178, 3\), expected \(178, 13\)",
+    ),
+    "derivatives of wide rows": (
+        lambda: ldr.solve("sfa", X[:5], 2, derivatives=X[:5, :3]),
+        r"derivatives has shape \(5, 3\), expected \(5, 13\)",
+    ),
+    "columns of an expansion": (
+        lambda: ldr.solve("sfa", X[:, :3], 2, degree=2).transform(X),
+        r"X has 13 columns, expected 3, as in the data solved for",
+    ),
+    "a kernel beyond numbers": (
+        lambda: ldr.solve(ldr.kernel("pca", "rbf", gamma=-1e6), X, 2),
+        r"the kernel 'rbf' of X has values that are not finite",
+    ),
+    "a name of a column": (
+        lambda: ldr.solve("lda", X, 2, y="kind"),
+        r"y is the string 'kind', which names a column where X is the path of a table",
+    ),
+    "folds of another length": (
+        lambda: ldr.path("pca", X, [1, 2], y=y[:-1], folds=2),
+        r"y has 177 entries for 178 rows",
+    ),
+    "empty labels of a block": (
+        lambda: ldr.OrthogonalLDA().partial_fit(X, []),
+        r"y has 0 labels for 178 samples",
+    ),
+    "classes that have no order": (
+        lambda: ldr.OrthogonalLDA().partial_fit(X, y, classes=np.array([1, "a"], dtype=object)),
+        r"classes mixes labels that cannot be compared",
+    ),
+    "huge blocks": (
+        lambda: ldr.solve("pca", iter([X[:90] * 1e200, X[90:]]), 2),
+        r"X has a largest entry of",
+    ),
+    "huge rows of one's own objective": (
+        lambda: ldr.solve(ldr.objective(lambda M, X: 0.0), X * 1e200, 2),
+        r"X has a largest entry of",
+    ),
+    "huge rows in parallel": (lambda: ldr.parallel_analysis(X * 1e200), r"X has a largest entry"),
+}
+STILL = {
+    "sparse rows": lambda: ldr.solve("ppca", scipy.sparse.csr_array(np.ones((5, 8))), 1),
+    "noise with a ridge": lambda: ldr.solve("opca", (X, np.zeros((20, 13))), 1, ridge=2.0),
+    "units too far apart": lambda: ldr.solve("log-det-pca", X * 10.0 ** np.arange(0, -130, -10), 9),
+}
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("case", MISFITS)
+def test_what_does_not_fit_together(case):
+    act, words = MISFITS[case]
+    with pytest.raises(DataError, match=words):
+        act()
+
+
+@pytest.mark.parametrize("case", STILL)
+def test_where_nothing_varies(case):
+    with pytest.raises(SingularError, match=r"nothing varies|is zero to rounding"):
+        STILL[case]()
+
+
+def test_a_kernel_has_as_many_dimensions_as_features():
+    twice = np.repeat(X[:2], 10, axis=0)
+    with pytest.raises(ArgumentError, match=r"r = 3 is too large: expected r <= 1"):
+        ldr.solve(ldr.kernel("least-squares", "cosine", components=3), twice, 3, y=np.arange(20.0))
+
+
+def test_one_label_stands_for_none():
+    with pytest.raises(ArgumentError, match=r"unlabelled must be one label, got \[-1\]"):
+        ldr.solve("semi-supervised-da", X, 2, y=y, unlabelled=[-1])
+
+
+def test_values_beyond_squares_of_ones_own():
+    huge = ldr.objective(
+        lambda M, X: 1e200, backend="numpy", gradient=lambda M, X: np.zeros(M.shape)
+    )
+    with pytest.raises(ObjectiveError, match=r"returned 1e\+200 .*of at most 1e\+130"):
+        ldr.solve(huge, X, 2)
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_large_values_have_certificates():
+    noise = np.random.default_rng(0).standard_normal((50, 13)) * 1e-100
+    assert ldr.solve("opca", (X, noise), 2).certificate is not None
+    large = X[:, :2] * 1e100
+    assert ldr.solve("ridge-regression", large, 2, y=X[:, 3] * 1e100).converged
+    assert repr(ldr.path("signal-noise", (large, X[:, :2]), [1, 2], folds=3, random_state=0))
 
 
 def test_what_does_not_fit_into_memory_is_named():

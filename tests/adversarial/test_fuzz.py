@@ -1,0 +1,29 @@
+"""No input may lead to anything but a result or a refusal in words."""
+
+import pytest
+
+from tests.adversarial import fuzz
+from tests.adversarial.campaign import SEED, count, report
+
+CALLS = 5000
+SLICE = 100
+
+
+def faults(indices):
+    return [fault for i in indices if (fault := fuzz.attack(i, SEED)) is not None]
+
+
+def none(found, capfd):
+    assert not found, report(found)
+    printed = "".join(capfd.readouterr())
+    assert " ** On entry" not in printed  # LAPACK's own words
+
+
+def test_a_slice_of_the_calls(capfd):
+    none(faults(range(SLICE)), capfd)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(10))
+def test_all_calls(part, capfd):
+    none(faults(range(part, count(CALLS), 10)), capfd)
