@@ -187,6 +187,8 @@ class SemiSupervisedDA(LaplacianMethod):
                 f"y has shape {y.shape} and type {y.dtype}, expected ({data.samples.n},) labels"
             )
         labelled = np.array([label != self.unlabelled for label in y], dtype=bool)
+        if not labelled.any():
+            raise DataError(f"y has no label: every row says {self.unlabelled!r}, unlabelled")
         codes, classes = as_labels(y[labelled], int(labelled.sum()))
         compact, scatters = self.sums(data)
 

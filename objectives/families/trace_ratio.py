@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -212,6 +213,8 @@ class TraceRatio(BoundObjective):
 
     def _better_outside(self, M: Array) -> bool:
         """Whether a direction that the coordinates leave out beats one of M's, beyond rounding."""
+        if math.isinf(self.outside):
+            return True
         value = self.at(M).value
         least = float(np.linalg.eigvalsh(M.T @ (self.A + value * self.B) @ M)[0])
         terms = np.abs(M).T @ (np.abs(self.A) + abs(value) * np.abs(self.B)) @ np.abs(M)
@@ -245,6 +248,8 @@ def trace_ratio(
     varied, name = (B, what) if total is None else (total, "the total scatter")
     kept = Range.of(varied, view.coordinates, name)
     definite, ridged = add_ridge(kept(B), ridge, what)
+    # of a direction that is lost in sums nobody can tell what varies there: see `whitened`
+    lost = ridge == 0 and kept.rank < int(np.count_nonzero(np.diag(varied) > 0))
     return TraceRatio(
         objective,
         (view.within(kept).noting(*ridged),),
@@ -252,5 +257,5 @@ def trace_ratio(
         definite,
         r,
         restricted=total is None and bool(kept.notes),
-        outside=ridge_amount(kept(B), ridge),
+        outside=math.inf if lost else ridge_amount(kept(B), ridge),
     )
