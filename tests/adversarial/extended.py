@@ -32,10 +32,11 @@ def norm(X):
     return np.sqrt(np.sum(X * X))
 
 
-def orthonormal(G):
+def orthonormal(G, least=DEPENDENT):
     """Q with orthonormal columns and W with GW = Q: Gram-Schmidt twice, largest residual first.
 
-    Columns are brought to length 1 first; W has as many columns as G has rank.
+    Columns are brought to length 1 first; residuals up to `least` of that count as zero, so that W
+    has as many columns as G has rank.
     """
     G = extended(G)
     lengths = np.sqrt(np.sum(G * G, axis=0))
@@ -45,7 +46,7 @@ def orthonormal(G):
     Q, W = [], []
     while left:
         sizes = np.sqrt(np.sum(rest[:, left] ** 2, axis=0))
-        if sizes.max() <= DEPENDENT:
+        if sizes.max() <= least:
             break
         j = left.pop(int(np.argmax(sizes)))
         for _ in range(2):

@@ -12,6 +12,7 @@ from itertools import product
 import numpy as np
 
 from tests.adversarial.extended import (
+    DEPENDENT,
     basis,
     centred,
     complement,
@@ -23,6 +24,9 @@ from tests.adversarial.extended import (
 )
 
 _NEWTON = 40
+# Sums of squares are good to 1e-14 of the columns' own: what varies less is lost in them, and M is
+# restricted, which is said.
+_LOST = np.longdouble(1e-6)
 # Columns further apart in scale than this lose digits where they are mixed.
 _MIXED = 1e6
 
@@ -68,11 +72,11 @@ def covariance(X):
     return Form.squares(X, extended(1) / len(X))
 
 
-def null_space(rows):
-    """Directions in which nothing varies."""
+def null_space(rows, least=DEPENDENT):
+    """Directions in which nothing varies, or less than `least` of the columns' size."""
     rows = extended(rows)
     lengths = np.sqrt(np.sum(rows * rows, axis=0))
-    W = orthonormal(rows)[1]
+    W = orthonormal(rows, least)[1]
     if W.shape[1] == rows.shape[1]:
         return np.zeros((rows.shape[1], 0), dtype=np.longdouble)
     units = np.where(lengths > 0, 1 / np.where(lengths > 0, lengths, 1), 1)
@@ -115,9 +119,11 @@ class Trace(Reference):
         d = varying.shape[1]
         values, V = eigh(form.on(np.eye(d, dtype=np.longdouble)))
         self.scale = np.abs(values).max()
-        empty = null_space(varying).shape[1]
-        inside = np.sort(np.argsort(np.abs(values))[empty:])
-        self.optimum, self.anywhere = (self._best(V[:, kept]) for kept in (inside, slice(None)))
+        self.anywhere = self.optimum = self._best(V)
+        lost = null_space(varying, _LOST)
+        if lost.shape[1]:
+            Q = complement(lost, d)
+            self.optimum = self._best(Q @ eigh(form.on(Q))[1])
 
     def _best(self, V):
         """Of eigenvectors, largest eigenvalue first."""
@@ -225,12 +231,15 @@ class Ratio(Reference):
         self.A, self.B = A, B
         empty = null_space(varying)
         d = varying.shape[1]
-        Q = complement(empty, d) if empty.shape[1] else np.eye(d, dtype=np.longdouble)
+        lost = null_space(varying, _LOST)
+        Q, kept = (
+            complement(N, d) if N.shape[1] else np.eye(d, dtype=np.longdouble)
+            for N in (empty, lost)
+        )
         self.scale = A.size(Q) / B.of(Q) if B.of(Q) > 0 else 0
-        if r <= Q.shape[1]:
-            self.optimum = self._solve(Q, r)
-        fewer = max(1, r - empty.shape[1])
-        self.anywhere = self.optimum if fewer == r else self._solve(Q, fewer)
+        if r <= kept.shape[1]:
+            self.optimum = self._solve(kept, r)
+        self.anywhere = self._solve(Q, max(1, r - empty.shape[1]))
 
     def _solve(self, Q, r):
         sign = 1 if self.sense == "max" else -1
@@ -301,7 +310,7 @@ class TwoBlocks(Reference):
         super().__init__("max")
         self.Xa, self.Xb, self.r = Xa, Xb, r
         whole = [np.eye(X.shape[1], dtype=np.longdouble) for X in (Xa, Xb)]
-        kept = [complement(null_space(X), X.shape[1]) for X in (Xa, Xb)]
+        kept = [complement(null_space(X, _LOST), X.shape[1]) for X in (Xa, Xb)]
         if min(Q.shape[1] for Q in kept) < r:
             return
         self.optimum = self._best(kept, rng, starts)
