@@ -201,12 +201,15 @@ def regression(
     compact = Compact.of_columns(samples) if lasso > 0 else Compact.of(samples)
     if lasso > 0 and samples.n < samples.d:
         return _of_rows(objective, samples, outputs, r, lasso)
-    if lasso > 0:
-        stats = joint_moments(compact.rows, outputs)
-        Z, T = _square_root(stats.scatter_aa, stats.scatter_ab)
-        view, left = compact.view(stats.mean_a), _left(stats, T)
-        return Regression(objective, (view,), Z, T, r, left, lasso=lasso)
     fit = Fit.of(compact, outputs, "the covariance")
+    if lasso > 0:
+        if fit.Z.shape[1] == samples.d:
+            Z, T, view, left = fit.Z, fit.T, fit.view, _left(fit.stats, fit.T)
+        else:  # the penalty is on the columns themselves, those that add nothing too
+            stats = joint_moments(compact.rows, outputs)
+            Z, T = _square_root(stats.scatter_aa, stats.scatter_ab)
+            view, left = compact.view(stats.mean_a), _left(stats, T)
+        return Regression(objective, (view,), Z, T, r, left, lasso=lasso)
     return Regression(
         objective,
         (fit.view,),

@@ -117,8 +117,8 @@ class Trace(Reference):
         super().__init__(sense)
         self.form, self.r = form, r
         d = varying.shape[1]
-        values, V = eigh(form.on(np.eye(d, dtype=np.longdouble)))
-        self.scale = np.abs(values).max()
+        _, V = eigh(form.on(np.eye(d, dtype=np.longdouble)))
+        self.scale = sum(abs(w) * norm(left) * norm(right) for w, left, right in form.terms)
         self.anywhere = self.optimum = self._best(V)
         lost = null_space(varying, _LOST)
         if lost.shape[1]:
@@ -173,17 +173,23 @@ class Whitened(Reference):
 
     def __init__(self, sense, form, G, r, total=None):
         super().__init__(sense)
-        self.form, self.G = form, extended(G)
-        Q, W = orthonormal(G)
-        empty = null_space(G)
-        W = W - empty @ (empty.T @ W)  # A may see what B does not
-        values, V = eigh(form.on(W))
-        self.scale = np.abs(values).max(initial=0)
-        if len(values) >= r:
-            best = V[:, :r] if sense == "max" else V[:, len(values) - r :]
-            self.optimum = self.anywhere = self.value((W @ best).T)
-        if total is not None and orthonormal(total)[0].shape[1] > Q.shape[1]:
+        self.form, self.G, self.r = form, extended(G), r
+        rank = orthonormal(G)[0].shape[1]
+        self.anywhere, self.optimum = map(self._best, (DEPENDENT, _LOST))
+        if total is not None and orthonormal(total)[0].shape[1] > rank:
             self.anywhere = extended(np.inf)
+
+    def _best(self, least):
+        """Of directions that vary more than that; A may see what B does not."""
+        empty = null_space(self.G, least)
+        W = orthonormal(self.G, least)[1]
+        W = W - empty @ (empty.T @ W)
+        values, V = eigh(self.form.on(W))
+        if least == DEPENDENT:
+            self.scale = np.abs(values).max(initial=0)
+        if len(values) < self.r:
+            return None
+        return self.value((W @ (V[:, : self.r] if self.sense == "max" else V[:, -self.r :])).T)
 
     def _normal(self, P):
         return P.T @ orthonormal(self.G @ P.T)[1]

@@ -410,3 +410,15 @@ def test_the_gap_covers_what_is_taken_out_of_large_entries(seed):
     (p,) = result.P.astype(np.longdouble)
     formula = np.mean((centred(X) @ p) ** 2) / np.mean((noise @ p) ** 2)
     assert abs(result.value - formula) <= result.certificate.gap + 1e-9 * abs(formula)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_lasso_of_few_rows_and_nearly_equal_columns(seed):
+    """Everything is explained, so that the residual is what sums of products lose."""
+    rng = np.random.default_rng(seed)
+    X, y = rng.standard_normal((5, 4)), 3.0 * rng.standard_normal(5)
+    X[:, 1] = X[:, 0] + 3e-5 * X[:, 1]
+    result = ldr.solve("lasso", X, 1, y=y, penalty=0.5)
+    m = result.M[:, 0].astype(np.longdouble)
+    true = np.sum((centred(y) - centred(X) @ m) ** 2) + 0.5 * np.sum(np.abs(m))
+    assert abs(result.value - true) <= result.certificate.gap + 1e-11 * true
