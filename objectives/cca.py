@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
-import numpy as np
-
 from ldr.objectives.data.data import Data
-from ldr.objectives.families.bilinear import Bilinear
+from ldr.objectives.families.bilinear import Bilinear, whitened_bilinear
 from ldr.objectives.families.two_block import TwoBlock, two_block
-from ldr.objectives.families.whitened import SumOfSquares, Unwhitened, spectral_bound, whiten
 from ldr.objectives.objective import Objective
-from ldr.objectives.statistics import JointMoments, joint_moments
+from ldr.objectives.statistics import joint_moments
 from ldr.objectives.view import Compact, noted
 from ldr.solvers.checks import choice, keep_number
 from ldr.solvers.errors import ObjectiveWarning
@@ -101,24 +97,9 @@ class ClassicalCCA(Objective):
 
     def bind(self, data: Data, r: int) -> Bilinear:
         a, b = (Compact.of(view, quiet=True) for view in data.views)
-        stats, (in_a, in_b) = whiten(
-            lambda of_a, of_b: joint_moments(of_a(a.rows), of_b(b.rows)),
-            _covariances,
-            Unwhitened.of(a, "the covariance of the first view", self.ridge),
-            Unwhitened.of(b, "the covariance of the second view", self.ridge),
-        )
-        n = stats.n
-        K = np.ascontiguousarray(in_b.rows(in_a.rows(stats.scatter_ab / n).T).T)
-        views = a.view(in_a.mean).within(in_a), b.view(in_b.mean).within(in_b)
-        return Bilinear(
-            self,
-            noted(views, *self._trivial(sum(K.shape) - (n - 1))),
-            K,
-            r,
-            correlations=True,
-            restricted=math.inf in (in_a.outside, in_b.outside),
-            doubt=in_a.doubt(spectral_bound(K), r) + in_b.doubt(spectral_bound(K), r),
-        )
+        bound, n = whitened_bilinear(self, a, b, r, ridge=self.ridge)
+        trivial = self._trivial(sum(bound.K.shape) - (n - 1))
+        return bound.restated(views=noted(bound.views, *trivial))
 
     def _trivial(self, ones: int) -> list[str]:
         """A note of the correlations that are 1 because there are few samples, with a warning."""
@@ -130,10 +111,3 @@ class ClassicalCCA(Objective):
         )
         warn(f"{self.name}: {note}", ObjectiveWarning)
         return [note]
-
-
-def _covariances(stats: JointMoments) -> tuple[SumOfSquares, SumOfSquares]:
-    return (
-        SumOfSquares(stats.scatter_aa / stats.n, stats.mean_a, 1.0),
-        SumOfSquares(stats.scatter_bb / stats.n, stats.mean_b, 1.0),
-    )

@@ -56,8 +56,8 @@ class LDA(Objective):
         compact = Compact.of(data.samples)
         stats = class_moments(compact.rows, codes, len(classes))
         view = compact.view(stats.mean).noting(*_of_low_rank(r, len(classes)))
-        A, B, total = stats.between, stats.within, stats.within + stats.between
-        return trace_ratio(self, view, A, B, r, what="S_W", ridge=self.ridge, total=total)
+        A, B = stats.between, stats.within
+        return trace_ratio(self, view, A, B, r, what="S_W", ridge=self.ridge, total=stats.total)
 
 
 @dataclass(frozen=True)
@@ -97,20 +97,12 @@ class ClassicalLDA(Objective):
 
         def pencil(change: Change) -> Pencil:
             stats = class_moments(change(compact.rows), codes, len(classes))
-            total = stats.within + stats.between
             n = float(stats.counts.sum())
-            B = SumOfSquares(stats.within, stats.mean, n, total, within=True)
+            B = SumOfSquares(stats.within, stats.mean, n, stats.total, within=True)
             return Pencil(stats.between, B)
 
-        return whitened_trace(
-            self,
-            compact,
-            pencil,
-            r,
-            what="S_W",
-            ridge=self.ridge,
-            notes=few_directions(r, len(classes), "classes"),
-        )
+        notes = few_directions(r, len(classes), "classes")
+        return whitened_trace(self, compact, pencil, r, what="S_W", ridge=self.ridge, notes=notes)
 
 
 def _of_low_rank(r: int, classes: int) -> list[str]:
@@ -195,7 +187,7 @@ class SemiSupervisedDA(LaplacianMethod):
         def pencil(change: Change) -> Pencil:
             found = scatters(change)
             stats = class_moments(change(compact.rows).take(labelled), codes, len(classes))
-            B = stats.within + stats.between + self.mu * found.A
+            B = stats.total + self.mu * found.A
             return Pencil(stats.between, SumOfSquares(B, found.mean, len(labelled), found.total))
 
         return whitened_trace(

@@ -67,7 +67,7 @@ class SIR(Objective):
         def pencil(change: Change) -> Pencil:
             stats = class_moments(change(compact.rows), codes, groups)
             n = int(stats.counts.sum())
-            C = (stats.within + stats.between) / n
+            C = stats.total / n
             return Pencil(stats.between / n, SumOfSquares(C, stats.mean, 1.0))
 
         return whitened_trace(

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
 from ldr.objectives.certificate import NEARLY_COLLINEAR, PROVED_GLOBAL, Certificate
-from ldr.objectives.problem import BoundObjective, check_dimension
+from ldr.objectives.families.whitened import SumOfSquares, Unwhitened, spectral_bound, whiten
+from ldr.objectives.problem import BoundObjective, Stated, check_dimension
+from ldr.objectives.statistics import JointMoments, joint_moments
+from ldr.objectives.view import Compact
 from ldr.solvers.limits import SINGULAR_COST, check_eigen
 from ldr.solvers.manifolds import Array, Product, Stiefel
 from ldr.solvers.problem import Point
@@ -109,3 +113,34 @@ class Bilinear(BoundObjective):
         else:
             found = Certificate("bound", gap, NEARLY_COLLINEAR)
         return found.restricted_to(str(self.span)) if self.restricted else found
+
+
+def whitened_bilinear(
+    objective: Stated, a: Compact, b: Compact, r: int, *, ridge: float
+) -> tuple[Bilinear, int]:
+    """max tr(Ma'Caa^{-1/2} Cab Cbb^{-1/2} Mb), P = M'C^{-1/2} of each; and the number of rows."""
+    stats, (in_a, in_b) = whiten(
+        lambda of_a, of_b: joint_moments(of_a(a.rows), of_b(b.rows)),
+        _covariances,
+        Unwhitened.of(a, "the covariance of the first view", ridge),
+        Unwhitened.of(b, "the covariance of the second view", ridge),
+    )
+    n = stats.n
+    K = np.ascontiguousarray(in_b.rows(in_a.rows(stats.scatter_ab / n).T).T)
+    bound = Bilinear(
+        objective,
+        (a.view(in_a.mean).within(in_a), b.view(in_b.mean).within(in_b)),
+        K,
+        r,
+        correlations=True,
+        restricted=math.inf in (in_a.outside, in_b.outside),
+        doubt=in_a.doubt(spectral_bound(K), r) + in_b.doubt(spectral_bound(K), r),
+    )
+    return bound, n
+
+
+def _covariances(stats: JointMoments) -> tuple[SumOfSquares, SumOfSquares]:
+    return (
+        SumOfSquares(stats.scatter_aa / stats.n, stats.mean_a, 1.0),
+        SumOfSquares(stats.scatter_bb / stats.n, stats.mean_b, 1.0),
+    )

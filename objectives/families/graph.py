@@ -76,7 +76,7 @@ def class_scatters(data: Data) -> tuple[Compact, Sums]:
 
     def scatters(change: Change) -> Scatters:
         stats = class_moments(change(compact.rows), codes, len(classes))
-        total = stats.within + stats.between
+        total = stats.total
         return Scatters(compact, stats.mean, stats.within, total, total, stats.counts.sum())
 
     return compact, scatters

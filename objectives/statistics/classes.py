@@ -44,7 +44,7 @@ class ClassMoments:
     within : ndarray, shape (d, d)
         S_W = sum_i (x_i - mu_{z_i})(x_i - mu_{z_i})'.
     between : ndarray, shape (d, d)
-        S_B = sum_k n_k (mu_k - mu)(mu_k - mu)'. S_B + S_W is the scatter of all samples.
+        S_B = sum_k n_k (mu_k - mu)(mu_k - mu)'.
     """
 
     counts: Codes
@@ -52,6 +52,11 @@ class ClassMoments:
     mean: Array
     within: Array
     between: Array
+
+    @property
+    def total(self) -> Array:
+        """S_W + S_B, the scatter of all samples."""
+        return self.within + self.between
 
 
 def class_moments(
