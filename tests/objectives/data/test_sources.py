@@ -570,5 +570,5 @@ def test_a_function_of_blocks_is_counted_where_the_number_of_rows_is_asked_for()
     found = ldr.solve("ica", lambda: iter(parts), 2, starts=1)
     expected = ldr.solve("ica", np.vstack(parts), 2, starts=1)
     assert found.value == pytest.approx(expected.value, rel=1e-10)
-    with pytest.raises(DataError, match="is an iterator of blocks"):
+    with pytest.raises(DataError, match="is a stream of blocks"):
         ldr.solve(own, iter(parts), 2)
