@@ -8,7 +8,8 @@ from functools import cached_property
 import numpy as np
 
 from ldr.objectives.data.data import Data
-from ldr.objectives.families.weighted_sum import WeightedSum, weighted_sum
+from ldr.objectives.families.terms import Penalised
+from ldr.objectives.families.weighted_sum import weighted_sum
 from ldr.objectives.l1 import L1
 from ldr.objectives.objective import Objective
 from ldr.objectives.pca import PCA
@@ -64,13 +65,12 @@ class SparsePCA(Objective):
 
 
 @dataclass(frozen=True)
-class PenalisedLoadings(WeightedSum):
+class PenalisedLoadings(Penalised):
     """The reconstruction error of pca with a penalty on the loadings."""
 
     @cached_property
     def _thresholded(self) -> Array:
-        (term,) = self.terms
-        assert self.penalty is not None
+        (term,) = self.smooth.terms
         loadings = term.bound.closed_form()
         assert loadings is not None
         V = self.lower([varimax(term.bound.lift(loadings)[0])])
