@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.labels import as_labels
@@ -138,11 +140,12 @@ class LaplacianMethod(Objective):
         def scatters(change: Change) -> Scatters:
             rows = change(compact.rows).in_memory()
             stats, degrees = moments(rows), W.sum(axis=1)
-            middle = stats.mean
+            middle, shares = stats.mean, np.full(rows.n, 1.0 / rows.n)
             if centre == "degree":
-                offsets = rows.centred_transpose_times(degrees, middle)
-                middle = middle + offsets / degrees.sum()
-            A, B = graph_scatter(rows, W, middle)
+                shares = degrees / degrees.sum()
+                middle = middle + rows.centred_transpose_times(shares, middle)
+            rest = 0.0 if rows.is_sparse else rows.centred_transpose_times(shares, middle)
+            A, B = graph_scatter(rows, W, middle, rest)
             return Scatters(compact, middle, A, B, stats.scatter, degrees.sum())
 
         return compact, scatters

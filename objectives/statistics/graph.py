@@ -23,8 +23,10 @@ from ldr.solvers.errors import DataError
 _GATHERED_BLOCKS = 4
 
 
-def graph_scatter(samples: Samples, W: Any, mean: Array) -> tuple[Array, Array]:
-    """Xc'L Xc and Xc'D Xc for a weighted graph on the samples, Xc = X - 1 mean'.
+def graph_scatter(
+    samples: Samples, W: Any, mean: Array, rest: Array | float = 0.0
+) -> tuple[Array, Array]:
+    """Xc'L Xc and Xc'D Xc for a weighted graph on the samples, Xc = X - 1 (mean + rest)'.
 
     L = D - W is the graph Laplacian and D the diagonal of W's row sums. L is blind to the mean
     (Xc'L Xc = X'L X), but the sums are made of centred rows, which keep the digits; D is not
@@ -37,6 +39,8 @@ def graph_scatter(samples: Samples, W: Any, mean: Array) -> tuple[Array, Array]:
     W : scipy.sparse matrix or array, shape (n, n)
         Symmetric; never made dense.
     mean : ndarray, shape (d,)
+    rest : ndarray, shape (d,), optional
+        Of a mean with more digits than one number has, what the first number leaves; of dense rows.
 
     Returns
     -------
@@ -54,10 +58,10 @@ def graph_scatter(samples: Samples, W: Any, mean: Array) -> tuple[Array, Array]:
         return _sparse_graph_scatter(samples, W, degrees, mean)
     laplacian, degree = zeros(samples.d, samples.d), zeros(samples.d, samples.d)
     for where in _graph_slices(W, samples):
-        Z = samples.rows(where) - mean
+        Z = samples.rows(where) - mean - rest
         weighted = degrees[where, None] * Z
         degree = add_product(degree, Z, weighted)
-        weighted -= _neighbour_sums(samples, W[where], mean)
+        weighted -= _neighbour_sums(samples, W[where], mean) - degrees[where, None] * rest
         laplacian = add_product(laplacian, Z, weighted)
     return symmetric(laplacian), symmetric(degree)
 

@@ -447,3 +447,17 @@ def test_principal_axes_through_the_row_space():
     small = np.linalg.eigvalsh(space.scores.T @ space.scores)
     large = np.linalg.eigvalsh(statistics.moments(as_samples(X)).scatter)[-29:]
     np.testing.assert_allclose(small, large, rtol=1e-11)
+
+
+@pytest.mark.parametrize("centre", ["mean", "degree"])
+def test_a_large_mean_costs_degree_scatters_nothing(centre):
+    """One number does not hold the mean of columns at 1e8; their deviations are exact."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(-50, 50, (31, 4)) / 8.0
+    W = np.triu(rng.random((31, 31)) < 0.2, 1).astype(float)
+    W = W + W.T
+    near = ldr.solve("lpp", X, 2, graph=W, centre=centre).value
+    far = ldr.solve("lpp", X + np.array([1e8, -1e8, 3e8, 0.0]), 2, graph=W, centre=centre).value
+    assert far == pytest.approx(near, rel=1e-12)
+    ratio = [ldr.solve("orthogonal-lpp", Z, 2, graph=W).value for Z in (X, X + 1e8)]
+    assert ratio[1] == pytest.approx(ratio[0], rel=1e-12)
