@@ -4,7 +4,7 @@ import tomllib
 
 import pytest
 
-from tests.house import PACKAGES, ROOT, circle, floor, imports, modules
+from tests.house import PACKAGES, ROOT, circle, floor, imports, modules, plan
 
 # Files that are longer than a reader likes, each for the reason given.
 LONG = {
@@ -62,3 +62,8 @@ def test_no_file_is_long_without_a_reason(package):
         if name.split(".")[0] == package and len(path.read_text().splitlines()) > MOST_LINES
     }
     assert long <= set(LONG), "longer than a reader likes: split it"
+
+
+def test_the_plan_of_the_rooms_is_the_one_that_contributors_read():
+    page = (ROOT / "CONTRIBUTING.md").read_text()
+    assert plan() in page, "put what python -m tests.house prints into CONTRIBUTING.md"
