@@ -18,6 +18,7 @@ from ldr.objectives.objective import Objective
 from ldr.objectives.problem import BoundObjective, check_dimension
 from ldr.objectives.statistics import moments
 from ldr.objectives.view import Compact
+from ldr.solvers.checks import SMALLEST
 from ldr.solvers.errors import SingularError
 from ldr.solvers.linalg.eigen import graded_eigen, range_basis, symmetric_eigen
 from ldr.solvers.manifolds import Array
@@ -114,7 +115,7 @@ class IsotropicFactors(Factors):
     def _noise(self) -> float:
         """The best s2."""
         noise = float(np.sum(self._eigen[0][self.r :])) / (self.d - self.r)
-        if not noise > 0:
+        if not noise > SMALLEST:
             raise SingularError(
                 f"the likelihood is unbounded: to rounding nothing is left beside r = {self.r} "
                 "dimensions; the columns vary in units too far apart, or r is too large"

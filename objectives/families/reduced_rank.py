@@ -47,7 +47,7 @@ class ReducedRankPoint(Point):
 
     @cached_property
     def gradient(self) -> Array:
-        inward = -2.0 * self.S * self._Kn + 2.0 * self.S**2 * self._Am
+        inward = -2.0 * self.S * self._Kn + 2.0 * self.S * (self.S * self._Am)
         return self._problem.manifold.join([inward, -2.0 * self.S * self._Km])
 
     def hessian_vector(self, V: Array) -> Array:
@@ -57,7 +57,7 @@ class ReducedRankPoint(Point):
         KV, AV = problem.Z.T @ (problem.T @ Vout), problem.Z.T @ ZV
         dc = np.einsum("ik,ik->k", Vin, self._Kn) + np.einsum("ik,ik->k", self._in, KV)
         dS = (dc - 2.0 * S * np.einsum("ik,ik->k", Vin, self._Am)) / self._a
-        inward = -2.0 * (dS * self._Kn + S * KV) + 2.0 * (2.0 * S * dS * self._Am + S**2 * AV)
+        inward = -2.0 * (dS * self._Kn + S * KV) + 2.0 * S * (2.0 * dS * self._Am + S * AV)
         outward = -2.0 * (dS * self._Km + S * (problem.T.T @ ZV))
         return problem.manifold.join([inward, outward])
 

@@ -16,6 +16,7 @@ from ldr.objectives.problem import BoundObjective, Stated, check_dimension
 from ldr.objectives.ridge import add_ridge
 from ldr.objectives.statistics import JointMoments
 from ldr.objectives.view import Range, View
+from ldr.solvers.errors import SingularError
 from ldr.solvers.limits import check_eigen
 from ldr.solvers.linalg.symmetric import symmetric_product
 from ldr.solvers.manifolds import Array, Product, Stiefel, polar_factor
@@ -275,7 +276,13 @@ def two_block(
 def _inverse_factor(C: Array) -> Array:
     """W with W'CW = I, from the Cholesky factor of C scaled to a unit diagonal."""
     scale = 1.0 / np.sqrt(np.diag(C))
-    L = scipy.linalg.cholesky(C * scale * scale[:, None], lower=True, check_finite=False)
+    try:
+        L = scipy.linalg.cholesky(C * scale * scale[:, None], lower=True, check_finite=False)
+    except np.linalg.LinAlgError:
+        raise SingularError(
+            "the covariance of a view is singular to rounding: give ridge= a positive value, or "
+            "columns in units less far apart"
+        ) from None
     inverse = scipy.linalg.solve_triangular(L, np.eye(len(C)), lower=True, check_finite=False)
     return scale[:, None] * inverse.T
 

@@ -324,6 +324,7 @@ MISFITS = {
 STILL = {
     "sparse rows": lambda: ldr.solve("ppca", scipy.sparse.csr_array(np.ones((5, 8))), 1),
     "noise with a ridge": lambda: ldr.solve("opca", (X, np.zeros((20, 13))), 1, ridge=2.0),
+    "noise in units too far apart": lambda: ldr.solve("ppca", X[:, :2] * [1, 1e-100], 1),
     "units too far apart": lambda: ldr.solve("log-det-pca", X * 10.0 ** np.arange(0, -130, -10), 9),
 }
 
@@ -338,7 +339,9 @@ def test_what_does_not_fit_together(case):
 
 @pytest.mark.parametrize("case", STILL)
 def test_where_nothing_varies(case):
-    with pytest.raises(SingularError, match=r"nothing varies|is zero to rounding"):
+    with pytest.raises(
+        SingularError, match=r"nothing varies|is zero to rounding|to rounding nothing is left"
+    ):
         STILL[case]()
 
 
@@ -367,6 +370,10 @@ def test_large_values_have_certificates():
     assert ldr.solve("opca", (X, noise), 2).certificate is not None
     large = X[:, :2] * 1e100
     assert ldr.solve("ridge-regression", large, 2, y=X[:, 3] * 1e100).converged
+    far = ldr.solve(
+        "reduced-rank-regression", (X * 1e-100, large), 1, start="random", certify=False
+    )
+    assert np.isfinite(far.value)
     assert repr(ldr.path("signal-noise", (large, X[:, :2]), [1, 2], folds=3, random_state=0))
 
 
