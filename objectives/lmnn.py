@@ -19,10 +19,9 @@ from ldr.objectives.problem import BoundObjective
 from ldr.objectives.screening import screened
 from ldr.solvers.checks import choice, keep_number, keep_whole
 from ldr.solvers.descent.lbfgs import LBFGS
-from ldr.solvers.limits import pass_on
 from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.manifolds import Array
-from ldr.solvers.solver import Stopping, minimise
+from ldr.solvers.solver import Stopping, run_through
 
 HINGES = ("squared", "linear")
 
@@ -246,7 +245,6 @@ class LargeMargin(LabelledPairs):
         """The problem of full rank is convex in MM', and a rough solution of it will do."""
         full = replace(self, r=self.X.shape[1])
         start = full.principal_directions(full.r)
-        run = minimise(full, start, LBFGS(), Stopping(1e-4, _FULL_RANK_ITERATIONS))
-        pass_on(run.status)
-        Y = self.X @ run.M
-        return run.M @ top_eigenvectors(Y.T @ Y, self.r)[1]
+        M = run_through(full, start, LBFGS(), Stopping(1e-4, _FULL_RANK_ITERATIONS)).M
+        Y = self.X @ M
+        return M @ top_eigenvectors(Y.T @ Y, self.r)[1]

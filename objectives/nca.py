@@ -18,7 +18,7 @@ from ldr.objectives.problem import BoundObjective
 from ldr.objectives.screening import random_points
 from ldr.solvers.descent.lbfgs import LBFGS
 from ldr.solvers.manifolds import Array
-from ldr.solvers.solver import Stopping, minimise
+from ldr.solvers.solver import Stopping, run_through
 
 # A p_i this near to 0 or 1 is where a larger M would lead it.
 _SATURATED = 1e-6
@@ -168,9 +168,9 @@ class SoftNeighbours(LabelledPairs):
     def annealed(self, M: Array, ridge: float) -> tuple[float, Array]:
         """The end of short runs from M under ever smaller ridges; what it promises without one."""
         while ridge > _LAST_RIDGE:
-            M = minimise(replace(self, ridge=ridge), M, LBFGS(), _STAGE).M
+            M = run_through(replace(self, ridge=ridge), M, LBFGS(), _STAGE).M
             ridge *= 0.5
-        return minimise(self, M, LBFGS(), _STAGE).value, M
+        return run_through(self, M, LBFGS(), _STAGE).value, M
 
     def screened(self) -> Array:
         """The most promising end of annealing from random directions, the same at every call.

@@ -13,9 +13,8 @@ from ldr.objectives.problem import BoundObjective
 from ldr.objectives.registry import named
 from ldr.objectives.view import noted
 from ldr.solvers.errors import ArgumentError, DataError
-from ldr.solvers.limits import pass_on
 from ldr.solvers.manifolds import Array
-from ldr.solvers.solver import minimise
+from ldr.solvers.solver import run_through
 from ldr.solvers.trust_region import TrustRegion
 
 # Random M whose median value is the typical one.
@@ -89,9 +88,7 @@ def _best(bound: BoundObjective) -> Array:
     start = bound.baseline()
     if start is None:
         start = bound.random_point(np.random.default_rng(0))
-    run = minimise(bound, start, TrustRegion())
-    pass_on(run.status)
-    return run.M
+    return run_through(bound, start, TrustRegion()).M
 
 
 def normalised(objective: str | Objective) -> Normalised:

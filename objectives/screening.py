@@ -11,7 +11,7 @@ from ldr.objectives.directions import fourth_order_directions
 from ldr.objectives.problem import BoundObjective, power_of_two
 from ldr.solvers.descent.lbfgs import LBFGS
 from ldr.solvers.manifolds import Array
-from ldr.solvers.solver import Stopping, minimise
+from ldr.solvers.solver import Stopping, run_through
 
 _RUNS = 5
 _GROUP = 8  # points, from the lowest of which there is a run
@@ -25,7 +25,7 @@ def screened(problem: BoundObjective, X: Array) -> Array:
     """
     points = random_points(problem, X, _RUNS * _GROUP)
     starts = (min(islice(points, _GROUP), key=problem.value) for _ in range(_RUNS))
-    ends = [minimise(problem, M, LBFGS(), _SHORT) for M in starts]
+    ends = [run_through(problem, M, LBFGS(), _SHORT) for M in starts]
     return min(ends, key=lambda run: run.value).M
 
 

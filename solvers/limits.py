@@ -208,7 +208,7 @@ def check(seconds: float = 0.0) -> None:
 
 
 def pass_on(status: Status) -> None:
-    """Raise what ended a run that is but a step to something else, which needs all of it.
+    """Raise what ended a run.
 
     Raises
     ------
@@ -223,7 +223,7 @@ def pass_on(status: Status) -> None:
 
 
 def _late(deadline: Deadline, seconds: float = 0.0) -> TimeLimitError:
-    unfit = f", where the next step of {seconds:.1g} s would not fit," if seconds else ","
+    unfit = f", where the next step of {seconds:.2g} s would not fit," if seconds else ","
     return TimeLimitError(
         f"the time limit of {deadline.seconds:g} s was reached while {deadline.task}{unfit} before "
         "there was a point to return: raise time_limit, or give less data"

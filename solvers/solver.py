@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from ldr.solvers.errors import ArgumentError
-from ldr.solvers.limits import check, unlimited, until_told, within
+from ldr.solvers.limits import check, pass_on, unlimited, until_told, within
 from ldr.solvers.manifolds import Array
 from ldr.solvers.problem import Problem
 from ldr.solvers.riemannian import RiemannianPoint, RiemannianProblem
@@ -288,6 +288,21 @@ def minimise(
         history=history,
         seconds=time.perf_counter() - began,
     )
+
+
+def run_through(
+    problem: Problem, start: Array, solver: Solver, stopping: Stopping | None = None
+) -> Run:
+    """`minimise` as a step to something else, a heuristic say, which needs the whole of it.
+
+    Raises
+    ------
+    KeyboardInterrupt, TimeLimitError
+        Where `minimise` would return what there is.
+    """
+    run = minimise(problem, start, solver, stopping)
+    pass_on(run.status)
+    return run
 
 
 def _is_finite(point: RiemannianPoint) -> bool:

@@ -16,6 +16,7 @@ from ldr.objectives.data.map_reduce import PIECE_NUMBERS
 from ldr.objectives.data.samples import Array, Samples, Term
 from ldr.objectives.data.sources import pieces_along
 from ldr.solvers.errors import DataError
+from ldr.solvers.limits import check
 
 # The share of the machine's memory that a method which needs all rows at once may take.
 _SHARE = 0.5
@@ -76,6 +77,7 @@ class StoredSamples(Samples):
 
     def read(self, where: slice) -> npt.NDArray[Any]:
         """Rows of a slice in their own type."""
+        check()
         start, stop, _ = where.indices(self.n)
         self.tally.reads.append(stop - start)
         return np.asarray(self.array.read(start, stop))

@@ -1,5 +1,6 @@
 """What ends a solve before it is done: time limits on a clock of the tests' own, and Ctrl-C."""
 
+import ast
 import os
 import signal
 import subprocess
@@ -9,6 +10,7 @@ import time
 from dataclasses import replace
 from functools import cached_property
 from itertools import count
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -412,3 +414,36 @@ def test_the_command_line_prints_what_was_found_and_exits_with_130(file, tmp_pat
     ended = CliRunner().invoke(app, ["path", "pca", str(file), "-r", "1-4"])
     assert ended.exit_code == 130
     assert "interrupted after 2 of 4 dimensions" in ended.output
+
+
+def test_an_interrupt_of_a_run_inside_a_heuristic_raises(monkeypatch):
+    from ldr.objectives import screening
+
+    monkeypatch.setattr(screening, "fourth_order_directions", lambda X: press() or np.eye(6))
+    with pytest.raises(KeyboardInterrupt):
+        ldr.solve("ica", X, 2)
+
+    looked = []
+
+    def second(*args):
+        looked.append(None)
+        if len(looked) == 2:
+            press()
+        return value(*args)
+
+    monkeypatch.undo()
+    monkeypatch.setattr(limits, "_answered", -np.inf)
+    value = screening.LBFGS.step
+    monkeypatch.setattr(screening.LBFGS, "step", second)
+    with pytest.raises(KeyboardInterrupt):
+        ldr.solve("ica", X, 2)
+    assert len(looked) == 2
+
+
+def test_heuristics_do_not_swallow_what_ends_their_runs():
+    """`minimise` returns what there is; a run inside an objective goes by `run_through`."""
+    folder = Path(ldr.__file__).parent / "objectives"
+    for path in folder.resolve().rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom):
+                assert "minimise" not in [alias.name for alias in node.names], path
