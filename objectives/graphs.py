@@ -15,7 +15,7 @@ from ldr.objectives.data.containers import check_real, open_matrix
 from ldr.objectives.data.labels import as_labels
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.statistics.sparse import shifted_rows
-from ldr.solvers.checks import keep_number, keep_whole
+from ldr.solvers.checks import SMALLEST, keep_number, keep_whole
 from ldr.solvers.errors import ArgumentError, DataError, SingularError
 from ldr.solvers.limits import check
 from ldr.solvers.manifolds import Array
@@ -224,7 +224,16 @@ def _heat_weights(distances: Array, heat: float | str | None) -> Array:
     if heat is None:
         return np.ones_like(squared)
     width = float(np.median(squared)) if heat == "median" else float(heat)
-    return np.exp(-squared / width) if width > 0 else np.ones_like(squared)
+    if width == 0:
+        return np.ones_like(squared)
+    weights = np.exp(-squared / width)
+    if weights.size and weights.max() < SMALLEST:
+        raise DataError(
+            f"heat = {width:.2g} is so small beside the edges' squared lengths, "
+            f"{squared.min():.2g} and more, that every weight is all but zero: give a larger one, "
+            "or heat='median'"
+        )
+    return np.asarray(weights)
 
 
 def given_weights(W: Any, n: int) -> Any:

@@ -347,7 +347,7 @@ def _save_parts(path: Path, shape: tuple[int, int], parts: Iterable[Array]) -> N
 
 
 def _read_npz(path: Path) -> dict[str, Any]:
-    with np.load(path) as archive:
+    with open(path, "rb") as file, np.load(file) as archive:  # closed also where it is no archive
         if {"data", "indices", "indptr", "shape"} <= set(archive.files):
             from scipy.sparse import load_npz
 

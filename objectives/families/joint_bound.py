@@ -137,6 +137,8 @@ class _Search:
         Qa, Qb = P @ P.T, Y.T @ Y
         ta, self._Ma = largest_ratio(Qa, self._matrices.Caa, self._Ma)
         tb, self._Mb = largest_ratio(Qb, self._matrices.Cbb, self._Mb)
+        if not (0.0 < ta < math.inf and 0.0 < tb < math.inf):  # lost in rounding: no way to go
+            return math.inf, np.zeros_like(x)
         value = 0.5 * (math.log(ta) + math.log(tb))
         if value < self._least:
             self._least, self.best = value, Dual(Qa, Qb, self._Ma, self._Mb)

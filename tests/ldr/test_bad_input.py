@@ -295,6 +295,10 @@ MISFITS = {
         lambda: ldr.solve(ldr.kernel("pca", "rbf", gamma=-1e6), X, 2),
         r"the kernel 'rbf' of X has values that are not finite",
     ),
+    "heat beside long edges": (
+        lambda: ldr.solve("lpp", X, 2, heat=1e-6),
+        r"heat = 1e-06 is so small beside the edges' squared lengths, .* heat='median'",
+    ),
     "a name of a column": (
         lambda: ldr.solve("lda", X, 2, y="kind"),
         r"y is the string 'kind', which names a column where X is the path of a table",
