@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from ldr.doors import in_words
 from ldr.inputs import as_data, as_generator, as_objective, check_r
-from ldr.memory import within_memory
 from ldr.objectives.custom import (
     INVARIANCE_TOLERANCE,
     CustomObjective,
@@ -118,7 +118,7 @@ def _error_line(error: float, tolerance: float) -> tuple[bool, str]:
 
 # What is not finite does not pass: NumPy need not warn of it too.
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
-@within_memory
+@in_words
 def check(
     objective: str | Objective,
     X: Any,

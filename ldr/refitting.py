@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ldr.certifying import ENDED
+from ldr.doors import in_words
 from ldr.inputs import as_data
-from ldr.memory import within_memory
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.objective import penalty_of, without_penalty
 from ldr.result import Result, as_tuple
@@ -40,7 +40,7 @@ class WithZeros(Problem):
         return self._problem.at(M)
 
 
-@within_memory
+@in_words
 def refit(result: Result, X: Any, *, y: Any = None) -> Result:
     """Optimise the objective again without its penalty, keeping the zeros of a solution.
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ldr.doors import in_words
 from ldr.inputs import as_objective
 from ldr.objectives.l1 import L1
 from ldr.objectives.objective import Objective, penalty_of
@@ -54,6 +55,7 @@ class RegularisationPath:
         return "\n".join(lines)
 
 
+@in_words
 def regularisation_path(
     objective: str | Objective,
     X: Any,

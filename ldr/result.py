@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ldr.doors import in_words
 from ldr.io.containers import like
-from ldr.memory import within_memory
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.data.opening import as_samples, open_table, stored
 from ldr.objectives.data.samples import Samples
@@ -173,7 +173,7 @@ class Result:
             return tuple(f"{name}{k}" for k in range(self.r))
         return tuple(tuple(f"{name}_{v}{k}" for k in range(self.r)) for v in "ab")
 
-    @within_memory
+    @in_words
     def transform(self, X: Any) -> Any:
         """Project rows: Y = (X - mean) P', of their features where there is a feature map.
 

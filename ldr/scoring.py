@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ldr.doors import in_words
 from ldr.inputs import as_data
 from ldr.io.alignment import by_index
-from ldr.memory import within_memory
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.problem import BoundObjective
 from ldr.result import Result, as_tuple
@@ -14,7 +14,7 @@ from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array, Orthonormal, polar_factor
 
 
-@within_memory
+@in_words
 def score(result: Result, X: Any, y: Any = None) -> float:
     """The result's quality on new data: larger is better.
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ldr.certifying import certify_run
+from ldr.doors import in_words
 from ldr.inputs import (
     as_data,
     as_generator,
@@ -21,7 +22,6 @@ from ldr.inputs import (
     check_observers,
     check_r,
 )
-from ldr.memory import within_memory
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.data.accelerator import accelerator
 from ldr.objectives.data.data import Data
@@ -41,7 +41,7 @@ from ldr.solvers.warn import warn
 from ldr.starting import own_starts, points_from, start_point, uses_own_starts
 
 
-@within_memory
+@in_words
 def solve(
     objective: str | Objective,
     X: Any,

@@ -24,6 +24,8 @@ def open_matrix(X: Any, name: str) -> tuple[Any, tuple[str, ...] | None]:
     array, feature_names = _open(X, name)
     check_dimensions(array, name)
     check_real(array, name)
+    if type(array) is np.ndarray and not array.dtype.isnative:  # scipy.sparse takes no others
+        array = array.astype(array.dtype.newbyteorder("="))
     return array, feature_names
 
 

@@ -461,3 +461,21 @@ def test_transform_refuses_other_columns():
     both = ldr.solve("cca", TWO, 2)
     with pytest.raises(DataError, match="X must be a pair"):
         both.transform(X)
+
+
+def test_what_lapack_gives_up_is_said_in_words(monkeypatch):
+    def failing(self, data, r):
+        raise np.linalg.LinAlgError("Eigenvalues did not converge")
+
+    monkeypatch.setattr(ldr.objectives.PCA, "bind", failing)
+    with pytest.raises(ldr.errors.SingularError, match=r"decomposition .* failed \(Eigenvalues"):
+        ldr.solve("pca", X, 2)
+
+
+def test_a_background_of_the_other_byte_order_may_stand_beside_sparse_data():
+    sparse = scipy.sparse.csr_array(np.where(np.abs(X) > 1, X, 0.0))
+    objective = ldr.kernel("contrastive-pca", "rbf", gamma=0.1, components=5, random_state=0)
+    values = [
+        ldr.solve(objective, (sparse, X[::2].astype(order)), 2).value for order in (">f8", "<f8")
+    ]
+    assert values[0] == values[1]

@@ -1,4 +1,4 @@
-"""What does not fit into memory, said in terms of the data."""
+"""What fails deep below a door, memory or LAPACK, said in terms of the data."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from ldr.solvers.errors import TooLargeError
+from ldr.solvers.errors import SingularError, TooLargeError
 
 Arguments = ParamSpec("Arguments")
 Returned = TypeVar("Returned")
@@ -20,8 +20,8 @@ _WAYS_OUT = (
 )
 
 
-def within_memory(door: Callable[Arguments, Returned]) -> Callable[Arguments, Returned]:
-    """A function whose MemoryErrors say which array did not fit, and the way out."""
+def in_words(door: Callable[Arguments, Returned]) -> Callable[Arguments, Returned]:
+    """A function whose MemoryErrors and LinAlgErrors say what went wrong, and the way out."""
 
     @wraps(door)
     def said(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Returned:
@@ -31,6 +31,11 @@ def within_memory(door: Callable[Arguments, Returned]) -> Callable[Arguments, Re
             raise
         except MemoryError as error:
             raise TooLargeError(f"{_array(error)} does not fit into memory: {_WAYS_OUT}") from error
+        except np.linalg.LinAlgError as error:
+            raise SingularError(
+                f"a decomposition of the data failed ({error}): their columns are too far apart in "
+                "size; divide them by their standard deviations"
+            ) from error
 
     return said
 
