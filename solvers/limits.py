@@ -23,6 +23,7 @@ import numpy as np
 
 from ldr.solvers.errors import ConvergenceWarning, TimeLimitError
 from ldr.solvers.status import Status
+from ldr.solvers.threads import threads_for
 from ldr.solvers.warn import warn
 
 Each = TypeVar("Each")
@@ -34,6 +35,7 @@ INSISTING = 30.0
 # worth an estimate. What others cost, in decompositions of the same order into all eigenvectors:
 # a few eigenvectors, eigenvalues alone, Cholesky's factor, singular vectors.
 _TIMED_ORDER = 300
+_MISSES = 2.0  # larger matrices do not stay in the caches
 FEW_COST, VALUES_COST, CHOLESKY_COST, SINGULAR_COST = 0.6, 0.4, 0.1, 2.5
 
 # When a Ctrl-C was last answered with what there was.
@@ -251,8 +253,10 @@ def over() -> bool:
 def _seconds_of_eigen() -> float:
     """Of one decomposition here, timed once: to decide whether to begin another."""
     S = np.random.default_rng(0).standard_normal((_TIMED_ORDER, _TIMED_ORDER))
-    for _ in range(2):  # the first one wakes threads
-        began = perf_counter()
-        np.linalg.eigh(S + S.T)
-        seconds = perf_counter() - began
-    return seconds
+    times = []
+    with threads_for(0):  # two cores that others use too can take ten times as long as one
+        for _ in range(5):
+            began = perf_counter()
+            np.linalg.eigh(S + S.T)
+            times.append(perf_counter() - began)
+    return _MISSES * min(times)

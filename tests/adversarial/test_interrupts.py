@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import numpy as np
@@ -15,6 +16,8 @@ from tests.adversarial.campaign import SEED, count, report
 INTERRUPTS = 200
 # Seconds beyond a pass, on a machine that does other things too.
 SLACK = 2.0
+# Seconds after which a loop will not end any more.
+HUNG = 60.0
 
 
 class Child:
@@ -30,7 +33,10 @@ class Child:
         self.loops = int(self._line())
 
     def _line(self):
+        hung = threading.Timer(HUNG, self.process.kill)
+        hung.start()
         line = self.process.stdout.readline()
+        hung.cancel()
         if not line:
             raise AssertionError(f"the process died: {self.process.communicate()[1][-3000:]}")
         return line
