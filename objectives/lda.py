@@ -11,9 +11,10 @@ from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.labels import as_array, as_labels
 from ldr.objectives.families.graph import LaplacianMethod
+from ldr.objectives.families.pencil import Pencil, SumOfSquares
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.trace_ratio import TraceRatio, trace_ratio
-from ldr.objectives.families.whitened import Pencil, SumOfSquares, whitened_trace
+from ldr.objectives.families.whitened_trace import whitened_trace
 from ldr.objectives.objective import Objective
 from ldr.objectives.statistics import class_moments
 from ldr.objectives.view import Compact

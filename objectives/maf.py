@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
+from ldr.objectives.families.pencil import Pencil, SumOfSquares
 from ldr.objectives.families.trace import Trace, trace_where_varied
 from ldr.objectives.families.trace_ratio import TraceRatio, trace_ratio
-from ldr.objectives.families.whitened import Pencil, SumOfSquares, whitened_trace
+from ldr.objectives.families.whitened_trace import whitened_trace
 from ldr.objectives.objective import Objective
 from ldr.objectives.statistics import lagged_moments
 from ldr.objectives.view import Compact

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
 from ldr.objectives.families.graph import ReconstructionMethod
+from ldr.objectives.families.pencil import Pencil
 from ldr.objectives.families.trace import Trace, trace_where_varied
 from ldr.objectives.families.trace_ratio import TraceRatio, trace_ratio
-from ldr.objectives.families.whitened import Pencil, whitened_trace
+from ldr.objectives.families.whitened_trace import whitened_trace
 from ldr.solvers.checks import keep_number
 
 

@@ -9,8 +9,9 @@ import numpy as np
 from ldr.objectives.background import Pair
 from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
+from ldr.objectives.families.pencil import Pencil, SumOfSquares
 from ldr.objectives.families.trace import Trace
-from ldr.objectives.families.whitened import Pencil, SumOfSquares, whitened_trace
+from ldr.objectives.families.whitened_trace import whitened_trace
 from ldr.objectives.objective import Objective
 from ldr.objectives.statistics import moments
 from ldr.solvers.checks import keep_number

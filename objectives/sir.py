@@ -8,15 +8,10 @@ import numpy as np
 
 from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
+from ldr.objectives.families.pencil import Pencil, SumOfSquares
 from ldr.objectives.families.trace import Trace
-from ldr.objectives.families.whitened import (
-    Pencil,
-    SumOfSquares,
-    Unwhitened,
-    spectral_bound,
-    whiten_rows,
-    whitened_trace,
-)
+from ldr.objectives.families.whitened import Unwhitened, whiten_rows
+from ldr.objectives.families.whitened_trace import spectral_bound, whitened_trace
 from ldr.objectives.lda import few_directions
 from ldr.objectives.objective import Objective
 from ldr.objectives.slices import sliced

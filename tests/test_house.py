@@ -10,7 +10,6 @@ from tests.house import PACKAGES, ROOT, circle, floor, imports, modules, plan
 LONG = {
     "ldr/cli/app.py": "every option of every command, with its help",
     "ldr/estimators/base.py": "what scikit-learn asks of an estimator, method by method",
-    "ldr/objectives/families/whitened.py": "to be split: sums of squares",
     "experiments/other_papers/guided_tour.py": "one paper, one page",
     "experiments/other_papers/trace_optimization.py": "one paper, one page",
     "experiments/other_papers/probabilistic.py": "one paper, one page",

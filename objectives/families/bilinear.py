@@ -9,7 +9,9 @@ from functools import cached_property
 import numpy as np
 
 from ldr.objectives.certificate import NEARLY_COLLINEAR, PROVED_GLOBAL, Certificate
-from ldr.objectives.families.whitened import SumOfSquares, Unwhitened, spectral_bound, whiten
+from ldr.objectives.families.pencil import SumOfSquares
+from ldr.objectives.families.whitened import Unwhitened, whiten
+from ldr.objectives.families.whitened_trace import spectral_bound
 from ldr.objectives.problem import BoundObjective, Stated, check_dimension
 from ldr.objectives.statistics import JointMoments, joint_moments
 from ldr.objectives.view import Compact

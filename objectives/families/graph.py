@@ -12,7 +12,7 @@ from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.labels import as_labels
 from ldr.objectives.data.samples import Samples
-from ldr.objectives.families.whitened import Pencil, SumOfSquares
+from ldr.objectives.families.pencil import Pencil, SumOfSquares
 from ldr.objectives.graphs import Graph, as_graph, given_weights, lle_weights, within_classes
 from ldr.objectives.objective import Objective
 from ldr.objectives.statistics import (

@@ -14,7 +14,8 @@ import scipy
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.samples import Samples
-from ldr.objectives.families.whitened import SumOfSquares, Unwhitened, Whitened, whiten
+from ldr.objectives.families.pencil import SumOfSquares
+from ldr.objectives.families.whitened import Unwhitened, Whitened, whiten
 from ldr.objectives.kernels import as_response
 from ldr.objectives.problem import BoundObjective, Stated
 from ldr.objectives.statistics import JointMoments, joint_moments

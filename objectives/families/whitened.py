@@ -1,4 +1,4 @@
-"""Whitened trace: max or min tr(M'B^{-1/2} A B^{-1/2} M), a Trace in whitening coordinates.
+"""Whitening: coordinates of rows in which a sum of their squares is the identity.
 
 A sum of squares B knows less than the rows that it is made of. Its entries are good to u = 1e-16 of
 its diagonal, so directions whose variance is below u of the columns' are lost in it, and
@@ -22,8 +22,7 @@ import scipy
 from ldr.objectives.coordinates import Coordinates, Whitening, inverse_root
 from ldr.objectives.data.change import Change
 from ldr.objectives.data.samples import Samples
-from ldr.objectives.families.trace import Trace
-from ldr.objectives.problem import Stated
+from ldr.objectives.families.pencil import SumOfSquares, diagonal
 from ldr.objectives.ridge import add_ridge, ridge_amount
 from ldr.objectives.statistics import Moments, moments
 from ldr.objectives.view import Compact, Range, nothing_varies
@@ -39,53 +38,6 @@ _LEAST = 1e-5
 _PASSES = 3
 # Rounding of the numbers in rows and of their change of coordinates, and of sums of products.
 ROWS_ROUNDING, SUMS_ROUNDING = 8.0 * float(np.finfo(float).eps), 16.0 * float(np.finfo(float).eps)
-
-
-@dataclass(frozen=True)
-class SumOfSquares:
-    """A positive semidefinite B = sum_i w_i x_i x_i', of rows in some coordinates.
-
-    Attributes
-    ----------
-    B : ndarray (k, k)
-    mean : ndarray (k,)
-        Of the rows.
-    weight : float
-        The sum of w_i.
-    total : ndarray (k, k), optional
-        Of all that varies in the rows, where that is more than B.
-    within : bool
-        Whether B is what is left of `total` within groups of the rows.
-    """
-
-    B: Array
-    mean: Array
-    weight: float
-    total: Array | None = None
-    within: bool = False
-
-    @property
-    def sizes(self) -> Array:
-        """Of each column, the root of the sum of squares of the numbers in the rows."""
-        about_mean = self.total if self.within and self.total is not None else self.B
-        return np.sqrt(_diagonal(about_mean) + self.weight * self.mean**2)
-
-
-@dataclass(frozen=True)
-class Pencil:
-    """What a method makes of rows: A is optimised against B.
-
-    Attributes
-    ----------
-    A : ndarray (k, k)
-    B : SumOfSquares
-    size : float
-        Of the terms that cancel in A, in units of B.
-    """
-
-    A: Array
-    B: SumOfSquares
-    size: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -276,7 +228,7 @@ def _of_sums(given: Unwhitened, sums: SumOfSquares) -> Whitened:
     B, ridged = add_ridge(kept(sums.B), given.ridge, given.what)
     whitening = Whitening.of(B, kept.coordinates)
     W = kept.lift(whitening.W)
-    more = kept.rank < int(np.count_nonzero(_diagonal(varied)))
+    more = kept.rank < int(np.count_nonzero(diagonal(varied)))
     if sums.total is not None and kept.notes:
         more = more or kept.rank < Range.of(sums.total, given.coordinates, name).rank
     return Whitened(
@@ -288,7 +240,7 @@ def _of_sums(given: Unwhitened, sums: SumOfSquares) -> Whitened:
         kept.notes + ridged,
         _outside(given, more),
         sums.sizes[:, None] * W,
-        np.sqrt(_diagonal(sums.B))[:, None] * W,
+        np.sqrt(diagonal(sums.B))[:, None] * W,
         _defect(whitening.W, B),
     )
 
@@ -354,7 +306,7 @@ class _Root:
             kept.notes + ridged,
             _outside(given, self._varies(nothing, sums.total)),
             self._sizes(W),
-            np.sqrt(_diagonal(B))[:, None] * W,
+            np.sqrt(diagonal(B))[:, None] * W,
             _defect(W, B),
         )
         return whitened, root
@@ -389,7 +341,7 @@ class _Root:
         spread = nothing.T @ total @ nothing
         least = rank_tolerance(len(self.T)) ** 2
         return bool(
-            _diagonal(self.first.total)[constant].any()
+            diagonal(self.first.total)[constant].any()
             or (len(spread) and np.linalg.eigvalsh(spread)[-1] > least)
         )
 
@@ -405,11 +357,6 @@ def _outside(given: Unwhitened, more: bool) -> float | None:
     return math.inf if more else None
 
 
-def _diagonal(B: Array) -> Array:
-    """Without what rounding leaves below zero."""
-    return np.maximum(np.diag(B), 0.0)
-
-
 def _defect(W: Array, B: Array) -> float:
     """||W'BW - I||."""
     return float(np.linalg.norm(W.T @ B @ W - np.eye(W.shape[1])))
@@ -420,56 +367,3 @@ def _well_conditioned(S: Array) -> bool:
     scaled, scale = unit_diagonal(S)
     there = np.flatnonzero(scale)
     return has_full_rank(scaled[np.ix_(there, there)], 0.5 * _LEAST / max(1, len(there)))
-
-
-def whitened_trace(
-    objective: Stated,
-    compact: Compact,
-    pencil: Callable[[Change], Pencil],
-    r: int,
-    *,
-    what: str,
-    ridge: float = 0.0,
-    others: Sequence[Samples] = (),
-    notes: Sequence[str] = (),
-) -> Trace:
-    """tr(M'B^{-1/2} A B^{-1/2} M) in the objective's sense; P = M'B^{-1/2}.
-
-    Exact by the extreme generalised eigenvectors of (A, B).
-
-    Parameters
-    ----------
-    objective : Objective
-    compact : Compact
-        The rows.
-    pencil : callable
-        A and B of the rows, changed as it is told.
-    r : int
-    what : str
-        The name of B, for messages.
-    ridge : float
-    others : sequence of Samples
-        What else the matrices are made of.
-    notes : sequence of str
-    """
-    rows = Unwhitened.of(compact, what, ridge, *others)
-    found, (whitened,) = whiten(pencil, lambda found: (found.B,), rows)
-    A = whitened(found.A)
-    view = compact.view(whitened.mean).noting(*notes).within(whitened)
-    return Trace(
-        objective,
-        (view,),
-        A,
-        r,
-        scale=-objective.sign,
-        is_square=objective.sense == "min",
-        outside=whitened.outside,
-        doubt=whitened.doubt(max(spectral_bound(A), found.size), r)
-        + whitened.doubt_of_numerator(found.A, r),
-    )
-
-
-def spectral_bound(A: Array) -> float:
-    """A number that no singular value of A exceeds."""
-    rows, columns = (float(np.abs(A).sum(axis=axis).max()) for axis in (1, 0))
-    return min(length(A), math.sqrt(rows) * math.sqrt(columns))
