@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import partial
-from operator import add
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ldr.doors import in_words
-from ldr.io.containers import like
+from ldr.moved import OF_ANOTHER
 from ldr.objectives.certificate import Certificate
-from ldr.objectives.data.opening import as_samples, open_table, stored
-from ldr.objectives.data.samples import Samples
-from ldr.objectives.data.stored import lazy_rows
 from ldr.objectives.factor_model import FactorModel
-from ldr.objectives.features import Features
 from ldr.objectives.objective import Objective
-from ldr.solvers.errors import ArgumentError, DataError
-from ldr.solvers.manifolds import Array
+from ldr.projecting import in_kind, project_rows
+from ldr.solvers.errors import DataError
+from ldr.solvers.solver import Run
 from ldr.solvers.status import Status
 
 if TYPE_CHECKING:
@@ -85,8 +81,10 @@ class Result:
         The linear map; Y = (X - mean) P'.
     mean : ndarray (d,)
         Subtracted before the map.
-    value : float
-        The objective at M, in its own sense and units.
+    run : Run
+        What the solver did, told in the objective's sense and units; its M is the point in the
+        solver's own coordinates. `value`, `status`, `iterations`, `evaluations`, `gradient_norm`
+        and `history` are read off it.
     baseline : float or None
         The objective at the heuristic's M; None where there is no heuristic.
     baseline_M : ndarray or None
@@ -95,17 +93,6 @@ class Result:
         not divided for cca and `ldr.normalised` objectives, whose values are normalised already.
     certificate : Certificate or None
         Whether M is the global optimum; None where it was not asked for.
-    status : Status
-        Why the solver stopped; `converged` and `message` follow from it.
-    iterations : int
-    evaluations : dict
-        True counts of value, gradient and Hessian-product evaluations, and of svrg those of
-        gradients of a part of the sum.
-    gradient_norm : float
-        Of the Riemannian gradient at M, in the solver's variable; with a penalty the stationarity
-        measure |V|/t of the proximal step V, which takes the gradient's place in `history` too.
-    history : dict of lists
-        "iteration", "value", "gradient_norm" and "seconds", the start included.
     solver : str
     objective : Objective
     r : int
@@ -131,16 +118,11 @@ class Result:
     M: Any
     P: Any
     mean: Any
-    value: float
+    run: Run
     baseline: float | None
     baseline_M: Any
     improvement: float | None
     certificate: Certificate | None
-    status: Status
-    iterations: int
-    evaluations: dict[str, int]
-    gradient_norm: float
-    history: dict[str, list[float]]
     solver: str
     objective: Objective
     r: int
@@ -151,6 +133,43 @@ class Result:
     features: Any = None
     starts: Starts | None = None
     model: FactorModel | None = None
+
+    @property
+    def value(self) -> float:
+        """The objective at M, in its own sense and units."""
+        return self.run.value
+
+    @property
+    def status(self) -> Status:
+        """Why the solver stopped; `converged` and `message` follow from it."""
+        return self.run.status
+
+    @property
+    def iterations(self) -> int:
+        """Steps of the solver."""
+        return self.run.iterations
+
+    @property
+    def evaluations(self) -> dict[str, int]:
+        """True counts of value, gradient and Hessian-product evaluations.
+
+        Of svrg also those of gradients of a part of the sum.
+        """
+        return self.run.evaluations
+
+    @property
+    def gradient_norm(self) -> float:
+        """Of the Riemannian gradient at M, in the solver's variable.
+
+        With a penalty it is the stationarity measure |V|/t of the proximal step V, which takes the
+        gradient's place in `history` too.
+        """
+        return self.run.gradient_norm
+
+    @property
+    def history(self) -> dict[str, list[float]]:
+        """Lists "iteration", "value", "gradient_norm" and "seconds", the start included."""
+        return self.run.history
 
     @property
     def converged(self) -> bool:
@@ -193,22 +212,22 @@ class Result:
         """
         if not isinstance(self.P, tuple):
             project = partial(
-                _project,
+                project_rows,
                 features=self.features,
                 mean=self.mean,
                 P=self.P,
                 columns=self.feature_names,
                 model=self.model,
             )
-            return _in_kind(X, project, "X", self.columns)
+            return in_kind(X, project, "X", self.columns)
         if not isinstance(X, (tuple, list)) or len(X) != len(self.P):
             raise DataError(f"X must be a pair of arrays, one a view, got {type(X).__name__}")
         features = self.features or (None,) * len(self.P)
         parts = zip(X, features, self.mean, self.P, self.feature_names, strict=True)
         return tuple(
-            _in_kind(
+            in_kind(
                 x,
-                partial(_project, features=f, mean=m, P=P, columns=columns),
+                partial(project_rows, features=f, mean=m, P=P, columns=columns),
                 f"X[{i}]",
                 self.columns[i],
             )
@@ -280,6 +299,11 @@ class Result:
             "notes": list(self.notes),
         }
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        if set(state) != {field.name for field in fields(self)}:
+            raise DataError(f"a result cannot be read that has other attributes: {OF_ANOTHER}")
+        vars(self).update(state)
+
     def __repr__(self) -> str:
         shapes = " x ".join(str(len(M)) for M in as_tuple(self.M))
         lines = [
@@ -323,49 +347,3 @@ def shown(value: Any) -> str:
 def as_tuple(value: Any) -> tuple[Any, ...]:
     """The blocks of several views, or the only one as a tuple."""
     return value if isinstance(value, tuple) else (value,)
-
-
-def _in_kind(X: Any, project: Any, name: str, names: tuple[str, ...]) -> Any:
-    """The projection in X's own kind of container; of Dask's it is computed later."""
-    lazy = lazy_rows(X)
-    if lazy is None:
-        return like(X, project(X, name), names)
-    from ldr.io.chunks import project_chunks
-
-    return project_chunks(lazy, project, name, names)
-
-
-def _project(
-    X: Any,
-    name: str,
-    features: Features | None,
-    mean: Array,
-    P: Array,
-    columns: tuple[str, ...] | None,
-    model: FactorModel | None = None,
-) -> Array:
-    gaps = model is not None and features is None
-    if columns and (table := open_table(X, name)):
-        X = stored(table.select(columns), name)
-    samples = as_samples(X, name, minimum_rows=1, allow_nan=gaps)
-    if columns and samples.feature_names and samples.feature_names != columns:
-        raise ArgumentError(
-            f"{name} has other columns, or in another order, than the data solved for: got "
-            f"{', '.join(samples.feature_names)}; expected {', '.join(columns)}"
-        )
-    if features is not None:
-        samples = features(samples)
-    if samples.d != P.shape[1]:
-        raise ArgumentError(
-            f"{name} has {samples.d} columns, expected {P.shape[1]}, as in the data solved for"
-        )
-    if model is not None and samples.stored:  # whether entries are missing is known of a piece
-        parts = samples.reduce(partial(_posterior_means, model=model, mean=mean, P=P), add)
-        return np.concatenate(parts)
-    if model is not None and samples.has_nan:
-        return model.posterior_mean(samples)
-    return np.asarray(samples.centred_times(np.ascontiguousarray(P.T), mean))
-
-
-def _posterior_means(piece: Samples, model: FactorModel, mean: Array, P: Array) -> list[Array]:
-    return [_project(piece, piece.name, None, mean, P, None, model)]

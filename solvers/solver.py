@@ -6,7 +6,7 @@ import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
@@ -155,6 +155,18 @@ class Run:
     evaluations: dict[str, int]
     history: dict[str, list[float]]
     seconds: float
+
+    def scaled(self, factor: float) -> Run:
+        """The run, told of factor times the function."""
+        history = {**self.history}
+        history["value"] = [factor * value for value in history["value"]]
+        history["gradient_norm"] = [abs(factor) * norm for norm in history["gradient_norm"]]
+        return replace(
+            self,
+            value=factor * self.value,
+            gradient_norm=abs(factor) * self.gradient_norm,
+            history=history,
+        )
 
 
 # A value this much smaller than the Euclidean gradient is what cancellation left of its terms.

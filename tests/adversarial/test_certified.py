@@ -60,5 +60,5 @@ def test_a_false_claim_is_refuted():
     ]
     covered = Certificate("bound", 1.01 * (wrong.value - honest.value), "")
     assert refuted(replace(wrong, certificate=covered, baseline=None), given) == []
-    shrunk = replace(honest, value=honest.value * (1 - 1e-6))
+    shrunk = replace(honest, run=replace(honest.run, value=honest.value * (1 - 1e-6)))
     assert "value is not the formula's" in [fault for fault, _ in refuted(shrunk, given)]

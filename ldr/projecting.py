@@ -1,0 +1,66 @@
+"""Rows under the map of a result, in the kind of container that they came in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from operator import add
+from typing import Any
+
+import numpy as np
+
+from ldr.io.containers import like
+from ldr.objectives.data.opening import as_samples, open_table, stored
+from ldr.objectives.data.samples import Samples
+from ldr.objectives.data.stored import lazy_rows
+from ldr.objectives.factor_model import FactorModel
+from ldr.objectives.features import Features
+from ldr.solvers.errors import ArgumentError
+from ldr.solvers.manifolds import Array
+
+
+def in_kind(X: Any, project: Callable[[Any, str], Array], name: str, names: tuple[str, ...]) -> Any:
+    """The projection in X's own kind of container; of Dask's it is computed later."""
+    lazy = lazy_rows(X)
+    if lazy is None:
+        return like(X, project(X, name), names)
+    from ldr.io.chunks import project_chunks
+
+    return project_chunks(lazy, project, name, names)
+
+
+def project_rows(
+    X: Any,
+    name: str,
+    features: Features | None,
+    mean: Array,
+    P: Array,
+    columns: tuple[str, ...] | None,
+    model: FactorModel | None = None,
+) -> Array:
+    """(X - mean) P' of the features; of a model with gaps in X the posterior mean."""
+    gaps = model is not None and features is None
+    if columns and (table := open_table(X, name)):
+        X = stored(table.select(columns), name)
+    samples = as_samples(X, name, minimum_rows=1, allow_nan=gaps)
+    if columns and samples.feature_names and samples.feature_names != columns:
+        raise ArgumentError(
+            f"{name} has other columns, or in another order, than the data solved for: got "
+            f"{', '.join(samples.feature_names)}; expected {', '.join(columns)}"
+        )
+    if features is not None:
+        samples = features(samples)
+    if samples.d != P.shape[1]:
+        raise ArgumentError(
+            f"{name} has {samples.d} columns, expected {P.shape[1]}, as in the data solved for"
+        )
+    if model is not None and samples.stored:  # whether entries are missing is known of a piece
+        parts = samples.reduce(partial(_posterior_means, model=model, mean=mean, P=P), add)
+        return np.concatenate(parts)
+    if model is not None and samples.has_nan:
+        return model.posterior_mean(samples)
+    return np.asarray(samples.centred_times(np.ascontiguousarray(P.T), mean))
+
+
+def _posterior_means(piece: Samples, model: FactorModel, mean: Array, P: Array) -> list[Array]:
+    return [project_rows(piece, piece.name, None, mean, P, None, model)]
