@@ -1,6 +1,6 @@
 from . import errors, estimators, objectives, observers, plots, report, solvers, subspaces, testing
 from .checking import Check, check
-from .choosing import ParallelAnalysis, Path, parallel_analysis, path
+from .choosing import Path, path
 from .estimators import (
     HSIC,
     ICA,
@@ -48,6 +48,7 @@ from .estimators import (
     SquaredDifference,
     UndercompleteICA,
 )
+from .horn import ParallelAnalysis, parallel_analysis
 from .objectives.custom import objective
 from .objectives.kernel import kernel
 from .objectives.l1 import l1

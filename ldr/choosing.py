@@ -1,4 +1,4 @@
-"""Choosing the dimension: an objective along r, and Horn's parallel analysis."""
+"""Choosing the dimension: an objective along r."""
 
 from __future__ import annotations
 
@@ -10,15 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ldr.inputs import as_data, as_generator, as_objective, check_r
-from ldr.objectives.data.finite import check_squares
-from ldr.objectives.data.opening import as_samples
 from ldr.objectives.objective import Objective
 from ldr.objectives.problem import BoundObjective
-from ldr.objectives.statistics import mean
 from ldr.resampling import Sampled
 from ldr.result import Result
 from ldr.scoring import score
-from ldr.solvers.checks import choice, number, whole
+from ldr.solvers.checks import whole
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.limits import complete
 from ldr.solvers.manifolds import Array
@@ -260,126 +257,3 @@ def _completed(matrices: Sequence[Array], fillers: Sequence[Array]) -> list[Arra
         np.hstack([M, rest @ combinations[:, :added]])
         for M, rest in zip(matrices, left, strict=True)
     ]
-
-
-@dataclass(frozen=True)
-class ParallelAnalysis:
-    """Eigenvalues beside those of data without structure.
-
-    Attributes
-    ----------
-    eigenvalues : ndarray (k,)
-        Of the correlation (or covariance) matrix, descending.
-    null : ndarray (draws, k)
-        Of data without correlations.
-    threshold : ndarray (k,)
-        Quantile of each null eigenvalue.
-    r : int
-        How many leading eigenvalues are above their threshold, up to the first that is not.
-    """
-
-    eigenvalues: Array
-    null: Array
-    threshold: Array
-    r: int
-
-    def plot(self) -> Figure:
-        """The eigenvalues and the null's; see `ldr.plots.parallel_analysis`."""
-        from ldr.plots import parallel_analysis
-
-        return parallel_analysis(self)
-
-    def __repr__(self) -> str:
-        shown = min(len(self.eigenvalues), self.r + 2)
-        lines = [f"parallel analysis: {self.r} of {len(self.eigenvalues)} dimensions"]
-        lines.append("       eigenvalue   threshold")
-        lines += [
-            f"{k + 1:5d}  {self.eigenvalues[k]:10.6g}  {self.threshold[k]:10.6g}"
-            for k in range(shown)
-        ]
-        return "\n".join(lines)
-
-
-def parallel_analysis(
-    X: Any,
-    *,
-    null: str = "permutation",
-    correlation: bool = True,
-    draws: int = 100,
-    quantile: float = 0.95,
-    random_state: int | np.random.Generator | None = None,
-) -> ParallelAnalysis:
-    """How many principal components stand out of data whose columns are unrelated.
-
-    Source: Horn 1965 (means of Gaussian data); Buja and Eyuboglu 1992 (permutations, quantiles).
-
-    Parameters
-    ----------
-    X : array, memory map or DataFrame (n, d)
-    null : {"permutation", "gaussian"}
-        Columns of X each permuted, or normal columns of the same variances.
-    correlation : bool
-        Of the correlation matrix, else of the covariance matrix. Constant columns count as zero.
-    draws : int
-        Of the null.
-    quantile : float
-        Of each null eigenvalue, above which an eigenvalue of X must be; between 0 and 1.
-    random_state : int or Generator, optional
-
-    Returns
-    -------
-    ParallelAnalysis
-        Its `r` is the number of dimensions; with `plot()`. After Ctrl-C it is of the draws that
-        were done, and a warning says how many.
-
-    Raises
-    ------
-    ldr.errors.ArgumentError
-        An unknown null, a quantile that is none, draws below 1.
-
-    Examples
-    --------
-    >>> import ldr, numpy as np
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.standard_normal((200, 2)) @ rng.standard_normal((2, 8))
-    >>> X += 0.5 * rng.standard_normal((200, 8))
-    >>> ldr.parallel_analysis(X, random_state=0).r
-    2
-    """
-    choice("null", null, ("permutation", "gaussian"))
-    number("quantile", quantile, positive=True, below=1.0)
-    whole("draws", draws, 1)
-    rng = as_generator(random_state)
-    samples = as_samples(X)
-    check_squares(samples)
-    Z = samples.dense() - mean(samples)
-    if correlation:
-        Z = _standardised(Z)
-    deviations = Z.std(axis=0)
-
-    def drawn() -> Array:
-        if null == "permutation":
-            return rng.permuted(Z, axis=0)
-        N = rng.standard_normal(Z.shape)
-        N -= N.mean(axis=0)
-        return (_standardised(N) if correlation else N) * deviations
-
-    eigenvalues = _eigenvalues(Z)
-    drawings = (_eigenvalues(drawn()) for _ in range(draws))
-    others = np.array(complete(drawings, draws, "draws"))
-    threshold = np.quantile(others, quantile, axis=0)
-    above = eigenvalues > threshold
-    r = len(above) if above.all() else int(np.argmin(above))
-    return ParallelAnalysis(eigenvalues, others, threshold, r)
-
-
-def _standardised(Z: Array) -> Array:
-    """Centred columns of unit variance; constant ones stay zero."""
-    deviations = Z.std(axis=0)
-    flat = deviations <= 1e-12 * np.abs(Z).max(initial=0.0)
-    return np.where(flat, 0.0, Z / np.where(flat, 1.0, deviations))
-
-
-def _eigenvalues(Z: Array) -> Array:
-    """Of Z'Z/n, descending, as many as can be positive."""
-    return np.asarray(np.linalg.svd(Z, compute_uv=False) ** 2 / len(Z))

@@ -1,4 +1,4 @@
-"""What fails deep below a door, memory or LAPACK, said in terms of the data."""
+"""What fails deep below a door, said in terms of the data: gaps, memory, LAPACK."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from ldr.solvers.errors import SingularError, TooLargeError
+from ldr.objectives.registry import REGISTRY
+from ldr.solvers.errors import DataError, MissingValuesError, SingularError, TooLargeError
 
 Arguments = ParamSpec("Arguments")
 Returned = TypeVar("Returned")
@@ -21,12 +22,14 @@ _WAYS_OUT = (
 
 
 def in_words(door: Callable[Arguments, Returned]) -> Callable[Arguments, Returned]:
-    """A function whose MemoryErrors and LinAlgErrors say what went wrong, and the way out."""
+    """A function whose errors of gaps, memory and LAPACK say what went wrong, and the way out."""
 
     @wraps(door)
     def said(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Returned:
         try:
             return door(*args, **kwargs)
+        except MissingValuesError as error:
+            raise DataError(f"{error}: {_for_gaps()}") from error
         except TooLargeError:
             raise
         except MemoryError as error:
@@ -38,6 +41,12 @@ def in_words(door: Callable[Arguments, Returned]) -> Callable[Arguments, Returne
             ) from error
 
     return said
+
+
+def _for_gaps() -> str:
+    """The methods that take missing values."""
+    names = " and ".join(repr(name) for name, method in REGISTRY.items() if method.missing)
+    return f"{names} take missing values (NaN), and their `impute` fills them in"
 
 
 def _array(error: Any) -> str:

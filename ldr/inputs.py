@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ldr.doors import in_words
 from ldr.io.alignment import by_index
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.opening import as_samples, with_column
@@ -45,6 +46,7 @@ def as_objective(objective: str | Objective, parameters: dict[str, Any]) -> Obje
     return objective
 
 
+@in_words
 def as_data(objective: Objective, X: Any, y: Any) -> Data:
     """The data, checked against what the objective needs."""
     X, y = by_index(objective, *with_column(X, y))

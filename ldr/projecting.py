@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ldr.io.containers import like
+from ldr.objectives.data.containers import like
 from ldr.objectives.data.opening import as_samples, open_table, stored
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.data.stored import lazy_rows

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ldr.objectives.data.containers import like
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.data.samples import Samples
 from ldr.solvers.errors import ArgumentError, DataError
@@ -225,16 +226,17 @@ class FactorModel:
         """
         return np.concatenate([part.V[part.observed.which] for part in self._posteriors(X)])
 
-    def impute(self, X: Any) -> Array:
+    def impute(self, X: Any) -> Any:
         """X with its missing entries replaced by their expectation given the observed ones.
 
-        Takes and raises the same as `score_samples`; a copy, shape (m, d).
+        Takes and raises the same as `score_samples`; a copy, shape (m, d), of a data frame one with
+        its index and columns.
         """
         parts = [
             np.where(part.observed.mask > 0, part.observed.Z, self.mean + part.y @ self.loadings.T)
             for part in self._posteriors(X)
         ]
-        return np.concatenate(parts)
+        return like(X, np.concatenate(parts), getattr(X, "columns", ()))
 
     def _posteriors(self, X: Any) -> Iterator[Posterior]:
         """Block by block."""

@@ -9,6 +9,10 @@ class DataError(ValueError):
     """Data that cannot be used: wrong shape, NaN, labels that do not fit."""
 
 
+class MissingValuesError(DataError):
+    """Missing values (NaN), for a method that cannot use them; doors say which ones can."""
+
+
 class SingularError(ValueError):
     """A matrix the formula must invert is singular, or a ratio is unbounded because of it."""
 

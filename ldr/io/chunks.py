@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ldr.io.containers import like
-from ldr.objectives.data.containers import check_dimensions
+from ldr.objectives.data.containers import check_dimensions, like
 from ldr.objectives.data.sources.dask_rows import is_frame
 from ldr.solvers.manifolds import Array
 

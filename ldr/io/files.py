@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from ldr.doors import in_words
 from ldr.io.outputs import check_outputs, files_of, replaced
 from ldr.objectives.data.opening import as_path, as_samples, open_path, stored
 from ldr.objectives.data.samples import Samples
@@ -81,6 +82,7 @@ class Table:
         X = self.X.iloc[:, where] if _is_frame(self.X) else self.X[:, where]
         return replace(self, X=X)
 
+    @in_words
     def samples(self, allow_nan: bool = False) -> Samples:
         """The rows as numbers; empty cells are NaN, where they are allowed.
 
@@ -139,6 +141,7 @@ class StoredTable(Table):
             return replace(self, X=Columns(self.X, tuple(where)))
         return replace(self, X=self.X.select([self.columns[j] for j in where]))
 
+    @in_words
     def samples(self, allow_nan: bool = False) -> Samples:
         rows = stored(self.X, self.name).taken(allow_nan)
         return as_samples(rows.in_memory() if self.loaded else rows, allow_nan=allow_nan)

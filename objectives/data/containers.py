@@ -1,7 +1,8 @@
-"""Out of the usual containers: arrays, sparse matrices, data frames."""
+"""Out of the usual containers, arrays, sparse matrices, data frames, and back into them."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -121,3 +122,29 @@ def check_shape(array: Any, name: str, minimum_rows: int) -> None:
             f"{name} has {n} row(s) (samples); at least {minimum_rows} are needed "
             f"(samples go in rows: shape (n, d), got ({n}, {d}))"
         )
+
+
+def like(X: Any, Y: Array, names: Sequence[str]) -> Any:
+    """Y as a data frame with these columns where X is one, with its index; else Y itself.
+
+    Parameters
+    ----------
+    X : data as the user gave them
+    Y : ndarray (m, r)
+    names : sequence of str
+        Of the r columns.
+
+    Returns
+    -------
+    pandas.DataFrame, polars.DataFrame or ndarray (m, r)
+    """
+    library = type(X).__module__.partition(".")[0]
+    if library == "pandas" and hasattr(X, "columns"):
+        import pandas
+
+        return pandas.DataFrame(Y, index=X.index, columns=list(names))
+    if library == "polars" and hasattr(X, "columns"):
+        import polars
+
+        return polars.DataFrame(Y, schema=list(names))
+    return Y

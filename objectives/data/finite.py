@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ldr.objectives.data.samples import BLOCK_NUMBERS, Samples
 from ldr.solvers.checks import LARGEST, SMALLEST
-from ldr.solvers.errors import DataError
+from ldr.solvers.errors import DataError, MissingValuesError
 
 
 def check_squares(samples: Samples) -> None:
@@ -81,7 +81,7 @@ def check_finite(samples: Samples, allow_nan: bool, first_row: int = 0) -> bool:
         bad += len(found)
     if bad:
         row, column = first
-        _raise_not_finite(samples, bad, (first_row + row, column), allow_nan)
+        raise _not_finite(samples, bad, (first_row + row, column), allow_nan, has_nan)
     return has_nan
 
 
@@ -105,12 +105,15 @@ def _position(samples: Samples, start: int, found: npt.NDArray[np.intp]) -> tupl
     return row, int(samples.array.indices[stored])
 
 
-def _raise_not_finite(samples: Samples, bad: int, first: tuple[int, int], allow_nan: bool) -> None:
+def _not_finite(
+    samples: Samples, bad: int, first: tuple[int, int], allow_nan: bool, has_nan: bool
+) -> DataError:
     row, column = first
     names = samples.feature_names
     feature = f" ({names[column]!r})" if names else ""
     what = "infinite" if allow_nan else "NaN or infinite"
-    raise DataError(
+    kind = DataError if allow_nan or not has_nan else MissingValuesError
+    return kind(
         f"{samples.name} has {bad} {what} value(s), the first in row {row}, "
         f"column {column}{feature}; finite numbers were expected"
     )

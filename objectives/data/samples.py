@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from ldr.objectives.data.accelerator import Accelerator
 from ldr.objectives.data.map_reduce import PIECE_NUMBERS, fold, workers_for
-from ldr.solvers.errors import ArgumentError, DataError
+from ldr.solvers.errors import ArgumentError, DataError, MissingValuesError
 from ldr.solvers.limits import check
 
 Array = npt.NDArray[np.float64]
@@ -175,7 +175,9 @@ class Samples:
             It cannot, and there are some.
         """
         if self.has_nan and not allow_nan:
-            raise DataError(f"{self.name} has missing values (NaN), which this method cannot use")
+            raise MissingValuesError(
+                f"{self.name} has missing values (NaN), which this method cannot use"
+            )
         return self
 
     def in_memory(self) -> Samples:

@@ -30,9 +30,12 @@ def having(where, value):
 
 RAGGED = [[1], [2, 3]] * 89
 
+GAP = r"X has 1 NaN .*row 3, column 5.*finite"
+ADVICE = "'ppca' and 'fa' take missing values"
+
 # call -> exception and words of its message
 DATA = {
-    "nan": (("pca", having((3, 5), np.nan), 2), {}, r"X has 1 NaN .*row 3, column 5.*finite"),
+    "nan": (("pca", having((3, 5), np.nan), 2), {}, GAP + ".*" + ADVICE),
     "inf": (("pca", having((0, 0), np.inf), 2), {}, r"X has 1 NaN or infinite.*row 0, column 0"),
     "one axis": (("pca", X[:, 0], 1), {}, r"X must be 2-D.*1 dimension.*\(178,\)"),
     "three axes": (("pca", X[None], 1), {}, r"X must be 2-D.*3 dimension"),
@@ -50,7 +53,11 @@ DATA = {
     "missing label": (("lda", X, 2), {"y": np.r_[np.nan, y[1:]]}, r"y has .*missing|y.*NaN"),
     "one view": (("cca", X, 2), {}, r"X must be a pair of arrays \(Xa, Xb\).*ndarray"),
     "views of different n": (("cca", (X, X[:-1]), 2), {}, r"views in X have 178 and 177 rows"),
-    "nan in the second view": (("cca", (X, having((1, 1), np.nan)), 2), {}, r"X\[1\] has 1 NaN"),
+    "nan in the second view": (
+        ("cca", (X, having((1, 1), np.nan)), 2),
+        {},
+        r"X\[1\] has 1 NaN.*" + ADVICE,
+    ),
     "nan in the response": (("sdr", X, 1), {"y": np.r_[np.nan, X[1:, 0]]}, r"y has NaN"),
     "response of another length": (("sdr", X, 1), {"y": X[1:, 0]}, r"y has shape \(177,\).*178"),
     "sparse for sdr": (("sdr", scipy.sparse.csr_array(X), 1), {"y": y}, r"X is sparse"),

@@ -7,7 +7,7 @@ from scipy.stats import spearmanr
 
 import ldr
 from ldr.choosing import Path
-from ldr.errors import ArgumentError
+from ldr.errors import ArgumentError, DataError
 from ldr.objectives import named
 from ldr.resampling import Sampled
 from tests import real_data
@@ -153,6 +153,33 @@ def test_null_columns_are_permuted_one_by_one():
     found = ldr.parallel_analysis(ordered, draws=20, random_state=0)
     assert spearmanr(ordered).statistic.min() == pytest.approx(1)
     assert found.eigenvalues[0] > 3.5 and found.null[:, 0].max() < 2
+
+
+@pytest.mark.parametrize("correlation", [True, False])
+def test_parallel_analysis_of_gaps_is_of_pairwise_complete_rows(correlation):
+    rng = np.random.default_rng(5)
+    Z = 2 * rng.standard_normal((300, 2)) @ rng.standard_normal((2, 8))
+    Z += rng.standard_normal(Z.shape) + 50
+    Z[rng.random(Z.shape) < 0.2] = np.nan
+    found = ldr.parallel_analysis(Z, correlation=correlation, draws=40, random_state=0)
+    C = np.empty((8, 8))
+    for i, j in np.ndindex(C.shape):
+        pair = Z[:, [i, j]][~np.isnan(Z[:, [i, j]]).any(axis=1)]
+        of_pair = np.corrcoef(pair.T) if correlation else np.cov(pair.T, bias=True)
+        C[i, j] = of_pair[0, 1]
+    np.testing.assert_allclose(found.eigenvalues, np.linalg.eigvalsh(C)[::-1], rtol=1e-9)
+    assert found.r == 2
+    normal = ldr.parallel_analysis(
+        Z, null="gaussian", correlation=correlation, draws=40, random_state=0
+    )
+    assert normal.r == 2
+
+
+def test_parallel_analysis_of_columns_never_observed_together():
+    Z = np.random.default_rng(0).standard_normal((20, 3))
+    Z[:10, 0] = Z[10:, 2] = np.nan
+    with pytest.raises(DataError, match="columns 0 and 2 have 0 row"):
+        ldr.parallel_analysis(Z)
 
 
 @pytest.mark.parametrize(

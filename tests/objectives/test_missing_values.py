@@ -3,6 +3,8 @@
 from functools import cache
 
 import numpy as np
+import pandas
+import polars
 import pytest
 import scipy.optimize
 import scipy.sparse
@@ -262,3 +264,17 @@ def test_rows_of_a_file_may_have_missing_entries(name, tmp_path):
     assert ldr.solve(name, rows, 2).value == result.value
     with pytest.raises(DataError, match="NaN or infinite"):
         ldr.solve("pca", rows, 2)
+
+
+@pytest.mark.parametrize("frame", [pandas.DataFrame, polars.DataFrame])
+def test_imputed_frames_stay_frames(frame):
+    columns = [f"c{j}" for j in range(X.shape[1])]
+    result = ldr.solve("ppca", X, 2)
+    given = frame(dict(zip(columns, X.T, strict=True)))
+    if frame is pandas.DataFrame:
+        given.index = [f"row {i}" for i in range(len(X))]
+    imputed = result.model.impute(given)
+    assert type(imputed) is frame and list(imputed.columns) == columns
+    np.testing.assert_array_equal(imputed.to_numpy(), result.model.impute(X))
+    if frame is pandas.DataFrame:
+        assert imputed.index.equals(given.index)
