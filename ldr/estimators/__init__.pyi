@@ -3,10 +3,11 @@ from typing import Any
 
 from ldr.solvers.solver import Solver
 
+from .background import WithBackground
 from .base import Projection as Projection
-from .base import TwoViews, WithBackground
 from .named import Named
 from .reducer import Reducer as Reducer
+from .two_views import TwoViews
 
 ESTIMATORS: dict[str, type[Named]]
 

@@ -7,7 +7,9 @@ import inspect
 import re
 from typing import Any
 
-from ldr.estimators.base import OPTIONS, Projection, TwoViews, WithBackground
+from ldr.estimators.background import WithBackground
+from ldr.estimators.base import OPTIONS, Projection
+from ldr.estimators.two_views import TwoViews
 from ldr.objectives.objective import Objective
 from ldr.objectives.registry import REGISTRY
 from ldr.solvers.errors import ArgumentError

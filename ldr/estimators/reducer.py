@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ldr.estimators.base import TwoViews, WithBackground
+from ldr.estimators.background import WithBackground
+from ldr.estimators.two_views import TwoViews
 from ldr.inputs import as_objective
 from ldr.objectives.objective import Objective
 from ldr.objectives.registry import REGISTRY

@@ -25,7 +25,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import ldr
 from ldr.errors import ArgumentError, DataError
 from ldr.estimators import ESTIMATORS, Reducer, stub
-from ldr.estimators.base import OPTIONS, TwoViews, WithBackground
+from ldr.estimators.background import WithBackground
+from ldr.estimators.base import OPTIONS
+from ldr.estimators.two_views import TwoViews
 from ldr.objectives import REGISTRY
 from tests import real_data
 from tests.objectives import methods

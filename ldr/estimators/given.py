@@ -1,0 +1,135 @@
+"""What an estimator is given: checked by scikit-learn's rules, as `ldr.solve` takes it."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_array, validate_data
+
+from ldr.io.alignment import aligned
+from ldr.objectives.data.labels import as_array
+from ldr.objectives.data.opening import as_samples
+from ldr.objectives.data.samples import Samples
+from ldr.objectives.data.stored import brought, is_dask
+from ldr.objectives.objective import Objective
+from ldr.solvers.errors import DataError
+
+
+class Given(BaseEstimator):
+    """An estimator of an objective, which knows from it what data it takes."""
+
+    n_features_in_: int
+    feature_names_in_: Any
+
+    @abstractmethod
+    def _objective(self) -> Objective:
+        """The objective with its parameters.
+
+        Raises
+        ------
+        ldr.errors.ArgumentError
+            A parameter is out of range.
+        """
+
+    @abstractmethod
+    def _traits(self) -> Objective:
+        """Something with the objective's views and needs, whatever the parameters are."""
+
+    def _given(
+        self,
+        X: Any,
+        y: Any,
+        background: Any,
+        objective: Any,
+        reset: bool,
+        minimum_rows: int = 2,
+    ) -> Any:
+        """The data as `ldr.solve` takes them: X, or a pair, and y."""
+        y = aligned(X, y, "y", "X")
+        samples: Any = self._samples(X, reset=reset, minimum_rows=minimum_rows)
+        if self._requires_y() and y is None:
+            raise DataError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None"
+            )
+        if objective.views > 1:
+            return (samples, other_rows(y, "y")), None
+        if "background" in objective.needs:
+            if background is None:
+                raise DataError(f"{type(self).__name__} needs background=, samples to compare with")
+            return (samples, other_rows(background, "background")), None
+        y = brought(y)
+        return samples, _numbers(y) if "response" in objective.needs else y
+
+    def _samples(self, X: Any, *, reset: bool, minimum_rows: int = 1) -> Samples:
+        """X checked by scikit-learn's rules, with the names of its columns."""
+        if is_dask(X):
+            return self._lazy_samples(X, reset, minimum_rows)
+        array = validate_data(
+            self,
+            X,
+            reset=reset,
+            accept_sparse="csr",
+            dtype="numeric",
+            ensure_min_samples=minimum_rows,
+            ensure_all_finite="allow-nan" if self._allows_nan() else True,
+            ensure_non_negative="distances" in self._traits().needs,
+        )
+        names = getattr(self, "feature_names_in_", None)
+        samples = as_samples(array, "X", minimum_rows, allow_nan=self._allows_nan())
+        return samples if names is None else replace(samples, feature_names=tuple(names))
+
+    def _lazy_samples(self, X: Any, reset: bool, minimum_rows: int) -> Samples:
+        """Dask's rows, which scikit-learn would bring into memory to check them."""
+        samples = as_samples(X, "X", minimum_rows, allow_nan=self._allows_nan())
+        if reset:
+            self.n_features_in_ = samples.d
+            if samples.feature_names:
+                self.feature_names_in_ = np.array(samples.feature_names, dtype=object)
+        elif samples.d != self.n_features_in_:
+            raise DataError(f"X has {samples.d} features, expected {self.n_features_in_}")
+        return samples
+
+    def _requires_y(self) -> bool:
+        traits = self._traits()
+        graph = getattr(self, "graph", getattr(traits, "graph", None))
+        by_class = isinstance(graph, str) and "class" in graph
+        return by_class or traits.views > 1 or bool({"labels", "response"} & set(traits.needs))
+
+    def _allows_nan(self) -> bool:
+        """Whether NaN is a missing value."""
+        return self._traits().missing
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        traits = self._traits()
+        tags.target_tags.required = self._requires_y()
+        tags.target_tags.two_d_labels = traits.views > 1
+        tags.input_tags.pairwise = tags.input_tags.positive_only = "distances" in traits.needs
+        tags.input_tags.allow_nan = self._allows_nan()
+        tags.input_tags.sparse = traits.sparse
+        return tags
+
+
+def other_rows(given: Any, name: str) -> Samples:
+    """A second view or a background, by the rules for X; a single column may come as (n,)."""
+    if type(given).__name__ == "LazyFrame" or hasattr(given, "columns") or is_dask(given):
+        return as_samples(given, name, 1)
+    array = check_array(
+        given, accept_sparse="csr", ensure_2d=False, dtype="numeric", input_name=name
+    )
+    return as_samples(array[:, None] if array.ndim == 1 else array, name, 1)
+
+
+def _numbers(y: Any) -> Any:
+    """A response of Python objects as numbers, where they are numbers."""
+    array = as_array(y)
+    if array.dtype.kind != "O":
+        return y
+    try:
+        return array.astype(np.float64)
+    except (TypeError, ValueError):
+        return y

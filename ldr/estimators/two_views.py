@@ -1,0 +1,67 @@
+"""Estimators of two views of the same rows."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from sklearn.utils.validation import check_is_fitted
+
+from ldr.estimators.base import Projection
+
+
+class TwoViews(Projection):
+    """An estimator of two views: y is the second, as in scikit-learn's cross decomposition.
+
+    `fit_transform`, as in a step of a Pipeline, gives the first view's projection;
+    ``transform(X, y)`` gives both.
+    """
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Find the projections of both views.
+
+        Parameters
+        ----------
+        X : array, memory map, sparse matrix or DataFrame (n, d)
+            The first view.
+        y : array, memory map, sparse matrix or DataFrame (n, e) or (n,)
+            The second view of the same rows.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit(X, y)
+
+    def transform(self, X: Any, y: Any = None) -> Any:
+        """Project the first view, or both.
+
+        Parameters
+        ----------
+        X : array, memory map, sparse matrix or DataFrame (m, d)
+        y : array, memory map, sparse matrix or DataFrame (m, e), optional
+
+        Returns
+        -------
+        ndarray (m, n_components), or a pair of them where y is given
+        """
+        return self._project(X, y)
+
+    def inverse_transform(self, X: Any, y: Any = None) -> Any:
+        """Back from projected rows, of the first view or of both; see `Projection`.
+
+        Parameters
+        ----------
+        X : array (m, n_components)
+        y : array (m, n_components), optional
+
+        Returns
+        -------
+        ndarray (m, d), or a pair (m, d) and (m, e)
+        """
+        check_is_fitted(self)
+        parts = tuple(
+            self._lift(given, P, mean)
+            for given, P, mean in zip((X, y), self.components_, self.mean_, strict=True)
+            if given is not None
+        )
+        return parts if len(parts) > 1 else parts[0]
