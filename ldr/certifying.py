@@ -11,8 +11,9 @@ from ldr.objectives.problem import BoundObjective
 from ldr.solvers.limits import hearing, until_told
 from ldr.solvers.manifolds import Array
 from ldr.solvers.nonsmooth.complementarity import slack_at
+from ldr.solvers.run import Observer, Run, Stopping
 from ldr.solvers.saddles import Curvature, leave_saddles
-from ldr.solvers.solver import Observer, Run, Solver, Stopping
+from ldr.solvers.solver import Solver
 from ldr.solvers.status import Status
 
 # Why nothing is known of an optimum.

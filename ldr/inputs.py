@@ -19,7 +19,8 @@ from ldr.objectives.registry import named
 from ldr.solvers.checks import number, whole
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.registry import named_solver
-from ldr.solvers.solver import Solver, Stopping
+from ldr.solvers.run import Stopping
+from ldr.solvers.solver import Solver
 
 # Seconds in which nothing is solved.
 _SHORTEST = 1e-6

@@ -17,7 +17,7 @@ import weakref
 from typing import TYPE_CHECKING, Any, Self
 
 from ldr.solvers.checks import number
-from ldr.solvers.solver import Iteration
+from ldr.solvers.run import Iteration
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -16,11 +16,11 @@ from ldr.objectives.objective import penalty_of, without_penalty
 from ldr.result import Result, as_tuple
 from ldr.solvers.errors import ArgumentError, ConvergenceWarning, DataError
 from ldr.solvers.limits import hearing, until_told
+from ldr.solvers.loop import minimise
 from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.support import on_support
 from ldr.solvers.problem import Point, Problem
 from ldr.solvers.saddles import smallest_curvature
-from ldr.solvers.solver import minimise
 from ldr.solvers.status import Status
 from ldr.solvers.threads import threads_for
 from ldr.solvers.trust_region import TrustRegion

@@ -17,7 +17,7 @@ from ldr.objectives.factor_model import FactorModel
 from ldr.objectives.objective import Objective
 from ldr.projecting import in_kind, project_rows
 from ldr.solvers.errors import DataError
-from ldr.solvers.solver import Run
+from ldr.solvers.run import Run
 from ldr.solvers.status import Status
 
 if TYPE_CHECKING:

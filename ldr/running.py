@@ -13,9 +13,11 @@ from ldr.objectives.problem import BoundObjective
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.flatness import unless_flat
 from ldr.solvers.limits import hearing, over, until_told
+from ldr.solvers.loop import minimise
 from ldr.solvers.manifolds import Array
 from ldr.solvers.nonsmooth.smoothing import Smoothing
-from ldr.solvers.solver import Observer, Run, Solver, Stopping, minimise
+from ldr.solvers.run import Observer, Run, Stopping
+from ldr.solvers.solver import Solver
 from ldr.solvers.status import Status
 from ldr.solvers.trace_ratio.davidson import trace_ratio_solver
 from ldr.solvers.trace_ratio.self_consistent_field import TraceRatioLike

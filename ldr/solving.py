@@ -34,7 +34,8 @@ from ldr.solvers.checks import whole
 from ldr.solvers.errors import ArgumentError, ConvergenceWarning
 from ldr.solvers.limits import check, hearing, unlimited, within
 from ldr.solvers.manifolds import Array
-from ldr.solvers.solver import Observer, Run, Solver
+from ldr.solvers.run import Observer, Run
+from ldr.solvers.solver import Solver
 from ldr.solvers.status import Status
 from ldr.solvers.threads import threads_for
 from ldr.solvers.warn import warn

@@ -20,8 +20,9 @@ from ldr.objectives.screening import screened
 from ldr.solvers.checks import choice, keep_number, keep_whole
 from ldr.solvers.descent.lbfgs import LBFGS
 from ldr.solvers.linalg.eigen import top_eigenvectors
+from ldr.solvers.loop import run_through
 from ldr.solvers.manifolds import Array
-from ldr.solvers.solver import Stopping, run_through
+from ldr.solvers.run import Stopping
 
 HINGES = ("squared", "linear")
 

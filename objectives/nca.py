@@ -17,8 +17,9 @@ from ldr.objectives.objective import Objective
 from ldr.objectives.problem import BoundObjective
 from ldr.objectives.screening import random_points
 from ldr.solvers.descent.lbfgs import LBFGS
+from ldr.solvers.loop import run_through
 from ldr.solvers.manifolds import Array
-from ldr.solvers.solver import Stopping, run_through
+from ldr.solvers.run import Stopping
 
 # A p_i this near to 0 or 1 is where a larger M would lead it.
 _SATURATED = 1e-6

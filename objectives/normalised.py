@@ -13,8 +13,8 @@ from ldr.objectives.problem import BoundObjective
 from ldr.objectives.registry import named
 from ldr.objectives.view import noted
 from ldr.solvers.errors import ArgumentError, DataError
+from ldr.solvers.loop import run_through
 from ldr.solvers.manifolds import Array
-from ldr.solvers.solver import run_through
 from ldr.solvers.trust_region import TrustRegion
 
 # Random M whose median value is the typical one.

@@ -10,8 +10,9 @@ import numpy as np
 from ldr.objectives.directions import fourth_order_directions
 from ldr.objectives.problem import BoundObjective, power_of_two
 from ldr.solvers.descent.lbfgs import LBFGS
+from ldr.solvers.loop import run_through
 from ldr.solvers.manifolds import Array
-from ldr.solvers.solver import Stopping, run_through
+from ldr.solvers.run import Stopping
 
 _RUNS = 5
 _GROUP = 8  # points, from the lowest of which there is a run

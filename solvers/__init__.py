@@ -4,6 +4,7 @@ from ldr.solvers.descent.conjugate_gradient import ConjugateGradient
 from ldr.solvers.descent.lbfgs import LBFGS
 from ldr.solvers.descent.steepest_descent import SteepestDescent
 from ldr.solvers.expectation_maximisation import ExpectationMaximisation
+from ldr.solvers.loop import minimise
 from ldr.solvers.manifolds import Euclidean, Grassmann, Manifold, Product, Stiefel
 from ldr.solvers.nonsmooth.coordinate_descent import CoordinateDescent
 from ldr.solvers.nonsmooth.penalty import L1, Penalty
@@ -12,7 +13,8 @@ from ldr.solvers.nonsmooth.smoothing import Smoothing
 from ldr.solvers.problem import Point, Problem, Sum
 from ldr.solvers.pymanopt import Pymanopt
 from ldr.solvers.registry import named_solver, solver_names
-from ldr.solvers.solver import Iteration, Run, Solver, State, Stopping, minimise
+from ldr.solvers.run import Iteration, Run, Stopping
+from ldr.solvers.solver import Solver, State
 from ldr.solvers.status import Status
 from ldr.solvers.stochastic import SVRG
 from ldr.solvers.trace_ratio.davidson import Davidson

@@ -20,7 +20,7 @@ class Improvable(Protocol):
 
 
 @dataclass(frozen=True)
-class ExpectationMaximisation(Solver):
+class ExpectationMaximisation(Solver[State]):
     """M <- argmax over N of E[log p(x, y | N) | x, M]: monotone, with no step length to choose.
 
     Its rate is linear, the share of information that is missing: a check of faster solvers, and

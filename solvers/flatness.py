@@ -12,7 +12,7 @@ import numpy as np
 from ldr.solvers.manifolds import Array
 from ldr.solvers.problem import Problem
 from ldr.solvers.riemannian import RiemannianProblem
-from ldr.solvers.solver import Run
+from ldr.solvers.run import Run
 from ldr.solvers.status import Status
 
 _LOOKS = 5

@@ -17,7 +17,8 @@ from ldr.solvers.errors import ArgumentError
 from ldr.solvers.limits import until_told
 from ldr.solvers.manifolds import Array, Euclidean, Grassmann, Manifold, Product, Stiefel
 from ldr.solvers.riemannian import RiemannianPoint, RiemannianProblem
-from ldr.solvers.solver import Solver, State, Stopping
+from ldr.solvers.run import Stopping
+from ldr.solvers.solver import Solver, State
 from ldr.solvers.status import Status
 
 PYMANOPT_SOLVERS = {
@@ -28,7 +29,7 @@ PYMANOPT_SOLVERS = {
 
 
 @dataclass(frozen=True)
-class Pymanopt(Solver):
+class Pymanopt(Solver[State]):
     """pymanopt's trust region, conjugate gradient or steepest descent.
 
     Parameters

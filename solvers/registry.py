@@ -13,14 +13,14 @@ from ldr.solvers.nonsmooth.coordinate_descent import CoordinateDescent
 from ldr.solvers.nonsmooth.proximal_gradient import ProximalGradient
 from ldr.solvers.nonsmooth.smoothing import Smoothing
 from ldr.solvers.pymanopt import PYMANOPT_SOLVERS, Pymanopt
-from ldr.solvers.solver import Solver
+from ldr.solvers.solver import AnySolver
 from ldr.solvers.stochastic import SVRG
 from ldr.solvers.trace_ratio.davidson import Davidson
 from ldr.solvers.trace_ratio.self_consistent_field import SelfConsistentField
 from ldr.solvers.trust_region import TrustRegion
 from ldr.solvers.variable_projection import VariableProjection
 
-NATIVE: dict[str, type[Solver]] = {
+NATIVE: dict[str, type[AnySolver]] = {
     cls.name: cls
     for cls in (
         SteepestDescent,
@@ -44,7 +44,7 @@ def solver_names() -> list[str]:
     return [*NATIVE, *(f"pymanopt:{name}" for name in PYMANOPT_SOLVERS)]
 
 
-def named_solver(name: str) -> Solver:
+def named_solver(name: str) -> AnySolver:
     """The solver of that name, with its default options.
 
     Raises

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,11 +9,13 @@ import numpy as np
 import scipy
 
 from ldr.solvers.limits import check, until_told
+from ldr.solvers.loop import minimise
 from ldr.solvers.manifolds import Array, Manifold
 from ldr.solvers.nonsmooth.proximal_gradient import OnSupport
 from ldr.solvers.problem import Problem
 from ldr.solvers.riemannian import RiemannianProblem
-from ldr.solvers.solver import Observer, Run, Solver, Stopping, minimise
+from ldr.solvers.run import Observer, Run, Stopping
+from ldr.solvers.solver import AnySolver
 
 # A curvature below minus this, relative to the largest, is descent and not rounding.
 _NEGATIVE = 1e-6
@@ -90,7 +91,7 @@ def smallest_curvature(problem: Problem, M: Array, steps: int = 60, seed: int = 
 def leave_saddles(
     problem: Problem,
     run: Run,
-    solver: Solver,
+    solver: AnySolver,
     stopping: Stopping | None = None,
     observers: Sequence[Observer] = (),
 ) -> tuple[Run, Curvature | None, int]:
@@ -117,7 +118,7 @@ def leave_saddles(
             return run, None, escapes
         if start is None or not run.status.converged or escapes == _ESCAPES:
             break
-        run = _joined(run, minimise(problem, start, solver, stopping, observers))
+        run = run.followed_by(minimise(problem, start, solver, stopping, observers))
     return run, curvature, escapes
 
 
@@ -135,20 +136,3 @@ def _below(problem: Problem, manifold: Manifold, run: Run, curvature: Curvature)
             if np.isfinite(N).all() and problem.value(N) < promise:
                 return N
     return None
-
-
-def _joined(first: Run, second: Run) -> Run:
-    """Two runs, one after the other, as one."""
-    seconds = [first.seconds + t for t in second.history["seconds"]]
-    numbers = [first.iterations + number for number in second.history["iteration"]]
-    later = {**second.history, "seconds": seconds, "iteration": numbers}
-    return Run(
-        M=second.M,
-        value=second.value,
-        gradient_norm=second.gradient_norm,
-        status=second.status,
-        iterations=first.iterations + second.iterations,
-        evaluations=dict(Counter(first.evaluations) + Counter(second.evaluations)),
-        history={name: values + later[name] for name, values in first.history.items()},
-        seconds=first.seconds + second.seconds,
-    )

@@ -38,7 +38,7 @@ class AnchorState(State):
 
 
 @dataclass(frozen=True)
-class SVRG(Solver):
+class SVRG(Solver[AnchorState]):
     """Steps from the gradients of parts of a sum, corrected by that of the whole at an anchor.
 
     An epoch computes the gradient g of the whole sum of p parts at the anchor A, then visits the
@@ -72,9 +72,8 @@ class SVRG(Solver):
         nothing = np.empty((0, *M.shape))
         return AnchorState(problem.at(M), nothing, nothing, _FIRST_RATE)
 
-    def step(self, problem: RiemannianProblem, state: State) -> AnchorState:
+    def step(self, problem: RiemannianProblem, state: AnchorState) -> AnchorState:
         """An epoch."""
-        assert isinstance(state, AnchorState)
         epoch = _Epoch(problem, state)
         epoch.run()
         old, new = state.point, problem.at(epoch.W)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from ldr.solvers.descent.lbfgs import LBFGS
+from ldr.solvers.descent.lbfgs import LBFGS, QuasiNewtonState
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
 from ldr.solvers.problem import Problem
@@ -32,11 +32,11 @@ class ProfileState(State):
     """The completed point, and the inner solver's state on the profile."""
 
     profile: RiemannianProblem
-    inner: State
+    inner: QuasiNewtonState
 
 
 @dataclass(frozen=True)
-class VariableProjection(Solver):
+class VariableProjection(Solver[ProfileState]):
     """Limited-memory BFGS on the profile, the least value over the variables with a closed form.
 
     Where those are at their best, the gradient in them is zero and the gradient in the others is
@@ -50,7 +50,7 @@ class VariableProjection(Solver):
     name = "variable-projection"
     default_max_iterations = 10_000
 
-    def initialise(self, problem: RiemannianProblem, M: Array) -> State:
+    def initialise(self, problem: RiemannianProblem, M: Array) -> ProfileState:
         whole = problem.problem
         if not isinstance(whole, Separable):
             raise ArgumentError(
@@ -61,12 +61,11 @@ class VariableProjection(Solver):
         profile.evaluations = problem.evaluations
         return self._completed(problem, profile, LBFGS().initialise(profile, whole.restrict(M)))
 
-    def step(self, problem: RiemannianProblem, state: State) -> State:
-        assert isinstance(state, ProfileState)
+    def step(self, problem: RiemannianProblem, state: ProfileState) -> ProfileState:
         return self._completed(problem, state.profile, LBFGS().step(state.profile, state.inner))
 
     def _completed(
-        self, problem: RiemannianProblem, profile: RiemannianProblem, inner: State
+        self, problem: RiemannianProblem, profile: RiemannianProblem, inner: QuasiNewtonState
     ) -> ProfileState:
         whole = problem.problem
         assert isinstance(whole, Separable)

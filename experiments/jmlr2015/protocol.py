@@ -15,8 +15,10 @@ from ldr.certifying import certify_run
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.families.trace_ratio import TraceRatio
 from ldr.running import automatic_solver
+from ldr.solvers.loop import minimise
 from ldr.solvers.manifolds import Array
-from ldr.solvers.solver import Iteration, Run, Solver, minimise
+from ldr.solvers.run import Iteration, Run
+from ldr.solvers.solver import Solver
 from ldr.solvers.status import Status
 from ldr.solvers.trust_region import TrustRegion
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
 
+from ldr.solvers.loop import minimise
 from ldr.solvers.manifolds import Array
 from ldr.solvers.problem import Problem
-from ldr.solvers.solver import Iteration, Solver, Stopping, minimise
+from ldr.solvers.run import Iteration, Stopping
+from ldr.solvers.solver import Solver
 from ldr.solvers.status import Status
 from ldr.solvers.trust_region import TrustRegion
 from ldr.testing.problems import PROBLEMS, rayleigh

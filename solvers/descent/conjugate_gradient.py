@@ -22,7 +22,7 @@ class ConjugateState(State):
 
 
 @dataclass(frozen=True)
-class ConjugateGradient(Solver):
+class ConjugateGradient(Solver[ConjugateState]):
     """Hager and Zhang's conjugate gradients, which descend whatever the line search does.
 
     V <- -g + beta V with beta = <y - 2 V <y, y>/<V, y>, g> / <V, y>, bounded below; V is carried
@@ -51,8 +51,7 @@ class ConjugateGradient(Solver):
     def _steepest(self, point: RiemannianPoint, first_step: float) -> ConjugateState:
         return ConjugateState(point, -point.gradient, -(point.gradient_norm**2), first_step)
 
-    def step(self, problem: RiemannianProblem, state: State) -> ConjugateState:
-        assert isinstance(state, ConjugateState)
+    def step(self, problem: RiemannianProblem, state: ConjugateState) -> ConjugateState:
         manifold, point = problem.manifold, state.point
         found = search(problem, point, state.direction, state.first_step)
         if found is None:

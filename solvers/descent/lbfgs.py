@@ -23,7 +23,7 @@ class QuasiNewtonState(State):
 
 
 @dataclass(frozen=True)
-class LBFGS(Solver):
+class LBFGS(Solver[QuasiNewtonState]):
     """Limited-memory BFGS: the last steps and gradient changes make an inverse Hessian.
 
     Source: W. Huang, K. A. Gallivan and P.-A. Absil, A Broyden class of quasi-Newton methods for
@@ -50,8 +50,7 @@ class LBFGS(Solver):
         nothing = np.empty((0, *point.M.shape))
         return QuasiNewtonState(point, nothing, nothing, halt=halt)
 
-    def step(self, problem: RiemannianProblem, state: State) -> QuasiNewtonState:
-        assert isinstance(state, QuasiNewtonState)
+    def step(self, problem: RiemannianProblem, state: QuasiNewtonState) -> QuasiNewtonState:
         point = state.point
         known = len(state.steps) > 0
         direction = -inverse_hessian_times(point.gradient, state.steps, state.changes)

@@ -22,7 +22,7 @@ class DescentState(State):
 
 
 @dataclass(frozen=True)
-class SteepestDescent(Solver):
+class SteepestDescent(Solver[DescentState]):
     """Projection, line search, retraction: Algorithm 1 of Cunningham and Ghahramani (2015).
 
     M <- R_M(-t grad f(M)). The first t tried is the Barzilai-Borwein step, which carries the
@@ -48,8 +48,7 @@ class SteepestDescent(Solver):
         point = problem.at(M)
         return DescentState(point, initial_step(problem, point), point.value)
 
-    def step(self, problem: RiemannianProblem, state: State) -> DescentState:
-        assert isinstance(state, DescentState)
+    def step(self, problem: RiemannianProblem, state: DescentState) -> DescentState:
         point = state.point
         found = search(problem, point, -point.gradient, state.first_step, state.reference)
         if found is None:

@@ -34,7 +34,7 @@ class LassoLike(Protocol):
 
 
 @dataclass(frozen=True)
-class CoordinateDescent(Solver):
+class CoordinateDescent(Solver[State]):
     """Sweeps over the coefficients, each minimised by itself, then along the face that they are on.
 
     Where columns of Z are nearly collinear, sweeps creep. On the coefficients that are not zero,

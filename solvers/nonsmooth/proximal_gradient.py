@@ -10,13 +10,15 @@ import numpy as np
 from ldr.solvers.checks import keep_number
 from ldr.solvers.descent.line_search import initial_step
 from ldr.solvers.errors import ArgumentError
+from ldr.solvers.loop import minimise
 from ldr.solvers.manifolds import Array, Grassmann, Manifold, Orthonormal, Product
 from ldr.solvers.manifolds.support import on_support, with_zeros
 from ldr.solvers.nonsmooth.penalty import L1, Penalty
 from ldr.solvers.nonsmooth.proximal_step import Step, proximal_step
 from ldr.solvers.problem import Point, Problem
 from ldr.solvers.riemannian import RiemannianPoint, RiemannianProblem
-from ldr.solvers.solver import Solver, State, Stopping, minimise
+from ldr.solvers.run import Stopping
+from ldr.solvers.solver import Solver, State
 from ldr.solvers.status import Status
 from ldr.solvers.trust_region import TrustRegion
 
@@ -107,7 +109,7 @@ class ProximalState(State):
 
 
 @dataclass(frozen=True)
-class ProximalGradient(Solver):
+class ProximalGradient(Solver[ProximalState]):
     """Proximal gradients on a manifold (ManPG), for f + h with a convex penalty h.
 
     At M the tangent V that minimises <grad f, V> + |V|^2/(2t) + h(M + V) is found by a semismooth
@@ -143,8 +145,7 @@ class ProximalGradient(Solver):
         point = _exact(problem, ProximalPoint(problem, M, t, t))
         return ProximalState(point, point.value)
 
-    def step(self, problem: RiemannianProblem, state: State) -> ProximalState:
-        assert isinstance(state, ProximalState)
+    def step(self, problem: RiemannianProblem, state: ProximalState) -> ProximalState:
         if state.settled >= state.patience:
             found = _on_support(problem, state.point)
             if found is not None:

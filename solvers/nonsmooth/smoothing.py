@@ -11,6 +11,7 @@ import numpy as np
 
 from ldr.solvers.checks import keep_numbers
 from ldr.solvers.limits import over
+from ldr.solvers.loop import minimise
 from ldr.solvers.manifolds import Array
 from ldr.solvers.nonsmooth.penalty import Penalty
 from ldr.solvers.nonsmooth.proximal_gradient import (
@@ -21,7 +22,8 @@ from ldr.solvers.nonsmooth.proximal_gradient import (
 )
 from ldr.solvers.problem import Point, Problem
 from ldr.solvers.riemannian import RiemannianProblem
-from ldr.solvers.solver import State, Stopping, minimise
+from ldr.solvers.run import Stopping
+from ldr.solvers.solver import State
 from ldr.solvers.trust_region import TrustRegion
 
 # Each stage need only come near its minimum.

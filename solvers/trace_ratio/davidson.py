@@ -9,10 +9,11 @@ from scipy.linalg.lapack import dpotrs
 
 from ldr.solvers.manifolds import Array
 from ldr.solvers.riemannian import RiemannianProblem
-from ldr.solvers.solver import Solver, State
+from ldr.solvers.solver import AnySolver, Solver, State
 from ldr.solvers.threads import one_team
 from ldr.solvers.trace_ratio.self_consistent_field import (
     Block,
+    FieldState,
     SelfConsistentField,
     TraceRatioLike,
     denominator,
@@ -58,7 +59,7 @@ class DavidsonState(State):
 
 
 @dataclass(frozen=True)
-class Davidson(Solver):
+class Davidson(Solver[DavidsonState]):
     """The trace ratio solved on [M, T, previous step]; T the preconditioned residual.
 
     No step decomposes a k x k matrix into eigenvectors. T = H^{-1} R with R the residual of M in
@@ -80,16 +81,15 @@ class Davidson(Solver):
         state = SelfConsistentField().initialise(problem, M)
         return DavidsonState(state.point)
 
-    def step(self, problem: RiemannianProblem, state: State) -> State:
+    def step(self, problem: RiemannianProblem, state: DavidsonState) -> DavidsonState:
         with one_team():
             return self._step(problem, state)
 
-    def _step(self, problem: RiemannianProblem, state: State) -> State:
-        assert isinstance(state, DavidsonState)
+    def _step(self, problem: RiemannianProblem, state: DavidsonState) -> DavidsonState:
         point = state.point
         d, r = point.M.shape
         if 3 * r > d:
-            return DavidsonState(SelfConsistentField().step(problem, state).point)
+            return DavidsonState(SelfConsistentField().step(problem, FieldState(point)).point)
 
         factor = self._factor(problem, state)
         T = point.gradient if factor is None else dpotrs(factor.L, point.gradient, lower=1)[0]
@@ -141,7 +141,7 @@ _LARGEST_SHARE = 1 / 20
 _CONTRAST = 1e10
 
 
-def trace_ratio_solver(problem: TraceRatioLike, r: int) -> Solver:
+def trace_ratio_solver(problem: TraceRatioLike, r: int) -> AnySolver:
     """The faster of the solvers that are accurate for a trace ratio with r columns."""
     variances = np.diag(problem.B)
     if variances.max() > _CONTRAST * variances[variances > 0].min():

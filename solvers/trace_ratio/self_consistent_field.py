@@ -17,8 +17,9 @@ from ldr.solvers.linalg.symmetric import symmetric_product
 from ldr.solvers.manifolds import Array
 from ldr.solvers.problem import Point
 from ldr.solvers.riemannian import RiemannianPoint, RiemannianProblem
-from ldr.solvers.solver import VALUE_ROUNDING, Solver, State
+from ldr.solvers.solver import Solver, State
 from ldr.solvers.status import Status
+from ldr.solvers.verdict import VALUE_ROUNDING
 
 # Below this share of the spectrum two steps with the selected-eigenvector driver cost less than one
 # with all eigenvectors and its corrections (which save every other step).
@@ -71,7 +72,7 @@ class FieldState(State):
 
 
 @dataclass(frozen=True)
-class SelfConsistentField(Solver):
+class SelfConsistentField(Solver[FieldState]):
     """M <- top_r(A - rho B) with rho = tr(M'AM)/tr(M'BM): Newton's method for the trace ratio.
 
     It is Newton on f(rho) = sum of the r largest eigenvalues of A - rho B, which is convex and
@@ -93,30 +94,29 @@ class SelfConsistentField(Solver):
     default_max_iterations = 100
     patience = 3
 
-    def initialise(self, problem: RiemannianProblem, M: Array) -> State:
+    def initialise(self, problem: RiemannianProblem, M: Array) -> FieldState:
         if not isinstance(problem.problem, TraceRatioLike):
             raise ArgumentError(
                 f"solver={self.name!r} solves trace ratios (lda, maf) only; "
                 "for other objectives use solver='trust-region'"
             )
-        return State(unless_saddle(problem, problem.at(M)))
+        return FieldState(unless_saddle(problem, problem.at(M)))
 
-    def step(self, problem: RiemannianProblem, state: State) -> State:
+    def step(self, problem: RiemannianProblem, state: FieldState) -> FieldState:
         ratio, old = matrices(problem), state.point
-        newton = rho = ratio_above(old)
-        if isinstance(state, FieldState):
-            rho = max(rho, state.expected)
+        newton = ratio_above(old)
+        rho = max(newton, state.expected)
         K = ratio.A - rho * ratio.B
         d, r = old.M.shape
         if r <= _FAR_SHARE * d and _is_far(old, K):
-            return State(unless_saddle(problem, ritz(problem, old, old.gradient).point))
+            return FieldState(unless_saddle(problem, ritz(problem, old, old.gradient).point))
         if r < _PARTIAL_SHARE * d:
             values, Q = top_eigenvectors(K, r)
-            return State(unless_saddle(problem, problem.at(Q)), halt=_halt(values, Q, K))
+            return FieldState(unless_saddle(problem, problem.at(Q)), halt=_halt(values, Q, K))
         values, Q = symmetric_eigen(K)
         point, expected = _corrected(problem, rho, values, Q, r)
         if rho > newton and point.value > old.value + VALUE_ROUNDING * abs(old.value):
-            return State(old)
+            return FieldState(old)
         point = unless_saddle(problem, point)
         if point.gradient_norm <= problem.threshold:
             point = _diagonal(problem, point)

@@ -40,7 +40,7 @@ class TrustState(State):
 
 
 @dataclass(frozen=True)
-class TrustRegion(Solver):
+class TrustRegion(Solver[TrustState]):
     """Minimise the second-order model within a radius, step if the function agrees.
 
     The model m(V) = f + <g, V> + <V, H[V]>/2 is minimised by Steihaug's truncated conjugate
@@ -93,8 +93,7 @@ class TrustRegion(Solver):
     def initialise(self, problem: RiemannianProblem, M: Array) -> TrustState:
         return TrustState(problem.at(M), self.radius)
 
-    def step(self, problem: RiemannianProblem, state: State) -> TrustState:
-        assert isinstance(state, TrustState)
+    def step(self, problem: RiemannianProblem, state: TrustState) -> TrustState:
         manifold, point = problem.manifold, state.point
         target = self._target(problem, point)
         if state.path and state.radius is not None:

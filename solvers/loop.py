@@ -1,0 +1,78 @@
+"""The one loop that runs every solver."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ldr.solvers.errors import ArgumentError
+from ldr.solvers.limits import check, pass_on, until_told, within
+from ldr.solvers.manifolds import Array
+from ldr.solvers.problem import Problem
+from ldr.solvers.riemannian import RiemannianProblem
+from ldr.solvers.run import Observer, Run, Stopping
+from ldr.solvers.solver import AnySolver
+from ldr.solvers.tracker import Tracker
+
+
+# What is not finite ends the run, which says so: NumPy need not warn of it too.
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")
+def minimise(
+    problem: Problem,
+    start: Array,
+    solver: AnySolver,
+    stopping: Stopping | None = None,
+    observers: Sequence[Observer] = (),
+) -> Run:
+    """Run a solver from a start until a stopping rule fires.
+
+    Parameters
+    ----------
+    problem : Problem
+    start : ndarray
+        A point of ``problem.manifold``; not changed.
+    solver : Solver
+    stopping : Stopping, optional
+    observers : sequence of callables
+        Each is called with every `Iteration`; one that returns True ends the run.
+
+    Returns
+    -------
+    Run
+        Also after Ctrl-C, with the best point so far; not after a second one.
+
+    Raises
+    ------
+    ArgumentError
+        The problem has a penalty and the solver is one for smooth functions.
+    """
+    if problem.penalty is not None and not solver.handles_penalty:
+        raise ArgumentError(
+            f"solver={solver.name!r} minimises smooth functions, and the problem has a penalty "
+            "that is not smooth: use solver='proximal-gradient' or 'smoothing'"
+        )
+    stopping = stopping or Stopping()
+    counted = RiemannianProblem(problem)
+    tracker = Tracker(counted, solver, stopping, observers)
+    with within(stopping.time_limit), until_told() as told:
+        for state in solver.states(counted, start, stopping):
+            if tracker.ends_at(state):
+                break
+            check()
+    return tracker.run(start, told.status)
+
+
+def run_through(
+    problem: Problem, start: Array, solver: AnySolver, stopping: Stopping | None = None
+) -> Run:
+    """`minimise` as a step to something else, a heuristic say, which needs the whole of it.
+
+    Raises
+    ------
+    KeyboardInterrupt, TimeLimitError
+        Where `minimise` would return what there is.
+    """
+    run = minimise(problem, start, solver, stopping)
+    pass_on(run.status)
+    return run
