@@ -120,10 +120,11 @@ def test_a_multiple_says_what_its_objective_says(monkeypatch):
 
 def test_a_multiple_starts_where_its_objective_starts():
     objective = SDR(annealing=(4.0,))
-    one, two = (
-        ldr.solve(o, X[:, :4], 1, y=RESPONSE, max_iterations=3, certify=False)
-        for o in (objective, 2 * objective)
-    )
+    with pytest.warns(ldr.errors.ConvergenceWarning, match="iteration limit"):
+        one, two = (
+            ldr.solve(o, X[:, :4], 1, y=RESPONSE, max_iterations=3, certify=False)
+            for o in (objective, 2 * objective)
+        )
     assert one.starts is not None and two.starts is not None
     assert two.starts.values == pytest.approx([2 * value for value in one.starts.values], rel=1e-8)
     bound = (2 * objective).bind(as_data(objective, X, RESPONSE), 1)

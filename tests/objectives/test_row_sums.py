@@ -14,7 +14,13 @@ import scipy.sparse
 
 import ldr
 from ldr.checking import taylor_slopes
-from ldr.errors import ArgumentError, DataError, ObjectiveError, ObjectiveWarning
+from ldr.errors import (
+    ArgumentError,
+    ConvergenceWarning,
+    DataError,
+    ObjectiveError,
+    ObjectiveWarning,
+)
 from ldr.inputs import as_data
 from ldr.objectives import by_value
 from ldr.objectives.custom import FunctionTerm
@@ -245,7 +251,7 @@ def test_batches(name, y, saved, monkeypatch):
     rng = np.random.default_rng(0)
     slopes = taylor_slopes(problem, problem.baseline(), rng)
     assert slopes[0] == pytest.approx(2, abs=0.1)
-    result = solve(name, path, R, y=y, starts=1, max_iterations=100)
+    result = solve(name, path, R, y=y, starts=1, tolerance=1e-4)
     assert abs(result.value) > 0 and result.improvement >= 0
     assert any("batches of 50 rows" in note for note in result.notes)
 
@@ -253,7 +259,8 @@ def test_batches(name, y, saved, monkeypatch):
 @pytest.mark.parametrize(("name", "y"), [("sdr", Y), ("hsic", Y), ("hsic", None)])
 def test_gram_matrices_of_a_sample(name, y, saved, monkeypatch):
     monkeypatch.setattr(batches, "_STANDING_ROWS", 200)
-    result = solve(name, saved(X), R, y=y, starts=1, max_iterations=3)
+    with pytest.warns(ConvergenceWarning, match="iteration limit"):
+        result = solve(name, saved(X), R, y=y, starts=1, max_iterations=3)
     assert f"{name} was solved on a random sample of 200 of {N} rows" in result.notes
     np.testing.assert_allclose(result.mean, X.mean(axis=0))
     if y is not None:
