@@ -8,7 +8,6 @@ from tests.house import PACKAGES, ROOT, circle, floor, imports, modules, plan
 
 # Files that are longer than a reader likes, each for the reason given.
 LONG = {
-    "ldr/cli/app.py": "every option of every command, with its help",
     "experiments/other_papers/guided_tour.py": "one paper, one page",
     "experiments/other_papers/trace_optimization.py": "one paper, one page",
     "experiments/other_papers/probabilistic.py": "one paper, one page",

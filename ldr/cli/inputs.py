@@ -1,0 +1,171 @@
+"""What a command reads: an objective by its name or from a file, and rows, checked cell by cell."""
+
+from __future__ import annotations
+
+import ast
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from ldr.cli.options import Selection
+
+if TYPE_CHECKING:
+    from ldr.objectives.objective import Objective
+
+
+@dataclass(frozen=True)
+class Input:
+    """What to solve: an objective and its data.
+
+    Attributes
+    ----------
+    X : Samples, or a pair of them
+    y : ndarray or None
+    shown : Samples, or a pair of them
+        What the result projects: X without a background.
+    """
+
+    objective: Objective
+    X: Any
+    y: Any
+    shown: Any
+
+
+@contextmanager
+def opened(objective: str, data: Path, selection: Selection, cluster: str = "") -> Iterator[Input]:
+    """The input, with the cluster that reads it; what is wrong is told by the command's rules."""
+    from ldr.cli.user_code import located
+    from ldr.io.cluster import connected
+
+    with one_line_each(), connected(cluster) if cluster else nullcontext():
+        given = _read(objective, data, selection, bool(cluster))
+        with located(objective):
+            yield given
+
+
+def _read(objective: str, data: Path, selection: Selection, in_chunks: bool) -> Input:
+    if in_chunks:
+        from ldr.io.cluster import read_in_chunks as read
+    else:
+        from ldr.io.files import read
+    from ldr.io.standardising import standardised
+
+    found = load(objective, selection.param)
+    _check_needs(found, selection)
+    table = read(data)
+    labels = _names(selection.label)
+    y = table.response(labels) if labels else None
+    not_projected = [name for name in labels if name not in table.beside]
+    kept = table.select(_names(selection.columns), not_projected + _names(selection.drop))
+    X = kept.samples(found.missing)
+    background, other = selection.background, None
+    if selection.second_view is not None:
+        other = read(selection.second_view).samples()
+    elif background is not None:
+        second = read(background)
+        other = (second.select(kept.columns) if X.feature_names else second).samples()
+    if selection.standardise:
+        if other is not None:  # a background in the units of X, a view in its own
+            other = standardised(other, X if background is not None else other)
+        X = standardised(X, X)
+    both = X if other is None else (X, other)
+    return Input(found, both, y, X if background is not None else both)
+
+
+def load(objective: str, parameters: list[str] | None) -> Objective:
+    """The objective of a name with its parameters, or the one in a file."""
+    from ldr.cli.user_code import is_file, load_objective
+    from ldr.errors import ArgumentError
+    from ldr.objectives import named
+
+    values = dict(_key_and_value(text) for text in parameters or ())
+    if not is_file(objective):
+        return named(objective, **values)
+    if values:
+        raise ArgumentError("--param is for objectives of the registry, not for a file's")
+    return load_objective(objective)
+
+
+def _key_and_value(text: str) -> tuple[str, Any]:
+    """``lag=2`` as a name and a Python value; what is no number, list or boolean is a string."""
+    key, sign, value = text.partition("=")
+    if not (key and sign):
+        raise typer.BadParameter(f"--param {text!r}, expected KEY=VALUE")
+    try:
+        return key, ast.literal_eval(value)
+    except (SyntaxError, ValueError):
+        return key, value
+
+
+_NEEDED = {
+    "labels": "--label",
+    "response": "--label",
+    "second view": "--second-view",
+    "background": "--background",
+}
+
+
+def _check_needs(objective: Objective, selection: Selection) -> None:
+    """Refuse a command without what the objective needs, in the command's own terms."""
+    from ldr.errors import ArgumentError
+
+    for need in objective.needs:
+        option = _NEEDED.get(need)
+        if option is not None and not getattr(selection, option[2:].replace("-", "_")):
+            what = "COLUMN" if option == "--label" else "FILE"
+            raise ArgumentError(f"objective {objective.name!r} needs {need}: give {option} {what}")
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+@contextmanager
+def one_line_each() -> Iterator[None]:
+    """Warnings as lines on standard error; what a result tells itself is not told twice."""
+    from ldr.errors import ConvergenceWarning
+
+    def show(message: Any, *_: Any, **__: Any) -> None:
+        print(f"ldr: {' '.join(str(message).split())}", file=sys.stderr)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.showwarning = show
+        yield
+
+
+def files_read(
+    objective: str, data: Path, selection: Selection, start: str = ""
+) -> dict[str, list[Path]]:
+    """The files that a command reads, by what its help calls them."""
+    from ldr.cli.user_code import split_file
+    from ldr.io.files import split_array
+
+    code = split_file(objective)
+    given = {
+        "OBJECTIVE": None if code is None else code[0],
+        "DATA": data,
+        "--second-view": selection.second_view,
+        "--background": selection.background,
+        "--start": start if _is_start_file(start) else None,
+    }
+    return {name: [split_array(str(path))[0]] for name, path in given.items() if path is not None}
+
+
+def start_of(start: str) -> Any:
+    """What `ldr.solve` takes as a start: a word, or the matrix in a file."""
+    if not _is_start_file(start):
+        return start
+    from ldr.io.files import read
+
+    return read(Path(start)).samples().dense()
+
+
+def _is_start_file(start: str) -> bool:
+    return start.endswith(".npy")

@@ -1,0 +1,98 @@
+"""What several verbs take, each stated once."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from functools import wraps
+from pathlib import Path
+from typing import Annotated, Any, get_type_hints
+
+import typer
+
+ObjectiveName = Annotated[
+    str,
+    typer.Argument(
+        metavar="OBJECTIVE", help="A name that `ldr methods` lists, or my_file.py[:function]."
+    ),
+]
+DataFile = Annotated[
+    Path,
+    typer.Argument(metavar="DATA", help="Rows in .csv, .tsv, .parquet, .npy, .npz or .mat."),
+]
+Seed = Annotated[int | None, typer.Option(metavar="NUMBER", help="Of random starts.")]
+SolverName = Annotated[str, typer.Option(metavar="NAME", help="By default the best for the task.")]
+Cluster = Annotated[
+    str,
+    typer.Option(metavar="ADDRESS", help="Of a Dask scheduler, whose workers read the files."),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What of the files an objective is given, and its parameters."""
+
+    label: Annotated[
+        str,
+        typer.Option(
+            "--label",
+            "--response",
+            metavar="COLUMN",
+            help="Labels or response; several responses with commas. Not projected.",
+        ),
+    ] = ""
+    columns: Annotated[
+        str, typer.Option(metavar="A,B,...", help="Only these columns (numbers from 0 of arrays).")
+    ] = ""
+    drop: Annotated[str, typer.Option(metavar="A,B,...", help="All columns but these.")] = ""
+    second_view: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The other view, of the same rows.")
+    ] = None
+    background: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Noise or background, with the same columns."),
+    ] = None
+    standardise: Annotated[
+        bool, typer.Option("--standardise", help="Divide columns by their standard deviations.")
+    ] = False
+    param: Annotated[
+        list[str] | None,
+        typer.Option("--param", metavar="KEY=VALUE", help="Of the objective; repeat it for more."),
+    ] = None
+
+
+def with_fields(verb: Callable[..., None]) -> Callable[..., None]:
+    """The verb as typer reads it: a parameter that is a dataclass stands for its fields."""
+    parameters: list[inspect.Parameter] = []
+    groups: dict[str, Any] = {}
+    for parameter in inspect.signature(verb, eval_str=True).parameters.values():
+        if is_dataclass(parameter.annotation):
+            groups[parameter.name] = parameter.annotation
+            parameters += _fields_of(parameter.annotation)
+        else:
+            parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+
+    @wraps(verb)
+    def called(**options: Any) -> None:
+        for name, group in groups.items():
+            options[name] = group(**{each.name: options.pop(each.name) for each in fields(group)})
+        verb(**options)
+
+    called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    called.__annotations__ = {each.name: each.annotation for each in parameters}
+    return called
+
+
+def _fields_of(group: Any) -> list[inspect.Parameter]:
+    hints = get_type_hints(group, include_extras=True)
+    return [
+        inspect.Parameter(
+            each.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=inspect.Parameter.empty if each.default is MISSING else each.default,
+            annotation=hints[each.name],
+        )
+        for each in fields(group)
+    ]
