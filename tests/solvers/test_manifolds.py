@@ -35,6 +35,7 @@ def rng():
     return np.random.default_rng(1)
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("test", ldr.testing.MANIFOLD, ids=lambda test: test.__name__)
 def test_every_manifold(manifold, test):
     test(manifold)
