@@ -15,8 +15,11 @@ from ldr.moved import OF_ANOTHER
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.factor_model import FactorModel
 from ldr.objectives.objective import Objective
+from ldr.objectives.prediction import Predictor
+from ldr.predicting import predicted
 from ldr.projecting import in_kind, project_rows
 from ldr.solvers.errors import DataError
+from ldr.solvers.manifolds import Array
 from ldr.solvers.run import Run
 from ldr.solvers.status import Status
 
@@ -107,15 +110,14 @@ class Result:
     model : FactorModel or None
         Of likelihoods (ppca, fa): `score`, `impute`, `bic`, posterior covariances. With kernels it
         is a model of the features.
+    predictors : tuple of LinearPredictor or ClassPredictor
+        What `predict` uses, one a view that something is predicted from.
     feature_names : tuple of str or None
     features : Features or None
         The map of rows that comes first (kernels, expansions); mean and P are of its features.
     starts : Starts or None
         What several starts reached, where there were several; iterations, evaluations and history
         are those of the best.
-    scale : ndarray (d,) or None
-        With ``standardise=True`` the standard deviations that the columns were divided by: M and
-        the value are of divided columns; P, mean and model of the columns as they came.
     """
 
     M: Any
@@ -136,7 +138,7 @@ class Result:
     features: Any = None
     starts: Starts | None = None
     model: FactorModel | None = None
-    scale: Any = None
+    predictors: tuple[Predictor, ...] = ()
 
     @property
     def value(self) -> float:
@@ -237,6 +239,39 @@ class Result:
             )
             for i, (x, f, m, P, columns) in enumerate(parts)
         )
+
+    def predict(self, X: Any, *, view: int = 0) -> Any:
+        """The response, the class or the other view of new rows.
+
+        - Regressions predict the response on its own scale, mean_y + (x - mean) B: least-squares,
+          ridge-regression and lasso with all their coefficients, whatever r,
+          principal-components-regression from its r components.
+        - Methods of labels take the most probable class, where the classes are Gaussian in the
+          projection, with their own means, one covariance S_W/n and their shares as priors.
+        - Methods of two views predict the second view by least squares on the projection of the
+          first, mean_b + Pa(a - mean_a) B with B = (Ya'Ya)^{-1} Ya'Xb; of reduced-rank regression
+          B is Pout.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, DataFrame or stored rows (m, d)
+        view : int
+            Which view X is of, where there are two: 1 predicts the first from the second.
+
+        Returns
+        -------
+        ndarray (m,) or (m, q)
+
+        Raises
+        ------
+        ldr.errors.ArgumentError
+            The method predicts nothing, or not from this view.
+        """
+        return predicted(self, X, view, "predict")
+
+    def predict_proba(self, X: Any) -> Array:
+        """The probability of each class, (m, c), in the order of ``predictors[0].classes``."""
+        return np.asarray(predicted(self, X, 0, "probabilities"))
 
     def plot_projection(self, X: Any, y: Any = None, *, ax: Any = None) -> Figure:
         """Scatter plot of the projected rows, coloured by y; see `ldr.plots.projection`."""

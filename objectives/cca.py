@@ -8,6 +8,7 @@ from ldr.objectives.data.data import Data
 from ldr.objectives.families.bilinear import Bilinear, whitened_bilinear
 from ldr.objectives.families.two_block import TwoBlock, two_block
 from ldr.objectives.objective import Objective
+from ldr.objectives.prediction import Pair
 from ldr.objectives.statistics import joint_moments
 from ldr.objectives.view import Compact, noted
 from ldr.solvers.checks import choice, keep_number
@@ -56,9 +57,10 @@ class CCA(Objective):
         a, b = (Compact.of(view, quiet=True) for view in data.views)
         stats = joint_moments(a.rows, b.rows)
         views = a.view(stats.mean_a), b.view(stats.mean_b)
-        return two_block(
+        bound = two_block(
             self, views, stats, r, ridge=self.ridge, orthonormalise=self.orthonormalise
         )
+        return bound.restated(answers=Pair(stats, (a.coordinates, b.coordinates)))
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,6 @@ class ClassicalCCA(Objective):
     transposed = False
     domain = "St x St"
     exact = "yes"
-    scale_free = True
     from_sums = True
 
     ridge: float = 0.0

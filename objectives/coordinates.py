@@ -55,6 +55,10 @@ class Coordinates(ABC):
         """The linear map P (r x d) of the point Z, whose matrix is M."""
         return M.T
 
+    def rows(self, A: Array) -> Array:
+        """Rows of the data (m x d), less their mean, that have the coordinates A (m x k)."""
+        return self.lift(A.T).T
+
     def carried(self, M: Array, P: Array) -> Array:
         """Z of a matrix and map found on other data.
 
@@ -197,6 +201,9 @@ class Whitening(Further):
 
     def map(self, Z: Array, M: Array) -> Array:
         return self.outer.lift(self.W @ Z).T
+
+    def rows(self, A: Array) -> Array:
+        return self.outer.rows(A @ self.inverse)
 
     def carried(self, M: Array, P: Array) -> Array:
         """Z with WZ = P', because M belongs to the other data's B."""

@@ -16,6 +16,7 @@ from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.trace_ratio import TraceRatio, trace_ratio
 from ldr.objectives.families.whitened_trace import whitened_trace
 from ldr.objectives.objective import Objective
+from ldr.objectives.prediction import GroupedRows, Groups
 from ldr.objectives.statistics import class_moments
 from ldr.objectives.view import Compact
 from ldr.solvers.checks import keep_number
@@ -58,7 +59,8 @@ class LDA(Objective):
         stats = class_moments(compact.rows, codes, len(classes))
         view = compact.view(stats.mean).noting(*_of_low_rank(r, len(classes)))
         A, B = stats.between, stats.within
-        return trace_ratio(self, view, A, B, r, what="S_W", ridge=self.ridge, total=stats.total)
+        bound = trace_ratio(self, view, A, B, r, what="S_W", ridge=self.ridge, total=stats.total)
+        return bound.restated(answers=Groups(classes, stats, compact.coordinates))
 
 
 @dataclass(frozen=True)
@@ -85,7 +87,6 @@ class ClassicalLDA(Objective):
     baseline = "top generalised eigenvectors of (S_B, S_W)"
     transposed = False
     exact = "yes"
-    scale_free = True
     from_sums = True
 
     ridge: float = 0.0
@@ -101,10 +102,18 @@ class ClassicalLDA(Objective):
             stats = class_moments(change(compact.rows), codes, len(classes))
             n = float(stats.counts.sum())
             B = SumOfSquares(stats.within, stats.mean, n, stats.total, within=True)
-            return Pencil(stats.between, B)
+            return Pencil(stats.between, B, groups=stats)
 
-        notes = few_directions(r, len(classes), "classes")
-        return whitened_trace(self, compact, pencil, r, what="S_W", ridge=self.ridge, notes=notes)
+        return whitened_trace(
+            self,
+            compact,
+            pencil,
+            r,
+            what="S_W",
+            ridge=self.ridge,
+            notes=few_directions(r, len(classes), "classes"),
+            classes=classes,
+        )
 
 
 def _of_low_rank(r: int, classes: int) -> list[str]:
@@ -192,7 +201,7 @@ class SemiSupervisedDA(LaplacianMethod):
             B = stats.total + self.mu * found.A
             return Pencil(stats.between, SumOfSquares(B, found.mean, len(labelled), found.total))
 
-        return whitened_trace(
+        bound = whitened_trace(
             self,
             compact,
             pencil,
@@ -201,3 +210,5 @@ class SemiSupervisedDA(LaplacianMethod):
             ridge=self.ridge,
             notes=few_directions(r, len(classes), "classes"),
         )
+        rows = data.samples.take(np.flatnonzero(labelled))
+        return bound.restated(answers=GroupedRows(classes, codes, rows))

@@ -15,6 +15,7 @@ from ldr.objectives.families.pairwise import PairwisePoint
 from ldr.objectives.families.row_sum import in_pieces
 from ldr.objectives.graphs import nearest_others
 from ldr.objectives.objective import Objective
+from ldr.objectives.prediction import GroupedRows
 from ldr.objectives.problem import BoundObjective
 from ldr.objectives.screening import screened
 from ldr.solvers.checks import choice, keep_number, keep_whole
@@ -77,6 +78,9 @@ class LMNN(Objective):
         choice("hinge", self.hinge, HINGES)
 
     def bind(self, data: Data, r: int) -> BoundObjective:
+        return self._problem(data, r).restated(answers=GroupedRows.of(data))
+
+    def _problem(self, data: Data, r: int) -> BoundObjective:
         if in_pieces(data.samples):
             return in_batches(self, data, r, smallest_class=self.neighbours + 1)
         rows = LabelledRows.of(data, self, smallest_class=self.neighbours + 1)

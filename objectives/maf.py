@@ -82,7 +82,6 @@ class ClassicalMAF(Objective):
     baseline = "top generalised eigenvectors of (S_lag, C)"
     transposed = False
     exact = "yes"
-    scale_free = True
     from_sums = True
 
     lag: int = 1

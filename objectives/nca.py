@@ -14,6 +14,7 @@ from ldr.objectives.families.labelled_pairs import LabelledPairs, LabelledRows
 from ldr.objectives.families.pairwise import PairwisePoint
 from ldr.objectives.families.row_sum import in_pieces
 from ldr.objectives.objective import Objective
+from ldr.objectives.prediction import GroupedRows
 from ldr.objectives.problem import BoundObjective
 from ldr.objectives.screening import random_points
 from ldr.solvers.descent.lbfgs import LBFGS
@@ -61,6 +62,9 @@ class NCA(Objective):
     domain = "R"
 
     def bind(self, data: Data, r: int) -> BoundObjective:
+        return self._problem(data, r).restated(answers=GroupedRows.of(data))
+
+    def _problem(self, data: Data, r: int) -> BoundObjective:
         if in_pieces(data.samples):
             return in_batches(self, data, r, smallest_class=2)
         rows = LabelledRows.of(data, self)

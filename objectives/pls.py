@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from ldr.objectives.data.data import Data
 from ldr.objectives.families.bilinear import Bilinear
 from ldr.objectives.objective import Objective
+from ldr.objectives.prediction import Pair
 from ldr.objectives.statistics import joint_moments
 from ldr.objectives.view import Compact
 
@@ -35,4 +36,5 @@ class PLS(Objective):
         a, b = (Compact.of(view, quiet=True) for view in data.views)
         stats = joint_moments(a.rows, b.rows)
         views = a.view(stats.mean_a), b.view(stats.mean_b)
-        return Bilinear(self, views, stats.scatter_ab, r)
+        answers = Pair(stats, (a.coordinates, b.coordinates))
+        return Bilinear(self, views, stats.scatter_ab, r, answers=answers)

@@ -14,9 +14,10 @@ from ldr.objectives.certificate import Certificate
 from ldr.objectives.coordinates import Coordinates
 from ldr.objectives.data.data import Data
 from ldr.objectives.factor_model import FactorModel
+from ldr.objectives.prediction import Answers, Predictor
 from ldr.objectives.view import View
 from ldr.solvers.errors import ArgumentError
-from ldr.solvers.manifolds import Array, Manifold, Orthonormal, Product, polar_factor
+from ldr.solvers.manifolds import Array, Manifold, Orthonormal, polar_factor
 from ldr.solvers.problem import Problem
 from ldr.solvers.solver import Solver
 
@@ -53,11 +54,14 @@ class BoundObjective(Problem):
         The way back from the solver's coordinates, of each data matrix.
     unit : float
         Power of two by which the solver's values are smaller than the objective's.
+    answers : Answers or None
+        What of the data a map can be asked for besides: classes, another view.
     """
 
     objective: Stated
     views: tuple[View, ...]
     unit: float = field(default=1.0, kw_only=True)
+    answers: Answers | None = field(default=None, kw_only=True)
 
     @property
     def baseline_exact(self) -> bool:
@@ -70,11 +74,19 @@ class BoundObjective(Problem):
         return ()
 
     def restated(
-        self, *, objective: Stated | None = None, views: tuple[View, ...] | None = None
+        self,
+        *,
+        objective: Stated | None = None,
+        views: tuple[View, ...] | None = None,
+        answers: Answers | None = None,
     ) -> Self:
-        """The same function, as another objective's or with another way back."""
+        """The same function, as another objective's, with another way back or with answers."""
         other = copy(self)
-        vars(other).update(objective=objective or self.objective, views=views or self.views)
+        vars(other).update(
+            objective=objective or self.objective,
+            views=views or self.views,
+            answers=answers or self.answers,
+        )
         return other
 
     @property
@@ -100,7 +112,7 @@ class BoundObjective(Problem):
     @property
     def factors(self) -> tuple[Manifold, ...]:
         """Of the manifold: of each view's matrix, and of further parameters."""
-        return self.manifold.factors if isinstance(self.manifold, Product) else (self.manifold,)
+        return self.manifold.factors
 
     def baseline(self) -> Array | None:
         """The heuristic's point; None of objectives that have no heuristic."""
@@ -132,13 +144,11 @@ class BoundObjective(Problem):
 
     def blocks(self, M: Array) -> list[Array]:
         """The matrices that a point stands for, one a view."""
-        if isinstance(self.manifold, Product):
-            return self.manifold.split(M)[: len(self.views)]
-        return [M]
+        return self.manifold.split(M)[: len(self.views)]
 
     def point(self, blocks: Sequence[Array]) -> Array:
         """The point of the matrices, the inverse of `blocks`."""
-        return self.manifold.join(blocks) if isinstance(self.manifold, Product) else blocks[0]
+        return self.manifold.join(blocks)
 
     def lift(self, M: Array) -> tuple[Array, ...]:
         """The user's matrices, one a view, orthonormal to the last digit where they must be."""
@@ -169,6 +179,15 @@ class BoundObjective(Problem):
     def model(self, M: Array) -> FactorModel | None:
         """The fitted model, of likelihoods."""
         return None
+
+    def predictors(
+        self, M: Array, maps: tuple[Array, ...], means: tuple[Array, ...]
+    ) -> tuple[Predictor, ...]:
+        """What is predicted of new rows, of each view; empty where nothing is.
+
+        `maps` and `means` are those of M, or those that take their place.
+        """
+        return () if self.answers is None else self.answers.predictors(maps, means)
 
     def remarks(self, M: Array) -> list[str]:
         """What the user should know of this M, beside the notes on the problem."""

@@ -12,6 +12,7 @@ from ldr.objectives.families.regression import Regression, regression
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.kernels import as_response
 from ldr.objectives.objective import Objective
+from ldr.objectives.prediction import Outputs, Regressed
 from ldr.objectives.statistics import joint_moments
 from ldr.objectives.view import Compact
 from ldr.solvers.checks import keep_number
@@ -144,6 +145,7 @@ class PrincipalComponentsRegression(Objective):
             r,
             cross=stats.scatter_ab,
             total=float(stats.scatter_bb.trace()),
+            answers=Regressed(stats, compact.coordinates, Outputs.of(data.y, stats.mean_b)),
         )
 
 

@@ -46,7 +46,6 @@ class SIR(Objective):
     baseline = "top generalised eigenvectors of (Cov(E[x|slice]), C)"
     transposed = False
     exact = "yes"
-    scale_free = True
 
     slices: int = 10
     ridge: float = 0.0
@@ -103,7 +102,6 @@ class SAVE(Objective):
     baseline = "top eigenvectors of sum_b p_b (I - Cov_b(z))^2"
     transposed = False
     exact = "yes"
-    scale_free = True
 
     slices: int = 10
     ridge: float = 0.0

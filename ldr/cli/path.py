@@ -49,7 +49,6 @@ def path(
             given.X,
             order,
             y=given.y,
-            **given.options,
             folds=folds,
             solver=solver,
             starts=starts,

@@ -12,6 +12,7 @@ from ldr.objectives.certificate import NEARLY_COLLINEAR, PROVED_GLOBAL, Certific
 from ldr.objectives.families.pencil import SumOfSquares
 from ldr.objectives.families.whitened import Unwhitened, whiten
 from ldr.objectives.families.whitened_trace import spectral_bound
+from ldr.objectives.prediction import Pair
 from ldr.objectives.problem import BoundObjective, Stated, check_dimension
 from ldr.objectives.statistics import JointMoments, joint_moments
 from ldr.objectives.view import Compact
@@ -136,6 +137,7 @@ def whitened_bilinear(
         r,
         correlations=True,
         restricted=math.inf in (in_a.outside, in_b.outside),
+        answers=Pair(stats.through(in_a.W, in_b.W), (in_a.coordinates, in_b.coordinates)),
         doubt=in_a.doubt(spectral_bound(K), r) + in_b.doubt(spectral_bound(K), r),
     )
     return bound, n

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ldr.objectives.statistics import ClassMoments
 from ldr.solvers.manifolds import Array
 
 
@@ -49,11 +50,14 @@ class Pencil:
     B : SumOfSquares
     size : float
         Of the terms that cancel in A, in units of B.
+    groups : ClassMoments or None
+        Where the rows are of classes.
     """
 
     A: Array
     B: SumOfSquares
     size: float = 0.0
+    groups: ClassMoments | None = None
 
 
 def diagonal(B: Array) -> Array:

@@ -10,6 +10,7 @@ import numpy as np
 
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.families.regression import Rounding, exact
+from ldr.objectives.prediction import LinearPredictor
 from ldr.objectives.problem import BoundObjective, check_dimension
 from ldr.solvers.manifolds import Array, Product, Stiefel
 from ldr.solvers.problem import Point
@@ -149,6 +150,12 @@ class ReducedRank(BoundObjective):
         """Pin = S Min' and Pout = Mout', so that the fitted values are (x - mean)Pin'Pout."""
         inward, outward = self.lift(M)
         return np.abs(self.at(M).S)[:, None] * inward.T, outward.T
+
+    def predictors(
+        self, M: Array, maps: tuple[Array, ...], means: tuple[Array, ...]
+    ) -> tuple[LinearPredictor, ...]:
+        """The outputs', of the inputs."""
+        return (LinearPredictor(maps[0], maps[1], means[1]),)
 
     def parameters(self, M: Array) -> dict[str, float]:
         return {f"S_{k + 1}": float(abs(s)) for k, s in enumerate(self.at(M).S)}

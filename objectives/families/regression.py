@@ -17,6 +17,7 @@ from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.pencil import SumOfSquares
 from ldr.objectives.families.whitened import Unwhitened, Whitened, whiten
 from ldr.objectives.kernels import as_response
+from ldr.objectives.prediction import LinearPredictor, Outputs
 from ldr.objectives.problem import BoundObjective, Stated
 from ldr.objectives.statistics import JointMoments, joint_moments
 from ldr.objectives.view import Compact, View, check_varies
@@ -84,6 +85,7 @@ class Regression(BoundObjective):
         Of a Z that has one.
     restricted : bool
         Whether there may be more in the directions that the coordinates leave out.
+    outputs : Outputs
     rounding : callable
         Of the fitted values ZM and the sum of squares that they leave: by how much the rounding of
         the data may move that.
@@ -97,6 +99,7 @@ class Regression(BoundObjective):
     lasso: float = 0.0
     inverse: Array | None = field(default=None, kw_only=True)
     restricted: bool = field(default=False, kw_only=True)
+    outputs: Outputs = field(kw_only=True)
     rounding: Rounding = field(default=exact, kw_only=True)
 
     @cached_property
@@ -153,6 +156,13 @@ class Regression(BoundObjective):
         scale[: min(len(s), self.r)] = np.hypot(1.0, s[: self.r])
         return (scale[:, None] * U[:, : self.r].T,)
 
+    def predictors(
+        self, M: Array, maps: tuple[Array, ...], means: tuple[Array, ...]
+    ) -> tuple[LinearPredictor, ...]:
+        """By all coefficients, whatever r."""
+        coefficients = self.lift(M)[0]
+        return (self.outputs.predictor(coefficients.T, np.eye(coefficients.shape[1])),)
+
     def _rounding(self, M: Array) -> float:
         """What the rounding of the data's sums of products can change of the value at M."""
         sizes = np.linalg.norm(self.Z, axis=0) @ np.abs(M) + np.linalg.norm(self.T, axis=0)
@@ -201,8 +211,9 @@ def regression(
     outputs = Samples(as_response(data.y, samples.n), None, "y")
     compact = Compact.of_columns(samples) if lasso > 0 else Compact.of(samples)
     if lasso > 0 and samples.n < samples.d:
-        return _of_rows(objective, samples, outputs, r, lasso)
+        return _of_rows(objective, data, outputs, r, lasso)
     fit = Fit.of(compact, outputs, "the covariance")
+    of_y = Outputs.of(data.y, fit.stats.mean_b)
     if lasso > 0:
         if fit.Z.shape[1] == samples.d:
             Z, T, view, left = fit.Z, fit.T, fit.view, _left(fit.stats, fit.T)
@@ -210,7 +221,7 @@ def regression(
             stats = joint_moments(compact.rows, outputs)
             Z, T = _square_root(stats.scatter_aa, stats.scatter_ab)
             view, left = compact.view(stats.mean_a), _left(stats, T)
-        return Regression(objective, (view,), Z, T, r, left, lasso=lasso)
+        return Regression(objective, (view,), Z, T, r, left, lasso=lasso, outputs=of_y)
     return Regression(
         objective,
         (fit.view,),
@@ -221,6 +232,7 @@ def regression(
         ridge,
         inverse=fit.inverse,
         restricted=fit.restricted,
+        outputs=of_y,
         rounding=fit.rounding,
     )
 
@@ -294,10 +306,8 @@ def _square_root(gram: Array, cross: Array) -> tuple[Array, Array]:
     return (roots * vectors * scale[:, None]).T, (vectors / roots).T @ (cross / scale[:, None])
 
 
-def _of_rows(
-    objective: Stated, samples: Samples, outputs: Samples, r: int, lasso: float
-) -> Regression:
-    X, Y = samples.dense(), outputs.dense()
-    mean = X.mean(axis=0)
-    rows = X - mean, Y - Y.mean(axis=0)
-    return Regression(objective, (View(mean),), *rows, r, lasso=lasso)
+def _of_rows(objective: Stated, data: Data, outputs: Samples, r: int, lasso: float) -> Regression:
+    X, Y = data.samples.dense(), outputs.dense()
+    mean, mean_y = X.mean(axis=0), Y.mean(axis=0)
+    of_y = Outputs.of(data.y, mean_y)
+    return Regression(objective, (View(mean),), X - mean, Y - mean_y, r, lasso=lasso, outputs=of_y)

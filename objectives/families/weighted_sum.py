@@ -18,7 +18,7 @@ from ldr.objectives.families.trace import Trace
 from ldr.objectives.problem import BoundObjective, Stated
 from ldr.objectives.view import View, noted
 from ldr.solvers.errors import ArgumentError
-from ldr.solvers.manifolds import Array, Grassmann, Product
+from ldr.solvers.manifolds import Array, Grassmann
 from ldr.solvers.nonsmooth.penalty import L1
 
 # In units of the objective; beyond it squares of the penalty's slope would leave the range.
@@ -87,6 +87,8 @@ def weighted_sum(
     if any(not _same_means(bound, bounds[0]) for bound in bounds):
         notes.append("the terms subtract different means: the map subtracts the first one's")
     views = noted(_views(common, bounds), *notes)
+    known = (b.answers for b in bounds if b.answers is not None and _same_means(b, bounds[0]))
+    answers = next(known, None)
     if penalty == 0 and isinstance(manifold, Grassmann):
         active = [term for term in terms if term.weight != 0]
         if active and all(_is_trace(term.bound) for term in active):
@@ -100,15 +102,17 @@ def weighted_sum(
                 terms=terms,
                 is_square=constant == 0 and _is_square(active),
                 outside=_outside(active),
+                answers=answers,
                 doubt=unit * sum(abs(term.weight) * _doubt(term.bound) for term in active),
             )
     alone = len(terms) == 1 and terms[0].same_point
     smooth = (Multiple if alone else WeightedSum)(
-        objective, views, manifold, terms, constant / unit, unit=unit
+        objective, views, manifold, terms, constant / unit, unit=unit, answers=answers
     )
     if penalty == 0:
         return smooth
-    return kind(objective, views, manifold, smooth, _penalty(common, penalty / unit), unit=unit)
+    penalised = _penalty(common, penalty / unit)
+    return kind(objective, views, manifold, smooth, penalised, unit=unit, answers=answers)
 
 
 def _views(common: Common, bounds: Sequence[BoundObjective]) -> list[View]:
@@ -155,7 +159,7 @@ def _check_penalised(weights: Sequence[float], bounds: Sequence[BoundObjective])
 def _penalty(common: Common, weight: float) -> L1:
     """The penalty of the views' matrices; a model's other parameters have none."""
     manifold, lengths = common.manifold, common.lengths
-    if not isinstance(manifold, Product):
+    if len(manifold.factors) == 1:
         return L1(weight * lengths[0])
     lengths = [*lengths, *(0.0 for _ in manifold.factors[len(lengths) :])]
     pairs = zip(manifold.factors, lengths, strict=True)

@@ -58,6 +58,11 @@ class ClassMoments:
         """S_W + S_B, the scatter of all samples."""
         return self.within + self.between
 
+    def through(self, T: Array) -> ClassMoments:
+        """Of the rows x'T."""
+        within, between = T.T @ self.within @ T, T.T @ self.between @ T
+        return ClassMoments(self.counts, self.means @ T, self.mean @ T, within, between)
+
 
 def class_moments(
     samples: Samples, codes: Codes, n_classes: int, *, rows: int | None = None

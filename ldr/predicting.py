@@ -1,0 +1,53 @@
+"""What a result says of new rows: their class, their response, the other view."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from ldr.doors import in_words
+from ldr.objectives.objective import Objective
+from ldr.objectives.prediction import Predictor
+from ldr.projecting import project_rows
+from ldr.solvers.checks import whole
+from ldr.solvers.errors import ArgumentError
+
+
+class Predicting(Protocol):
+    """A `Result`, as far as its predictions look at it."""
+
+    @property
+    def objective(self) -> Objective: ...
+    @property
+    def predictors(self) -> tuple[Predictor, ...]: ...
+    @property
+    def mean(self) -> Any: ...
+    @property
+    def features(self) -> Any: ...
+    @property
+    def feature_names(self) -> Any: ...
+
+
+@in_words
+def predicted(result: Predicting, X: Any, view: int, question: str) -> Any:
+    """What the predictor of a view says of new rows, asked by the name of its method.
+
+    Raises
+    ------
+    ldr.errors.ArgumentError
+        There is no predictor, or it does not know.
+    """
+    whole("view", view, 0)
+    predictors = result.predictors
+    if view >= len(predictors) or not hasattr(predictors[view], question):
+        what = "nothing" if question == "predict" else "no probabilities"
+        raise ArgumentError(
+            f"objective {result.objective.name!r} predicts {what} from view {view}: methods of "
+            "labels predict classes, regressions their response, methods of two views the other"
+        )
+    features, mean, columns = result.features, result.mean, result.feature_names
+    if isinstance(mean, tuple):
+        features = None if features is None else features[view]
+        mean, columns = mean[view], columns[view]
+    predictor = predictors[view]
+    Y = project_rows(X, "X", features, mean, predictor.P, columns)
+    return getattr(predictor, question)(Y)

@@ -1,0 +1,243 @@
+"""What a map says of new rows beyond their coordinates: their class, a response, the other view."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from ldr.objectives.coordinates import Coordinates, inverse_root
+from ldr.objectives.data.data import Data
+from ldr.objectives.data.labels import as_array, as_labels
+from ldr.objectives.data.samples import Samples
+from ldr.objectives.statistics import ClassMoments, JointMoments, class_moments
+from ldr.solvers.manifolds import Array
+
+
+@dataclass(frozen=True, eq=False)
+class LinearPredictor:
+    """mean + (y - y's mean) B, where y = Px are coordinates of a row x.
+
+    Attributes
+    ----------
+    P : ndarray (k, d)
+    B : ndarray (k, q)
+    mean : ndarray (q,)
+        What is predicted of a row at the mean: the intercept on the scale of what is predicted.
+    flat : bool
+        Whether a prediction is one number, not an array of one.
+    """
+
+    P: Array
+    B: Array
+    mean: Array
+    flat: bool = False
+
+    def predict(self, Y: Array) -> Array:
+        """(m, q), or (m,), of the centred coordinates Y (m, k)."""
+        predicted = Y @ self.B + self.mean
+        return predicted[:, 0] if self.flat else predicted
+
+
+@dataclass(frozen=True, eq=False)
+class ClassPredictor:
+    """The nearest mean of a class: classes are Gaussian with one covariance in the projection.
+
+    log p(k | y) = log prior_k + y'C^{-1}m_k - m_k'C^{-1}m_k / 2 + what no class changes, with the
+    classes' means m_k and their pooled covariance C = S_W/n in the coordinates y = Px. In c - 1
+    directions of classical lda that is linear discriminant analysis on all columns.
+
+    Attributes
+    ----------
+    P : ndarray (r, d)
+    classes : ndarray (c,)
+    priors : ndarray (c,)
+        The shares of the classes.
+    means : ndarray (c, r)
+        From the mean of all rows.
+    W : ndarray (r, r)
+        With WW' = C^{-1}.
+    """
+
+    P: Array
+    classes: npt.NDArray[Any]
+    priors: Array
+    means: Array
+    W: Array
+
+    @classmethod
+    def of(cls, P: Array, classes: npt.NDArray[Any], groups: ClassMoments) -> ClassPredictor:
+        """Of the moments in the projection. A direction without variance in the classes counts as
+        having what rounding leaves.
+        """
+        n = groups.counts.sum()
+        total = np.diag(np.maximum(np.diag(groups.total), 0.0))
+        W, _ = inverse_root((groups.within + np.finfo(float).eps * total) / n)
+        return cls(P, classes, groups.counts / n, groups.means - groups.mean, W)
+
+    def decision(self, Y: Array) -> Array:
+        """log p(k | y) up to what is the same for all classes, (m, c), of centred coordinates."""
+        centres = self.means @ self.W
+        offsets = np.log(self.priors) - 0.5 * np.einsum("ij,ij->i", centres, centres)
+        return (Y @ self.W) @ centres.T + offsets
+
+    def probabilities(self, Y: Array) -> Array:
+        """p(k | y), (m, c)."""
+        decision = self.decision(Y)
+        weights = np.exp(decision - decision.max(axis=1, keepdims=True))
+        return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+
+    def predict(self, Y: Array) -> npt.NDArray[Any]:
+        """The most probable class of each row, (m,)."""
+        return np.asarray(self.classes[np.argmax(self.decision(Y), axis=1)])
+
+
+Predictor = LinearPredictor | ClassPredictor
+
+
+class Answers(Protocol):
+    """What is known of the data that a map can be asked for."""
+
+    def predictors(
+        self, maps: tuple[Array, ...], means: tuple[Array, ...]
+    ) -> tuple[Predictor, ...]:
+        """Of each view, from the maps P and the means that are subtracted before them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """Classes known by their moments.
+
+    Attributes
+    ----------
+    classes : ndarray (c,)
+    moments : ClassMoments
+        Of the rows in the coordinates.
+    coordinates : Coordinates
+    """
+
+    classes: npt.NDArray[Any]
+    moments: ClassMoments
+    coordinates: Coordinates
+
+    def predictors(
+        self, maps: tuple[Array, ...], means: tuple[Array, ...]
+    ) -> tuple[Predictor, ...]:
+        (P,) = maps
+        Z = self.coordinates.carried(P.T, P)
+        return (ClassPredictor.of(P, self.classes, self.moments.through(Z)),)
+
+
+@dataclass(frozen=True, eq=False)
+class GroupedRows:
+    """Classes known by their rows.
+
+    Attributes
+    ----------
+    classes : ndarray (c,)
+    codes : ndarray of int (n,)
+    samples : Samples (n, d)
+    """
+
+    classes: npt.NDArray[Any]
+    codes: npt.NDArray[np.intp]
+    samples: Samples
+
+    @classmethod
+    def of(cls, data: Data) -> GroupedRows:
+        codes, classes = as_labels(data.y, data.samples.n)
+        return cls(classes, codes, data.samples)
+
+    def predictors(
+        self, maps: tuple[Array, ...], means: tuple[Array, ...]
+    ) -> tuple[Predictor, ...]:
+        (P,), (mean,) = maps, means
+        Y = Samples(self.samples.centred_times(np.ascontiguousarray(P.T), mean))
+        moments = class_moments(Y, self.codes, len(self.classes))
+        return (ClassPredictor.of(P, self.classes, replace(moments, mean=np.zeros(len(P)))),)
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """Two views known by their joint moments: either is predicted by least squares on the other.
+
+    b = mean_b + Pa(a - mean_a) B with B = (Ya'Ya)^{-1} Ya'Xb, Ya the projected rows of a; and the
+    other way round.
+
+    Attributes
+    ----------
+    scatters : JointMoments
+        Of the rows in the coordinates.
+    coordinates : pair of Coordinates
+    """
+
+    scatters: JointMoments
+    coordinates: tuple[Coordinates, Coordinates]
+
+    def predictors(
+        self, maps: tuple[Array, ...], means: tuple[Array, ...]
+    ) -> tuple[Predictor, ...]:
+        stats = self.scatters
+        (in_a, in_b), (Pa, Pb), (mean_a, mean_b) = self.coordinates, maps, means
+        from_a = fitted(stats.scatter_aa, stats.scatter_ab, in_a.carried(Pa.T, Pa))
+        from_b = fitted(stats.scatter_bb, stats.scatter_ab.T, in_b.carried(Pb.T, Pb))
+        return (
+            LinearPredictor(Pa, in_b.rows(from_a), mean_b),
+            LinearPredictor(Pb, in_a.rows(from_b), mean_a),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Outputs:
+    """A response as it came.
+
+    Attributes
+    ----------
+    mean : ndarray (q,)
+    flat : bool
+        Whether it has one number a row, not an array of one.
+    """
+
+    mean: Array
+    flat: bool
+
+    @classmethod
+    def of(cls, y: Any, mean: Array) -> Outputs:
+        return cls(mean, as_array(y).ndim == 1)
+
+    def predictor(self, P: Array, B: Array) -> LinearPredictor:
+        return LinearPredictor(P, B, self.mean, self.flat)
+
+
+@dataclass(frozen=True, eq=False)
+class Regressed:
+    """A response known by its joint moments with the rows: least squares on their projection.
+
+    Attributes
+    ----------
+    scatters : JointMoments
+        Of the rows in the coordinates, and the response.
+    coordinates : Coordinates
+    outputs : Outputs
+    """
+
+    scatters: JointMoments
+    coordinates: Coordinates
+    outputs: Outputs
+
+    def predictors(
+        self, maps: tuple[Array, ...], means: tuple[Array, ...]
+    ) -> tuple[Predictor, ...]:
+        (P,), stats = maps, self.scatters
+        Z = self.coordinates.carried(P.T, P)
+        return (self.outputs.predictor(P, fitted(stats.scatter_aa, stats.scatter_ab, Z)),)
+
+
+def fitted(scatter: Array, cross: Array, Z: Array) -> Array:
+    """Least squares of outputs on the inputs' coordinates Z: (Z'X'XZ)^{-1} Z'X'Y, (r, q).
+
+    Of least norm where the coordinates are collinear.
+    """
+    return np.asarray(np.linalg.lstsq(Z.T @ scatter @ Z, Z.T @ cross, rcond=None)[0])
