@@ -18,9 +18,10 @@ from ldr.objectives.custom import (
 )
 from ldr.objectives.objective import Objective
 from ldr.objectives.problem import BoundObjective
-from ldr.solvers.manifolds import Array, Manifold, Orthonormal
+from ldr.solvers.manifolds import Array, Manifold, Orthonormal, Product
 from ldr.solvers.problem import Problem
 from ldr.solvers.riemannian import RiemannianProblem
+from ldr.standardising import Units
 
 SLOPE_TOLERANCE = 0.1
 SYMMETRY_TOLERANCE = 1e-8
@@ -125,6 +126,7 @@ def check(
     r: int = 2,
     *,
     y: Any = None,
+    standardise: bool = False,
     random_state: int | np.random.Generator | None = 0,
     **parameters: Any,
 ) -> Check:
@@ -140,7 +142,7 @@ def check(
     ----------
     objective : str or Objective
         As `ldr.solve` takes it; one of your own (`ldr.objective`), say.
-    X, r, y, **parameters
+    X, r, y, standardise, **parameters
         As `ldr.solve` takes them. r >= 2 tells the Grassmann from the Stiefel manifold. Of X in a
         file or on a cluster, an objective with ``sum_over_rows=True`` is tested on the first rows.
     random_state : int or Generator
@@ -168,6 +170,8 @@ def check(
     """
     objective = as_objective(objective, parameters)
     data = as_data(objective, X, y)
+    if standardise:
+        data = Units.of(objective, data).divided(data)
     check_r(r, objective, data)
     rng = as_generator(random_state)
     # A custom objective's own tests would raise where the check is to tell.
@@ -218,10 +222,12 @@ def taylor_slopes(problem: Problem, M: Array, rng: np.random.Generator) -> tuple
 
 def _direction(manifold: Manifold, M: Array, rng: np.random.Generator) -> Array:
     """A random tangent vector as long as M, factor by factor: steps are then relative to M."""
-    parts = zip(manifold.factors, manifold.split(M), strict=True)
-    lengths = [float(np.linalg.norm(m)) or 1.0 for m in manifold.split(M)]
-    tangents = [factor.random_tangent(m, rng) for factor, m in parts]
-    return manifold.join([c * V for c, V in zip(lengths, tangents, strict=True)])
+    if isinstance(manifold, Product):
+        parts = zip(manifold.factors, manifold.split(M), strict=True)
+        return manifold.join([_direction(factor, m, rng) for factor, m in parts])
+    if manifold.dimension == 0:
+        return np.zeros(manifold.shape)
+    return (float(np.linalg.norm(M)) or 1.0) * manifold.random_tangent(M, rng)
 
 
 def _noise(value: Any, size: float) -> float:
@@ -279,7 +285,7 @@ def _tangent_error(problem: Problem, M: Array) -> float:
 
 def _invariance(problem: BoundObjective, M: Array, rng: np.random.Generator) -> tuple[float, str]:
     """The error of f(MQ) = f(M) with all views rotated together, and the implied manifold."""
-    factors = problem.manifold.factors
+    factors = _factors(problem.manifold)
     views = len(problem.blocks(M))
     Q = random_orthogonal(problem.blocks(M)[0].shape[1], rng)
     error = invariance_error(problem, M, _rotated(problem, M, Q, range(views)))
@@ -298,9 +304,15 @@ def _invariance(problem: BoundObjective, M: Array, rng: np.random.Generator) -> 
 def _rotated(problem: BoundObjective, M: Array, Q: Array, which: range) -> Array:
     """M with some of its factors multiplied by Q."""
     manifold = problem.manifold
+    if not isinstance(manifold, Product):
+        return M @ Q
     parts = [m @ Q if i in which else m for i, m in enumerate(manifold.split(M))]
     return manifold.join(parts)
 
 
+def _factors(manifold: Manifold) -> tuple[Manifold, ...]:
+    return manifold.factors if isinstance(manifold, Product) else (manifold,)
+
+
 def _manifold_name(manifold: Manifold) -> str:
-    return " x ".join(type(factor).__name__.lower() for factor in manifold.factors)
+    return " x ".join(type(factor).__name__.lower() for factor in _factors(manifold))

@@ -21,6 +21,7 @@ from ldr.solvers.limits import complete
 from ldr.solvers.manifolds import Array
 from ldr.solvers.solver import Solver
 from ldr.solving import solve
+from ldr.standardising import divided
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -114,6 +115,7 @@ def path(
     dimensions: Sequence[int],
     *,
     y: Any = None,
+    standardise: bool = False,
     folds: int | None = None,
     solver: str | Solver = "auto",
     starts: int | None = None,
@@ -131,7 +133,7 @@ def path(
 
     Parameters
     ----------
-    objective, X, y, solver, starts, tolerance, max_iterations, certify
+    objective, X, y, standardise, solver, starts, tolerance, max_iterations, certify
         As in `ldr.solve`.
     dimensions : sequence of int
         Such as ``range(1, 11)``; taken in ascending order.
@@ -168,6 +170,7 @@ def path(
     sampled = Sampled.of(objective, X, y, "folds") if folds else None
     rng = as_generator(random_state)
     options: dict[str, Any] = {
+        "standardise": standardise,
         "solver": solver,
         "starts": starts,
         "tolerance": tolerance,
@@ -230,6 +233,8 @@ def _nested_start(objective: Objective, X: Any, y: Any, r: int, previous: Result
         return "baseline"
     data = as_data(objective, X, y)
     check_r(r, objective, data)
+    if previous.scale is not None:
+        data = divided(data, previous.scale)
     problem = objective.bind(data, r)
     heuristic = problem.baseline()
     filler = problem.random_point(np.random.default_rng(0)) if heuristic is None else heuristic

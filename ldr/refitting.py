@@ -26,6 +26,7 @@ from ldr.solvers.threads import threads_for
 from ldr.solvers.trust_region import TrustRegion
 from ldr.solvers.warn import warn
 from ldr.solving import as_result
+from ldr.standardising import divided, undone
 
 
 class WithZeros(Problem):
@@ -92,6 +93,8 @@ def refit(result: Result, X: Any, *, y: Any = None) -> Result:
     for view, M in zip(data.views, as_tuple(result.M), strict=True):
         if view.d != len(M):
             raise DataError(f"{view.name} has {view.d} columns, the solution is for {len(M)}")
+    if result.scale is not None:
+        data = divided(data, result.scale)
     began = time.perf_counter()
     problem = result.objective.bind(data, result.r)
     start = problem.lower(as_tuple(result.M))
@@ -112,4 +115,6 @@ def refit(result: Result, X: Any, *, y: Any = None) -> Result:
         warn(f"refit: {run.status.advice}", ConvergenceWarning)
     seconds = time.perf_counter() - began
     found_result = as_result(problem, data, run, None, solver, certificate, result.r, seconds)
+    if result.scale is not None:
+        found_result = undone(found_result, as_tuple(result.scale))
     return replace(found_result, objective=without_penalty(result.objective))

@@ -63,6 +63,7 @@ def regularisation_path(
     penalties: Sequence[float],
     *,
     y: Any = None,
+    standardise: bool = False,
     solver: str | Solver = "auto",
     certify: bool = False,
     random_state: int | np.random.Generator | None = None,
@@ -75,7 +76,7 @@ def regularisation_path(
     objective : str or Objective
         Smooth, as `ldr.solve` takes it; each problem is ``objective + ldr.l1(penalty)``. For
         "sparse-pca" its own penalty is replaced.
-    X, r, y, random_state, **parameters
+    X, r, y, standardise, random_state, **parameters
         As `ldr.solve` takes them.
     penalties : sequence of float
         At least 0, in the objective's units; sorted ascending first. The first solution starts from
@@ -124,6 +125,7 @@ def regularisation_path(
                 X,
                 r,
                 y=y,
+                standardise=standardise,
                 solver=solver,
                 start=start,
                 certify=certify,

@@ -118,6 +118,9 @@ class Result:
     starts : Starts or None
         What several starts reached, where there were several; iterations, evaluations and history
         are those of the best.
+    scale : ndarray (d,) or None
+        With ``standardise=True`` the standard deviations that the columns were divided by: M and
+        the value are of divided columns; P, mean and model of the columns as they came.
     """
 
     M: Any
@@ -138,6 +141,7 @@ class Result:
     features: Any = None
     starts: Starts | None = None
     model: FactorModel | None = None
+    scale: Any = None
     predictors: tuple[Predictor, ...] = ()
 
     @property

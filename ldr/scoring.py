@@ -12,6 +12,7 @@ from ldr.objectives.problem import BoundObjective
 from ldr.result import Result, as_tuple
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array, Orthonormal, polar_factor
+from ldr.standardising import divided
 
 
 @in_words
@@ -53,10 +54,13 @@ def score(result: Result, X: Any, y: Any = None) -> float:
     if result.model is not None:
         return result.model.score(X)
     data = as_data(objective, X, y)
+    matrices, maps = as_tuple(result.M), as_tuple(result.P)
+    if result.scale is not None and not any(as_tuple(result.features)):  # features divide first
+        data = divided(data, result.scale)
+        maps = tuple(P * scale for P, scale in zip(maps, as_tuple(result.scale), strict=True))
     problem = objective.bind(data, result.r)
     if len(problem.factors) > len(data.views):
         raise ArgumentError(f"objective {objective.name!r} fits more than a map: no score")
-    matrices, maps = as_tuple(result.M), as_tuple(result.P)
     for view, P in zip(data.views, maps, strict=True):
         if view.d != P.shape[1]:
             raise ArgumentError(f"{view.name} has {view.d} columns, expected {P.shape[1]}")

@@ -30,7 +30,7 @@ from ldr.objectives.objective import Objective
 from ldr.objectives.problem import BoundObjective
 from ldr.result import Result, Starts
 from ldr.running import best_of, closed_form_run, solve_from, solver_for
-from ldr.solvers.checks import whole
+from ldr.solvers.checks import flag, whole
 from ldr.solvers.errors import ArgumentError, ConvergenceWarning
 from ldr.solvers.limits import check, hearing, unlimited, within
 from ldr.solvers.manifolds import Array
@@ -39,6 +39,7 @@ from ldr.solvers.solver import Solver
 from ldr.solvers.status import Status
 from ldr.solvers.threads import threads_for
 from ldr.solvers.warn import warn
+from ldr.standardising import Units, units_matter
 from ldr.starting import own_starts, points_from, start_point, uses_own_starts
 
 
@@ -49,6 +50,7 @@ def solve(
     r: int,
     *,
     y: Any = None,
+    standardise: bool = False,
     solver: str | Solver = "auto",
     start: str | Array | Sequence[Array] = "baseline",
     starts: int | None = None,
@@ -87,6 +89,11 @@ def solve(
         Labels (lda, or a graph of the classes) or response (sdr, hsic, sir, save,
         regressions); or the name of a column, where X is the path of a table; or the path of an
         .npy file.
+    standardise : bool
+        Divide the columns by their standard deviations (a background by those of the samples), in
+        one more pass over the data; constant columns stay as they are. The result's M, value,
+        `start` and parameters in units of X (a width, `derivatives`) are then of divided columns;
+        its P, mean and model are of the columns as they came, and `transform` takes those.
     solver : str or Solver
         "auto" takes the closed form where it is exact, the self-consistent field or block
         Davidson for trace ratios, variable projection for fa of complete data, coordinate descent
@@ -179,11 +186,14 @@ def solve(
         raise ArgumentError("workers must be a whole number >= 1, or -1 for one a core, got 0")
     method = solver if isinstance(solver, Solver) else as_solver(solver)
     check_observers(observers)
+    flag("standardise", standardise)
 
     with within(as_seconds(time_limit)) as deadline:
         deadline.task = "the data were opened"
-        data = as_data(objective, X, y).on(accelerator(device))
+        data = as_data(objective, X, y)
         check_r(r, objective, data)
+        units = Units.of(objective, data) if standardise else None
+        data = (units.divided(data) if units else data).on(accelerator(device))
         began = time.perf_counter()
         deadline.task = "the statistics of the data were computed"
         problem = objective.bind(data, int(r))
@@ -217,12 +227,13 @@ def solve(
             run = replace(run, status=Status.INTERRUPTED)
         with unlimited():
             result = as_result(problem, data, run, heuristic, chosen, certificate, int(r), seconds)
+            result = units.undone(result) if units else result
     if not run.status.converged:
         said = " ".join((run.status.advice, *notes))
         warn(f"{objective.name}: {said}", ConvergenceWarning)
     return replace(
         result,
-        notes=result.notes + notes,
+        notes=result.notes + notes + (() if units else units_matter(objective, data)),
         starts=Starts.of(reached, objective.sense) if len(reached) > 1 else None,
     )
 

@@ -88,6 +88,7 @@ def bootstrap(
     r: int,
     *,
     y: Any = None,
+    standardise: bool = False,
     draws: int = 100,
     block: int | None = None,
     solver: str | Solver = "auto",
@@ -107,7 +108,7 @@ def bootstrap(
 
     Parameters
     ----------
-    objective, X, r, y, solver
+    objective, X, r, y, standardise, solver
         As in `ldr.solve`.
     draws : int
     block : int, optional
@@ -144,7 +145,15 @@ def bootstrap(
     whole("draws", draws, 1)
     _check_block(block, sampled)
     rng = as_generator(random_state)
-    result = solve(objective, sampled.all(), r, y=sampled.data.y, solver=solver, random_state=rng)
+    result = solve(
+        objective,
+        sampled.all(),
+        r,
+        y=sampled.data.y,
+        standardise=standardise,
+        solver=solver,
+        random_state=rng,
+    )
     several = isinstance(result.P, tuple)
     features = result.features if several else (result.features,)
     if any(f is not None for f in features):
@@ -166,6 +175,7 @@ def bootstrap(
                     X_drawn,
                     r,
                     y=y_drawn,
+                    standardise=standardise,
                     solver=solver,
                     start=start,
                     tolerance=tolerance,

@@ -90,6 +90,7 @@ class ClassicalCCA(Objective):
     transposed = False
     domain = "St x St"
     exact = "yes"
+    scale_free = True
     from_sums = True
 
     ridge: float = 0.0

@@ -67,6 +67,7 @@ class FactorAnalysis(Objective):
     source = "Joreskog 1967; Cunningham & Ghahramani 2015, 3.1.2"
     sense = "min"
     baseline = "loadings for noise variances by squared multiple correlations"
+    scale_free = True
     transposed = False
     domain = "R"
     missing = True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -144,7 +144,7 @@ class FactorModel:
     loadings : ndarray (d, r)
         M.
     noise : ndarray (d,)
-        Noise variance of each column; all equal for ppca.
+        Noise variance of each column; all equal for ppca, of columns in common units.
     n : int
         Rows that it was fitted to.
     log_likelihood : float
@@ -168,6 +168,19 @@ class FactorModel:
     n: int
     log_likelihood: float
     free_parameters: int
+
+    def in_units(self, scale: Array, logarithm: float) -> FactorModel:
+        """The model of columns that were divided by a scale, for the columns as they came.
+
+        `logarithm` is the sum of log scale over all entries, by which densities are smaller.
+        """
+        return replace(
+            self,
+            mean=self.mean * scale,
+            loadings=self.loadings * scale[:, None],
+            noise=self.noise * scale**2,
+            log_likelihood=self.log_likelihood - logarithm,
+        )
 
     @property
     def bic(self) -> float:

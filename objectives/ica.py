@@ -60,6 +60,7 @@ class ICA(Objective):
     source = "Hyvarinen 1999"
     sense = "max"
     baseline = "FOBI (fourth-order blind identification)"
+    scale_free = True
     sparse = False
     transposed = False
     domain = "St"

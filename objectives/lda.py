@@ -87,6 +87,7 @@ class ClassicalLDA(Objective):
     baseline = "top generalised eigenvectors of (S_B, S_W)"
     transposed = False
     exact = "yes"
+    scale_free = True
     from_sums = True
 
     ridge: float = 0.0

@@ -82,6 +82,7 @@ class ClassicalMAF(Objective):
     baseline = "top generalised eigenvectors of (S_lag, C)"
     transposed = False
     exact = "yes"
+    scale_free = True
     from_sums = True
 
     lag: int = 1

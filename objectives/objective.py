@@ -45,6 +45,8 @@ class Objective(ABC):
         Whether missing values in X (NaN) are accepted.
     sparse : bool
         Whether sparse X is accepted.
+    scale_free : bool
+        Whether the projection is the same whatever the units of the columns (without a ridge).
     """
 
     name: ClassVar[str]
@@ -60,6 +62,7 @@ class Objective(ABC):
     relative_improvement: ClassVar[bool] = True
     missing: ClassVar[bool] = False
     sparse: ClassVar[bool] = True
+    scale_free: ClassVar[bool] = False
 
     def largest_r(self, data: Data) -> int:
         """The most dimensions to ask for: the columns of the narrowest view."""

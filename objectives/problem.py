@@ -17,7 +17,7 @@ from ldr.objectives.factor_model import FactorModel
 from ldr.objectives.prediction import Answers, Predictor
 from ldr.objectives.view import View
 from ldr.solvers.errors import ArgumentError
-from ldr.solvers.manifolds import Array, Manifold, Orthonormal, polar_factor
+from ldr.solvers.manifolds import Array, Manifold, Orthonormal, Product, polar_factor
 from ldr.solvers.problem import Problem
 from ldr.solvers.solver import Solver
 
@@ -112,7 +112,7 @@ class BoundObjective(Problem):
     @property
     def factors(self) -> tuple[Manifold, ...]:
         """Of the manifold: of each view's matrix, and of further parameters."""
-        return self.manifold.factors
+        return self.manifold.factors if isinstance(self.manifold, Product) else (self.manifold,)
 
     def baseline(self) -> Array | None:
         """The heuristic's point; None of objectives that have no heuristic."""
@@ -144,11 +144,13 @@ class BoundObjective(Problem):
 
     def blocks(self, M: Array) -> list[Array]:
         """The matrices that a point stands for, one a view."""
-        return self.manifold.split(M)[: len(self.views)]
+        if isinstance(self.manifold, Product):
+            return self.manifold.split(M)[: len(self.views)]
+        return [M]
 
     def point(self, blocks: Sequence[Array]) -> Array:
         """The point of the matrices, the inverse of `blocks`."""
-        return self.manifold.join(blocks)
+        return self.manifold.join(blocks) if isinstance(self.manifold, Product) else blocks[0]
 
     def lift(self, M: Array) -> tuple[Array, ...]:
         """The user's matrices, one a view, orthonormal to the last digit where they must be."""

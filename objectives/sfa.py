@@ -69,6 +69,10 @@ class SFA(Objective):
         return not self.whiten
 
     @property
+    def scale_free(self) -> bool:  # type: ignore[override]
+        return self.whiten
+
+    @property
     def sparse(self) -> bool:  # type: ignore[override]
         """An expansion fills what is empty, for it is of the centred columns."""
         return self.degree == 1

@@ -102,6 +102,7 @@ class OPCA(Objective):
     baseline = "top generalised eigenvectors of (C, R)"
     transposed = False
     exact = "yes"
+    scale_free = True
     from_sums = True
 
     ridge: float = 0.0

@@ -46,6 +46,7 @@ class SIR(Objective):
     baseline = "top generalised eigenvectors of (Cov(E[x|slice]), C)"
     transposed = False
     exact = "yes"
+    scale_free = True
 
     slices: int = 10
     ridge: float = 0.0
@@ -102,6 +103,7 @@ class SAVE(Objective):
     baseline = "top eigenvectors of sum_b p_b (I - Cov_b(z))^2"
     transposed = False
     exact = "yes"
+    scale_free = True
 
     slices: int = 10
     ridge: float = 0.0

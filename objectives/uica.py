@@ -62,6 +62,7 @@ class UndercompleteICA(Objective):
     source = "Porrill & Stone 1998; Welling, Zemel & Hinton 2004"
     sense = "min"
     baseline = "FOBI (fourth-order blind identification)"
+    scale_free = True
     sparse = False
     transposed = False
     domain = "R"

@@ -118,7 +118,7 @@ class Compact:
                 f"{samples.name} has rows that are all equal: nothing varies there, so no "
                 "direction is better"
             )
-        name = None if isinstance(space, WidenedRowSpace) else "the span of the rows"
+        name = None if room else "the span of the rows"
         coordinates = Subspace(space, name=name)
         return cls(Samples(space.scores), coordinates, space, quiet, features)
 

@@ -122,7 +122,7 @@ def _as_pymanopt(pymanopt: Any, problem: RiemannianProblem, memory: _Memory) -> 
     """pymanopt's Problem, with the very formulas of the native solvers."""
     manifold = problem.manifold
     theirs = _their_manifold(pymanopt, manifold)
-    k = len(manifold.factors)
+    k = len(manifold.factors) if isinstance(manifold, Product) else 1
 
     def cost(*M: Array) -> float:
         return memory.at(_join(manifold, M)).value
@@ -160,11 +160,11 @@ def _their_manifold(pymanopt: Any, manifold: Manifold) -> Any:
 
 
 def _split(manifold: Manifold, M: Array) -> Any:
-    parts = manifold.split(M)
-    return parts if len(parts) > 1 else parts[0]
+    return manifold.split(M) if isinstance(manifold, Product) else M
 
 
 def _join(manifold: Manifold, parts: Sequence[Array]) -> Array:
     """From pymanopt's point (a list on a product) or callback arguments to one array."""
-    given = parts if isinstance(parts, (tuple, list)) else [parts]
-    return manifold.join([np.asarray(part) for part in given])
+    if isinstance(manifold, Product):
+        return manifold.join([np.asarray(p) for p in parts])
+    return np.asarray(parts[0] if isinstance(parts, tuple) else parts)

@@ -36,6 +36,7 @@ def run_python(program, folder):
     ).stdout
 
 
+@pytest.mark.smoke
 def test_import_loads_nothing_heavy(tmp_path):
     program = f"import sys, ldr; print([m for m in {HEAVY} if m in sys.modules])"
     assert run_python(program, tmp_path).strip() == "[]"

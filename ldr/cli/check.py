@@ -37,7 +37,9 @@ def check(
         else opened(objective, data, selection)
     )
     with rows as given:
-        checked = ldr.check(given.objective, given.X, r, y=given.y, random_state=seed)
+        checked = ldr.check(
+            given.objective, given.X, r, y=given.y, **given.options, random_state=seed
+        )
     print(checked)
     if not checked.passed:
         raise typer.Exit(FAILED)

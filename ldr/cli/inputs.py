@@ -7,7 +7,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,12 +29,15 @@ class Input:
     y : ndarray or None
     shown : Samples, or a pair of them
         What the result projects: X without a background.
+    options : dict
+        Of the doors: what is done with the columns and rows of X.
     """
 
     objective: Objective
     X: Any
     y: Any
     shown: Any
+    options: dict[str, Any] = field(default_factory=dict)
 
 
 @contextmanager
@@ -54,7 +57,6 @@ def _read(objective: str, data: Path, selection: Selection, in_chunks: bool) -> 
         from ldr.io.cluster import read_in_chunks as read
     else:
         from ldr.io.files import read
-    from ldr.io.standardising import standardised
 
     found = load(objective, selection.param)
     _check_needs(found, selection)
@@ -70,12 +72,9 @@ def _read(objective: str, data: Path, selection: Selection, in_chunks: bool) -> 
     elif background is not None:
         second = read(background)
         other = (second.select(kept.columns) if X.feature_names else second).samples()
-    if selection.standardise:
-        if other is not None:  # a background in the units of X, a view in its own
-            other = standardised(other, X if background is not None else other)
-        X = standardised(X, X)
     both = X if other is None else (X, other)
-    return Input(found, both, y, X if background is not None else both)
+    options = {"standardise": selection.standardise}
+    return Input(found, both, y, X if background is not None else both, options)
 
 
 def load(objective: str, parameters: list[str] | None) -> Objective:

@@ -49,6 +49,7 @@ def path(
             given.X,
             order,
             y=given.y,
+            **given.options,
             folds=folds,
             solver=solver,
             starts=starts,

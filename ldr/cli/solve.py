@@ -71,6 +71,7 @@ def solve(
                 given.X,
                 r,
                 y=given.y,
+                **given.options,
                 solver=solver,
                 start=start_of(start),
                 starts=starts,

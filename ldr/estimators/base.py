@@ -25,6 +25,7 @@ from ldr.solving import solve
 
 # What every estimator passes on to `ldr.solve`, with its default value.
 OPTIONS: dict[str, Any] = {
+    "standardise": False,
     "solver": "auto",
     "start": "baseline",
     "starts": None,
@@ -98,7 +99,8 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PartialFit):
     def inverse_transform(self, X: Any) -> Array:
         """The rows nearest to the mean whose projection is X: mean_ + X pinv(components_)'.
 
-        With orthonormal components it is mean_ + X components_.
+        With orthonormal components it is mean_ + X components_; with ``standardise=True`` nearest
+        is meant in units of standard deviations.
 
         Parameters
         ----------
@@ -114,7 +116,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PartialFit):
             There is a feature map before the projection, such as a kernel's.
         """
         check_is_fitted(self)
-        return self._lift(X, self.components_, self.mean_)
+        return self._lift(X, self.components_, self.mean_, self.result_.scale)
 
     @available_if(of_points)
     def score(self, X: Any, y: Any = None) -> float:
@@ -168,16 +170,19 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PartialFit):
             return self.result_.transform((samples, other_rows(y, "y")))
         return _first_view(self.result_).transform(samples)
 
-    def _lift(self, Y: Any, P: Array, mean: Array) -> Array:
+    def _lift(self, Y: Any, P: Array, mean: Array, scale: Array | None) -> Array:
+        """Nearest in the units that the projection was found in."""
         features = self.result_.features
         if any(features) if isinstance(features, tuple) else features is not None:
             raise ArgumentError("there is no inverse of the feature map before the projection")
         given = as_samples(Y, "X", 1)
         if given.d != len(P):
             raise ArgumentError(f"X has {given.d} columns, expected n_components = {len(P)}")
+        units = 1.0 if scale is None else scale
+        P = P * units
         orthonormal = np.allclose(P @ P.T, np.eye(len(P)), rtol=0, atol=1e-12)
         back = P if orthonormal else np.linalg.pinv(P).T
-        return np.asarray(given.dense() @ back + mean)
+        return np.asarray(given.dense() @ back * units + mean)
 
     def _score(self, X: Any, y: Any, background: Any = None) -> float:
         check_is_fitted(self)

@@ -20,7 +20,7 @@ NAMES = {"lda": "OrthogonalLDA", "cca": "OrthogonalCCA", "sdr": "KernelSDR", "fa
 
 _PARAMETERS = """n_components : int
     Dimension to reduce to.
-{own}solver, start, starts, tolerance, max_iterations, certify, random_state, device
+{own}standardise, solver, start, starts, tolerance, max_iterations, certify, random_state, device
     As in `ldr.solve`."""
 
 _DOCSTRING = """{summary}

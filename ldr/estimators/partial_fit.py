@@ -28,6 +28,7 @@ def from_sums(estimator: Given) -> bool:
 class PartialFit(Given):
     """The part of an estimator that learns from blocks of rows."""
 
+    standardise: bool
     n_samples_seen_: int
     _totals: tuple[Totals, ...]
     _classes: Any
@@ -68,6 +69,10 @@ class PartialFit(Given):
             self.__dict__.pop(name, None)
 
     def _add(self, X: Any, y: Any, classes: Any, background: Any = None) -> Self:
+        if self.standardise:
+            raise ArgumentError(
+                "standardise=True needs all rows at once: use fit, or divide the blocks yourself"
+            )
         objective = self._objective()
         begun = hasattr(self, "_totals")
         if not begun and hasattr(self, "result_"):

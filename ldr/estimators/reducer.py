@@ -26,7 +26,7 @@ class Reducer(TwoViews, WithBackground):
         kernel version (`ldr.kernel`), or one of your own (`ldr.objective`).
     n_components : int
         Dimension to reduce to.
-    solver, start, starts, tolerance, max_iterations, certify, random_state, device
+    standardise, solver, start, starts, tolerance, max_iterations, certify, random_state, device
         As in `ldr.solve`.
 
     Attributes
@@ -58,6 +58,7 @@ class Reducer(TwoViews, WithBackground):
         objective: str | Objective = "lda",
         n_components: int = 2,
         *,
+        standardise: bool = False,
         solver: str | Solver = "auto",
         start: Any = "baseline",
         starts: int | None = None,
@@ -69,6 +70,7 @@ class Reducer(TwoViews, WithBackground):
     ) -> None:
         self.objective = objective
         self.n_components = n_components
+        self.standardise = standardise
         self.solver = solver
         self.start = start
         self.starts = starts

@@ -15,6 +15,7 @@ PATH = Path(__file__).with_name("__init__.pyi")
 NAMES_PATH = Path(__file__).parents[1] / "__init__.pyi"
 
 _OPTION_TYPES = {
+    "standardise": "bool",
     "solver": "str | Solver",
     "start": "Any",
     "starts": "int | None",

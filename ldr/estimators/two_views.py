@@ -59,9 +59,11 @@ class TwoViews(Projection):
         ndarray (m, d), or a pair (m, d) and (m, e)
         """
         check_is_fitted(self)
+        scales = self.result_.scale or (None, None)
+        blocks = zip((X, y), self.components_, self.mean_, scales, strict=True)
         parts = tuple(
-            self._lift(given, P, mean)
-            for given, P, mean in zip((X, y), self.components_, self.mean_, strict=True)
+            self._lift(given, P, mean, scale)
+            for given, P, mean, scale in blocks
             if given is not None
         )
         return parts if len(parts) > 1 else parts[0]

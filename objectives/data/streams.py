@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from typing import Any
@@ -233,6 +233,12 @@ class StreamSamples(StoredSamples):
         rows = np.concatenate(self.reduce(_rows, list.__add__))
         self.tally.whole = True
         return Samples(rows, self.feature_names, self.name)
+
+    def each(self, change: Callable[[Block], Block]) -> StreamSamples:
+        """The same rows, every block changed."""
+        changed = StreamSamples.of(lambda: map(change, self.array.blocks()), self.name)
+        changed.array.n = self.array.n
+        return replace(changed, feature_names=self.feature_names, allow_nan=self.allow_nan)
 
     def read(self, where: slice) -> Block:
         """Rows of a stream cannot be asked for.

@@ -171,4 +171,4 @@ def _manifold(
         check_dimension(r, k)
         spans = all(isinstance(kind, Grassmann) for kind in kinds) and not penalised
         factors.append(Grassmann(k, r) if spans else Stiefel(k, r))
-    return Product(*factors) if len(factors) > 1 else factors[0]
+    return Product(*factors) if isinstance(bounds[0].manifold, Product) else factors[0]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy
@@ -17,8 +17,10 @@ from ldr.solvers.limits import check_eigen
 from ldr.solvers.linalg.eigen import rank_tolerance
 from ldr.solvers.threads import threads_for
 
-# Directions of the rows' span below this share of the largest eigenvalue are not kept.
+# Directions of the rows' span below this share of the largest eigenvalue are lost in a Gram matrix.
 _GRAM_CUT = 1e-10
+# Of which so many are looked for at a time.
+_DIRECTIONS = 64
 # Reciprocal condition below which directions of dense rows may be rounding.
 _NEARLY_SINGULAR = 1e-10
 
@@ -100,13 +102,13 @@ class SparseRowSpace(RowSpace):
 
 @dataclass(frozen=True, eq=False)
 class WidenedRowSpace(RowSpace):
-    """A row space and directions outside it, in which the scores are zero.
+    """A row space and directions outside it.
 
     Attributes
     ----------
     inner : RowSpace
     outside : ndarray, shape (d, m)
-        Orthonormal, and orthogonal to the rows.
+        Orthonormal, and orthogonal to the basis of `inner`.
     """
 
     inner: RowSpace
@@ -114,15 +116,20 @@ class WidenedRowSpace(RowSpace):
 
     @classmethod
     def of(cls, space: RowSpace, room: int) -> RowSpace:
-        """With `room` directions outside, or as many as there are."""
+        """With `room` directions in which the scores are zero, or as many as there are."""
         room = min(room, len(space.mean) - space.k)
         if room == 0:
             return space
         outside = np.random.default_rng(0).standard_normal((len(space.mean), room))
-        for _ in range(2):  # what rounding left of the rows' span, the second time takes
-            outside = np.linalg.qr(outside - space.lift(space.lower(outside)))[0]
-        scores = np.hstack([space.scores, np.zeros((len(space.scores), room))])
-        return cls(space.mean, scores, space, outside)
+        return cls.of_rows(space, outside, np.zeros((len(space.scores), room)))
+
+    @classmethod
+    def of_rows(cls, space: RowSpace, Z: Array, weights: Array) -> WidenedRowSpace:
+        """With the span of Z, shape (d, m); the centred rows have weights Z' outside the space."""
+        for _ in range(2):
+            Z, R = np.linalg.qr(_split(space, Z)[1])
+            weights = weights @ R.T
+        return cls(space.mean, np.hstack([space.scores, weights]), space, Z)
 
     def lift(self, Z: Array) -> Array:
         return self.inner.lift(Z[: self.inner.k]) + self.outside @ Z[self.inner.k :]
@@ -136,7 +143,7 @@ def row_space(samples: Samples) -> RowSpace:
 
     Dense data: QR of the centred rows, in O(n^2 d), with one copy of X in float64.
     Sparse data: the eigenvectors of the n x n Gram matrix of the centred rows, in O(n^3) and the
-    cost of X X'.
+    cost of X X'. What the Gram matrix has lost is found from the rows.
 
     Parameters
     ----------
@@ -146,9 +153,9 @@ def row_space(samples: Samples) -> RowSpace:
     -------
     RowSpace
         Dense data: k = min(n - 1, d), with Q orthonormal to 1e-15 also where the rows are
-        dependent (Q then has directions whose scores are exactly zero). Sparse data: k is the
-        number of Gram eigenvalues above 1e-10 of the largest, and Q is orthonormal to 1e-16 over
-        the smallest kept share (1e-6 at worst).
+        dependent (Q then has directions whose scores are exactly zero). Sparse data: k is their
+        rank, and Q is orthonormal to 1e-16 over the smallest share of a Gram eigenvalue (1e-6 at
+        worst: directions below 1e-10 are found from the rows, which fills d x m for m of them).
     """
     if samples.is_sparse:
         return _sparse_row_space(samples)
@@ -230,7 +237,7 @@ def _qr(A: Array) -> tuple[Array, Array]:
     return Q, R
 
 
-def _sparse_row_space(samples: Samples) -> SparseRowSpace:
+def _sparse_row_space(samples: Samples) -> RowSpace:
     X, shift = shifted_rows(samples)
     centre = column_means(X)
     along = np.asarray(X @ centre)
@@ -238,6 +245,40 @@ def _sparse_row_space(samples: Samples) -> SparseRowSpace:
     check_eigen(len(gram))
     values, vectors = scipy.linalg.eigh(symmetric(gram), check_finite=False)
     kept = values > _GRAM_CUT * max(float(values[-1]), 0.0)
-    lengths, vectors = np.sqrt(values[kept][::-1]), vectors[:, kept][:, ::-1]
+    lengths, lost = np.sqrt(values[kept][::-1]), vectors[:, ~kept]
+    vectors = vectors[:, kept][:, ::-1]
     scores, weights = vectors * lengths, vectors / lengths
-    return SparseRowSpace(shift + centre, scores, Samples(X), centre, weights)
+    space = SparseRowSpace(shift + centre, scores, Samples(X), centre, weights)
+    return _with_small_directions(space, lost)
+
+
+def _with_small_directions(space: SparseRowSpace, V: Array) -> RowSpace:
+    """The space with what the rows have in the directions V, (n, m), that the Gram matrix lost.
+
+    Xc'V is as good as each feature's own length times eps, where Gram eigenvalues are good to eps
+    times the largest: features of small unit are not lost beside others.
+    """
+    X, n = space.samples, space.samples.n
+    squares = np.asarray(X.array.multiply(X.array).sum(axis=0)).ravel() - n * space.centre**2
+    lengths = np.sqrt(np.maximum(squares, 0.0))
+    units = np.where(lengths > 0, 1.0 / np.where(lengths > 0, lengths, 1.0), 0.0)[:, None]
+    rounding = rank_tolerance(n) * np.sqrt(max(1.0, np.count_nonzero(lengths) / n))
+    found = []
+    for v in np.array_split(V, -(-V.shape[1] // _DIRECTIONS), axis=1):
+        Z = X.centred_transpose_times(v, space.centre)
+        varies = np.linalg.norm(units * Z, axis=0) > rounding
+        found.append((v[:, varies], Z[:, varies]))
+    V, Z = (np.hstack(parts) for parts in zip(*found, strict=True))
+    inside, Z = _split(space, Z)
+    space = replace(space, scores=space.scores + V @ inside.T)
+    _, shares, turned = np.linalg.svd(units * Z, full_matrices=False)
+    turned = turned[shares > rounding].T
+    return WidenedRowSpace.of_rows(space, Z @ turned, V @ turned) if turned.size else space
+
+
+def _split(space: RowSpace, Z: Array) -> tuple[Array, Array]:
+    """Coordinates in the space, and what is outside: what rounding left, the second time takes."""
+    first = space.lower(Z)
+    Z = Z - space.lift(first)
+    second = space.lower(Z)
+    return first + second, Z - space.lift(second)

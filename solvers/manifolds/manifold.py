@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -26,19 +25,6 @@ class Manifold(ABC):
     @abstractmethod
     def shape(self) -> tuple[int, ...]:
         """Shape of a point's array."""
-
-    @property
-    def factors(self) -> tuple[Manifold, ...]:
-        """The manifolds that this one is a product of: itself, but for a `Product`."""
-        return (self,)
-
-    def split(self, Z: Array) -> list[Array]:
-        """The factors' matrices; leading axes are kept."""
-        return [Z]
-
-    def join(self, parts: Sequence[Array]) -> Array:
-        """The array of the factors' matrices; the inverse of `split`."""
-        return parts[0]
 
     @property
     @abstractmethod

@@ -12,7 +12,7 @@ from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds.manifold import Array, Manifold, Multiplier
 
 
-@dataclass(frozen=True, init=False, repr=False)
+@dataclass(frozen=True, init=False)
 class Product(Manifold):
     """M_1 x ... x M_k, a point being the factors' entries one after another in one flat array.
 
@@ -25,22 +25,15 @@ class Product(Manifold):
         At least one.
     """
 
-    _factors: tuple[Manifold, ...]
-    _ends: tuple[int, ...] = field(compare=False)
+    factors: tuple[Manifold, ...]
+    _ends: tuple[int, ...] = field(repr=False, compare=False)
 
     def __init__(self, *factors: Manifold) -> None:
         if not factors:
             raise ArgumentError("a Product needs at least one factor, got none")
-        object.__setattr__(self, "_factors", factors)
+        object.__setattr__(self, "factors", factors)
         ends = tuple(int(e) for e in np.cumsum([math.prod(f.shape) for f in factors]))
         object.__setattr__(self, "_ends", ends)
-
-    def __repr__(self) -> str:
-        return f"Product({', '.join(map(repr, self.factors))})"
-
-    @property
-    def factors(self) -> tuple[Manifold, ...]:
-        return self._factors
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -55,7 +48,7 @@ class Product(Manifold):
         return math.hypot(*(f.diameter for f in self.factors))
 
     def split(self, Z: Array) -> list[Array]:
-        """The factors' matrices, as views of the flat array Z."""
+        """The factors' matrices, as views of the flat array Z (leading axes are kept)."""
         starts = (0, *self._ends[:-1])
         return [
             Z[..., a:b].reshape(*Z.shape[:-1], *f.shape)
@@ -63,6 +56,7 @@ class Product(Manifold):
         ]
 
     def join(self, parts: Sequence[Array]) -> Array:
+        """The flat array of the factors' matrices; the inverse of `split`."""
         return np.concatenate(
             [
                 Z.reshape(*Z.shape[: Z.ndim - len(f.shape)], math.prod(f.shape))

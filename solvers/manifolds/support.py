@@ -157,10 +157,10 @@ class SparseEuclidean(Euclidean):
 
 def on_support(manifold: Manifold, support: Array) -> Manifold:
     """The points of a manifold that are zero where `support` is."""
-    if len(manifold.factors) > 1:
-        parts = zip(manifold.factors, manifold.split(support), strict=True)
-        return Product(*(on_support(factor, part) for factor, part in parts))
     match manifold:
+        case Product(factors=factors):
+            parts = zip(factors, manifold.split(support), strict=True)
+            return Product(*(on_support(factor, part) for factor, part in parts))
         case Orthonormal():
             return SparseStiefel(support)
         case Euclidean(d=d, r=r):

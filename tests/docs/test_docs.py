@@ -15,7 +15,7 @@ from ldr.objectives import REGISTRY
 from tests.programs import run_programs
 
 DOCS = Path(__file__).parents[2] / "docs"
-PAGES = ["index", "writing-an-objective", "choosing-a-solver", "larger-than-memory"]
+PAGES = ["index", "writing-an-objective", "choosing-a-solver", "larger-than-memory", "weights"]
 
 
 @pytest.mark.parametrize("name", REGISTRY)

@@ -228,6 +228,7 @@ SINGULAR = {
 }
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("case", DATA)
 def test_data(case):
     arguments, keywords, words = DATA[case]

@@ -208,6 +208,7 @@ def test_no_finite_value_is_an_error():
         ldr.check(ldr.objective(lambda M, X: jnp.sum(M) * jnp.nan), X, R)
 
 
+@pytest.mark.smoke
 def test_repr():
     lines = repr(ldr.check("lda", X, R, y=LABELS)).splitlines()
     assert lines[0] == f"LDA(ridge=0.0), M {D} x {R}: passed"

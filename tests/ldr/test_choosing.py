@@ -45,6 +45,7 @@ def test_previous_solution_is_the_start_where_it_is_better():
     assert path.baselines[1] + 0.01 < started_at <= path.values[1]
 
 
+@pytest.mark.smoke
 def test_held_out_scores():
     path = ldr.path("lda", X, [1, 2, 4], y=labels, folds=4, random_state=0)
     assert path.scores.shape == (3, 4) and path.best == 1
@@ -111,6 +112,7 @@ def test_distances_have_no_folds():
         ldr.path("mds-distances", methods.DISTANCES, [1, 2], folds=3)
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("null", ["permutation", "gaussian"])
 @pytest.mark.parametrize("correlation", [True, False])
 def test_parallel_analysis_finds_the_factors(null, correlation):

@@ -14,9 +14,11 @@ import ldr
 from ldr.cli.app import main
 from ldr.errors import ArgumentError, DataError, DataWarning
 from ldr.io import cluster
-from ldr.io.standardising import standardised
+from ldr.objectives import PCA
 from ldr.objectives.data.dask_samples import DaskSamples
+from ldr.objectives.data.data import Data
 from ldr.objectives.data.opening import as_samples
+from ldr.standardising import Units
 from tests.objectives import clusters
 
 X = np.random.default_rng(0).standard_normal((500, 4)) * [1, 2, 3, 4] + 5
@@ -69,7 +71,8 @@ def test_a_folder_in_chunks(tmp_path):
 
 def test_units_of_standard_deviations():
     table = dd.from_pandas(TABLE.drop(columns="kind"), npartitions=4)
-    found = standardised(as_samples(table), as_samples(table))
+    data = Data((as_samples(table),))
+    found = Units.of(PCA(), data).divided(data).samples
     assert isinstance(found, DaskSamples) and found.feature_names == tuple("wxyz")
     np.testing.assert_allclose(found.dense(), X / X.std(axis=0), rtol=1e-14)
 

@@ -119,6 +119,7 @@ def test_solve_writes_the_projection_the_picture_and_the_report(folder, tmp_path
     assert "wine.csv, 178 rows" in report.read_text(encoding="utf-8")
 
 
+@pytest.mark.smoke
 def test_solve_prints_json(call, folder):
     arguments = ["--columns", "m3,m0,m8,m5", "--drop", "m8", "--param", "lag=2", "--standardise"]
     done = call("solve", "maf", "wine.csv", "-r", "1", *arguments, "--json", folder=folder)
@@ -233,6 +234,7 @@ def test_check_of_a_file(call, folder):
     assert done.stdout.splitlines()[0].endswith("passed")
 
 
+@pytest.mark.smoke
 def test_check_on_data(call, folder):
     done = call("check", "lda", "wine.csv", "--label", "species", folder=folder)
     assert done.returncode == 0 and done.stdout.splitlines()[0].endswith("passed")

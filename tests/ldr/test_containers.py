@@ -81,6 +81,7 @@ def test_two_views(container, tmp_path):
     assert [Y.shape for Y in ours] == [Y.shape for Y in theirs] == [(len(X), 2)] * 2
 
 
+@pytest.mark.smoke
 def test_data_frames_keep_their_index_and_views_their_kind():
     frame = pd.DataFrame(X, index=[f"image {i}" for i in range(len(X))])
     assert list(ldr.solve("pca", frame, 2).transform(frame[:3]).index) == [

@@ -253,6 +253,7 @@ def test_a_models_score_is_the_likelihood():
     assert estimator.score(X[:7]) == 7.0
 
 
+@pytest.mark.smoke
 def test_two_views():
     a, b = real_data.tumour_views()
     estimator = ldr.OrthogonalCCA(2).fit(a, b)
@@ -384,6 +385,7 @@ def fourth_moment(M, X):
     return ((X @ M) ** 4).mean()
 
 
+@pytest.mark.smoke
 def test_objective_of_three_lines_in_a_pipeline_pickled():
     pipeline = make_pipeline(
         StandardScaler(), Reducer(fourth_moment, 2, random_state=0), KNeighborsClassifier()

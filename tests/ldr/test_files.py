@@ -105,6 +105,7 @@ def test_unknown_endings_and_missing_files(tmp_path):
         read(tmp_path / "X.csv")
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("ending", [".csv", ".tsv", ".parquet", ".npy", ".npz", ".mat"])
 def test_projections_are_written_and_read_back(ending, tmp_path):
     result = ldr.solve("lda", X, 2, y=labels)

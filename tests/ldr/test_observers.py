@@ -30,6 +30,7 @@ def terminal():
     return Console(file=io.StringIO(), force_terminal=True, width=120, _environ={"TERM": "xterm"})
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("solver", ["trust-region", "lbfgs", "steepest-descent"])
 def test_trace_agrees_with_history(X, solver):
     trace = Trace()

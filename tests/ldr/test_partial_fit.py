@@ -81,6 +81,7 @@ def _tuple(value):
     return value if isinstance(value, tuple) else (value,)
 
 
+@pytest.mark.smoke
 def test_each_call_gives_the_projection_of_the_rows_so_far():
     X = methods.X
     parts = ldr.PCA(2)

@@ -53,6 +53,7 @@ def test_projection_has_the_panels_it_should(r):
     assert draws(figure)
 
 
+@pytest.mark.smoke
 def test_scatter_shows_the_projected_rows():
     result = ldr.solve("lda", X, 2, y=labels)
     (ax,) = panels(result.plot_projection(X, labels))

@@ -43,6 +43,7 @@ class Reader(HTMLParser):
             self.headings.append(data)
 
 
+@pytest.mark.smoke
 def test_report_is_one_file_with_the_figures_and_the_pictures(tmp_path):
     result = ldr.solve("lda", X, 2, y=NAMES)
     path = tmp_path / "report.html"

@@ -39,6 +39,7 @@ def test_angle_is_that_of_the_asymptotic_distribution():
     assert np.sqrt(np.mean(found.angles**2)) == pytest.approx(expected, rel=0.15)
 
 
+@pytest.mark.smoke
 def test_draws_are_solutions_of_drawn_rows():
     found = ldr.bootstrap("lda", X, 2, y=labels, draws=3, random_state=5)
     rng = np.random.default_rng(5)

@@ -21,6 +21,7 @@ def pair():
     )
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("workers", [1, 2, -1])
 def test_best_of_several_starts_is_returned(pair, workers):
     one = ldr.solve("cca", pair, 2, certify=False)

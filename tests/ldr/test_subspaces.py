@@ -69,6 +69,7 @@ def test_distances_are_metrics(metric):
     assert subspaces.distance(A, A @ rng.standard_normal((2, 2)), metric) < 1e-14
 
 
+@pytest.mark.smoke
 def test_align_is_the_orthogonal_procrustes_solution():
     A, B = rng.standard_normal((8, 3)), rng.standard_normal((8, 3))
     Q, _ = scipy.linalg.orthogonal_procrustes(B, A)

@@ -29,6 +29,7 @@ def fourth_moment(M, X):
     return jnp.mean((X @ M) ** 4)
 
 
+@pytest.mark.smoke
 def test_a_function_of_ones_own():
     ldr.testing.check_objective(fourth_moment, X)
 

@@ -48,6 +48,7 @@ CALLS = {
 }
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("call", CALLS)
 def test_the_line_is_the_users(call):
     act, category = CALLS[call]

@@ -85,6 +85,7 @@ def reference(job):
     return ldr.solve(job.split(",")[0], X, r, y=y, **parameters)
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("job", JOBS)
 def test_auto_is_certified_and_no_worse_than_the_heuristic(job):
     result = reference(job)

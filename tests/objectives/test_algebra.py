@@ -140,6 +140,7 @@ def test_simple_sums_are_their_terms():
     assert sum([pca, LDA(), 2 * pca]) == pca + LDA() + 2 * pca
 
 
+@pytest.mark.smoke
 def test_traces_stay_exact():
     alone = ldr.solve("pca", X, 2)
     for objective in (2 * PCA(), PCA() + 0 * LDA(), PCA() + PCA(), PCA() + 0 * OLPP()):

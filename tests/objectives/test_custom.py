@@ -103,6 +103,7 @@ def test_derivatives_equal_the_formulas(backend):
     assert point.gradient.dtype == HV.dtype == np.float64
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_backends_reach_the_same_value(backend):
     result = ldr.solve(BACKENDS[backend], X, R, random_state=3)

@@ -55,6 +55,7 @@ def test_a_linear_kernel_changes_nothing(key):
         assert by_kernel.value == pytest.approx(linear.value, rel=1e-8)
 
 
+@pytest.mark.smoke
 def test_nystrom_with_all_rows_is_exact():
     X, y = real_data.wine()
     lda = ldr.objectives.LDA(ridge=1e-3)

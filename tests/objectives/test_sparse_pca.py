@@ -203,6 +203,7 @@ def test_least_squares_with_l1_is_the_lasso(wine):
     assert ours.value == pytest.approx(lasso.value, rel=1e-10)
 
 
+@pytest.mark.smoke
 def test_the_path_is_warm_started_and_grows_sparser(wine):
     penalties = [300.0, 0.0, 10.0, 100.0, 1e5]
     path = ldr.regularisation_path("sparse-pca", wine, 3, penalties, certify=True)
@@ -349,6 +350,7 @@ def test_one_column_is_refitted_by_an_eigenvector(wine):
     assert abs(ldr.refit(result, wine).M[there, 0] @ v) == pytest.approx(1.0, abs=1e-12)
 
 
+@pytest.mark.smoke
 def test_other_objectives_are_refitted(wine):
     y = real_data.wine()[1]
     result = ldr.solve(LDA() + ldr.l1(0.3), wine, 2, y=y)

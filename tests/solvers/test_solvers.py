@@ -37,6 +37,7 @@ def random_start(problem, seed=0):
     return problem.manifold.random_point(np.random.default_rng(seed))
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("test", ldr.testing.SOLVER, ids=lambda test: test.__name__)
 def test_every_solver(solver, test):
     test(solver)

@@ -415,6 +415,7 @@ def accelerators(piece):
     return {piece.accelerator.platform}
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("kind", ["array", "series", "strings", "category", "object"])
 def test_labels(kind):
     names = np.array(["b", "a", "c"])[LABELS]

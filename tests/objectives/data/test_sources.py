@@ -88,6 +88,7 @@ def data(request, tmp_path):
     return SOURCES[request.param](tmp_path)
 
 
+@pytest.mark.smoke
 @several_sizes
 def test_the_same_results_as_in_memory_in_one_pass(data):
     samples = as_samples(data)

@@ -1,0 +1,219 @@
+"""Columns in units of their standard deviations, and results brought back from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ldr.objectives.data.data import Data
+from ldr.objectives.data.finite import check_squares
+from ldr.objectives.data.opening import stored
+from ldr.objectives.data.samples import Samples
+from ldr.objectives.data.sources import Scaled
+from ldr.objectives.data.stored import StoredSamples, lazy_rows
+from ldr.objectives.data.streams import StreamSamples
+from ldr.objectives.features import Features, then
+from ldr.objectives.objective import Objective
+from ldr.objectives.statistics.sums import spread_rows
+from ldr.result import Result, as_tuple
+from ldr.solvers.errors import ArgumentError
+from ldr.solvers.manifolds import Array
+
+# Between standard deviations of columns, a ratio of which a method that depends on units is told.
+_FAR_APART = 1e3
+# Rows of which standard deviations are taken for that.
+_LOOKED_AT = 2048
+
+
+@dataclass(frozen=True, eq=False)
+class Units:
+    """What the columns of each view are divided by.
+
+    Attributes
+    ----------
+    scales : tuple of ndarray (d,)
+        Standard deviations; 1 of constant columns, which stay as they are.
+    entries : tuple of ndarray (d,)
+        How many entries of each column are not missing.
+    constant : int
+        How many columns are.
+    """
+
+    scales: tuple[Array, ...]
+    entries: tuple[Array, ...]
+    constant: int
+
+    @classmethod
+    def of(cls, objective: Objective, data: Data) -> Units:
+        """
+        Raises
+        ------
+        ldr.errors.ArgumentError
+            The objective is of distances.
+        """
+        if "distances" in objective.needs:
+            raise ArgumentError(
+                f"objective {objective.name!r} is of distances, which have no columns to divide: "
+                "leave standardise= out"
+            )
+        for view in data.views:
+            check_squares(view)
+        deviations, entries = zip(*map(_deviations, data.views), strict=True)
+        scales = tuple(np.where(sd > 0, sd, 1.0) for sd in deviations)
+        return cls(scales, entries, sum(int(np.sum(sd == 0)) for sd in deviations))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the user should know of columns that were left alone."""
+        if self.constant == 0:
+            return ()
+        return (
+            f"{self.constant} constant column(s) have no standard deviation: they stay as they are",
+        )
+
+    def divided(self, data: Data) -> Data:
+        """The data in these units; a background in those of the samples."""
+        return divided(data, self.scales)
+
+    def undone(self, result: Result) -> Result:
+        """The result for columns as they came, of one for divided columns; M stays as it is."""
+        if result.model is not None and result.features is None:
+            logarithm = float(self.entries[0] @ np.log(self.scales[0]))
+            result = replace(result, model=result.model.in_units(self.scales[0], logarithm))
+        return undone(replace(result, notes=(*result.notes, *self.notes)), self.scales)
+
+
+def undone(result: Result, scales: tuple[Array, ...]) -> Result:
+    """The result for columns as they came, of one for divided columns and without a model."""
+    blocks = (result.P, result.mean, result.features, scales)
+    parts = zip(*map(as_tuple, blocks), strict=True)
+    found = (*zip(*(_undone(*part) for part in parts), strict=True), scales)
+    P, mean, features, scale = (each if len(scales) > 1 else each[0] for each in found)
+    return replace(result, P=P, mean=mean, features=features, scale=scale)
+
+
+def _undone(
+    P: Array, mean: Array, features: Features | None, scale: Array
+) -> tuple[Array, Array, Features | None]:
+    """Map, mean and feature map of columns as they came; features are made of divided ones."""
+    if features is None:
+        return P / scale, mean * scale, None
+    return P, mean, then(Divided(scale), features)
+
+
+@dataclass(frozen=True)
+class Divided(Features):
+    """Columns divided by numbers, as a map of rows that comes before another."""
+
+    scale: Array
+
+    def __call__(self, samples: Samples) -> Samples:
+        return in_units(samples, self.scale)
+
+
+def divided(data: Data, scales: Any) -> Data:
+    """The data with the columns of each view divided; a background as the samples are."""
+    scales = as_tuple(scales)
+    views = tuple(in_units(view, scale) for view, scale in zip(data.views, scales, strict=True))
+    background = data.background and in_units(data.background, scales[0])
+    return replace(data, views=views, background=background)
+
+
+def in_units(samples: Samples, scale: Array) -> Samples:
+    """Samples whose columns are divided by numbers, in the container that they are in."""
+    if samples.d != len(scale):
+        raise ArgumentError(
+            f"{samples.name} has {samples.d} columns, expected {len(scale)}, as in the data "
+            "solved for"
+        )
+    if samples.is_sparse:
+        from scipy.sparse import diags_array
+
+        return replace(samples, array=(samples.array @ diags_array(1 / scale)).tocsr())
+    rows = lazy_rows(samples)
+    if rows is not None:
+        return replace(samples, array=replace(samples.array, array=rows / scale))
+    if isinstance(samples, StreamSamples):
+        return samples.each(lambda block: block / scale)
+    if isinstance(samples, StoredSamples):
+        return stored(Scaled(samples.array, scale), samples.name).taken(samples.allow_nan)
+    return replace(samples, array=np.asarray(samples.array) / scale)
+
+
+def _deviations(samples: Samples) -> tuple[Array, Array]:
+    """Standard deviations of the columns, 0 of constant ones, and their numbers of entries."""
+    if samples.is_sparse:
+        from sklearn.utils.sparsefuncs import mean_variance_axis
+
+        X = samples.array
+        low, high = X.min(axis=0).toarray().ravel(), X.max(axis=0).toarray().ravel()
+        sd = np.sqrt(mean_variance_axis(X.astype(np.float64), axis=0)[1])
+        entries = np.full(samples.d, samples.n)
+    else:
+        extent = samples.reduce(Extent.of, Extent.merge)
+        low, high, entries = extent.low, extent.high, extent.n
+        sd = np.sqrt(extent.squares / np.maximum(extent.n, 1))
+    return np.where(low == high, 0.0, sd), entries
+
+
+def units_matter(objective: Objective, data: Data) -> tuple[str, ...]:
+    """A note where columns differ much in scale and the objective depends on their units.
+
+    The scales are those of some rows; rows that are read from files are not read for it.
+    """
+    if objective.scale_free and not getattr(objective, "ridge", 0.0) > 0:
+        return ()
+    notes = []
+    for view in data.views:
+        if view.stored or not view.n_known or "distances" in objective.needs:
+            continue
+        sd = _deviations(view.take(spread_rows(view.n, _LOOKED_AT)))[0]
+        least, most = float(sd.min(where=sd > 0, initial=np.inf)), float(sd.max())
+        if most > _FAR_APART * least:
+            notes.append(
+                f"the columns of {view.name} differ in scale, with standard deviations from "
+                f"{least:.2g} to {most:.2g}, and {objective.name} depends on their units: "
+                "standardise=True makes them alike"
+            )
+    return tuple(notes)
+
+
+@dataclass(frozen=True, eq=False)
+class Extent:
+    """How far the columns of some rows extend; can be merged with that of others.
+
+    Attributes
+    ----------
+    n, mean, squares, low, high : ndarray (d,)
+        Of the entries that are not missing; squares is sum_i (x_i - mean)^2.
+    """
+
+    n: np.ndarray
+    mean: Array
+    squares: Array
+    low: Array
+    high: Array
+
+    @classmethod
+    def of(cls, piece: Samples) -> Extent:
+        X = np.asarray(piece.array)
+        there = ~np.isnan(X) if piece.has_nan else np.True_
+        n = there.sum(axis=0) if piece.has_nan else np.full(X.shape[1], len(X))
+        mean = X.sum(axis=0, dtype=np.float64, where=there) / np.maximum(n, 1)
+        squares = np.square(X - mean).sum(axis=0, where=there)
+        return cls(n, mean, squares, np.fmin.reduce(X), np.fmax.reduce(X))
+
+    def merge(self, other: Extent) -> Extent:
+        """That of both: sum of squares a + b + (n_a n_b/n) (mean_b - mean_a)^2."""
+        n = self.n + other.n
+        share = other.n / np.maximum(n, 1)
+        change = other.mean - self.mean
+        return Extent(
+            n,
+            self.mean + change * share,
+            self.squares + other.squares + change**2 * (self.n * share),
+            np.fmin(self.low, other.low),
+            np.fmax(self.high, other.high),
+        )
