@@ -137,7 +137,7 @@ class ReducedRank(BoundObjective):
 
     def baseline(self) -> Array:
         E = self.directions(self.r)
-        coefficients = np.linalg.lstsq(self.Z @ E, self.T)[0]
+        coefficients = np.linalg.lstsq(self.Z @ E, self.T, rcond=None)[0]
         return self._factored(E, np.asarray(coefficients.T, dtype=np.float64))
 
     def lift(self, M: Array) -> tuple[Array, ...]:

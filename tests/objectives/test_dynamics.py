@@ -79,7 +79,7 @@ def test_value_and_dynamics_are_those_of_least_squares(given):
     centred = X - X.mean(axis=0)
     states = centred if given else (centred[1:] + centred[:-1]) / 2
     moves = moves if given else np.diff(X, axis=0)
-    D = np.linalg.lstsq(states @ M, moves @ M)[0].T
+    D = np.linalg.lstsq(states @ M, moves @ M, rcond=None)[0].T
     np.testing.assert_allclose(problem.parameters(M)["D"], D, rtol=1e-9)
     error = np.sum((moves - states @ M @ D.T @ M.T) ** 2)
     assert problem.at(M).value == pytest.approx(error, rel=1e-10)
@@ -97,7 +97,7 @@ def test_skew_dynamics_are_the_best_of_the_skew_ones():
         E[i, j], E[j, i] = 1.0, -1.0
         basis.append(E)
     columns = np.stack([(Y @ E.T).ravel() for E in basis], axis=1)
-    weights = np.linalg.lstsq(columns, (moves @ M).ravel())[0]
+    weights = np.linalg.lstsq(columns, (moves @ M).ravel(), rcond=None)[0]
     D = sum(w * E for w, E in zip(weights, basis, strict=True))
     np.testing.assert_allclose(problem.parameters(M)["D"], D, rtol=1e-9, atol=1e-12)
     error = np.sum((moves - Y @ D.T @ M.T) ** 2)

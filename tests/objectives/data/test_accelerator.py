@@ -12,7 +12,7 @@ from ldr.objectives.data import samples as samples_module
 from ldr.objectives.data.accelerator import Accelerator, accelerator
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.statistics.covariance import CovarianceOperator
-from tests.objectives.test_statistics import CODES, DATA, C, error
+from tests.objectives.statistics.references import DATA
 
 jax = pytest.importorskip("jax")
 
@@ -26,34 +26,6 @@ def both(request, monkeypatch):
     monkeypatch.setattr(samples_module, "PIECE_NUMBERS", 4000)
     plain = as_samples(DATA[request.param])
     return plain, replace(plain, accelerator=PROCESSOR)
-
-
-def test_moments(both):
-    expected, found = map(statistics.moments, both)
-    assert error(found.scatter, expected.scatter) < 1e-13
-    np.testing.assert_allclose(found.mean, expected.mean, rtol=1e-12, atol=1e-13)
-
-
-def test_class_moments(both):
-    expected, found = (statistics.class_moments(s, CODES, C) for s in both)
-    assert error(found.within, expected.within) < 1e-13
-    assert error(found.between, expected.between, expected.within) < 1e-12
-    np.testing.assert_allclose(found.means, expected.means, rtol=1e-12, atol=1e-12)
-
-
-@pytest.mark.parametrize("lag", [1, 5, 900, 2900])
-def test_lagged_moments(both, lag):
-    expected, found = (statistics.lagged_moments(s, lag) for s in both)
-    assert error(found.scatter, expected.scatter) < 1e-13
-    scale = expected.scatter / (found.n - lag)
-    assert error(found.lagged, expected.lagged, scale) < 1e-12
-
-
-def test_joint_moments(both):
-    plain, placed = both
-    expected = statistics.joint_moments(plain, plain)
-    found = statistics.joint_moments(placed, plain)
-    assert error(found.scatter_ab, expected.scatter_ab, expected.scatter_aa) < 1e-13
 
 
 def test_products(both):

@@ -13,22 +13,17 @@ from ldr.objectives import statistics
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.statistics.covariance import CovarianceOperator
 from ldr.objectives.statistics.sparse import shifted_classes, shifted_rows
-from tests.objectives.test_statistics import centred, class_reference, error, extended
+from tests.objectives.statistics.references import (
+    OFFSETS,
+    centred,
+    class_reference,
+    error,
+    extended,
+)
+from tests.objectives.statistics.references import offset as rows
 
 N = 300
 LABELS = np.arange(N) % 3
-OFFSETS = [1e3, 1e6, 1e8]
-
-
-def rows(offset, n=N):
-    """Columns: three full ones, one of which with a few zeros, one of labels, three sparse ones."""
-    rng = np.random.default_rng(0)
-    X = np.cumsum(rng.standard_normal((n, 7)), axis=0) / 10 + rng.standard_normal((n, 7))
-    X[:, :2] += offset
-    X[:, 2] += 100 * offset * (np.arange(n) % 3)  # far apart between the labels, near within
-    X[:, 3] = np.where(rng.random(n) < 0.03, 0.0, 1.0 + 0.01 * X[:, 3])
-    X[:, 4:] *= rng.random((n, 3)) < 0.2
-    return X
 
 
 def both(offset, n=N):
@@ -37,20 +32,10 @@ def both(offset, n=N):
 
 
 @pytest.mark.parametrize("offset", OFFSETS)
-def test_statistics_keep_the_digits(offset):
+def test_products_with_the_covariance_keep_the_digits(offset):
     X, sparse = both(offset)
     Z = centred(extended(X))
-    scatter, lag = Z.T @ Z, 3
-    means, spread = X.astype(np.longdouble).mean(axis=0), np.sqrt(np.diag(scatter) / N)
-    found = statistics.lagged_moments(sparse, lag)
-    lagged = Z[:-lag].T @ Z[lag:] / (N - lag)
-    assert error(statistics.moments(sparse).scatter, scatter) < 1e-13
-    assert error(found.scatter, scatter) < 1e-13
-    assert error(found.lagged, (lagged + lagged.T) / 2, scatter / N) < 1e-13
-    off = np.abs(statistics.mean(sparse) - means) / np.maximum(np.abs(means), spread)
-    assert off.max() < 1e-15
-    operator = CovarianceOperator.of(sparse)
-    C = scatter / N
+    C, operator = Z.T @ Z / N, CovarianceOperator.of(sparse)
     assert error(operator @ np.eye(X.shape[1]), C) < 1e-12
     assert abs(operator.trace / np.trace(C) - 1) < 1e-14
 

@@ -1,0 +1,72 @@
+"""Every statistic, however the rows come, against sums in extended precision."""
+
+from dataclasses import dataclass, replace
+
+import dask.array as da
+import pytest
+import scipy.sparse as sp
+
+from ldr.objectives.data import dask_samples
+from ldr.objectives.data import samples as samples_module
+from ldr.objectives.data.accelerator import Accelerator
+from ldr.objectives.data.opening import as_samples
+from ldr.objectives.data.samples import Samples
+from ldr.objectives.data.sources import dask_rows
+from tests.objectives.statistics.references import DATA, OFFSETS, STATISTICS, check
+
+PROCESSOR = Accelerator("cpu")  # jax's own, which is always there
+
+# Those that defeat a sum the most.
+WORST = ("centred", "mean 1e8", "mixed means", "drift and mean", "outlier first", "step", "wide")
+SPARSE = ("zeros", *(f"offset {size:g}" for size in OFFSETS))
+
+
+class Pieces(Samples):
+    """Sparse rows in several pieces, as blocks of them are in partial_fit."""
+
+    def pieces(self):
+        return list(self.slices(29))
+
+
+@dataclass(frozen=True)
+class Way:
+    """How rows come, at most so many: in blocks of `rows`, in pieces of `piece`.
+
+    `slack` is for the roundings of many additions.
+    """
+
+    given: object = as_samples
+    rows: int | None = None
+    piece: int | None = None
+    most: int = 400
+    slack: float = 5.0
+    data: tuple[str, ...] = WORST
+
+
+WAYS = {
+    "at once": Way(most=3000, slack=1.0, data=tuple(DATA)),
+    "blocks of 1": Way(rows=1),
+    "blocks of 13": Way(rows=13, data=tuple(DATA)),
+    "blocks of 10000": Way(rows=10_000, slack=1.0),
+    "pieces of 1": Way(piece=1),
+    "pieces of 17": Way(piece=17),
+    "pieces of 150": Way(piece=150),
+    "chunks": Way(lambda X: as_samples(da.from_array(X, chunks=(37, *X.shape[1:])))),
+    "on a device": Way(lambda X: replace(as_samples(X), accelerator=PROCESSOR), piece=800),
+    "sparse": Way(lambda X: as_samples(sp.csr_array(X)), most=3000, data=SPARSE),
+    "sparse pieces": Way(lambda X: Pieces(sp.csr_array(X)), data=SPARSE),
+    "sparse columns": Way(lambda X: as_samples(sp.csc_array(X)), data=SPARSE),
+}
+
+
+@pytest.mark.parametrize("statistic", STATISTICS)
+@pytest.mark.parametrize(("way", "name"), [(way, x) for way in WAYS for x in WAYS[way].data])
+def test_statistics_are_those_of_80_bits(way, name, statistic, monkeypatch):
+    come = WAYS[way]
+    X = DATA[name][: come.most]
+    monkeypatch.setattr(dask_rows, "_LEAST_NUMBERS", 1)
+    monkeypatch.setattr(dask_samples, "PIECE_NUMBERS", 8 * X.shape[1])
+    if come.piece:
+        monkeypatch.setattr(samples_module, "PIECE_NUMBERS", come.piece * X.shape[1])
+    options = {} if come.rows is None else {"rows": come.rows}
+    check(statistic, come.given, X, come.slack, **options)

@@ -1,0 +1,233 @@
+"""Statistics against sums in extended or exact arithmetic, on data that defeat X'X - n m m'."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ldr.errors import ArgumentError, DataError
+from ldr.objectives import statistics
+from ldr.objectives.data import samples as samples_module
+from ldr.objectives.data.opening import as_samples
+from tests.objectives.statistics.references import (
+    BASE,
+    CODES,
+    DATA,
+    RNG,
+    C,
+    D,
+    N,
+    centred,
+    class_reference,
+    error,
+    extended,
+)
+
+
+@pytest.fixture(params=DATA, ids=str)
+def data(request):
+    return DATA[request.param]
+
+
+def test_moments_in_exact_rational_arithmetic():
+    X = RNG.standard_normal((40, 2)) + 1e8
+    exact = [[Fraction(float(v)) for v in row] for row in X]
+    mean = [sum(column, Fraction(0)) / 40 for column in zip(*exact, strict=True)]
+    S = np.array(
+        [
+            [float(sum((r[i] - mean[i]) * (r[j] - mean[j]) for r in exact)) for j in range(2)]
+            for i in range(2)
+        ]
+    )
+    found = statistics.moments(as_samples(X))
+    assert error(found.scatter, S) < 1e-14
+    np.testing.assert_array_equal(found.mean, [float(m) for m in mean])
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    n=st.integers(2, 60),
+    d=st.integers(1, 6),
+    scale=st.integers(-30, 30),
+    offset=st.sampled_from([0.0, 1.0, 1e3, 1e6, 1e8]),
+    rows=st.integers(1, 70),
+    seed=st.integers(0, 999),
+)
+def test_moments_of_any_shape_and_scale(n, d, scale, offset, rows, seed):
+    X = (np.random.default_rng(seed).standard_normal((n, d)) + offset) * 10.0**scale
+    Z = centred(extended(X))
+    assert error(statistics.moments(as_samples(X), rows=rows).scatter, Z.T @ Z) < 1e-13
+
+
+@pytest.mark.parametrize("piece", [1, 17, 150, 10_000])
+def test_constant_columns_are_exactly_zero(piece, monkeypatch):
+    monkeypatch.setattr(samples_module, "PIECE_NUMBERS", D * piece)
+    X = BASE[:600].copy()
+    X[:, 1], X[:, 3] = 0.1, -1e8 / 3
+    samples, codes = as_samples(X), CODES[:600]
+    for rows in (None, 7):
+        found = statistics.moments(samples, rows=rows)
+        assert not np.any(found.scatter[[1, 3]])
+        assert found.mean[1] == 0.1
+        assert found.mean[3] == -1e8 / 3
+        classes = statistics.class_moments(samples, codes, C, rows=rows)
+        assert not np.any(classes.within[[1, 3]])
+        assert not np.any(classes.between[[1, 3]])
+        lagged = statistics.lagged_moments(samples, 3, rows=rows)
+        assert not np.any(lagged.lagged[[1, 3]])
+
+
+def test_sampling_is_not_fooled_by_a_period():
+    """A spike at every k-th row, where an even sample might see spikes only or none."""
+    for period in (2, 3, 50, 100):
+        X = np.zeros((100_000, 2))
+        X[::period] = 1.0
+        X[:, 1] += 1e7
+        Z = centred(extended(X))
+        assert error(statistics.moments(as_samples(X)).scatter, Z.T @ Z) < 1e-13
+
+
+def test_inputs_are_unchanged(data):
+    X = data.copy()
+    X.setflags(write=False)
+    samples, c = as_samples(X), min(C, len(X) // 2)
+    codes = np.arange(len(X)) % c
+    W = neighbour_graph(len(X))
+    mean = statistics.mean(samples)
+    statistics.moments(samples)
+    statistics.joint_moments(samples, samples)
+    statistics.class_moments(samples, codes, c)
+    statistics.lagged_moments(samples, 2)
+    statistics.difference_scatter(samples)
+    statistics.graph_scatter(samples, W, mean)
+    statistics.row_space(samples)
+    np.testing.assert_array_equal(X, data)
+
+
+# --- two views --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sparse", ["a", "b", "ab"])
+def test_joint_moments_of_sparse_views(sparse):
+    X = np.where(RNG.random((200, 7)) < 0.3, RNG.standard_normal((200, 7)), 0.0)
+    views = {"a": X[:, :3], "b": X[:, 3:]}
+    a, b = (as_samples(sp.csr_array(v) if k in sparse else v) for k, v in views.items())
+    found = statistics.joint_moments(a, b)
+    S = statistics.moments(as_samples(X)).scatter
+    np.testing.assert_allclose(found.scatter_aa, S[:3, :3], atol=1e-12)
+    np.testing.assert_allclose(found.scatter_ab, S[:3, 3:], atol=1e-12)
+    np.testing.assert_allclose(found.scatter_bb, S[3:, 3:], atol=1e-12)
+    np.testing.assert_allclose(found.mean_b, X[:, 3:].mean(axis=0), atol=1e-14)
+
+
+def test_views_of_different_lengths():
+    with pytest.raises(DataError, match="Xa has 3 rows and Xb has 4"):
+        statistics.joint_moments(as_samples(np.eye(3), "Xa"), as_samples(np.eye(4), "Xb"))
+
+
+# --- classes ----------------------------------------------------------------------------------
+
+
+def test_rare_and_many_classes():
+    codes = np.concatenate([np.zeros(2000, dtype=int), np.arange(1, 1000), [999]])
+    X = BASE + 1e6
+    within, between = class_reference(X, codes, 1000)
+    found = statistics.class_moments(as_samples(X), codes, 1000)
+    assert error(found.within, within) < 1e-13
+    assert error(found.between, between) < 1e-13
+
+
+@pytest.mark.parametrize(
+    ("codes", "n_classes", "message"),
+    [
+        (np.zeros(3, dtype=int), 1, "codes has shape"),
+        (CODES, C - 1, "codes run from 0 to 3; 0 to 2"),
+        (CODES - 1, C, "codes run from -1"),
+        (CODES, C + 1, "class 4 of 5 has no samples"),
+    ],
+)
+def test_refused_codes(codes, n_classes, message):
+    with pytest.raises(ArgumentError, match=message):
+        statistics.class_moments(as_samples(BASE), codes, n_classes)
+
+
+# --- time -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("lag", [0, -1, N, N + 5])
+def test_refused_lags(lag):
+    with pytest.raises(ArgumentError, match=f"lag must be between 1 and n - 1 = {N - 1}"):
+        statistics.lagged_moments(as_samples(BASE), lag)
+
+
+def test_differences_need_two_rows():
+    with pytest.raises(DataError, match="at least 2"):
+        statistics.difference_scatter(as_samples(np.ones((1, 3)), minimum_rows=1))
+
+
+# --- graphs -----------------------------------------------------------------------------------
+
+
+def neighbour_graph(n, seed=0):
+    """Random symmetric weights, with isolated samples, self loops and a hub."""
+    rng = np.random.default_rng(seed)
+    W = sp.random(n, n, density=min(1.0, 6 / n), random_state=rng, format="lil")
+    W[0, n // 2 :] = 1.0
+    W[1, :] = 0
+    W[:, 1] = 0
+    W[2, 2] = 5.0
+    return sp.csr_array(W + W.T)
+
+
+def test_graph_scatter(data):
+    n = len(data)
+    W = neighbour_graph(n)
+    samples = as_samples(data)
+    mean = statistics.mean(samples)
+    laplacian, degree = statistics.graph_scatter(samples, W, mean)
+    Z = data.astype(np.longdouble) - mean
+    degrees = W.sum(axis=1)
+    exact = Z.T @ (degrees[:, None] * Z)
+    assert error(degree, exact) < 1e-13
+    # sum_ij w_ij (x_i - x_j)(x_i - x_j)' = 2 X'L X
+    edges = sp.triu(W, 1).tocoo()
+    steps = Z[edges.row] - Z[edges.col]
+    assert error(laplacian, steps.T @ (edges.data[:, None] * steps), exact) < 1e-13
+    np.testing.assert_array_equal(laplacian, laplacian.T)
+
+
+def test_graph_scatter_of_sparse_rows():
+    X = np.where(RNG.random((N, D)) < 0.3, BASE, 0.0)
+    W = neighbour_graph(N)
+    mean = X.mean(axis=0)
+    found = statistics.graph_scatter(as_samples(sp.csr_matrix(X)), W.tocoo(), mean)
+    expected = statistics.graph_scatter(as_samples(X), W, mean)
+    np.testing.assert_allclose(found[0], expected[0], atol=1e-9)
+    np.testing.assert_allclose(found[1], expected[1], atol=1e-9)
+
+
+def test_complete_graph_gives_the_scatter():
+    """L = n I - 11', so X'LX = n S."""
+    X = BASE[:60] + 1e6
+    samples = as_samples(X)
+    S = statistics.moments(samples).scatter
+    W = sp.csr_array(np.ones((60, 60)))
+    laplacian, degree = statistics.graph_scatter(samples, W, statistics.mean(samples))
+    assert error(laplacian, 60 * S) < 1e-13
+    assert error(degree, 60 * S) < 1e-13
+
+
+@pytest.mark.parametrize(
+    ("W", "message"),
+    [
+        (sp.eye_array(3), r"W has shape \(3, 3\); \(5, 5\)"),
+        (sp.csr_array(np.triu(np.ones((5, 5)))), r"not symmetric.*\(W \+ W.T\) / 2"),
+        (sp.csr_array(np.full((5, 5), np.nan)), "NaN or infinite"),
+    ],
+)
+def test_refused_graphs(W, message):
+    with pytest.raises(DataError, match=message):
+        statistics.graph_scatter(as_samples(np.eye(5)), W, np.zeros(5))
