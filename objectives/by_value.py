@@ -29,7 +29,7 @@ _underway: list[Any] = []
 _pickling = threading.RLock()
 
 
-def reduced(whole: Any, parts: Sequence[Any]) -> tuple[Any, ...]:
+def reduced(whole: object, parts: Sequence[object]) -> tuple[Any, ...]:
     """What `__reduce__` returns for an object that its class makes of these parts."""
     address = _address(whole)
     try:
@@ -43,7 +43,7 @@ def reduced(whole: Any, parts: Sequence[Any]) -> tuple[Any, ...]:
     return opened, (address, _names(whole), pickled)
 
 
-def _pickled(whole: Any, parts: Sequence[Any]) -> bytes:
+def _pickled(whole: object, parts: Sequence[object]) -> bytes:
     import cloudpickle  # type: ignore[import-untyped]
 
     with _pickling, _by_value(parts):
@@ -76,19 +76,19 @@ def _made(names: tuple[str, ...], pickled: bytes) -> Any:
     return whole
 
 
-def _names(whole: Any) -> tuple[str, ...]:
+def _names(whole: object) -> tuple[str, ...]:
     known = vars(whole).get("_names")
     return _named(whole, ()) if known is None else known
 
 
-def _named(whole: Any, names: tuple[str, ...]) -> tuple[str, ...]:
+def _named(whole: object, names: tuple[str, ...]) -> tuple[str, ...]:
     names = (*names, uuid4().hex)
     object.__setattr__(whole, "_names", names)
     _known[names[-1]] = whole
     return names
 
 
-def _address(whole: Any) -> Address | None:
+def _address(whole: object) -> Address | None:
     """Module and name that lead to the object; none where it was defined in a script."""
     module, path = whole.__module__, vars(whole).get("__qualname__", "")
     found = _at(sys.modules.get(module), path)
@@ -102,14 +102,14 @@ def _imported(module: str, path: str) -> Any:
         return None
 
 
-def _at(found: Any, path: str) -> Any:
+def _at(found: object, path: str) -> Any:
     for part in path.split("."):
         found = getattr(found, part, None)
     return found
 
 
 @contextmanager
-def _by_value(parts: Sequence[Any]) -> Iterator[None]:
+def _by_value(parts: Sequence[object]) -> Iterator[None]:
     """Have cloudpickle take along what the functions' own modules define."""
     import cloudpickle
 
@@ -122,7 +122,7 @@ def _by_value(parts: Sequence[Any]) -> Iterator[None]:
         yield
 
 
-def _module_of(function: Any) -> Any:
+def _module_of(function: object) -> Any:
     while isinstance(function, partial):
         function = function.func
     return sys.modules.get(getattr(function, "__module__", None) or "")

@@ -198,7 +198,7 @@ class FactorModel:
         """The map to the posterior mean of a complete row, M'(MM' + diag noise)^{-1}, (r, d)."""
         return self.posterior_covariance @ (self.loadings / self.noise[:, None]).T
 
-    def score_samples(self, X: Any) -> Array:
+    def score_samples(self, X: object) -> Array:
         """log p of the observed entries of each row.
 
         Parameters
@@ -217,21 +217,21 @@ class FactorModel:
         """
         return np.concatenate([part.log_likelihoods for part in self._posteriors(X)])
 
-    def score(self, X: Any) -> float:
+    def score(self, X: object) -> float:
         """Mean log-likelihood of a row: what held-out rows compare models by.
 
         Takes and raises the same as `score_samples`.
         """
         return float(self.score_samples(X).mean())
 
-    def posterior_mean(self, X: Any) -> Array:
+    def posterior_mean(self, X: object) -> Array:
         """E[y | observed entries] of each row, shape (m, r); (X - mean) P' of complete rows.
 
         Takes and raises the same as `score_samples`.
         """
         return np.concatenate([part.y for part in self._posteriors(X)])
 
-    def posterior_covariances(self, X: Any) -> Array:
+    def posterior_covariances(self, X: object) -> Array:
         """Cov[y | observed entries] of each row, shape (m, r, r).
 
         `posterior_covariance` for complete rows, larger for others. Takes and raises the same as
@@ -239,7 +239,7 @@ class FactorModel:
         """
         return np.concatenate([part.V[part.observed.which] for part in self._posteriors(X)])
 
-    def impute(self, X: Any) -> Any:
+    def impute(self, X: object) -> Any:
         """X with its missing entries replaced by their expectation given the observed ones.
 
         Takes and raises the same as `score_samples`; a copy, shape (m, d), of a data frame one with
@@ -251,7 +251,7 @@ class FactorModel:
         ]
         return like(X, np.concatenate(parts), getattr(X, "columns", ()))
 
-    def _posteriors(self, X: Any) -> Iterator[Posterior]:
+    def _posteriors(self, X: object) -> Iterator[Posterior]:
         """Block by block."""
         samples = as_samples(X, "X", minimum_rows=1, allow_nan=True)
         if samples.d != len(self.mean):

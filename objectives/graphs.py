@@ -6,11 +6,12 @@ import math
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ldr.objectives.data.cells import Matrix
 from ldr.objectives.data.containers import check_real, open_matrix
 from ldr.objectives.data.labels import as_labels
 from ldr.objectives.data.samples import Samples
@@ -19,6 +20,9 @@ from ldr.solvers.checks import SMALLEST, keep_number, keep_whole
 from ldr.solvers.errors import ArgumentError, DataError, SingularError
 from ldr.solvers.limits import check
 from ldr.solvers.manifolds import Array
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 Integers = npt.NDArray[np.intp]
 
@@ -37,7 +41,7 @@ _EQUAL = 1e-10
 class Graph:
     """How rows are connected: by name with its parameters, or the user's weights."""
 
-    kind: Any = "neighbours"
+    kind: str | Matrix = "neighbours"
     neighbours: int = 10
     heat: float | str | None = None
     epsilon: float | None = None
@@ -56,14 +60,14 @@ class Graph:
             raise ArgumentError("graph='epsilon' needs epsilon=, a distance > 0, got None")
 
 
-def _is_matrix(given: Any) -> bool:
+def _is_matrix(given: npt.ArrayLike) -> bool:
     try:
         return np.ndim(given) == 2
     except ValueError:  # rows of unequal lengths
         return False
 
 
-def as_graph(graph: Graph, samples: Samples, y: Any = None) -> Any:
+def as_graph(graph: Graph, samples: Samples, y: object = None) -> csr_array:
     """The sparse symmetric n x n weights of a graph of the rows or of the user's."""
     if not isinstance(graph.kind, str):
         return _adjacency(graph.kind, samples.n)
@@ -77,14 +81,16 @@ def as_graph(graph: Graph, samples: Samples, y: Any = None) -> Any:
     return neighbour_graph(samples, graph.neighbours, graph.heat)
 
 
-def neighbour_graph(samples: Samples, neighbours: int, heat: float | str | None = None) -> Any:
+def neighbour_graph(
+    samples: Samples, neighbours: int, heat: float | str | None = None
+) -> csr_array:
     """k nearest neighbours, symmetrised: joined if either is a neighbour of the other."""
     distances, indices = _nearest(samples, neighbours)
     i = np.repeat(np.arange(samples.n), neighbours)
     return _symmetric_graph(i, indices.ravel(), distances.ravel(), samples.n, heat)
 
 
-def epsilon_graph(samples: Samples, epsilon: float, heat: float | str | None = None) -> Any:
+def epsilon_graph(samples: Samples, epsilon: float, heat: float | str | None = None) -> csr_array:
     """Rows within the distance epsilon of one another."""
     from sklearn.neighbors import radius_neighbors_graph
 
@@ -95,8 +101,8 @@ def epsilon_graph(samples: Samples, epsilon: float, heat: float | str | None = N
 
 
 def within_classes(
-    weights: Callable[[Samples, int], Any], samples: Samples, y: Any, neighbours: int
-) -> Any:
+    weights: Callable[[Samples, int], csr_array], samples: Samples, y: object, neighbours: int
+) -> csr_array:
     """A graph made of the graphs of each class by itself, k at most the class's size less one."""
     from scipy.sparse import block_diag, csr_array
 
@@ -107,7 +113,7 @@ def within_classes(
     return csr_array(block_diag(parts, format="csr")[place][:, place])
 
 
-def lle_weights(samples: Samples, neighbours: int, regularisation: float = 1e-3) -> Any:
+def lle_weights(samples: Samples, neighbours: int, regularisation: float = 1e-3) -> csr_array:
     """Weights that reconstruct each row from its k nearest neighbours, summing to 1.
 
     min ||x_i - sum_j w_ij x_j||^2: G w = 1, w / sum w, with G the Gram matrix of the differences
@@ -165,7 +171,7 @@ def _nearest(samples: Samples, neighbours: int) -> tuple[Array, Integers]:
     return np.take_along_axis(distances, order, axis=1), np.take_along_axis(indices, order, axis=1)
 
 
-def nearest_others(X: Any, k: int) -> tuple[Array, Integers]:
+def nearest_others(X: Matrix, k: int) -> tuple[Array, Integers]:
     """Distances and indices of the k nearest of the other rows of each; part by part."""
     from sklearn.neighbors import NearestNeighbors
 
@@ -201,14 +207,14 @@ def _first_of_equals(samples: Samples, rows: Integers, distances: Array, indices
         distances[i], indices[i] = away[chosen], chosen
 
 
-def _rows(samples: Samples) -> Any:
+def _rows(samples: Samples) -> Matrix:
     """The rows as scikit-learn takes them: sparse ones shifted, as their squares cancel there."""
     return shifted_rows(samples)[0] if samples.is_sparse else samples.dense()
 
 
 def _symmetric_graph(
     i: Integers, j: Integers, distances: Array, n: int, heat: float | str | None
-) -> Any:
+) -> csr_array:
     """Each pair once, so that rows that coincide keep their edge of length zero."""
     from scipy.sparse import csr_array
 
@@ -236,11 +242,11 @@ def _heat_weights(distances: Array, heat: float | str | None) -> Array:
     return np.asarray(weights)
 
 
-def given_weights(W: Any, n: int) -> Any:
+def given_weights(given: Matrix, n: int) -> csr_array:
     """The user's matrix of finite real weights between n rows, as csr."""
     from scipy.sparse import csr_array, issparse
 
-    W = csr_array(W if issparse(W) else open_matrix(W, "graph")[0])
+    W = csr_array(given if issparse(given) else open_matrix(given, "graph")[0])
     check_real(W, "graph")
     if W.shape != (n, n):
         raise DataError(f"graph has shape {W.shape}, expected ({n}, {n}), one row a sample")
@@ -250,7 +256,7 @@ def given_weights(W: Any, n: int) -> Any:
     return W
 
 
-def _adjacency(given: Any, n: int) -> Any:
+def _adjacency(given: Matrix, n: int) -> csr_array:
     """The user's symmetric weights, none of them negative."""
     W = given_weights(given, n)
     if (W.data < 0).any():

@@ -171,11 +171,11 @@ def _stacked(samples: Samples, background: Samples) -> Samples:
 
 def kernel(
     objective: str | Objective,
-    metric: Any = "rbf",
+    metric: object = "rbf",
     *,
     components: int | None = None,
     random_state: int = 0,
-    **parameters: Any,
+    **parameters: object,
 ) -> Kernel:
     """The kernel version of a linear objective: the same objective of the kernel's features.
 

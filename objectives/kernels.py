@@ -67,7 +67,7 @@ def median_distance(X: Array, sample: int = 1000) -> float:
     return float(np.median(pdist(rows)))
 
 
-def is_categorical(y: Any) -> bool:
+def is_categorical(y: object) -> bool:
     """Whether y holds labels (strings, booleans, whole numbers of few values), not quantities."""
     array = as_array(y)
     if array.dtype.kind in "OUSb":
@@ -75,7 +75,7 @@ def is_categorical(y: Any) -> bool:
     return array.ndim == 1 and array.dtype.kind in "iu" and len(np.unique(array)) <= 20
 
 
-def as_response(y: Any, n: int) -> Array:
+def as_response(y: object, n: int) -> Array:
     """A quantitative response as an n x q array."""
     array = as_array(y)
     if array.dtype.kind not in "iuf":

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 from ldr.solvers.checks import number, real
 from ldr.solvers.errors import ArgumentError
 
 
-def coefficient(value: Any) -> float | None:
+def coefficient(value: object) -> float | None:
     """A number to multiply by, or None where the value is none.
 
     Raises
@@ -41,10 +40,10 @@ class L1:
     def __post_init__(self) -> None:
         object.__setattr__(self, "weight", number("the weight of an l1 penalty", self.weight))
 
-    def __add__(self, other: Any) -> L1:
+    def __add__(self, other: object) -> L1:
         return L1(self.weight + other.weight) if isinstance(other, L1) else NotImplemented
 
-    def __mul__(self, factor: Any) -> L1:
+    def __mul__(self, factor: object) -> L1:
         factor = coefficient(factor)
         if factor is None:
             return NotImplemented
@@ -57,7 +56,7 @@ class L1:
 
     __rmul__ = __mul__
 
-    def __truediv__(self, divisor: Any) -> L1:
+    def __truediv__(self, divisor: object) -> L1:
         divisor = coefficient(divisor)
         if divisor is None:
             return NotImplemented

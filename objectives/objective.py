@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ldr.objectives.data.data import Data
 from ldr.objectives.families.weighted_sum import weighted_sum
@@ -96,7 +96,7 @@ class Objective(ABC):
 
     __array_ufunc__ = None  # numpy's numbers leave `number * objective` to the objective
 
-    def __add__(self, other: Any) -> Objective:
+    def __add__(self, other: object) -> Objective:
         """Another objective or a penalty more; 0, where `sum` begins, changes nothing."""
         if type(other) is int and other == 0:
             return self
@@ -111,13 +111,13 @@ class Objective(ABC):
 
     __radd__ = __add__
 
-    def __sub__(self, other: Any) -> Objective:
+    def __sub__(self, other: object) -> Objective:
         return self + -1.0 * other if isinstance(other, (Objective, L1)) else NotImplemented
 
     def __neg__(self) -> Objective:
         return -1.0 * self
 
-    def __mul__(self, weight: Any) -> Objective:
+    def __mul__(self, weight: object) -> Objective:
         """The penalty included."""
         factor = coefficient(weight)
         if factor is None:
@@ -130,7 +130,7 @@ class Objective(ABC):
 
     __rmul__ = __mul__
 
-    def __truediv__(self, divisor: Any) -> Objective:
+    def __truediv__(self, divisor: object) -> Objective:
         number = coefficient(divisor)
         if number is None:
             return NotImplemented

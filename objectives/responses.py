@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -25,7 +24,7 @@ from ldr.solvers.manifolds import Array
 KINDS = ("auto", "labels", "quantity")
 
 
-def check_kind(kind: Any) -> None:
+def check_kind(kind: object) -> None:
     """Refuse a kind of response that there is not."""
     choice("response", kind, KINDS)
 
@@ -49,7 +48,7 @@ class Response:
     notes: Sequence[str] = ()
 
     @classmethod
-    def of(cls, y: Any, n: int, kind: str = "auto") -> Response:
+    def of(cls, y: object, n: int, kind: str = "auto") -> Response:
         """`kind` "auto" takes strings, booleans and at most 20 whole numbers for labels."""
         if kind == "quantity" or (kind == "auto" and not is_categorical(y)):
             return cls(None, as_response(y, n))

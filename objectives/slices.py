@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ldr.objectives.responses import Response
@@ -21,7 +19,7 @@ def slice_codes(response: Response, slices: int) -> np.ndarray:
     return np.unique(np.searchsorted(edges, z, side="right"), return_inverse=True)[1]
 
 
-def sliced(y: Any, n: int, slices: int) -> np.ndarray:
+def sliced(y: object, n: int, slices: int) -> np.ndarray:
     """Slice of each sample, of which there must be two at least."""
     codes = slice_codes(Response.of(y, n), slices)
     if codes.max() == 0:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Any
 
 import numpy as np
 
@@ -186,12 +185,12 @@ class ExpertsTerm(RowTerm):
     contrasts: ProjectedTerm
     n: int
 
-    def first(self, M: Array, rows: Samples, *beside: Any) -> tuple[float, Array]:
+    def first(self, M: Array, rows: Samples, *beside: object) -> tuple[float, Array]:
         means, gradient = self.contrasts.first(M, rows)
         share, volume = rows.n / self.n, LogVolume(M)
         return float(means.sum()) + share * volume.value, gradient + share * volume.gradient
 
-    def second(self, M: Array, V: Array, rows: Samples, *beside: Any) -> Array:
+    def second(self, M: Array, V: Array, rows: Samples, *beside: object) -> Array:
         share = rows.n / self.n
         return self.contrasts.second(M, V, rows) + share * LogVolume(M).hessian_vector(V)
 

@@ -15,7 +15,7 @@ from ldr.solvers.errors import ArgumentError
 SMALLEST, LARGEST = 1e-130, 1e130
 
 
-def whole(name: str, value: Any, least: int) -> int:
+def whole(name: str, value: object, least: int) -> int:
     """A whole number of at least `least`, of Python's or of NumPy's.
 
     Raises
@@ -30,7 +30,7 @@ def whole(name: str, value: Any, least: int) -> int:
 
 def number(
     name: str,
-    value: Any,
+    value: object,
     *,
     positive: bool = False,
     finite: bool = True,
@@ -54,7 +54,7 @@ def number(
     raise ArgumentError(f"{name} must be {wanted}{limit}, got {value!r}")
 
 
-def flag(name: str, value: Any) -> bool:
+def flag(name: str, value: object) -> bool:
     """True or False, of Python's or of NumPy's.
 
     Raises
@@ -67,7 +67,7 @@ def flag(name: str, value: Any) -> bool:
     return bool(value)
 
 
-def keep_whole(owner: Any, name: str, least: int, *, optional: bool = False) -> None:
+def keep_whole(owner: object, name: str, least: int, *, optional: bool = False) -> None:
     """Check a field of a frozen dataclass by `whole`, and keep it as Python's own number.
 
     NumPy's numbers would bring their own width into what is computed with them.
@@ -102,12 +102,12 @@ def keep_numbers(owner: Any, name: str, **limits: Any) -> None:
     object.__setattr__(owner, name, tuple(number(name, value, **limits) for value in values))
 
 
-def keep_flag(owner: Any, name: str) -> None:
+def keep_flag(owner: object, name: str) -> None:
     """Check a field that is True or False, and keep it as Python's own."""
     object.__setattr__(owner, name, flag(name, getattr(owner, name)))
 
 
-def real(value: Any) -> float | None:
+def real(value: object) -> float | None:
     """A real number as a float, infinite where it is too large for one; None of anything else."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
         return None
@@ -117,7 +117,7 @@ def real(value: Any) -> float | None:
         return math.inf if value > 0 else -math.inf  # type: ignore[operator]
 
 
-def choice(name: str, value: Any, allowed: Collection[str]) -> None:
+def choice(name: str, value: object, allowed: Collection[str]) -> None:
     """Refuse what is none of the allowed words.
 
     Raises

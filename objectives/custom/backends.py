@@ -43,7 +43,7 @@ class Backend(ABC):
     differentiates: bool = False
     has_hessian: bool = True
 
-    def place(self, *data: Any, accelerator: Accelerator | None = None) -> Arguments:
+    def place(self, *data: object, accelerator: Accelerator | None = None) -> Arguments:
         """The data where and how f takes them, once a problem."""
         return data
 
@@ -84,7 +84,7 @@ class Jax(Backend):
     name = "jax"
     differentiates = True
 
-    def place(self, *data: Any, accelerator: Accelerator | None = None) -> Arguments:
+    def place(self, *data: object, accelerator: Accelerator | None = None) -> Arguments:
         import jax
 
         device = None if accelerator is None else accelerator.device
@@ -139,7 +139,7 @@ class Jax(Backend):
         """The derivative of the gradient along V, which holds on to nothing of the size of X."""
         import jax
 
-        def product(M: Any, V: Any, *data: Any) -> Any:
+        def product(M: object, V: object, *data: object) -> Any:
             return jax.jvp(lambda N: jax.grad(self.function)(N, *data), (M,), (V,))[1]
 
         return jax.jit(product)
@@ -153,7 +153,7 @@ class Jax(Backend):
         """
         import jax
 
-        def pullback(M: Any, *data: Any) -> Any:
+        def pullback(M: object, *data: object) -> Any:
             return jax.vjp(lambda N: jax.grad(self.function)(N, *data), M)[1]
 
         return jax.jit(pullback)
@@ -237,7 +237,7 @@ class HandWritten(Backend):
         return lambda V: np.asarray(_called(function, M, *data, read_only(V)), np.float64)
 
 
-def _called(function: Function, M: Array, *rest: Any) -> Any:
+def _called(function: Function, M: Array, *rest: object) -> Any:
     """What a function of the user's returns; what it is given cannot be written to."""
     try:
         return function(read_only(M), *rest)

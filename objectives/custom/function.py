@@ -219,7 +219,7 @@ class CustomObjective(Objective):
                 "derives it"
             )
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> Any:
         """The plain function."""
         return self.function(*args, **kwargs)
 
@@ -239,7 +239,7 @@ class CustomObjective(Objective):
     def __copy__(self) -> CustomObjective:
         return self
 
-    def __deepcopy__(self, memo: Any) -> CustomObjective:
+    def __deepcopy__(self, memo: object) -> CustomObjective:
         return self
 
     @cached_property
@@ -291,7 +291,7 @@ class CustomObjective(Objective):
         return self._on(data.samples.piece(where), beside, term, r)
 
     def _on(
-        self, rows: Samples, beside: tuple[Any, ...], term: FunctionTerm, r: int
+        self, rows: Samples, beside: tuple[object, ...], term: FunctionTerm, r: int
     ) -> CustomProblem:
         manifold = manifold_named(self.manifold, rows.d, r)
         arguments = term.arguments(rows, *beside)
@@ -330,7 +330,7 @@ class CustomObjective(Objective):
             return ()
         return (self._response(data.y, data.samples.n),)
 
-    def _response(self, y: Any, n: int) -> Any:
+    def _response(self, y: object, n: int) -> Any:
         """y as an array that f can use."""
         y = read_only(as_array(y))  # it may be the user's own memory
         if len(y) != n:

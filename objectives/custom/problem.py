@@ -90,17 +90,17 @@ class FunctionTerm(RowTerm):
     def has_hessian(self) -> bool:  # type: ignore[override]
         return self.objective.derivatives.has_hessian
 
-    def first(self, M: Array, rows: Samples, *beside: Any) -> tuple[float, Array]:
+    def first(self, M: Array, rows: Samples, *beside: object) -> tuple[float, Array]:
         point = self._at(M, rows, beside)
         return point.value, point.gradient
 
-    def second(self, M: Array, V: Array, rows: Samples, *beside: Any) -> Array:
+    def second(self, M: Array, V: Array, rows: Samples, *beside: object) -> Array:
         return self._at(M, rows, beside).one_product(V)
 
-    def _at(self, M: Array, rows: Samples, beside: tuple[Any, ...]) -> CustomPoint:
+    def _at(self, M: Array, rows: Samples, beside: tuple[object, ...]) -> CustomPoint:
         return CustomPoint(self.objective, M, self.arguments(rows, *beside))
 
-    def arguments(self, rows: Samples, *beside: Any) -> Arguments:
+    def arguments(self, rows: Samples, *beside: object) -> Arguments:
         """What f takes after M, where and how it takes it."""
         X = self._seen(rows)
         return self.objective.derivatives.place(X, *beside, accelerator=rows.accelerator)

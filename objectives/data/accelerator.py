@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ldr.objectives.data.cells import Cells
 from ldr.solvers.checks import choice
 from ldr.solvers.errors import DeviceWarning
 from ldr.solvers.warn import warn
@@ -55,25 +56,25 @@ class Accelerator:
         """jax's handle."""
         return _devices(self.platform)[0]
 
-    def spread(self, X: npt.NDArray[Any], shift: Array) -> tuple[Array, Array]:
+    def spread(self, X: Cells, shift: Array) -> tuple[Array, Array]:
         """Sum and scatter of the rows less a shift, shapes (d,) and (d, d)."""
         return self._run("spread", X, shift)
 
     def class_sums(
-        self, X: npt.NDArray[Any], pilots: Array, codes: npt.NDArray[np.intp]
+        self, X: Cells, pilots: Array, codes: npt.NDArray[np.intp]
     ) -> tuple[Array, Array]:
         """Sums of each class and scatter of the rows less their class's pilot."""
         return self._run("class_sums", X, pilots, codes)
 
-    def lagged(self, X: npt.NDArray[Any], shift: Array, lag: int) -> tuple[Array, Array, Array]:
+    def lagged(self, X: Cells, shift: Array, lag: int) -> tuple[Array, Array, Array]:
         """Sum, scatter and products with the row a lag later, of the rows less a shift."""
         return self._run("lagged", X, shift, lag=min(lag, len(X)))
 
-    def scatter_times(self, X: npt.NDArray[Any], mean: Array, V: Array) -> Array:
+    def scatter_times(self, X: Cells, mean: Array, V: Array) -> Array:
         """(X - 1m')'(X - 1m')V, shape (d, r)."""
         return self._run("scatter_times", X, mean, V)
 
-    def _run(self, name: str, *arrays: Any, **options: int) -> Any:
+    def _run(self, name: str, *arrays: object, **options: int) -> Any:
         import jax
 
         with float64():

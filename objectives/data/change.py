@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ldr.objectives.data.cells import Cells
 from ldr.objectives.data.samples import Array, Samples, Term
 
 
@@ -84,7 +85,7 @@ class ChangedSamples(Samples):
         self,
         term: Callable[..., Term],
         merge: Callable[[Term, Term], Term],
-        *beside: Samples | npt.NDArray[Any],
+        *beside: Samples | Cells,
     ) -> Term:
         changes, others = [self.change], list(beside)
         for i, other in enumerate(beside):
@@ -99,7 +100,7 @@ class ChangedSamples(Samples):
         return Samples(self.change.of(self.array), None, self.name)
 
 
-def _of_changed(term: Callable[..., Any], changes: list[Change], *pieces: Any) -> Any:
+def _of_changed(term: Callable[..., object], changes: list[Change], *pieces: object) -> Any:
     return term(*(_changed(*pair) for pair in zip(changes, pieces, strict=True)))
 
 

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from ldr.objectives.data.cells import Cells
 from ldr.objectives.data.samples import Array
 from ldr.solvers.errors import DataError
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 _REAL_KINDS = "biuf"
 
 
-def open_matrix(X: Any, name: str) -> tuple[Any, tuple[str, ...] | None]:
+def open_matrix(X: object, name: str) -> tuple[Any, tuple[str, ...] | None]:
     """A matrix of real numbers of any size out of its container, and the columns' names if any.
 
     Raises
@@ -30,7 +33,7 @@ def open_matrix(X: Any, name: str) -> tuple[Any, tuple[str, ...] | None]:
     return array, feature_names
 
 
-def _open(X: Any, name: str) -> tuple[Any, tuple[str, ...] | None]:
+def _open(X: object, name: str) -> tuple[Any, tuple[str, ...] | None]:
     """Unwrap the container: an ndarray or sparse matrix, and the columns' names if any."""
     if isinstance(X, np.ma.MaskedArray):
         raise DataError(
@@ -52,7 +55,7 @@ def _open(X: Any, name: str) -> tuple[Any, tuple[str, ...] | None]:
         ) from error
 
 
-def open_frame(frame: Any, name: str) -> tuple[npt.NDArray[Any], tuple[str, ...]]:
+def open_frame(frame: Any, name: str) -> tuple[Cells, tuple[str, ...]]:
     """Array and column names of a pandas or polars data frame (known by what they can do)."""
     names = tuple(str(column) for column in frame.columns)
     for column, dtype in zip(names, frame.dtypes, strict=True):
@@ -83,7 +86,7 @@ def _column(frame: Any, j: int) -> Array:
     return np.asarray(column, dtype=np.float64)
 
 
-def as_csr(matrix: Any) -> Any:
+def as_csr(matrix: csr_array) -> csr_array:
     """Any scipy.sparse container as csr_array, sharing memory where it is csr already.
 
     Entries that stand more than once are summed, in a copy: the user's matrix stays as it is.

@@ -20,6 +20,7 @@ import numpy.typing as npt
 from dask.delayed import delayed
 
 from ldr.objectives.data.accelerator import Accelerator
+from ldr.objectives.data.cells import Cells
 from ldr.objectives.data.finite import check_finite, check_largest, largest_of_piece
 from ldr.objectives.data.map_reduce import PIECE_NUMBERS
 from ldr.objectives.data.samples import Array, Samples, Term
@@ -39,7 +40,7 @@ class DaskSamples(StoredSamples):
     """
 
     @classmethod
-    def open(cls, X: Any, name: str) -> DaskSamples:
+    def open(cls, X: object, name: str) -> DaskSamples:
         """
         Raises
         ------
@@ -216,13 +217,13 @@ class _ChunkSum:
             total = _joined(self.merge, total, self._of_piece(where.start + start, piece))
         return total
 
-    def _of_piece(self, first: int, rows: list[Any]) -> _Total:
+    def _of_piece(self, first: int, rows: list[object]) -> _Total:
         given = [view.piece(part, first) for view, part in zip(self.views, rows, strict=True)]
         largest = tuple(largest_of_piece(piece) for piece in given if isinstance(piece, Samples))
         return _Total(self.term(*given), largest)
 
 
-def _joined(merge: Callable[[Any, Any], Any], earlier: _Total, later: _Total) -> _Total:
+def _joined(merge: Callable[[object, object], object], earlier: _Total, later: _Total) -> _Total:
     largest = tuple(map(max, earlier.largest, later.largest))
     return _Total(merge(earlier.term, later.term), largest)
 
@@ -241,14 +242,14 @@ def _tree(merge: Callable[[Any, Any], Any], terms: list[Any]) -> Any:
     return terms[0]
 
 
-def _narrow(beside: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _narrow(beside: Cells) -> Cells:
     """Codes in the smallest type that holds them, to be sent with the tasks."""
     if beside.dtype.kind not in "iu" or beside.min() < 0:
         return beside
     return beside.astype(np.min_scalar_type(beside.max()))
 
 
-def _centred_times(chunk: Any, V: Array, mean: Array) -> Array:
+def _centred_times(chunk: object, V: Array, mean: Array) -> Array:
     return Samples(chunk).centred_times(V, mean)
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ldr.objectives.data.cells import Cells
 from ldr.objectives.data.samples import BLOCK_NUMBERS, Samples
 from ldr.solvers.checks import LARGEST, SMALLEST
 from ldr.solvers.errors import DataError, MissingValuesError
@@ -85,7 +85,7 @@ def check_finite(samples: Samples, allow_nan: bool, first_row: int = 0) -> bool:
     return has_nan
 
 
-def _float_pieces(samples: Samples) -> Iterator[tuple[int, npt.NDArray[Any]]]:
+def _float_pieces(samples: Samples) -> Iterator[tuple[int, Cells]]:
     """Pieces of the stored numbers in their own type, with the place where each starts."""
     if samples.is_sparse:
         for start in range(0, len(samples.array.data), BLOCK_NUMBERS):

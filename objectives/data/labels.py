@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ldr.objectives.data.cells import Cells
 from ldr.solvers.errors import DataError
 
 
@@ -23,10 +23,10 @@ class CodedLabels:
     """
 
     codes: npt.NDArray[np.intp]
-    classes: npt.NDArray[Any]
+    classes: Cells
 
     @classmethod
-    def of(cls, y: Any, n: int, classes: npt.NDArray[Any], name: str = "y") -> CodedLabels:
+    def of(cls, y: object, n: int, classes: Cells, name: str = "y") -> CodedLabels:
         """
         Raises
         ------
@@ -45,8 +45,8 @@ class CodedLabels:
 
 
 def as_labels(
-    y: Any, n: int, name: str = "y", *, smallest_class: int = 2
-) -> tuple[npt.NDArray[np.intp], npt.NDArray[Any]]:
+    y: object, n: int, name: str = "y", *, smallest_class: int = 2
+) -> tuple[npt.NDArray[np.intp], Cells]:
     """Class labels as codes 0..c-1.
 
     Parameters
@@ -87,7 +87,7 @@ def as_labels(
     return codes.reshape(-1).astype(np.intp, copy=False), classes
 
 
-def as_array(y: Any, name: str = "y") -> npt.NDArray[Any]:
+def as_array(y: object, name: str = "y") -> Cells:
     """Labels or a response as an array of one entry or row a sample, of whatever type.
 
     Raises
@@ -114,7 +114,7 @@ def as_array(y: Any, name: str = "y") -> npt.NDArray[Any]:
     return array
 
 
-def distinct(labels: npt.NDArray[Any], name: str) -> tuple[npt.NDArray[Any], ...]:
+def distinct(labels: Cells, name: str) -> tuple[Cells, ...]:
     """The sorted classes, the class of each label, and how many labels a class has.
 
     Raises
@@ -131,7 +131,7 @@ def distinct(labels: npt.NDArray[Any], name: str) -> tuple[npt.NDArray[Any], ...
         ) from error
 
 
-def _open_labels(y: Any, n: int, name: str) -> npt.NDArray[Any]:
+def _open_labels(y: object, n: int, name: str) -> Cells:
     """Labels as a 1-D array of n, none missing."""
     labels = as_array(y, name)
     if labels.ndim != 1:
@@ -153,7 +153,7 @@ def _open_labels(y: Any, n: int, name: str) -> npt.NDArray[Any]:
     return labels
 
 
-def _missing(labels: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+def _missing(labels: Cells) -> npt.NDArray[np.bool_]:
     if labels.dtype.kind == "f":
         return ~np.isfinite(labels)
     if labels.dtype.kind in "mM":
@@ -163,7 +163,7 @@ def _missing(labels: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
     return np.zeros(len(labels), dtype=bool)
 
 
-def _is_missing(label: Any) -> bool:
+def _is_missing(label: object) -> bool:
     """None, NaN, NaT, or pandas.NA (whose comparisons have no truth value)."""
     try:
         return label is None or bool(label != label)
@@ -171,7 +171,7 @@ def _is_missing(label: Any) -> bool:
         return True
 
 
-def _check_discrete(classes: npt.NDArray[Any], n: int, name: str) -> None:
+def _check_discrete(classes: Cells, n: int, name: str) -> None:
     if classes.dtype.kind != "f" or 2 * len(classes) <= n:
         return
     if np.any(classes != np.floor(classes)):
@@ -182,7 +182,7 @@ def _check_discrete(classes: npt.NDArray[Any], n: int, name: str) -> None:
 
 
 def _check_class_sizes(
-    classes: npt.NDArray[Any], counts: npt.NDArray[np.intp], name: str, smallest: int
+    classes: Cells, counts: npt.NDArray[np.intp], name: str, smallest: int
 ) -> None:
     small = np.flatnonzero(counts < smallest)
     if len(small) == 0:
@@ -194,6 +194,6 @@ def _check_class_sizes(
     )
 
 
-def _show(label: Any) -> str:
+def _show(label: object) -> str:
     """Show a label as the caller wrote it, without NumPy's type around it."""
     return repr(label.item() if isinstance(label, np.generic) else label)

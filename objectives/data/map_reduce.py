@@ -12,7 +12,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from ldr.solvers.limits import check
 from ldr.solvers.threads import threads_for
@@ -35,7 +35,7 @@ def workers_for(columns: int) -> int:
 def fold(
     term: Callable[..., Term],
     merge: Callable[[Term, Term], Term],
-    pieces: Iterable[Callable[[], tuple[Any, ...]]],
+    pieces: Iterable[Callable[[], tuple[object, ...]]],
     workers: int,
 ) -> Term:
     """merge(... merge(merge(t_0, t_1), t_2) ...) of t_i = term(*pieces_i()), in threads.
@@ -52,7 +52,7 @@ def fold(
         Terms at a time; one more may wait, so that memory does not grow with their number.
     """
 
-    def work(piece: Callable[[], tuple[Any, ...]]) -> Term:
+    def work(piece: Callable[[], tuple[object, ...]]) -> Term:
         return term(*piece())
 
     if workers == 1:

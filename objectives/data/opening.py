@@ -30,7 +30,7 @@ from ldr.solvers.errors import ArgumentError, DataError
 
 
 def as_samples(
-    X: Any, name: str = "X", minimum_rows: int = 2, *, allow_nan: bool = False
+    X: object, name: str = "X", minimum_rows: int = 2, *, allow_nan: bool = False
 ) -> Samples:
     """Take data in any of the usual containers and check them.
 
@@ -77,7 +77,7 @@ def as_samples(
     return Samples(array, feature_names, name, has_nan)
 
 
-def open_stored(X: Any, name: str, minimum_rows: int, allow_nan: bool) -> Samples | None:
+def open_stored(X: object, name: str, minimum_rows: int, allow_nan: bool) -> Samples | None:
     """Samples of data that are larger than memory, if X stands for such data."""
     found = open_source(X, name, minimum_rows)
     return None if found is None else replace(found, allow_nan=allow_nan)
@@ -170,7 +170,7 @@ def as_path(path: str | Path, name: str) -> Path:
     return Path(path)
 
 
-def with_column(X: Any, y: Any) -> tuple[Any, Any]:
+def with_column(X: object, y: object) -> tuple[Any, Any]:
     """X and y, where y may name a column of X's files, or be the path of an .npy file.
 
     Returns
@@ -193,7 +193,7 @@ def with_column(X: Any, y: Any) -> tuple[Any, Any]:
     return stored(table.select(rest), "X"), table.column(y)
 
 
-def open_table(X: Any, name: str) -> TableSource | None:
+def open_table(X: object, name: str) -> TableSource | None:
     """The source of paths whose columns have names, and None of any other X."""
     if isinstance(X, (str, Path)):
         source = open_path(X, name)
@@ -213,12 +213,12 @@ def _array_in(path: Path) -> Any:
             raise DataError(f"y: {path.name} cannot be read as .npy: {error}") from error
 
 
-def _is_part(X: Any) -> bool:
+def _is_part(X: object) -> bool:
     """Whether an element of a list holds rows by itself."""
     return isinstance(X, (str, Path)) or (hasattr(X, "shape") and len(X.shape) == 2)
 
 
-def _part(X: Any, name: str) -> Source:
+def _part(X: object, name: str) -> Source:
     """The source of an element of a list."""
     found = open_source(X, name)
     if found is not None:

@@ -8,8 +8,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy.typing as npt
-
+from ldr.objectives.data.cells import Cells
 from ldr.objectives.data.samples import Samples, Term
 from ldr.solvers.errors import ArgumentError
 
@@ -53,7 +52,7 @@ class AccumulatedSamples(Samples):
         self,
         term: Callable[..., Term],
         merge: Callable[[Term, Term], Term],
-        *beside: Samples | npt.NDArray[Any],
+        *beside: Samples | Cells,
     ) -> Term:
         """The sum over all blocks so far.
 

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ldr.objectives.data.accelerator import Accelerator
+from ldr.objectives.data.cells import Cells
 from ldr.objectives.data.map_reduce import PIECE_NUMBERS, fold, workers_for
 from ldr.solvers.errors import ArgumentError, DataError, MissingValuesError
 from ldr.solvers.limits import check
@@ -144,7 +145,7 @@ class Samples:
         self,
         term: Callable[..., Term],
         merge: Callable[[Term, Term], Term],
-        *beside: Samples | npt.NDArray[Any],
+        *beside: Samples | Cells,
     ) -> Term:
         """Sum a term over pieces of the rows, in threads; see `fold`.
 
@@ -250,6 +251,6 @@ class Samples:
         return product
 
 
-def cut(beside: Samples | npt.NDArray[Any], where: slice) -> Any:
+def cut(beside: Samples | Cells, where: slice) -> Any:
     """Rows of a slice of what stands beside samples."""
     return beside.piece(where) if isinstance(beside, Samples) else beside[where]

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ldr.objectives.data.cells import Cells
 from ldr.objectives.data.finite import check_finite, check_largest, largest_of_piece
 from ldr.objectives.data.map_reduce import PIECE_NUMBERS
 from ldr.objectives.data.samples import Array, Samples, Term
@@ -75,7 +76,7 @@ class StoredSamples(Samples):
             return super().pieces()
         return pieces_along(boundaries, max(1, PIECE_NUMBERS // self.d))
 
-    def read(self, where: slice) -> npt.NDArray[Any]:
+    def read(self, where: slice) -> Cells:
         """Rows of a slice in their own type."""
         check()
         start, stop, _ = where.indices(self.n)
@@ -85,7 +86,7 @@ class StoredSamples(Samples):
     def piece(self, where: slice) -> Samples:
         return self.checked(self.read(where), where.start)
 
-    def checked(self, rows: npt.NDArray[Any], start: int) -> Samples:
+    def checked(self, rows: Cells, start: int) -> Samples:
         """Rows that were read as samples in memory; `start` is the number of the first."""
         piece = Samples(rows, self.feature_names, self.name, accelerator=self.accelerator)
         if check_finite(piece, self.allow_nan, start):
@@ -100,7 +101,7 @@ class StoredSamples(Samples):
         self,
         term: Callable[..., Term],
         merge: Callable[[Term, Term], Term],
-        *beside: Samples | npt.NDArray[Any],
+        *beside: Samples | Cells,
     ) -> Term:
         total = super().reduce(term, merge, *beside)
         self.check_range()
@@ -153,18 +154,18 @@ class StoredSamples(Samples):
         return self.piece(slice(0, self.n))
 
 
-def is_dask(X: Any) -> bool:
+def is_dask(X: object) -> bool:
     """Whether something is a Dask array, DataFrame or Series; never imports Dask."""
     return type(X).__module__.partition(".")[0] == "dask"
 
 
-def lazy_rows(X: Any) -> Any:
+def lazy_rows(X: object) -> Any:
     """The Dask array or DataFrame that X is, or that samples are made of; None of others."""
     rows = getattr(X.array, "array", None) if isinstance(X, StoredSamples) else X
     return rows if is_dask(rows) else None
 
 
-def brought(y: Any) -> Any:
+def brought(y: object) -> Any:
     """Labels or a response, brought from the workers if they are Dask's."""
     if not is_dask(y):
         return y

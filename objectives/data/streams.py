@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ldr.objectives.data.cells import Cells
 from ldr.objectives.data.containers import open_matrix
 from ldr.objectives.data.labels import as_array
 from ldr.objectives.data.map_reduce import PIECE_NUMBERS, fold, workers_for
@@ -19,13 +20,13 @@ from ldr.objectives.data.samples import Array, Samples, Term, cut
 from ldr.objectives.data.stored import StoredSamples
 from ldr.solvers.errors import ArgumentError, DataError
 
-Block = npt.NDArray[Any]
+Block = Cells
 
 _IN_ANY_ORDER = "a list of arrays, or the path of a file"
 _AGAIN = f"pass a function that returns a new iterator of blocks, {_IN_ANY_ORDER}"
 
 
-def is_stream(X: Any) -> bool:
+def is_stream(X: object) -> bool:
     """Whether X is an iterator of blocks, or a function that returns one."""
     return hasattr(X, "__next__") or (callable(X) and not isinstance(X, type))
 
@@ -134,7 +135,7 @@ class Stream:
             )
         return iter(blocks)
 
-    def _matrix(self, block: Any, i: int) -> tuple[Block, tuple[str, ...] | None]:
+    def _matrix(self, block: object, i: int) -> tuple[Block, tuple[str, ...] | None]:
         """A block as an array, and its columns' names; numbers are checked later, in pieces."""
         array, names = open_matrix(block, f"{self.name} (block {i})")
         if not isinstance(array, np.ndarray):
@@ -176,7 +177,7 @@ class StreamSamples(StoredSamples):
     """
 
     @classmethod
-    def of(cls, X: Any, name: str, minimum_rows: int = 1) -> StreamSamples:
+    def of(cls, X: object, name: str, minimum_rows: int = 1) -> StreamSamples:
         stream = Stream(X, name, minimum_rows)
         return cls(stream, stream.feature_names, name)
 
@@ -218,7 +219,7 @@ class StreamSamples(StoredSamples):
         self,
         term: Callable[..., Term],
         merge: Callable[[Term, Term], Term],
-        *beside: Samples | npt.NDArray[Any],
+        *beside: Samples | Cells,
     ) -> Term:
         total = fold(term, merge, self._pieces(beside), workers_for(self.d))
         for samples in (self, *beside):
@@ -321,7 +322,7 @@ def together(views: tuple[Samples, ...]) -> tuple[Samples, ...]:
     return tuple(map(_as_stream, views))
 
 
-def expect(samples: Samples, y: Any) -> None:
+def expect(samples: Samples, y: object) -> None:
     """Tell a stream how many rows there are, because there are as many labels."""
     if isinstance(samples, StreamSamples) and y is not None:
         samples.array.n = len(as_array(y))

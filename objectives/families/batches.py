@@ -34,7 +34,7 @@ _STANDING_ROWS = 5000
 class Template(Protocol):
     """A problem of some rows that can make the same of others."""
 
-    def on(self, rows: Array, *beside: Any) -> Problem | None:
+    def on(self, rows: Array, *beside: object) -> Problem | None:
         """The problem of other rows, in the same coordinates; None where they say nothing."""
 
 
@@ -53,14 +53,14 @@ class BatchTerm(RowTerm):
             if problem is not None:
                 yield problem.at(M)
 
-    def first(self, M: Array, rows: Samples, *beside: Any) -> tuple[float, Array]:
+    def first(self, M: Array, rows: Samples, *beside: object) -> tuple[float, Array]:
         value, gradient = 0.0, np.zeros_like(M)
         for point in self._points(M, rows, beside):
             value += point.value
             gradient += point.gradient
         return value, gradient
 
-    def second(self, M: Array, V: Array, rows: Samples, *beside: Any) -> Array:
+    def second(self, M: Array, V: Array, rows: Samples, *beside: object) -> Array:
         product = np.zeros_like(M)
         for point in self._points(M, rows, beside):
             product += point.hessian_vector(V)

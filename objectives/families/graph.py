@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from ldr.objectives.view import Compact, View
 from ldr.solvers.checks import keep_number, keep_whole
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 
 @dataclass(frozen=True)
@@ -89,7 +92,7 @@ def _rest(rows: Samples, shares: Array, middle: Array) -> Array | float:
     return 0.0 if rows.is_sparse else rows.centred_transpose_times(shares, middle)
 
 
-def check_labels(data: Data, graph: Any, name: str) -> None:
+def check_labels(data: Data, graph: object, name: str) -> None:
     """Refuse a graph of classes without labels."""
     if isinstance(graph, str) and "class" in graph:
         data.require("labels", name)
@@ -208,11 +211,11 @@ class ReconstructionMethod(Objective):
 
         return compact, scatters
 
-    def _weights(self, data: Data) -> Any:
+    def _weights(self, data: Data) -> csr_array:
         if not isinstance(self.graph, str):
             return given_weights(self.graph, data.samples.n)
 
-        def weights(samples: Any, k: int) -> Any:
+        def weights(samples: Samples, k: int) -> csr_array:
             return lle_weights(samples, k, self.regularisation)
 
         if self.graph == "neighbours":

@@ -10,9 +10,9 @@ from operator import add, or_
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ldr.objectives.coordinates import ColumnScaling
+from ldr.objectives.data.cells import Cells
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.samples import Samples, Term
 from ldr.objectives.factor_model import Observed, empty_line
@@ -158,12 +158,12 @@ class Filled(Samples):
         self,
         term: Callable[..., Term],
         merge: Callable[[Term, Term], Term],
-        *beside: Samples | npt.NDArray[Any],
+        *beside: Samples | Cells,
     ) -> Term:
         return self.array.reduce(partial(_of_filled, term, self.numbers), merge, *beside)
 
 
-def _of_filled(term: Callable[..., Any], numbers: Array, piece: Samples, *beside: Any) -> Any:
+def _of_filled(term: Callable[..., object], numbers: Array, piece: Samples, *beside: object) -> Any:
     rows = piece.dense()
     filled = np.where(np.isnan(rows), numbers, rows)
     return term(replace(piece, array=filled, has_nan=False), *beside)
@@ -183,7 +183,7 @@ class ObservedTerm(RowTerm):
             observed = Observed.of((block - self.mean) / self.scale)
             yield IncompletePoint(ObservedRows(observed, self.noise, self.r, self.scale), M)
 
-    def first(self, M: Array, rows: Samples, *beside: Any) -> tuple[float, Array]:
+    def first(self, M: Array, rows: Samples, *beside: object) -> tuple[float, Array]:
         value, gradient = 0.0, np.zeros_like(M)
         for point in self._points(M, rows):
             value += point.value
@@ -192,7 +192,7 @@ class ObservedTerm(RowTerm):
             gradient += point.gradient
         return value, gradient
 
-    def second(self, M: Array, V: Array, rows: Samples, *beside: Any) -> Array:
+    def second(self, M: Array, V: Array, rows: Samples, *beside: object) -> Array:
         product = np.zeros_like(M)
         for point in self._points(M, rows):
             product += point.hessian_vector(V)

@@ -52,10 +52,10 @@ class RowTerm(ABC):
     has_hessian: bool = True
 
     @abstractmethod
-    def first(self, M: Array, rows: Samples, *beside: Any) -> tuple[Any, Array]:
+    def first(self, M: Array, rows: Samples, *beside: object) -> tuple[Any, Array]:
         """Value and gradient at M; the value may be an array of several sums."""
 
-    def second(self, M: Array, V: Array, rows: Samples, *beside: Any) -> Array:
+    def second(self, M: Array, V: Array, rows: Samples, *beside: object) -> Array:
         """The Hessian product with V."""
         raise NotImplementedError
 
@@ -67,7 +67,7 @@ class _First:
     term: RowTerm
     M: Array
 
-    def __call__(self, rows: Samples, *beside: Any) -> tuple[Any, Array]:
+    def __call__(self, rows: Samples, *beside: object) -> tuple[Any, Array]:
         return self.term.first(self.M, rows, *beside)
 
 
@@ -79,7 +79,7 @@ class _Second:
     M: Array
     V: Array
 
-    def __call__(self, rows: Samples, *beside: Any) -> Array:
+    def __call__(self, rows: Samples, *beside: object) -> Array:
         return self.term.second(self.M, self.V, rows, *beside)
 
 
@@ -279,7 +279,7 @@ class ProjectedTerm(RowTerm):
         N = self._to_columns(M)
         return (self.formula(Z, N) for Z in self.frame.blocks(rows))
 
-    def first(self, M: Array, rows: Samples, *beside: Any) -> tuple[Any, Array]:
+    def first(self, M: Array, rows: Samples, *beside: object) -> tuple[Any, Array]:
         value: Any = 0.0
         gradient = np.zeros((rows.d, M.shape[1]))
         for point in self._points(M, rows):
@@ -287,7 +287,7 @@ class ProjectedTerm(RowTerm):
             gradient += point.gradient
         return value, self._from_columns(gradient)
 
-    def second(self, M: Array, V: Array, rows: Samples, *beside: Any) -> Array:
+    def second(self, M: Array, V: Array, rows: Samples, *beside: object) -> Array:
         dN = self._to_columns(V)
         product = np.zeros_like(dN)
         for point in self._points(M, rows):

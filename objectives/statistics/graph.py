@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,11 +20,14 @@ from ldr.objectives.statistics.sums import (
 )
 from ldr.solvers.errors import DataError
 
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
 _GATHERED_BLOCKS = 4
 
 
 def graph_scatter(
-    samples: Samples, W: Any, mean: Array, rest: Array | float = 0.0
+    samples: Samples, W: csr_array, mean: Array, rest: Array | float = 0.0
 ) -> tuple[Array, Array]:
     """Xc'L Xc and Xc'D Xc for a weighted graph on the samples, Xc = X - 1 (mean + rest)'.
 
@@ -67,7 +70,7 @@ def graph_scatter(
 
 
 def reconstruction_scatter(
-    samples: Samples, W: Any, mean: Array, rest: Array | float = 0.0
+    samples: Samples, W: csr_array, mean: Array, rest: Array | float = 0.0
 ) -> Array:
     """Xc'(I - W)'(I - W) Xc for reconstruction weights W, Xc = X - 1 (mean + rest)'.
 
@@ -110,7 +113,7 @@ def reconstruction_scatter(
     return full(scatter)
 
 
-def _checked_weights(W: Any, samples: Samples) -> Any:
+def _checked_weights(W: csr_array, samples: Samples) -> csr_array:
     from scipy.sparse import csr_array
 
     n = samples.n
@@ -124,7 +127,7 @@ def _checked_weights(W: Any, samples: Samples) -> Any:
     return W
 
 
-def _checked_graph(W: Any, samples: Samples) -> Any:
+def _checked_graph(W: csr_array, samples: Samples) -> csr_array:
     W = _checked_weights(W, samples)
     skew = abs(W - W.T).max()
     if skew > 1e-10 * abs(W).max():
@@ -135,7 +138,7 @@ def _checked_graph(W: Any, samples: Samples) -> Any:
     return W
 
 
-def _graph_slices(W: Any, samples: Samples) -> Iterator[slice]:
+def _graph_slices(W: csr_array, samples: Samples) -> Iterator[slice]:
     """Slices of rows of W, each touching no more rows of X than fit in a few blocks."""
     step = samples.block_rows
     entries = _GATHERED_BLOCKS * step
@@ -147,7 +150,7 @@ def _graph_slices(W: Any, samples: Samples) -> Iterator[slice]:
         start = stop
 
 
-def _neighbour_sums(samples: Samples, W: Any, mean: Array) -> Array:
+def _neighbour_sums(samples: Samples, W: csr_array, mean: Array) -> Array:
     """Rows W of the graph times Xc, gathering only the rows of X that have weights there."""
     from scipy.sparse import csr_array
 
@@ -159,7 +162,7 @@ def _neighbour_sums(samples: Samples, W: Any, mean: Array) -> Array:
 
 
 def _sparse_graph_scatter(
-    samples: Samples, W: Any, degrees: Array, mean: Array
+    samples: Samples, W: csr_array, degrees: Array, mean: Array
 ) -> tuple[Array, Array]:
     from scipy.sparse import diags_array
 

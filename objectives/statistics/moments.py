@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from ldr.objectives.data.accelerator import Accelerator
+from ldr.objectives.data.cells import Cells
 from ldr.objectives.data.samples import Array, Samples
 from ldr.objectives.statistics.sparse import column_means, shifted_rows
 from ldr.objectives.statistics.sums import (
@@ -25,6 +25,9 @@ from ldr.objectives.statistics.sums import (
     symmetric,
     zeros,
 )
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,14 +148,14 @@ def spread_of(
     return Spread(mean, add_outer(squares, mean.offset, -float(n)))
 
 
-def spread_on(accelerator: Accelerator, X: npt.NDArray[Any], shift: Array | None) -> Spread:
+def spread_on(accelerator: Accelerator, X: Cells, shift: Array | None) -> Spread:
     """Mean and scatter of rows, computed on an accelerator."""
     total, squares = accelerator.spread(X, np.zeros(X.shape[1]) if shift is None else shift)
     mean = TwoPartMean.about(shift, total, len(X))
     return Spread(mean, add_outer(squares, mean.offset, -float(len(X))))
 
 
-def sparse_spread(X: Any, shift: Array) -> Spread:
+def sparse_spread(X: csr_array, shift: Array) -> Spread:
     """Mean and scatter of X + 1 shift', X sparse."""
     n, centre = X.shape[0], column_means(X)
     scatter = dense(X.T @ X) - n * np.outer(centre, centre)

@@ -7,18 +7,21 @@ be, and to subtract from such a column what it is near to stores few more entrie
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ldr.objectives.data.samples import Array, Samples
 from ldr.objectives.statistics.sums import NO_SHIFT, Codes, dense, membership, sparse_rows
 
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
 # The share of entries beyond which a mean can exceed NO_SHIFT standard deviations: 25/26.
 _NEARLY_FULL = NO_SHIFT**2 / (1.0 + NO_SHIFT**2)
 
 
-def shifted_rows(samples: Samples) -> tuple[Any, Array]:
+def shifted_rows(samples: Samples) -> tuple[csr_array, Array]:
     """X - 1 shift' as csr, and the shift: near the mean of a nearly full column, zero elsewhere.
 
     Constant columns that are full become empty. At most a 25th more entries are stored.
@@ -28,7 +31,7 @@ def shifted_rows(samples: Samples) -> tuple[Any, Array]:
     return rows, shift[0]
 
 
-def shifted_classes(samples: Samples, codes: Codes, counts: Codes) -> tuple[Any, Array]:
+def shifted_classes(samples: Samples, codes: Codes, counts: Codes) -> tuple[csr_array, Array]:
     """The same with a shift for each class, (c, d), of columns nearly full in the class.
 
     Every class must occur; `counts` are their sizes.
@@ -47,13 +50,13 @@ def shifted_classes(samples: Samples, codes: Codes, counts: Codes) -> tuple[Any,
     return less(X, shift, codes), shift
 
 
-def less(X: Any, shift: Array, codes: Codes) -> Any:
+def less(X: csr_array, shift: Array, codes: Codes) -> csr_array:
     """The rows of X less the shift of their class, of which most entries are zero."""
     from scipy.sparse import csr_array
 
     return (X - csr_array(shift)[codes]).tocsr()
 
 
-def column_means(rows: Any) -> Array:
+def column_means(rows: csr_array) -> Array:
     """Means of the columns of sparse rows."""
     return np.asarray(rows.sum(axis=0)).ravel() / rows.shape[0]

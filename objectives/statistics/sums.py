@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,9 @@ import scipy
 
 from ldr.objectives.data.map_reduce import FEW_COLUMNS
 from ldr.objectives.data.samples import Array, Samples
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 Codes = npt.NDArray[np.intp]
 
@@ -157,16 +160,16 @@ def symmetric(A: Array) -> Array:
     return 0.5 * (A + A.T)
 
 
-def dense(product: Any) -> Array:
+def dense(product: object) -> Array:
     """Product of two sparse matrices (d x d or smaller) as an array."""
     return np.asarray(product.toarray() if hasattr(product, "toarray") else product)
 
 
-def sparse_rows(samples: Samples) -> Any:
+def sparse_rows(samples: Samples) -> csr_array:
     return samples.array.astype(np.float64, copy=False)
 
 
-def membership(codes: Codes, n_classes: int) -> Any:
+def membership(codes: Codes, n_classes: int) -> csr_array:
     """Sparse (n_classes x rows) matrix of ones that sums rows class by class."""
     from scipy.sparse import csc_array
 

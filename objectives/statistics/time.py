@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -27,6 +27,9 @@ from ldr.objectives.statistics.sums import (
     zeros,
 )
 from ldr.solvers.errors import ArgumentError, DataError
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 
 @dataclass(frozen=True, eq=False)
@@ -310,7 +313,7 @@ def _rows(piece: Samples, where: slice) -> Array:
     return np.asarray(rows.toarray() if piece.is_sparse else rows.copy())
 
 
-def _sparse_products(X: Any, lag: int) -> Array:
+def _sparse_products(X: csr_array, lag: int) -> Array:
     (n, d), centre = X.shape, column_means(X)
     if n <= lag:
         return zeros(d, d)

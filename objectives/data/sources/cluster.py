@@ -23,7 +23,7 @@ _WORRIED, _PATIENCE = 10.0, 120.0
 class _Pulse:
     """When any worker of a cluster was last known to live."""
 
-    def __init__(self, client: Any) -> None:
+    def __init__(self, client: Client) -> None:
         self._client = client
         self._seen: float | None = None
         self._asking: threading.Thread | None = None
@@ -45,7 +45,7 @@ class _Pulse:
         self.workers = len(workers)
 
 
-def awaited(client: Client, lazy: Any) -> Any:
+def awaited(client: Client, lazy: object) -> Any:
     """The value of something lazy, from the workers.
 
     Raises
@@ -73,7 +73,7 @@ def awaited(client: Client, lazy: Any) -> Any:
         future.release()
 
 
-def _wait(client: Client, future: Any) -> None:
+def _wait(client: Client, future: object) -> None:
     """Until it is done, well or not; patient with workers, not with silence."""
     pulse, worried = _Pulse(client), False
     while True:

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ldr.objectives.data.cells import Cells, CellType
 from ldr.objectives.data.sources.source import Source
 from ldr.solvers.errors import ArgumentError, DataError
 
@@ -33,7 +33,7 @@ class Columns:
         return self.source.shape[0], len(self.where)
 
     @property
-    def dtype(self) -> np.dtype[Any]:
+    def dtype(self) -> CellType:
         return self.source.dtype
 
     @property
@@ -49,7 +49,7 @@ class Columns:
     def files(self) -> tuple[Path, ...]:
         return self.source.files
 
-    def read(self, start: int, stop: int) -> npt.NDArray[Any]:
+    def read(self, start: int, stop: int) -> Cells:
         return self.source.read(start, stop)[:, self.where]
 
 
@@ -84,7 +84,7 @@ class Scaled:
     def files(self) -> tuple[Path, ...]:
         return self.source.files
 
-    def read(self, start: int, stop: int) -> npt.NDArray[Any]:
+    def read(self, start: int, stop: int) -> Cells:
         return np.asarray(self.source.read(start, stop) / self.units)
 
 

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from dask.base import get_scheduler
 from dask.delayed import delayed
 
+from ldr.objectives.data.cells import Cells, CellType
 from ldr.objectives.data.containers import check_dimensions, check_real, open_frame
 from ldr.solvers.errors import DataError
 from ldr.solvers.threads import threads_for
@@ -37,7 +38,7 @@ class DaskRows:
     feature_names: tuple[str, ...] | None = None
 
     @classmethod
-    def open(cls, X: Any, name: str) -> DaskRows:
+    def open(cls, X: object, name: str) -> DaskRows:
         """
         Where lengths of chunks are not known, as in a DataFrame, the chunks are computed for their
         lengths; nothing is kept in memory.
@@ -73,7 +74,7 @@ class DaskRows:
         return self.array.shape
 
     @property
-    def dtype(self) -> np.dtype[Any]:
+    def dtype(self) -> CellType:
         return self.array.dtype
 
     @property
@@ -86,11 +87,11 @@ class DaskRows:
         """The rows at which chunks begin, and n."""
         return (0, *accumulate(self.rows))
 
-    def read(self, start: int, stop: int) -> npt.NDArray[Any]:
+    def read(self, start: int, stop: int) -> Cells:
         return np.asarray(computed(self.array[start:stop]))
 
 
-def is_frame(X: Any) -> bool:
+def is_frame(X: object) -> bool:
     """Whether something of Dask's is a DataFrame: a Delayed has any attribute, a Series columns."""
     return hasattr(getattr(X, "_meta", None), "columns")
 
@@ -118,7 +119,7 @@ def chunked(array: Any, rows: Sequence[int]) -> Any:
     return array.rechunk((tuple(rows), *columns), method="tasks")
 
 
-def gathered(y: Any) -> npt.NDArray[Any]:
+def gathered(y: Any) -> Cells:
     """Labels or a response of a Dask array, Series or DataFrame, in memory.
 
     They take 8 bytes a row: of strings, a worker sends each string once with the places where it
@@ -131,7 +132,7 @@ def gathered(y: Any) -> npt.NDArray[Any]:
     return np.concatenate([values[places] for values, places in parts])
 
 
-def _distinct(labels: Any) -> tuple[npt.NDArray[Any], npt.NDArray[np.intp]]:
+def _distinct(labels: object) -> tuple[Cells, npt.NDArray[np.intp]]:
     """Distinct labels as Python objects, and which of them stands where."""
     where: dict[Any, int] = {}
     labels = np.asarray(labels).astype(object)
@@ -149,7 +150,7 @@ def _matrix(frame: Any, name: str) -> tuple[Any, tuple[str, ...]]:
     return frame.map_partitions(partial(_numbers, name=name, dtype=empty.dtype), meta=empty), names
 
 
-def _numbers(part: Any, name: str, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+def _numbers(part: object, name: str, dtype: CellType) -> Cells:
     """A partition as an array."""
     return open_frame(part, name)[0].astype(dtype, copy=False)
 

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+
+from ldr.objectives.data.cells import Cells
 
 # Smaller maps are arrays like any other.
 _LEAST_BYTES = 2**28
@@ -43,7 +44,7 @@ class MemoryMap:
             and isinstance(getattr(array, "_mmap", None), mmap.mmap)
         )
 
-    def read(self, start: int, stop: int) -> npt.NDArray[Any]:
+    def read(self, start: int, stop: int) -> Cells:
         rows = self._array[start:stop].copy()
         self._forget(start, stop)
         return rows

@@ -6,11 +6,11 @@ import os
 from dataclasses import dataclass
 from io import RawIOBase
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from ldr.objectives.data.cells import Cells, CellType
 from ldr.solvers.errors import DataError
 
 
@@ -23,7 +23,7 @@ class NpyFile:
 
     path: Path
     shape: tuple[int, int]
-    dtype: np.dtype[Any]
+    dtype: CellType
     offset: int
     by_columns: bool
     feature_names: None = None
@@ -64,7 +64,7 @@ class NpyFile:
     def files(self) -> tuple[Path, ...]:
         return (self.path,)
 
-    def read(self, start: int, stop: int) -> npt.NDArray[Any]:
+    def read(self, start: int, stop: int) -> Cells:
         n, d = self.shape
         order: Literal["C", "F"] = "F" if self.by_columns else "C"
         rows = np.empty((stop - start, d), self.dtype, order)
@@ -77,7 +77,7 @@ class NpyFile:
                 self._fill(part, file)
         return rows
 
-    def _fill(self, part: npt.NDArray[Any], file: RawIOBase) -> None:
+    def _fill(self, part: Cells, file: RawIOBase) -> None:
         view = part.data.cast("B")
         while view:
             count = file.readinto(view)

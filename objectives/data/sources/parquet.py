@@ -12,8 +12,8 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from ldr.objectives.data.cells import Cells, CellType
 from ldr.objectives.data.map_reduce import PIECE_NUMBERS, workers_for
 from ldr.objectives.data.sources.columns import check_distinct, check_known
 from ldr.solvers.errors import ArgumentError, DataError
@@ -68,7 +68,7 @@ class ParquetFile:
         self._position = self.shape[0]  # as after a pass, with nothing open
 
     @cached_property
-    def dtype(self) -> np.dtype[Any]:
+    def dtype(self) -> CellType:
         """float32 if that holds every number of every column, else float64."""
         types = [np.dtype(np.float32)]
         for column in self.feature_names:
@@ -88,7 +88,7 @@ class ParquetFile:
     def select(self, columns: Sequence[str]) -> ParquetFile:
         return ParquetFile(self._path, self._name, columns)
 
-    def column(self, name: str) -> npt.NDArray[Any]:
+    def column(self, name: str) -> Cells:
         pyarrow, _ = _libraries()
         kind = self._schema.field(name).type
         if pyarrow.types.is_nested(kind):
@@ -106,7 +106,7 @@ class ParquetFile:
                 f"{self._name}: column {name!r} of {self._path.name} cannot be read: {error}"
             ) from error
 
-    def read(self, start: int, stop: int) -> npt.NDArray[Any]:
+    def read(self, start: int, stop: int) -> Cells:
         rows = np.empty((stop - start, self.shape[1]), self.dtype)
         with self._lock:
             batches = self._decoded(start, stop)
@@ -207,7 +207,7 @@ class _Batch:
         return max(0, min(stop, self.first + self.size) - max(start, self.first))
 
 
-def _numpy_type(kind: Any) -> np.dtype[Any]:
+def _numpy_type(kind: Any) -> CellType:
     """That of a column's values; objects of a type that NumPy does not have."""
     try:
         return np.dtype(kind.to_pandas_dtype())

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
-import numpy as np
-import numpy.typing as npt
+from ldr.objectives.data.cells import Cells, CellType
 
 
 class Source(Protocol):
@@ -32,7 +31,7 @@ class Source(Protocol):
     def shape(self) -> tuple[int, int]: ...
 
     @property
-    def dtype(self) -> np.dtype[Any]: ...
+    def dtype(self) -> CellType: ...
 
     @property
     def feature_names(self) -> tuple[str, ...] | None: ...
@@ -43,7 +42,7 @@ class Source(Protocol):
     @property
     def files(self) -> tuple[Path, ...]: ...
 
-    def read(self, start: int, stop: int) -> npt.NDArray[Any]:
+    def read(self, start: int, stop: int) -> Cells:
         """Rows start..stop-1, not to be written to; called from several threads at a time."""
         ...
 
@@ -64,7 +63,7 @@ class TableSource(Source, Protocol):
         """The source of some columns, which must hold numbers, in this order."""
         ...
 
-    def column(self, name: str) -> npt.NDArray[Any]:
+    def column(self, name: str) -> Cells:
         """One column of all rows, of any type: labels, say."""
         ...
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, ClassVar, cast
+from typing import ClassVar, cast
 
 import numpy as np
-import numpy.typing as npt
 
+from ldr.objectives.data.cells import Cells, CellType
 from ldr.objectives.data.sources.columns import check_known
 from ldr.objectives.data.sources.source import Source, TableSource
 from ldr.solvers.errors import DataError
@@ -21,7 +21,7 @@ from ldr.solvers.errors import DataError
 class InMemory:
     """Rows of an array."""
 
-    array: npt.NDArray[Any]
+    array: Cells
     feature_names: tuple[str, ...] | None = None
 
     boundaries = None
@@ -32,10 +32,10 @@ class InMemory:
         return cast(tuple[int, int], self.array.shape)
 
     @property
-    def dtype(self) -> np.dtype[Any]:
+    def dtype(self) -> CellType:
         return self.array.dtype
 
-    def read(self, start: int, stop: int) -> npt.NDArray[Any]:
+    def read(self, start: int, stop: int) -> Cells:
         return self.array[start:stop]
 
 
@@ -84,7 +84,7 @@ class Stack:
         return self.starts[-1], self.sources[0].shape[1]
 
     @cached_property
-    def dtype(self) -> np.dtype[Any]:
+    def dtype(self) -> CellType:
         return np.result_type(*(source.dtype for source in self.sources))
 
     @property
@@ -113,11 +113,11 @@ class Stack:
         tables = cast(tuple[TableSource, ...], self.sources)
         return replace(self, sources=tuple(table.select(columns) for table in tables))
 
-    def column(self, name: str) -> npt.NDArray[Any]:
+    def column(self, name: str) -> Cells:
         tables = cast(tuple[TableSource, ...], self.sources)
         return np.concatenate([table.column(name) for table in tables])
 
-    def read(self, start: int, stop: int) -> npt.NDArray[Any]:
+    def read(self, start: int, stop: int) -> Cells:
         parts = [
             source.read(max(start - first, 0), min(stop - first, source.shape[0]))
             for first, source in zip(self.starts, self.sources, strict=False)

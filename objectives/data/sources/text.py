@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from ldr.objectives.data.cells import Cells, CellType
 from ldr.objectives.data.map_reduce import PIECE_NUMBERS
 from ldr.objectives.data.sources.columns import check_distinct, check_known
 from ldr.solvers.errors import ArgumentError, DataError, DataWarning
@@ -77,7 +78,7 @@ class TextFile:
     feature_names: tuple[str, ...]
     name: str = "X"
 
-    dtype: ClassVar[np.dtype[Any]] = np.dtype(np.float64)
+    dtype: ClassVar[CellType] = np.dtype(np.float64)
 
     @classmethod
     def open(cls, path: Path, name: str = "X") -> TextFile:
@@ -109,7 +110,7 @@ class TextFile:
         check_known(columns, self.columns, self.path.name)
         return replace(self, feature_names=tuple(columns))
 
-    def column(self, name: str) -> npt.NDArray[Any]:
+    def column(self, name: str) -> Cells:
         check_known([name], self.columns, self.path.name)
         pyarrow, _ = _libraries()
         types = {name: pyarrow.string()}
@@ -118,7 +119,7 @@ class TextFile:
         texts = pyarrow.chunked_array(chunks, pyarrow.string())
         return np.asarray(_values(texts).to_numpy())
 
-    def read(self, start: int, stop: int) -> npt.NDArray[Any]:
+    def read(self, start: int, stop: int) -> Cells:
         rows = np.empty((stop - start, self.shape[1]))
         block = int(np.searchsorted(self.boundaries, start, side="right")) - 1
         while self.boundaries[block] < stop:
@@ -141,7 +142,7 @@ class TextFile:
             for field in guessed
         }
 
-    def _parsed(self, block: int, columns: Sequence[str], types: dict[str, Any]) -> Any:
+    def _parsed(self, block: int, columns: Sequence[str], types: dict[str, object]) -> Any:
         """Columns of a block as a pyarrow table, of types given or guessed."""
         pyarrow, parser = _libraries()
         with self.path.open("rb") as file:
@@ -150,11 +151,11 @@ class TextFile:
         first = self.boundaries[block]
         wrong: list[Any] = []
 
-        def refuse(row: Any) -> str:
+        def refuse(row: object) -> str:
             wrong.append(row)
             return "error"
 
-        def table(types: dict[str, Any]) -> Any:
+        def table(types: dict[str, object]) -> Any:
             return parser.read_csv(
                 io.BytesIO(text),
                 parser.ReadOptions(
@@ -207,7 +208,7 @@ class TextFile:
         return None
 
 
-def _values(texts: Any) -> Any:
+def _values(texts: object) -> Any:
     """Cells as numbers or truth values, if they lose nothing by it."""
     from pyarrow import ArrowInvalid, compute, float64, int64
 
