@@ -315,7 +315,7 @@ def _parameters(problem: BoundObjective, run: Run) -> dict[str, Any]:
     """Of the model; with a penalty also the stationarity measure |V|/t in the objective's units."""
     own = problem.parameters(run.M)
     if problem.penalty is None:
-        return own
+        return dict(own)
     return {**own, "stationarity": run.gradient_norm * problem.unit}
 
 

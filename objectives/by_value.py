@@ -16,20 +16,20 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any
+from types import ModuleType
 from uuid import uuid4
 from weakref import WeakValueDictionary
 
 Address = tuple[str, str]
 
 # What was pickled or opened here, by the names that travel with it.
-_known: WeakValueDictionary[str, Any] = WeakValueDictionary()
+_known: WeakValueDictionary[str, object] = WeakValueDictionary()
 # What is being pickled, from the outside in; an objective's function may use another objective.
-_underway: list[Any] = []
+_underway: list[object] = []
 _pickling = threading.RLock()
 
 
-def reduced(whole: object, parts: Sequence[object]) -> tuple[Any, ...]:
+def reduced(whole: object, parts: Sequence[object]) -> tuple[object, ...]:
     """What `__reduce__` returns for an object that its class makes of these parts."""
     address = _address(whole)
     try:
@@ -56,7 +56,7 @@ def _pickled(whole: object, parts: Sequence[object]) -> bytes:
             _underway.pop()
 
 
-def opened(address: Address | None, names: tuple[str, ...], pickled: bytes | None) -> Any:
+def opened(address: Address | None, names: tuple[str, ...], pickled: bytes | None) -> object:
     """The object that was pickled, of this process or of its module; else a new one."""
     for name in reversed(names):
         if name in _known:
@@ -68,7 +68,7 @@ def opened(address: Address | None, names: tuple[str, ...], pickled: bytes | Non
 
 
 @lru_cache(maxsize=32)
-def _made(names: tuple[str, ...], pickled: bytes) -> Any:
+def _made(names: tuple[str, ...], pickled: bytes) -> object:
     """One object for what is opened again and again, with a further name of this process."""
     cls, parts = pickle.loads(pickled)
     whole = cls(*parts)
@@ -95,14 +95,14 @@ def _address(whole: object) -> Address | None:
     return (module, path) if found is whole and module != "__main__" else None
 
 
-def _imported(module: str, path: str) -> Any:
+def _imported(module: str, path: str) -> object:
     try:
         return _at(importlib.import_module(module), path)
     except Exception:  # the module is not there, or cannot run there
         return None
 
 
-def _at(found: object, path: str) -> Any:
+def _at(found: object, path: str) -> object:
     for part in path.split("."):
         found = getattr(found, part, None)
     return found
@@ -122,13 +122,13 @@ def _by_value(parts: Sequence[object]) -> Iterator[None]:
         yield
 
 
-def _module_of(function: object) -> Any:
+def _module_of(function: object) -> ModuleType | None:
     while isinstance(function, partial):
         function = function.func
     return sys.modules.get(getattr(function, "__module__", None) or "")
 
 
-def _users(module: Any) -> bool:
+def _users(module: ModuleType) -> bool:
     """Whether it is a module of the user's, not one that is installed everywhere."""
     file = getattr(module, "__file__", None)
     top = module.__name__.partition(".")[0]

@@ -14,7 +14,7 @@ from ldr.objectives.data.data import Data
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.families.projected import DenseRows
 from ldr.objectives.objective import Objective
-from ldr.objectives.problem import BoundObjective, check_dimension
+from ldr.objectives.problem import BoundObjective, Fitted, check_dimension
 from ldr.objectives.view import Range
 from ldr.solvers.checks import keep_flag
 from ldr.solvers.errors import DataError
@@ -250,5 +250,5 @@ class LinearDynamics(BoundObjective):
             return Certificate("global", gap, "no motion that X explains is left out")
         return Certificate("bound", gap, "all motion that X explains bounds the value")
 
-    def parameters(self, M: Array) -> dict[str, Any]:
+    def parameters(self, M: Array) -> Fitted:
         return {"D": self.at(M).D}

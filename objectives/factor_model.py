@@ -13,6 +13,7 @@ import numpy as np
 from ldr.objectives.data.containers import like
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.data.samples import Samples
+from ldr.objectives.statistics.sums import dense
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.manifolds import Array
 
@@ -259,8 +260,7 @@ class FactorModel:
                 f"X has {samples.d} columns, expected {len(self.mean)}, as in the data solved for"
             )
         for _, block in samples.blocks():
-            rows = block.toarray() if samples.is_sparse else block
-            yield Posterior(Observed.of(rows), self.mean, self.loadings, self.noise)
+            yield Posterior(Observed.of(dense(block)), self.mean, self.loadings, self.noise)
 
 
 def check_observed(samples: Samples) -> Array:

@@ -6,7 +6,7 @@ import math
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,7 @@ from ldr.objectives.data.containers import check_real, open_matrix
 from ldr.objectives.data.labels import as_labels
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.statistics.sparse import shifted_rows
+from ldr.objectives.statistics.sums import dense
 from ldr.solvers.checks import SMALLEST, keep_number, keep_whole
 from ldr.solvers.errors import ArgumentError, DataError, SingularError
 from ldr.solvers.limits import check
@@ -134,9 +135,7 @@ def lle_weights(samples: Samples, neighbours: int, regularisation: float = 1e-3)
 
 
 def _barycentres(samples: Samples, where: slice, indices: Integers, regularisation: float) -> Array:
-    picked, rows = samples.array[indices.ravel()], samples.rows(where)
-    if samples.is_sparse:
-        picked, rows = picked.toarray(), rows.toarray()
+    picked, rows = dense(samples.array[indices.ravel()]), dense(samples.rows(where))
     k = indices.shape[1]
     Z = np.asarray(picked, dtype=np.float64).reshape(len(rows), k, -1) - rows[:, None]
     G = Z @ Z.transpose(0, 2, 1)

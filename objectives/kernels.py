@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+import numpy.typing as npt
 
 from ldr.objectives.data.finite import check_largest
 from ldr.objectives.data.labels import as_array
@@ -75,7 +74,7 @@ def is_categorical(y: object) -> bool:
     return array.ndim == 1 and array.dtype.kind in "iu" and len(np.unique(array)) <= 20
 
 
-def as_response(y: object, n: int) -> Array:
+def as_response(y: npt.ArrayLike, n: int) -> Array:
     """A quantitative response as an n x q array."""
     array = as_array(y)
     if array.dtype.kind not in "iuf":

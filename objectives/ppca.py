@@ -91,6 +91,7 @@ class IsotropicFactors(Factors):
 
     baseline_exact = True
 
+    C: Array
     of_rows: Array | None = field(kw_only=True)
     offset: Array = field(kw_only=True)
 

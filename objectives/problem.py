@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
-from typing import Any, Protocol, Self
+from typing import Protocol, Self, TypeAlias
 
 import numpy as np
 
@@ -36,6 +36,10 @@ class Stated(Protocol):
     @property
     def relative_improvement(self) -> bool: ...
     def bind(self, data: Data, r: int) -> BoundObjective: ...
+
+
+# What a model fits along with M, by name.
+Fitted: TypeAlias = Mapping[str, float | Array]
 
 
 @dataclass(frozen=True)
@@ -174,7 +178,7 @@ class BoundObjective(Problem):
         """Mean of each view, subtracted before the map; of some models it is fitted with M."""
         return tuple(view.mean for view in self.views)
 
-    def parameters(self, M: Array) -> dict[str, Any]:
+    def parameters(self, M: Array) -> Fitted:
         """Numbers and small matrices of a model that are fitted along with M."""
         return {}
 

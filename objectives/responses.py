@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from ldr.objectives.data.labels import as_array, as_labels
 from ldr.objectives.kernels import (
@@ -48,7 +49,7 @@ class Response:
     notes: Sequence[str] = ()
 
     @classmethod
-    def of(cls, y: object, n: int, kind: str = "auto") -> Response:
+    def of(cls, y: npt.ArrayLike, n: int, kind: str = "auto") -> Response:
         """`kind` "auto" takes strings, booleans and at most 20 whole numbers for labels."""
         if kind == "quantity" or (kind == "auto" and not is_categorical(y)):
             return cls(None, as_response(y, n))

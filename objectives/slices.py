@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from ldr.objectives.responses import Response
 from ldr.solvers.errors import DataError
@@ -19,7 +20,7 @@ def slice_codes(response: Response, slices: int) -> np.ndarray:
     return np.unique(np.searchsorted(edges, z, side="right"), return_inverse=True)[1]
 
 
-def sliced(y: object, n: int, slices: int) -> np.ndarray:
+def sliced(y: npt.ArrayLike, n: int, slices: int) -> np.ndarray:
     """Slice of each sample, of which there must be two at least."""
     codes = slice_codes(Response.of(y, n), slices)
     if codes.max() == 0:

@@ -8,6 +8,7 @@ from functools import cached_property, partial
 import numpy as np
 
 from ldr.objectives.contrasts import Contrast, hyperbolic_secant, student
+from ldr.objectives.data.cells import Cells
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.projected import DenseRows, Projected
@@ -185,12 +186,12 @@ class ExpertsTerm(RowTerm):
     contrasts: ProjectedTerm
     n: int
 
-    def first(self, M: Array, rows: Samples, *beside: object) -> tuple[float, Array]:
+    def first(self, M: Array, rows: Samples, *beside: Cells) -> tuple[float, Array]:
         means, gradient = self.contrasts.first(M, rows)
         share, volume = rows.n / self.n, LogVolume(M)
         return float(means.sum()) + share * volume.value, gradient + share * volume.gradient
 
-    def second(self, M: Array, V: Array, rows: Samples, *beside: object) -> Array:
+    def second(self, M: Array, V: Array, rows: Samples, *beside: Cells) -> Array:
         share = rows.n / self.n
         return self.contrasts.second(M, V, rows) + share * LogVolume(M).hessian_vector(V)
 

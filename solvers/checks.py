@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection
 from numbers import Integral, Real
-from typing import Any
+from typing import TypedDict, Unpack
 
 import numpy as np
 
@@ -13,6 +13,14 @@ from ldr.solvers.errors import ArgumentError
 
 # Data outside this range have squares, or products of squares and counts, outside float64's.
 SMALLEST, LARGEST = 1e-130, 1e130
+
+
+class Limits(TypedDict, total=False):
+    """Of a number: see `number`."""
+
+    positive: bool
+    finite: bool
+    below: float | None
 
 
 def whole(name: str, value: object, least: int) -> int:
@@ -78,7 +86,12 @@ def keep_whole(owner: object, name: str, least: int, *, optional: bool = False) 
 
 
 def keep_number(
-    owner: Any, name: str, *, optional: bool = False, power: int = 1, **limits: Any
+    owner: object,
+    name: str,
+    *,
+    optional: bool = False,
+    power: int = 1,
+    **limits: Unpack[Limits],
 ) -> None:
     """Check a field of a frozen dataclass by `number`, and keep it as Python's own, like above.
 
@@ -94,7 +107,7 @@ def keep_number(
     object.__setattr__(owner, name, kept)
 
 
-def keep_numbers(owner: Any, name: str, **limits: Any) -> None:
+def keep_numbers(owner: object, name: str, **limits: Unpack[Limits]) -> None:
     """Check a field that holds a tuple or a list of numbers, and keep it as a tuple."""
     values = getattr(owner, name)
     if not isinstance(values, (tuple, list)):

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,6 +21,10 @@ from ldr.solvers.riemannian import RiemannianPoint, RiemannianProblem
 from ldr.solvers.run import Stopping
 from ldr.solvers.solver import Solver, State
 from ldr.solvers.status import Status
+
+if TYPE_CHECKING:
+    from pymanopt import Problem as TheirProblem
+    from pymanopt.manifolds.manifold import Manifold as TheirManifold
 
 PYMANOPT_SOLVERS = {
     "trust-region": "TrustRegions",
@@ -105,7 +110,7 @@ class _Memory:
         return self._last
 
 
-def _import_pymanopt() -> Any:
+def _import_pymanopt() -> ModuleType:
     import jax
 
     flag = jax.config.jax_enable_x64
@@ -118,7 +123,7 @@ def _import_pymanopt() -> Any:
     return pymanopt
 
 
-def _as_pymanopt(pymanopt: Any, problem: RiemannianProblem, memory: _Memory) -> Any:
+def _as_pymanopt(pymanopt: ModuleType, problem: RiemannianProblem, memory: _Memory) -> TheirProblem:
     """pymanopt's Problem, with the very formulas of the native solvers."""
     manifold = problem.manifold
     theirs = _their_manifold(pymanopt, manifold)
@@ -127,10 +132,10 @@ def _as_pymanopt(pymanopt: Any, problem: RiemannianProblem, memory: _Memory) -> 
     def cost(*M: Array) -> float:
         return memory.at(_join(manifold, M)).value
 
-    def gradient(*M: Array) -> Any:
+    def gradient(*M: Array) -> Array | list[Array]:
         return _split(manifold, memory.at(_join(manifold, M)).euclidean_gradient)
 
-    def hessian(*args: Array) -> Any:
+    def hessian(*args: Array) -> Array | list[Array]:
         point = memory.at(_join(manifold, args[:k]))
         V = _join(manifold, args[k:])
         if not problem.problem.has_hessian:
@@ -145,7 +150,7 @@ def _as_pymanopt(pymanopt: Any, problem: RiemannianProblem, memory: _Memory) -> 
     )
 
 
-def _their_manifold(pymanopt: Any, manifold: Manifold) -> Any:
+def _their_manifold(pymanopt: ModuleType, manifold: Manifold) -> TheirManifold:
     kinds = pymanopt.manifolds
     match manifold:
         case Stiefel(d=d, r=r, retraction=retraction):
@@ -159,7 +164,7 @@ def _their_manifold(pymanopt: Any, manifold: Manifold) -> Any:
     raise ArgumentError(f"pymanopt has no counterpart of the manifold {manifold}")
 
 
-def _split(manifold: Manifold, M: Array) -> Any:
+def _split(manifold: Manifold, M: Array) -> Array | list[Array]:
     return manifold.split(M) if isinstance(manifold, Product) else M
 
 

@@ -12,7 +12,10 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from threadpoolctl import LibController, ThreadpoolController
 
 # A product of two matrices of this order takes a few milliseconds on one core; below it the
 # threads' hand-over, at every one of thousands of products, costs more than they bring.
@@ -27,7 +30,7 @@ _before: dict[_Pool, int] = {}
 
 
 @cache
-def _controller() -> Any:
+def _controller() -> ThreadpoolController:
     import threadpoolctl
 
     return threadpoolctl.ThreadpoolController().select(user_api="blas")
@@ -41,7 +44,7 @@ def threads_for(order: int) -> AbstractContextManager[None]:
 
 
 @cache
-def _beside_scipy() -> list[Any]:
+def _beside_scipy() -> list[LibController]:
     """The BLAS libraries beside SciPy's own; none where all use the same one."""
     libraries = _controller().lib_controllers
     others = [library for library in libraries if "scipy.libs" not in library.filepath]
@@ -59,7 +62,7 @@ def one_team() -> AbstractContextManager[None]:
 
 
 @contextmanager
-def _held(libraries: list[Any]) -> Iterator[None]:
+def _held(libraries: list[LibController]) -> Iterator[None]:
     """Libraries at one thread, until the last of those who hold them lets go."""
     pools = {_pool(library): library for library in libraries}
     with _lock:
@@ -79,13 +82,13 @@ def _held(libraries: list[Any]) -> Iterator[None]:
                     del _holders[pool]
 
 
-def _pool(library: Any) -> _Pool:
+def _pool(library: LibController) -> _Pool:
     """The library's file, and the thread of Python where each has threads of its own."""
     of_each = getattr(library, "threading_layer", None) == "openmp"
     return library.filepath, threading.get_ident() if of_each else None
 
 
-def _set_threads(library: Any, count: int) -> None:
+def _set_threads(library: LibController, count: int) -> None:
     """From whatever thread: threadpoolctl 3.8 obeys but the first that asked, until it is freed."""
     free = getattr(library, "clear_controlling_thread", lambda force: None)
     free(force=True)

@@ -14,6 +14,7 @@ from ldr.objectives.by_value import reduced
 from ldr.objectives.custom.backends import Autograd, Backend, Function, HandWritten, Jax
 from ldr.objectives.custom.problem import CustomProblem, FunctionTerm, SummedProblem
 from ldr.objectives.custom.verify import Trial, attached, manifold_named, verified
+from ldr.objectives.data.cells import Cells
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.finite import check_squares
 from ldr.objectives.data.labels import as_array
@@ -291,7 +292,7 @@ class CustomObjective(Objective):
         return self._on(data.samples.piece(where), beside, term, r)
 
     def _on(
-        self, rows: Samples, beside: tuple[object, ...], term: FunctionTerm, r: int
+        self, rows: Samples, beside: tuple[Cells, ...], term: FunctionTerm, r: int
     ) -> CustomProblem:
         manifold = manifold_named(self.manifold, rows.d, r)
         arguments = term.arguments(rows, *beside)
@@ -324,7 +325,7 @@ class CustomObjective(Objective):
                 "sum_over_rows=True: it then gets the rows piece by piece"
             ) from error
 
-    def _beside(self, data: Data) -> tuple[Any, ...]:
+    def _beside(self, data: Data) -> tuple[Cells, ...]:
         """What f takes after X."""
         if "response" not in self.needs:
             return ()

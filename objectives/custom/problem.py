@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ldr.objectives.custom.backends import Arguments, Backend
+from ldr.objectives.data.cells import Cells
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.row_sum import RowTerm, parts_of
 from ldr.objectives.problem import BoundObjective
@@ -90,17 +91,17 @@ class FunctionTerm(RowTerm):
     def has_hessian(self) -> bool:  # type: ignore[override]
         return self.objective.derivatives.has_hessian
 
-    def first(self, M: Array, rows: Samples, *beside: object) -> tuple[float, Array]:
+    def first(self, M: Array, rows: Samples, *beside: Cells) -> tuple[float, Array]:
         point = self._at(M, rows, beside)
         return point.value, point.gradient
 
-    def second(self, M: Array, V: Array, rows: Samples, *beside: object) -> Array:
+    def second(self, M: Array, V: Array, rows: Samples, *beside: Cells) -> Array:
         return self._at(M, rows, beside).one_product(V)
 
-    def _at(self, M: Array, rows: Samples, beside: tuple[object, ...]) -> CustomPoint:
+    def _at(self, M: Array, rows: Samples, beside: tuple[Cells, ...]) -> CustomPoint:
         return CustomPoint(self.objective, M, self.arguments(rows, *beside))
 
-    def arguments(self, rows: Samples, *beside: object) -> Arguments:
+    def arguments(self, rows: Samples, *beside: Cells) -> Arguments:
         """What f takes after M, where and how it takes it."""
         X = self._seen(rows)
         return self.objective.derivatives.place(X, *beside, accelerator=rows.accelerator)

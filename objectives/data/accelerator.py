@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,13 +20,16 @@ from ldr.solvers.checks import choice
 from ldr.solvers.errors import DeviceWarning
 from ldr.solvers.warn import warn
 
+if TYPE_CHECKING:
+    from jax import Device
+
 DEVICES = ("cpu", "gpu")
 
 Array = npt.NDArray[np.float64]
 
 
 @cache
-def _enable_x64() -> Callable[[bool], AbstractContextManager[Any]]:
+def _enable_x64() -> Callable[[bool], AbstractContextManager[object]]:
     try:
         from jax import enable_x64 as context
     except ImportError:  # before jax 0.8
@@ -34,7 +37,7 @@ def _enable_x64() -> Callable[[bool], AbstractContextManager[Any]]:
     return context
 
 
-def float64() -> AbstractContextManager[Any]:
+def float64() -> AbstractContextManager[object]:
     """The context in which jax computes in float64; no global flag is touched."""
     return _enable_x64()(True)
 
@@ -52,7 +55,7 @@ class Accelerator:
     platform: str
 
     @property
-    def device(self) -> Any:
+    def device(self) -> Device:
         """jax's handle."""
         return _devices(self.platform)[0]
 
@@ -74,7 +77,7 @@ class Accelerator:
         """(X - 1m')'(X - 1m')V, shape (d, r)."""
         return self._run("scatter_times", X, mean, V)
 
-    def _run(self, name: str, *arrays: object, **options: int) -> Any:
+    def _run(self, name: str, *arrays: Cells, **options: int) -> Any:
         import jax
 
         with float64():
@@ -85,30 +88,30 @@ class Accelerator:
 
 
 @cache
-def _devices(platform: str) -> Any:
+def _devices(platform: str) -> list[Device]:
     import jax
 
     return jax.devices(platform)
 
 
 @cache
-def _kernels() -> dict[str, Any]:
+def _kernels() -> dict[str, Callable[..., object]]:
     import jax
     import jax.numpy as jnp
 
-    def spread(X: Any, shift: Any) -> Any:
+    def spread(X: jax.Array, shift: jax.Array) -> tuple[jax.Array, ...]:
         Z = X.astype(jnp.float64) - shift
         return Z.sum(axis=0), Z.T @ Z
 
-    def class_sums(X: Any, pilots: Any, codes: Any) -> Any:
+    def class_sums(X: jax.Array, pilots: jax.Array, codes: jax.Array) -> tuple[jax.Array, ...]:
         Z = X.astype(jnp.float64) - pilots[codes]
         return jax.ops.segment_sum(Z, codes, len(pilots)), Z.T @ Z
 
-    def lagged(X: Any, shift: Any, lag: int) -> Any:
+    def lagged(X: jax.Array, shift: jax.Array, lag: int) -> tuple[jax.Array, ...]:
         Z = X.astype(jnp.float64) - shift
         return Z.sum(axis=0), Z.T @ Z, Z[: len(Z) - lag].T @ Z[lag:]
 
-    def scatter_times(X: Any, mean: Any, V: Any) -> Any:
+    def scatter_times(X: jax.Array, mean: jax.Array, V: jax.Array) -> jax.Array:
         Z = X.astype(jnp.float64) - mean
         return Z.T @ (Z @ V)
 

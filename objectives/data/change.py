@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldr.objectives.data.cells import Cells
-from ldr.objectives.data.samples import Array, Samples, Term
+from ldr.objectives.data.samples import Array, Beside, Samples, Term
 
 
 @dataclass(frozen=True)
@@ -85,7 +84,7 @@ class ChangedSamples(Samples):
         self,
         term: Callable[..., Term],
         merge: Callable[[Term, Term], Term],
-        *beside: Samples | Cells,
+        *beside: Beside,
     ) -> Term:
         changes, others = [self.change], list(beside)
         for i, other in enumerate(beside):

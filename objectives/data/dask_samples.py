@@ -12,18 +12,18 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeAlias
 
 import dask.array
 import numpy as np
 import numpy.typing as npt
-from dask.delayed import delayed
+from dask.delayed import Delayed, delayed
 
 from ldr.objectives.data.accelerator import Accelerator
-from ldr.objectives.data.cells import Cells
+from ldr.objectives.data.cells import Cells, CellType
 from ldr.objectives.data.finite import check_finite, check_largest, largest_of_piece
 from ldr.objectives.data.map_reduce import PIECE_NUMBERS
-from ldr.objectives.data.samples import Array, Samples, Term
+from ldr.objectives.data.samples import Array, Beside, Samples, Term
 from ldr.objectives.data.sources.dask_rows import DaskRows, chunked, computed
 from ldr.objectives.data.stored import StoredSamples
 from ldr.solvers.errors import DataError
@@ -54,7 +54,7 @@ class DaskSamples(StoredSamples):
         self,
         term: Callable[..., Term],
         merge: Callable[[Term, Term], Term],
-        *beside: Any,
+        *beside: Beside | dask.array.Array,
     ) -> Term:
         """Sum a term over pieces of the rows, on the workers.
 
@@ -121,10 +121,10 @@ class DaskSamples(StoredSamples):
         """Where the chunks are."""
         return [slice(start, stop) for start, stop in pairwise(self.array.boundaries)]
 
-    def _chunks(self) -> list[Any]:
+    def _chunks(self) -> list[Delayed]:
         return list(self.array.array.to_delayed().ravel())
 
-    def _lots(self, other: Any) -> list[Any]:
+    def _lots(self, other: Beside | dask.array.Array) -> list[object]:
         """What stands beside the rows, cut as the chunks are."""
         if isinstance(other, DaskSamples):
             other = other.array.array
@@ -139,6 +139,9 @@ class DaskSamples(StoredSamples):
             return [read(where.start, where.stop) for where in self._places()]
         rows = other.array if isinstance(other, Samples) else _narrow(other)
         return [rows[where] for where in self._places()]
+
+
+Merge: TypeAlias = Callable[[Any, Any], object]
 
 
 @dataclass(frozen=True)
@@ -161,16 +164,16 @@ class _View:
     feature_names: tuple[str, ...] | None = None
     allow_nan: bool = False
     accelerator: Accelerator | None = None
-    dtype: Any = None
+    dtype: CellType | None = None
 
     @classmethod
-    def of(cls, argument: Any) -> _View:
+    def of(cls, argument: Beside | dask.array.Array) -> _View:
         if isinstance(argument, Samples):
             missing = argument.has_nan or getattr(argument, "allow_nan", False)
             return cls(argument.name, argument.feature_names, missing, argument.accelerator)
         return cls(None, dtype=argument.dtype)
 
-    def piece(self, rows: Any, first: int) -> Any:
+    def piece(self, rows: Cells, first: int) -> Beside:
         """Rows as the term takes them; samples are checked."""
         if self.name is None:
             return rows.astype(self.dtype, copy=False)
@@ -182,7 +185,7 @@ class _View:
 class _Total:
     """A term, and the largest entry in each of the samples that it was made of."""
 
-    term: Any
+    term: object
     largest: tuple[float, ...]
 
 
@@ -199,12 +202,12 @@ class _ChunkSum:
         In a piece.
     """
 
-    term: Callable[..., Any]
-    merge: Callable[[Any, Any], Any]
+    term: Callable[..., object]
+    merge: Merge
     views: tuple[_View, ...]
     rows: int
 
-    def __call__(self, where: slice, *chunks: Any) -> _Total:
+    def __call__(self, where: slice, *chunks: Cells) -> _Total:
         n = where.stop - where.start
         if len(chunks[0]) != n:
             raise DataError(
@@ -217,23 +220,23 @@ class _ChunkSum:
             total = _joined(self.merge, total, self._of_piece(where.start + start, piece))
         return total
 
-    def _of_piece(self, first: int, rows: list[object]) -> _Total:
+    def _of_piece(self, first: int, rows: list[Cells]) -> _Total:
         given = [view.piece(part, first) for view, part in zip(self.views, rows, strict=True)]
         largest = tuple(largest_of_piece(piece) for piece in given if isinstance(piece, Samples))
         return _Total(self.term(*given), largest)
 
 
-def _joined(merge: Callable[[object, object], object], earlier: _Total, later: _Total) -> _Total:
+def _joined(merge: Merge, earlier: _Total, later: _Total) -> _Total:
     largest = tuple(map(max, earlier.largest, later.largest))
     return _Total(merge(earlier.term, later.term), largest)
 
 
-def _merged(merge: Callable[[Any, Any], Any], earlier: _Total, later: _Total) -> _Total:
+def _merged(merge: Merge, earlier: _Total, later: _Total) -> _Total:
     """Merged copies: a task may be run again on what it was given, after a worker was lost."""
     return _joined(merge, copy.deepcopy(earlier), copy.deepcopy(later))
 
 
-def _tree(merge: Callable[[Any, Any], Any], terms: list[Any]) -> Any:
+def _tree(merge: Merge, terms: list[Delayed]) -> Delayed:
     """Neighbours merged, then neighbours of those, down to one."""
     join = delayed(merge, pure=False, traverse=False)
     while len(terms) > 1:
@@ -249,7 +252,7 @@ def _narrow(beside: Cells) -> Cells:
     return beside.astype(np.min_scalar_type(beside.max()))
 
 
-def _centred_times(chunk: object, V: Array, mean: Array) -> Array:
+def _centred_times(chunk: Cells, V: Array, mean: Array) -> Array:
     return Samples(chunk).centred_times(V, mean)
 
 

@@ -31,7 +31,7 @@ def largest_entry(samples: Samples) -> float:
     """The largest absolute value."""
     largest = 0.0
     for _, block in samples.blocks():
-        values = block.data if samples.is_sparse else block
+        values = np.asarray(block.data if samples.is_sparse else block)
         if values.size:
             largest = max(largest, float(values.max()), -float(values.min()))
     return largest

@@ -8,8 +8,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ldr.objectives.data.cells import Cells
-from ldr.objectives.data.samples import Samples, Term
+from ldr.objectives.data.samples import Beside, Samples, Term
 from ldr.solvers.errors import ArgumentError
 
 # The total of each term, by the term and its merge.
@@ -52,7 +51,7 @@ class AccumulatedSamples(Samples):
         self,
         term: Callable[..., Term],
         merge: Callable[[Term, Term], Term],
-        *beside: Samples | Cells,
+        *beside: Beside,
     ) -> Term:
         """The sum over all blocks so far.
 

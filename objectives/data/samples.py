@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from ldr.objectives.data.accelerator import Accelerator
-from ldr.objectives.data.cells import Cells
+from ldr.objectives.data.cells import Cells, Matrix
 from ldr.objectives.data.map_reduce import PIECE_NUMBERS, fold, workers_for
 from ldr.solvers.errors import ArgumentError, DataError, MissingValuesError
 from ldr.solvers.limits import check
@@ -93,14 +93,14 @@ class Samples:
         kind = "sparse" if self.is_sparse else "dense"
         return f"Samples({self.name}: {self.n} x {self.d}, {self.array.dtype}, {kind})"
 
-    def rows(self, where: slice) -> Any:
+    def rows(self, where: slice) -> Matrix:
         """Rows of a slice: a float64 C-contiguous array (a view where it can be one) or csr."""
         if self.is_sparse:
             return self.array[where].astype(np.float64, copy=False)
         # asarray strips the memmap subclass, whose slicing is slow; it does not load anything.
         return np.ascontiguousarray(np.asarray(self.array)[where], dtype=np.float64)
 
-    def blocks(self, rows: int | None = None) -> Iterator[tuple[slice, Any]]:
+    def blocks(self, rows: int | None = None) -> Iterator[tuple[slice, Matrix]]:
         """Walk over the rows in order.
 
         Parameters
@@ -145,7 +145,7 @@ class Samples:
         self,
         term: Callable[..., Term],
         merge: Callable[[Term, Term], Term],
-        *beside: Samples | Cells,
+        *beside: Beside,
     ) -> Term:
         """Sum a term over pieces of the rows, in threads; see `fold`.
 
@@ -159,7 +159,7 @@ class Samples:
             Other views, labels; cut as the rows are.
         """
 
-        def read(where: slice) -> tuple[Any, ...]:
+        def read(where: slice) -> tuple[Beside, ...]:
             return self.piece(where), *(cut(other, where) for other in beside)
 
         pieces = self.pieces()
@@ -251,6 +251,10 @@ class Samples:
         return product
 
 
-def cut(beside: Samples | Cells, where: slice) -> Any:
+# What stands beside rows: another view, labels, a response.
+Beside: TypeAlias = Samples | Cells
+
+
+def cut(beside: Beside, where: slice) -> Beside:
     """Rows of a slice of what stands beside samples."""
     return beside.piece(where) if isinstance(beside, Samples) else beside[where]

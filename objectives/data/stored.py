@@ -14,7 +14,7 @@ import numpy.typing as npt
 from ldr.objectives.data.cells import Cells
 from ldr.objectives.data.finite import check_finite, check_largest, largest_of_piece
 from ldr.objectives.data.map_reduce import PIECE_NUMBERS
-from ldr.objectives.data.samples import Array, Samples, Term
+from ldr.objectives.data.samples import Array, Beside, Samples, Term
 from ldr.objectives.data.sources import pieces_along
 from ldr.solvers.errors import DataError
 from ldr.solvers.limits import check
@@ -101,7 +101,7 @@ class StoredSamples(Samples):
         self,
         term: Callable[..., Term],
         merge: Callable[[Term, Term], Term],
-        *beside: Samples | Cells,
+        *beside: Beside,
     ) -> Term:
         total = super().reduce(term, merge, *beside)
         self.check_range()

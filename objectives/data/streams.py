@@ -16,7 +16,7 @@ from ldr.objectives.data.cells import Cells
 from ldr.objectives.data.containers import open_matrix
 from ldr.objectives.data.labels import as_array
 from ldr.objectives.data.map_reduce import PIECE_NUMBERS, fold, workers_for
-from ldr.objectives.data.samples import Array, Samples, Term, cut
+from ldr.objectives.data.samples import Array, Beside, Samples, Term, cut
 from ldr.objectives.data.stored import StoredSamples
 from ldr.solvers.errors import ArgumentError, DataError
 
@@ -219,7 +219,7 @@ class StreamSamples(StoredSamples):
         self,
         term: Callable[..., Term],
         merge: Callable[[Term, Term], Term],
-        *beside: Samples | Cells,
+        *beside: Beside,
     ) -> Term:
         total = fold(term, merge, self._pieces(beside), workers_for(self.d))
         for samples in (self, *beside):

@@ -8,20 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
+from ldr.objectives.data.cells import Cells
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.labels import as_array, as_labels
-from ldr.objectives.data.samples import Samples
+from ldr.objectives.data.samples import Beside, Samples
 from ldr.objectives.families.row_sum import InPieces, RowTerm
 from ldr.objectives.problem import BoundObjective, Stated
 from ldr.objectives.statistics import mean
 from ldr.objectives.statistics.sums import spread_rows
 from ldr.solvers.errors import DataError
 from ldr.solvers.manifolds import Array
-from ldr.solvers.problem import Problem
+from ldr.solvers.problem import Point, Problem
 
 # An evaluation takes time in proportion to it, for every row.
 BATCH_ROWS = 250
@@ -34,7 +35,7 @@ _STANDING_ROWS = 5000
 class Template(Protocol):
     """A problem of some rows that can make the same of others."""
 
-    def on(self, rows: Array, *beside: object) -> Problem | None:
+    def on(self, rows: Array, *beside: Cells) -> Problem | None:
         """The problem of other rows, in the same coordinates; None where they say nothing."""
 
 
@@ -44,7 +45,7 @@ class BatchTerm(RowTerm):
 
     template: Template
 
-    def _points(self, M: Array, rows: Samples, beside: tuple[Any, ...]) -> Iterator[Any]:
+    def _points(self, M: Array, rows: Samples, beside: tuple[Cells, ...]) -> Iterator[Point]:
         batches = max(1, round(rows.n / BATCH_ROWS))
         for b in range(batches):
             batch = slice(b, None, batches)
@@ -53,14 +54,14 @@ class BatchTerm(RowTerm):
             if problem is not None:
                 yield problem.at(M)
 
-    def first(self, M: Array, rows: Samples, *beside: object) -> tuple[float, Array]:
+    def first(self, M: Array, rows: Samples, *beside: Cells) -> tuple[float, Array]:
         value, gradient = 0.0, np.zeros_like(M)
         for point in self._points(M, rows, beside):
             value += point.value
             gradient += point.gradient
         return value, gradient
 
-    def second(self, M: Array, V: Array, rows: Samples, *beside: object) -> Array:
+    def second(self, M: Array, V: Array, rows: Samples, *beside: Cells) -> Array:
         product = np.zeros_like(M)
         for point in self._points(M, rows, beside):
             product += point.hessian_vector(V)
@@ -91,7 +92,7 @@ def in_batches(
 ) -> Batches:
     """The sum over batches, with labels beside the rows where classes are to be that large."""
     samples, labels = data.samples, None
-    beside: tuple[Any, ...] = ()
+    beside: tuple[Beside, ...] = ()
     chosen = spread_rows(samples.n, max(_SAMPLE_ROWS, samples.d))
     if smallest_class is not None:
         codes, _ = as_labels(data.y, samples.n, smallest_class=smallest_class)

@@ -6,12 +6,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 
 from ldr.objectives.factor_model import FactorModel
-from ldr.objectives.problem import BoundObjective
+from ldr.objectives.problem import BoundObjective, Fitted
 from ldr.solvers.errors import SingularError
 from ldr.solvers.linalg.symmetric import scaled_factor
 from ldr.solvers.manifolds import Array, Euclidean, Product
@@ -183,6 +183,12 @@ def inner(A: Array, B: Array) -> Array:
     return np.einsum("jk,jk->j", A, B)
 
 
+class HasProducts(Protocol):
+    """A symmetric matrix, as an array or by its products."""
+
+    def __matmul__(self, V: Array, /) -> Array: ...
+
+
 @dataclass(frozen=True)
 class FactorLikelihood(BoundObjective):
     """The likelihood of a factor model; its variable starts with M and t.
@@ -233,7 +239,7 @@ class FactorLikelihood(BoundObjective):
     def maps(self, M: Array) -> tuple[Array, ...]:
         return (self.model(M).P,)
 
-    def parameters(self, M: Array) -> dict[str, Any]:
+    def parameters(self, M: Array) -> Fitted:
         noise = self.model(M).noise
         if self.noise.tied:
             return {"noise_variance": float(noise[0])}
@@ -254,7 +260,7 @@ class Factors(FactorLikelihood):
         Its diagonal.
     """
 
-    C: Any
+    C: HasProducts
     variances: Array
 
     @property

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ldr.objectives.data.cells import Matrix
 from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.labels import as_labels
@@ -117,7 +118,7 @@ class LaplacianMethod(Objective):
         Distance of the epsilon graph.
     """
 
-    graph: Any = "neighbours"
+    graph: str | Matrix = "neighbours"
     neighbours: int = 10
     heat: float | str | None = None
     epsilon: float | None = None
@@ -175,7 +176,7 @@ class ReconstructionMethod(Objective):
         diagonal.
     """
 
-    graph: Any = "neighbours"
+    graph: str | Matrix = "neighbours"
     neighbours: int = 10
     regularisation: float = 1e-3
 

@@ -14,7 +14,7 @@ import numpy as np
 from ldr.objectives.coordinates import ColumnScaling
 from ldr.objectives.data.cells import Cells
 from ldr.objectives.data.data import Data
-from ldr.objectives.data.samples import Samples, Term
+from ldr.objectives.data.samples import Beside, Samples, Term
 from ldr.objectives.factor_model import Observed, empty_line
 from ldr.objectives.families.factors import Factors, Noise
 from ldr.objectives.families.incomplete_factors import (
@@ -158,12 +158,12 @@ class Filled(Samples):
         self,
         term: Callable[..., Term],
         merge: Callable[[Term, Term], Term],
-        *beside: Samples | Cells,
+        *beside: Beside,
     ) -> Term:
         return self.array.reduce(partial(_of_filled, term, self.numbers), merge, *beside)
 
 
-def _of_filled(term: Callable[..., object], numbers: Array, piece: Samples, *beside: object) -> Any:
+def _of_filled(term: Callable[..., object], numbers: Array, piece: Samples, *beside: Cells) -> Any:
     rows = piece.dense()
     filled = np.where(np.isnan(rows), numbers, rows)
     return term(replace(piece, array=filled, has_nan=False), *beside)
@@ -183,7 +183,7 @@ class ObservedTerm(RowTerm):
             observed = Observed.of((block - self.mean) / self.scale)
             yield IncompletePoint(ObservedRows(observed, self.noise, self.r, self.scale), M)
 
-    def first(self, M: Array, rows: Samples, *beside: object) -> tuple[float, Array]:
+    def first(self, M: Array, rows: Samples, *beside: Cells) -> tuple[float, Array]:
         value, gradient = 0.0, np.zeros_like(M)
         for point in self._points(M, rows):
             value += point.value
@@ -192,7 +192,7 @@ class ObservedTerm(RowTerm):
             gradient += point.gradient
         return value, gradient
 
-    def second(self, M: Array, V: Array, rows: Samples, *beside: object) -> Array:
+    def second(self, M: Array, V: Array, rows: Samples, *beside: Cells) -> Array:
         product = np.zeros_like(M)
         for point in self._points(M, rows):
             product += point.hessian_vector(V)
@@ -232,7 +232,7 @@ class IncompleteInPieces(IncompleteLikelihood, InParts):
 
     samples: Samples
     term: ObservedTerm
-    beside: tuple[Any, ...] = field(default=(), init=False)
+    beside: tuple[Beside, ...] = field(default=(), init=False)
 
     _points: Remembered[IncompleteSums] = field(default_factory=Remembered, init=False, repr=False)
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import scipy
@@ -29,15 +28,16 @@ _EXACT_ROWS = 2000
 _DEFAULT = 200
 
 
-def keep_landmarks(owner: Any) -> None:
+def keep_landmarks(owner: object) -> None:
     """Refuse `landmarks` that are neither "auto", None nor a whole number above 1."""
-    if not (isinstance(owner.landmarks, str) and owner.landmarks == "auto"):
+    given = getattr(owner, "landmarks")  # noqa: B009
+    if not (isinstance(given, str) and given == "auto"):
         keep_whole(owner, "landmarks", 2, optional=True)
 
 
-def landmarks_for(n: int, landmarks: Any) -> int | None:
+def landmarks_for(n: int, landmarks: int | str | None) -> int | None:
     """How many landmarks to take for n rows; None for the exact form."""
-    if landmarks == "auto":
+    if isinstance(landmarks, str):  # "auto"
         return None if n <= _EXACT_ROWS else _DEFAULT
     return None if landmarks is None else min(landmarks, n)
 

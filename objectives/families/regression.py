@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import scipy
 
 from ldr.objectives.certificate import Certificate
@@ -123,7 +123,7 @@ class Regression(BoundObjective):
         return scipy.linalg.svd(self.Z, full_matrices=False)
 
     @property
-    def _there(self) -> Any:
+    def _there(self) -> npt.NDArray[np.bool_]:
         """Which singular values are not zero."""
         s = self._singular[1]
         return s > max(self.Z.shape) * np.finfo(float).eps * s[0]

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
-from ldr.objectives.data.samples import Samples, cut
+from ldr.objectives.data.cells import Cells
+from ldr.objectives.data.samples import Beside, Samples, cut
 from ldr.objectives.families.projected import ProjectedPoint
 from ldr.objectives.families.whitened import Unwhitened, whiten_rows
 from ldr.objectives.problem import BoundObjective, check_dimension
@@ -52,10 +53,10 @@ class RowTerm(ABC):
     has_hessian: bool = True
 
     @abstractmethod
-    def first(self, M: Array, rows: Samples, *beside: object) -> tuple[Any, Array]:
+    def first(self, M: Array, rows: Samples, *beside: Cells) -> tuple[Any, Array]:
         """Value and gradient at M; the value may be an array of several sums."""
 
-    def second(self, M: Array, V: Array, rows: Samples, *beside: object) -> Array:
+    def second(self, M: Array, V: Array, rows: Samples, *beside: Cells) -> Array:
         """The Hessian product with V."""
         raise NotImplementedError
 
@@ -67,7 +68,7 @@ class _First:
     term: RowTerm
     M: Array
 
-    def __call__(self, rows: Samples, *beside: object) -> tuple[Any, Array]:
+    def __call__(self, rows: Samples, *beside: Cells) -> tuple[Any, Array]:
         return self.term.first(self.M, rows, *beside)
 
 
@@ -79,7 +80,7 @@ class _Second:
     M: Array
     V: Array
 
-    def __call__(self, rows: Samples, *beside: object) -> Array:
+    def __call__(self, rows: Samples, *beside: Cells) -> Array:
         return self.term.second(self.M, self.V, rows, *beside)
 
 
@@ -98,7 +99,7 @@ class Summed(Protocol):
     def term(self) -> RowTerm: ...
 
     @property
-    def beside(self) -> tuple[Any, ...]: ...
+    def beside(self) -> tuple[Beside, ...]: ...
 
 
 class SumPoint(Point):
@@ -159,7 +160,7 @@ class InParts:
 
     samples: Samples
     term: RowTerm
-    beside: tuple[Any, ...]
+    beside: tuple[Beside, ...]
 
     @property
     def parts(self) -> int:
@@ -191,7 +192,7 @@ class InPieces(BoundObjective):
     manifold: Manifold
     samples: Samples
     term: RowTerm
-    beside: tuple[Any, ...] = field(default=(), kw_only=True)
+    beside: tuple[Beside, ...] = field(default=(), kw_only=True)
     heuristics: Mapping[str, Callable[[], Array]] = field(default_factory=dict, kw_only=True)
     _points: Remembered[SumPoint] = field(default_factory=Remembered, init=False, repr=False)
 
@@ -226,7 +227,7 @@ class Part(Problem):
     manifold: Manifold
     samples: Samples
     term: RowTerm
-    beside: tuple[Any, ...] = ()
+    beside: tuple[Beside, ...] = ()
 
     @property
     def has_hessian(self) -> bool:  # type: ignore[override]
@@ -279,7 +280,7 @@ class ProjectedTerm(RowTerm):
         N = self._to_columns(M)
         return (self.formula(Z, N) for Z in self.frame.blocks(rows))
 
-    def first(self, M: Array, rows: Samples, *beside: object) -> tuple[Any, Array]:
+    def first(self, M: Array, rows: Samples, *beside: Cells) -> tuple[Any, Array]:
         value: Any = 0.0
         gradient = np.zeros((rows.d, M.shape[1]))
         for point in self._points(M, rows):
@@ -287,7 +288,7 @@ class ProjectedTerm(RowTerm):
             gradient += point.gradient
         return value, self._from_columns(gradient)
 
-    def second(self, M: Array, V: Array, rows: Samples, *beside: object) -> Array:
+    def second(self, M: Array, V: Array, rows: Samples, *beside: Cells) -> Array:
         dN = self._to_columns(V)
         product = np.zeros_like(dN)
         for point in self._points(M, rows):

@@ -6,13 +6,12 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.factor_model import FactorModel
-from ldr.objectives.problem import BoundObjective
+from ldr.objectives.problem import BoundObjective, Fitted
 from ldr.solvers.manifolds import Array, Manifold, Orthonormal, Product, nearest_with_zeros
 from ldr.solvers.nonsmooth.penalty import L1
 from ldr.solvers.problem import Point, Problem
@@ -155,7 +154,7 @@ class Around(BoundObjective):
     def lift(self, M: Array) -> tuple[Array, ...]:
         return self.inside.lift(M)
 
-    def parameters(self, M: Array) -> dict[str, Any]:
+    def parameters(self, M: Array) -> Fitted:
         return self.inside.parameters(M)
 
     def mean_at(self, M: Array) -> tuple[Array, ...]:
@@ -249,7 +248,7 @@ class Penalised(Around):
             return tuple(N.T for N in self.lift(M))
         return self.smooth.maps(M)
 
-    def parameters(self, M: Array) -> dict[str, Any]:
+    def parameters(self, M: Array) -> Fitted:
         """Those inside, and the share of zeros in M."""
         matrices = self.lift(M)
         zeros = sum(int(np.sum(N == 0)) for N in matrices)

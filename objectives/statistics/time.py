@@ -309,8 +309,7 @@ def _less_shift(rows: Array, shift: Array | None) -> Array:
 
 def _rows(piece: Samples, where: slice) -> Array:
     """A few rows as an array of their own."""
-    rows = piece.rows(where)
-    return np.asarray(rows.toarray() if piece.is_sparse else rows.copy())
+    return np.array(dense(piece.rows(where)))
 
 
 def _sparse_products(X: csr_array, lag: int) -> Array:

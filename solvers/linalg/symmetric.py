@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy.linalg.blas import dsymv
 from scipy.linalg.lapack import dpstrf
 
+from ldr.solvers.linalg.krylov import SymmetricOperator
 from ldr.solvers.manifolds import Array
 
 # A product with few columns waits for the matrix. Column by column half of it is read: measured
@@ -19,7 +18,7 @@ _LEAST_ORDER = 128
 _ROUNDING = 1e-16
 
 
-def symmetric_product(S: Any, Z: Array) -> Array:
+def symmetric_product(S: Array | SymmetricOperator, Z: Array) -> Array:
     """S Z for the symmetric S (k x k; contiguous, or known by its products) and Z (k x m)."""
     k, m = Z.shape
     if not isinstance(S, np.ndarray) or k < _LEAST_ORDER or not 1 < m <= _FEW_COLUMNS:

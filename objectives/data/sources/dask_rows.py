@@ -34,7 +34,7 @@ class DaskRows:
     feature_names : tuple of str or None
     """
 
-    array: Any
+    array: dask.array.Array
     feature_names: tuple[str, ...] | None = None
 
     @classmethod
@@ -113,7 +113,7 @@ def computed(lazy: Any) -> Any:
         return awaited(client, lazy)
 
 
-def chunked(array: Any, rows: Sequence[int]) -> Any:
+def chunked(array: dask.array.Array, rows: Sequence[int]) -> dask.array.Array:
     """An array in chunks of so many rows each, and of all columns."""
     columns = [(size,) for size in array.shape[1:]]
     return array.rechunk((tuple(rows), *columns), method="tasks")
@@ -134,7 +134,7 @@ def gathered(y: Any) -> Cells:
 
 def _distinct(labels: object) -> tuple[Cells, npt.NDArray[np.intp]]:
     """Distinct labels as Python objects, and which of them stands where."""
-    where: dict[Any, int] = {}
+    where: dict[object, int] = {}
     labels = np.asarray(labels).astype(object)
     places = np.fromiter((where.setdefault(x, len(where)) for x in labels), np.intp, len(labels))
     values = np.empty(len(where), dtype=object)
@@ -142,7 +142,7 @@ def _distinct(labels: object) -> tuple[Cells, npt.NDArray[np.intp]]:
     return values, places
 
 
-def _matrix(frame: Any, name: str) -> tuple[Any, tuple[str, ...]]:
+def _matrix(frame: Any, name: str) -> tuple[dask.array.Array, tuple[str, ...]]:
     """Array of a DataFrame, and the names of its columns."""
     empty, names = open_frame(frame._meta, name)
     if not names:
@@ -155,7 +155,7 @@ def _numbers(part: object, name: str, dtype: CellType) -> Cells:
     return open_frame(part, name)[0].astype(dtype, copy=False)
 
 
-def _with_lengths(array: Any) -> Any:
+def _with_lengths(array: dask.array.Array) -> dask.array.Array:
     """The array, with the lengths of its chunks found where they are not known.
 
     They are those of the chunks themselves: of fewer columns, Dask may read other partitions.

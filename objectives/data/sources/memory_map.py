@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import mmap
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from ldr.objectives.data.cells import Cells
+from ldr.objectives.data.cells import Cells, CellType
 
 # Smaller maps are arrays like any other.
 _LEAST_BYTES = 2**28
@@ -24,7 +23,7 @@ class MemoryMap:
     feature_names = None
     boundaries = None
 
-    def __init__(self, array: np.memmap[Any, Any]) -> None:
+    def __init__(self, array: np.memmap[tuple[int, int], CellType]) -> None:
         self.shape: tuple[int, int] = array.shape
         self.dtype = array.dtype
         self._map: mmap.mmap = array._mmap  # type: ignore[attr-defined]
@@ -33,7 +32,7 @@ class MemoryMap:
         self._origin = np.frombuffer(self._map, np.uint8).ctypes.data
 
     @staticmethod
-    def worthwhile(array: np.memmap[Any, Any]) -> bool:
+    def worthwhile(array: np.memmap[tuple[int, int], CellType]) -> bool:
         """Whether it is large, read-only (so that nothing can be lost) and row after row."""
         return (
             array.ndim == 2

@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,6 +17,10 @@ from ldr.objectives.data.cells import Cells, CellType
 from ldr.objectives.data.map_reduce import PIECE_NUMBERS, workers_for
 from ldr.objectives.data.sources.columns import check_distinct, check_known
 from ldr.solvers.errors import ArgumentError, DataError
+
+if TYPE_CHECKING:
+    from pyarrow import DataType, RecordBatch
+    from pyarrow.parquet import ParquetFile as TheirFile
 
 # Bytes of a column that are fetched at a time.
 _BUFFER = 2**18
@@ -63,7 +67,7 @@ class ParquetFile:
         # No thread is further ahead of another than by the pieces that are worked on.
         self._most_ahead = (workers_for(d) + 1) * max(1, PIECE_NUMBERS // d)
         self._lock = threading.Lock()
-        self._batches: Iterator[Any] = iter(())
+        self._batches: Iterator[RecordBatch] = iter(())
         self._ahead: list[_Batch] = []
         self._position = self.shape[0]  # as after a pass, with nothing open
 
@@ -118,7 +122,7 @@ class ParquetFile:
                 rows[begin - start : end - start, j] = numbers
         return rows
 
-    def _open(self) -> Any:
+    def _open(self) -> TheirFile:
         pyarrow, parquet = _libraries()
         try:
             # Nothing is fetched ahead, and no column of a row group as a whole.
@@ -128,7 +132,7 @@ class ParquetFile:
                 f"{self._name}: {self._path.name} cannot be read as Parquet: {error}"
             ) from error
 
-    def _decoded(self, start: int, stop: int) -> list[tuple[int, Any]]:
+    def _decoded(self, start: int, stop: int) -> list[tuple[int, RecordBatch]]:
         """The batches that hold rows start..stop-1, each with its first row."""
         missing = min(stop, self._position) - start - sum(b.rows(start, stop) for b in self._ahead)
         far = start - self._position > self._most_ahead and start >= self._next_group()
@@ -154,7 +158,7 @@ class ParquetFile:
         self._ahead = []
         self._batches = self._from_group(group)
 
-    def _from_group(self, group: int) -> Iterator[Any]:
+    def _from_group(self, group: int) -> Iterator[RecordBatch]:
         """The batches of a group and of those after it; then the file is closed again."""
         with self._open() as file:
             yield from file.iter_batches(
@@ -195,7 +199,7 @@ class _Batch:
     """
 
     first: int
-    batch: Any
+    batch: RecordBatch
     left: int
 
     @property
@@ -207,7 +211,7 @@ class _Batch:
         return max(0, min(stop, self.first + self.size) - max(start, self.first))
 
 
-def _numpy_type(kind: Any) -> CellType:
+def _numpy_type(kind: DataType) -> CellType:
     """That of a column's values; objects of a type that NumPy does not have."""
     try:
         return np.dtype(kind.to_pandas_dtype())
