@@ -153,8 +153,8 @@ def distances(rng):
 # Classes
 
 
-def _of_classes(X, y):
-    """Rows whose squares are S_W and S_B."""
+def class_rows(X, y):
+    """Centred rows, and rows whose squares are S_W and S_B."""
     total = centred(X)
     classes = np.unique(y)
     means = np.stack([total[y == c].mean(axis=0) for c in classes])
@@ -164,17 +164,17 @@ def _of_classes(X, y):
 
 
 def _classical_lda(X, y, r):
-    total, within, between = _of_classes(X, y)
+    total, within, between = class_rows(X, y)
     return Whitened("max", Form.squares(between), within, r, total)
 
 
 def _lda(X, y, r):
-    total, within, between = _of_classes(X, y)
+    total, within, between = class_rows(X, y)
     return Ratio("max", Form.squares(between), Form.squares(within), r, total)
 
 
 def _sir(X, y, r):
-    total, _, between = _of_classes(X, y)
+    total, _, between = class_rows(X, y)
     n = extended(len(total))
     return Whitened("max", Form.squares(between, 1 / n), total / np.sqrt(n), r)
 
@@ -184,17 +184,17 @@ def _save(X, y, r):
 
 
 def _class_graph_trace(X, y, r):
-    total, within, _ = _of_classes(X, y)
+    total, within, _ = class_rows(X, y)
     return Trace("min", Form.squares(within), r, total)
 
 
 def _class_graph_whitened(X, y, r):
-    total, within, _ = _of_classes(X, y)
+    total, within, _ = class_rows(X, y)
     return Whitened("min", Form.squares(within), total, r)
 
 
 def _class_graph_ratio(X, y, r):
-    total, within, _ = _of_classes(X, y)
+    total, within, _ = class_rows(X, y)
     return Ratio("min", Form.squares(within), Form.squares(total), r, total)
 
 
@@ -272,7 +272,7 @@ def semi_supervised(rng):
 
     def reference():
         Z = centred(X)
-        total, _, between = _of_classes(X[y >= 0], y[y >= 0])
+        total, _, between = class_rows(X[y >= 0], y[y >= 0])
         rows = np.vstack([total, np.sqrt(extended(0.1)) * _edges(Z, W)])
         return Whitened("max", Form.squares(between), rows, r)
 

@@ -444,8 +444,8 @@ class Gaussian(Reference):
         values = np.zeros(d, dtype=np.longdouble)
         found = svd(X)[1] ** 2 / n
         values[: len(found)] = found
-        noise = np.sum(values[r:]) / (d - r)
-        logs = np.sum(np.log(values[:r])) + (d - r) * np.log(noise)
+        self.noise = np.sum(values[r:]) / (d - r)
+        logs = np.sum(np.log(values[:r])) + (d - r) * np.log(self.noise)
         self.optimum = self.anywhere = n * (d * np.log(2 * PI) + logs + d) / 2
 
     def at(self, result):

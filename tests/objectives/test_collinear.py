@@ -1,12 +1,8 @@
 """Nearly collinear columns: values from the rows in extended precision, and gaps that cover them.
 
 The columns [a, a + eps b, c] span what [a, b, c] do, so that whitened methods and regressions have
-the same value on both; what the rounding of a + eps b takes away is at most 1e-16/eps. References
-orthonormalise the rows that were stored in 80 bits; in that basis the textbook's formula is well
-conditioned, and any solver of eigenproblems will do.
+the same value on both; what the rounding of a + eps b takes away is at most 1e-16/eps.
 """
-
-import itertools
 
 import numpy as np
 import pytest
@@ -24,12 +20,25 @@ from ldr.objectives import (
     ClassicalCCA,
     ClassicalLDA,
     ClassicalMAF,
-    LeastSquares,
     ReducedRankRegression,
     RidgeRegression,
     SemiSupervisedDA,
 )
+from ldr.objectives import LeastSquares as LeastSquaresMap
 from ldr.objectives.data.stored import StoredSamples
+from tests.adversarial.extended import centred, extended
+from tests.adversarial.problems import class_rows
+from tests.adversarial.references import (
+    Correlations,
+    Form,
+    Gaussian,
+    LeastSquares,
+    ReducedRank,
+    Save,
+    Whitened,
+    covariance,
+    lagged,
+)
 
 N, D, R = 200, 5, 2
 _rng = np.random.default_rng(3)
@@ -53,136 +62,67 @@ def collinear(X, eps):
     return X * [1e3, 1.0, 1e-3, 1.0, 1.0]
 
 
-def orthonormal(X, *others):
-    """A basis of the span of the columns in 80 bits, by Gram and Schmidt, twice.
-
-    Other rows follow, in the same combinations of the columns.
-    """
-    rows = [np.array(part, dtype=np.longdouble) for part in (X, *others)]
-    Q = rows[0]
-    for _ in range(2):
-        for j in range(Q.shape[1]):
-            for i in range(j):
-                along = Q[:, i] @ Q[:, j]
-                for part in rows:
-                    part[:, j] -= along * part[:, i]
-            length = np.sqrt(Q[:, j] @ Q[:, j])
-            for part in rows:
-                part[:, j] /= length
-    return rows if others else Q
+def of_form(form, rows, sense="max"):
+    """P' A P of what the rows whiten."""
+    return Whitened(sense, form, rows / np.sqrt(extended(len(rows))), R).anywhere
 
 
-def centred(X):
-    X = np.asarray(X, dtype=np.longdouble)
-    return X - X.mean(axis=0)
-
-
-def eigenvalues(A, B):
-    return scipy.linalg.eigh(A.astype(float), B.astype(float), eigvals_only=True)
-
-
-def largest(A, B):
-    return eigenvalues(A, B)[-R:].sum()
-
-
-def smallest(A, B):
-    return eigenvalues(A, B)[:R].sum()
-
-
-def between(Q, labels):
-    """S_B of rows whose mean is zero."""
-    sums = [Q[labels == k].sum(axis=0) / np.sqrt(np.sum(labels == k)) for k in np.unique(labels)]
-    middle = Q.sum(axis=0)
-    return sum(np.outer(s, s) for s in sums) - np.outer(middle, middle) / len(Q)
-
-
-def lda(X):
-    Q = orthonormal(centred(X))
-    S = between(Q, LABELS)
-    return largest(S, Q.T @ Q - S)
-
-
-def lda_with_ridge(X, ridge=1e-10):
+def lda(X, ridge=0.0):
     """Whitened by S_W + ridge: the rows less their class means, and a multiple of the identity."""
-    X = centred(X)
-    means = np.stack([X[LABELS == k].mean(axis=0) for k in range(3)])
-    within = X - means[LABELS]
+    _, within, means = class_rows(X, LABELS)
     root = np.sqrt(ridge * (within**2).sum() / D)
-    Q, means = orthonormal(np.vstack([within, root * np.eye(D)]), means)
-    return largest(means.T @ (np.bincount(LABELS)[:, None] * means), Q.T @ Q)
-
-
-def partly_labelled(X, mu=0.1):
-    Q = orthonormal(centred(X))
-    some = Q[PARTIAL >= 0] - Q[PARTIAL >= 0].mean(axis=0)
-    B = some.T @ some + mu * Q.T @ (np.diag(GRAPH.sum(axis=1)) - GRAPH) @ Q
-    return largest(between(some, PARTIAL[PARTIAL >= 0]), B)
+    rows = np.vstack([within, root * np.eye(D)]) if ridge else within
+    return Whitened("max", Form.squares(means), rows, R).anywhere
 
 
 def maf(X):
-    Q = orthonormal(centred(X))
-    A = Q[:-1].T @ Q[1:] / (N - 1)
-    return largest((A + A.T) / 2, Q.T @ Q / N)
+    return of_form(lagged(centred(X), 1), centred(X))
 
 
-def sfa(X):
-    Q = orthonormal(centred(X))
-    return smallest(np.diff(Q, axis=0).T @ np.diff(Q, axis=0), Q.T @ Q / N)
+def partly_labelled(X, mu=0.1):
+    total, _, means = class_rows(X[PARTIAL >= 0], PARTIAL[PARTIAL >= 0])
+    i, j = np.nonzero(np.triu(GRAPH))
+    edges = np.sqrt(extended(mu)) * (centred(X)[i] - centred(X)[j])
+    return Whitened("max", Form.squares(means), np.vstack([total, edges]), R).anywhere
 
 
 def lpp(X):
-    Q, degrees = orthonormal(centred(X)), GRAPH.sum(axis=1)
-    return smallest(Q.T @ (np.diag(degrees) - GRAPH) @ Q, Q.T @ (degrees[:, None] * Q))
+    Z, (i, j) = centred(X), np.nonzero(np.triu(GRAPH))
+    weighted = np.sqrt(extended(GRAPH.sum(axis=1)))[:, None] * Z
+    return Whitened("min", Form.squares(Z[i] - Z[j]), weighted, R).anywhere
 
 
 def npe(X):
-    Q = orthonormal(centred(X))
-    return smallest((Q - WEIGHTS @ Q).T @ (Q - WEIGHTS @ Q), Q.T @ Q)
+    Z = centred(X)
+    return Whitened("min", Form.squares(Z - WEIGHTS @ Z), Z, R).anywhere
 
 
 def sir(X):
-    Q = orthonormal(centred(X))
-    return largest(between(Q, LABELS), Q.T @ Q)
-
-
-def save(X):
-    Z = np.sqrt(N) * orthonormal(centred(X))
-    changes = [np.eye(D) - np.cov(Z[LABELS == k].astype(float).T, ddof=0) for k in range(3)]
-    shares = np.bincount(LABELS) / N
-    return largest(sum(p * C @ C for p, C in zip(shares, changes, strict=True)), np.eye(D))
+    total, _, means = class_rows(X, LABELS)
+    return Whitened("max", Form.squares(means), total, R).anywhere
 
 
 def opca(X, noise):
-    Q, X = orthonormal(noise, centred(X))
-    return largest(X.T @ X / N, Q.T @ Q / N)
+    return of_form(covariance(centred(X)), extended(noise))
 
 
 def cca(X, Y):
-    K = orthonormal(centred(X)).T @ orthonormal(centred(Y))
-    return np.linalg.svd(K.astype(float))[1][:R].sum()
+    return Correlations(centred(X), centred(Y), R).optimum
 
 
-def residual(X, Y):
-    Q, Y = orthonormal(centred(X)), centred(Y)
-    return float(((Y - Q @ (Q.T @ Y)) ** 2).sum())
-
-
-def reduced_rank(X, Y):
-    fitted = (orthonormal(centred(X)).T @ centred(Y)).astype(float)
-    return residual(X, Y) + np.sum(np.linalg.svd(fitted)[1][R:] ** 2)
-
-
-def ridge_residual(X, Y, penalty=1e-6):
-    X, Y = centred(X), centred(Y)
-    rows = np.vstack([X, np.sqrt(np.longdouble(penalty)) * np.eye(D)])
-    Q, T = orthonormal(rows), np.vstack([Y, np.zeros((D, 3))])
-    return float(((T - Q @ (Q.T @ T)) ** 2).sum())
+def residual(X, Y, ridge=0.0):
+    return LeastSquares(centred(X), centred(Y), ridge).optimum
 
 
 # name: (objective, the data of X, y, the value)
 CASES = {
     "classical-lda": (ClassicalLDA(), lambda X: X, LABELS, lda),
-    "classical-lda, ridge": (ClassicalLDA(ridge=1e-10), lambda X: X, LABELS, lda_with_ridge),
+    "classical-lda, ridge": (
+        ClassicalLDA(ridge=1e-10),
+        lambda X: X,
+        LABELS,
+        lambda X: lda(X, 1e-10),
+    ),
     "classical-maf": (ClassicalMAF(), lambda X: X, None, maf),
     "classical-cca": (ClassicalCCA(), lambda X: (X, OUTPUTS), None, lambda X: cca(X, OUTPUTS)),
     "classical-cca, both": (
@@ -192,7 +132,12 @@ CASES = {
         lambda X: cca(X, collinear(PLAIN[::-1], 1e-6)),
     ),
     "opca": (OPCA(), lambda X: (SIGNAL, X), None, lambda X: opca(SIGNAL, X)),
-    "sfa": (SFA(whiten=True), lambda X: X, None, sfa),
+    "sfa": (
+        SFA(whiten=True),
+        lambda X: X,
+        None,
+        lambda X: of_form(Form.squares(np.diff(centred(X), axis=0)), centred(X), "min"),
+    ),
     "lpp": (LPP(graph=csr_array(GRAPH)), lambda X: X, None, lpp),
     "npe": (NPE(graph=csr_array(WEIGHTS)), lambda X: X, None, npe),
     "semi-supervised-da": (
@@ -202,19 +147,19 @@ CASES = {
         partly_labelled,
     ),
     "sir": (SIR(), lambda X: X, LABELS, sir),
-    "save": (SAVE(), lambda X: X, LABELS, save),
-    "least-squares": (LeastSquares(), lambda X: X, OUTPUTS, lambda X: residual(X, OUTPUTS)),
+    "save": (SAVE(), lambda X: X, LABELS, lambda X: Save(centred(X), LABELS, R).optimum),
+    "least-squares": (LeastSquaresMap(), lambda X: X, OUTPUTS, lambda X: residual(X, OUTPUTS)),
     "ridge-regression": (
         RidgeRegression(penalty=1e-6),
         lambda X: X,
         OUTPUTS,
-        lambda X: ridge_residual(X, OUTPUTS),
+        lambda X: residual(X, OUTPUTS, 1e-6),
     ),
     "reduced-rank-regression": (
         ReducedRankRegression(),
         lambda X: (X, OUTPUTS),
         None,
-        lambda X: reduced_rank(X, OUTPUTS),
+        lambda X: ReducedRank(centred(X), centred(OUTPUTS), R).optimum,
     ),
 }
 
@@ -230,7 +175,7 @@ def test_the_value_is_that_of_the_rows(name, eps, offset):
     assert abs(result.value - true) <= result.certificate.gap
     assert abs(result.value - true) <= 1e-8 * abs(true)
     assert result.certificate.gap <= (1e-4 if offset else 1e-6) * abs(true)
-    assert not result.notes or "ridge" in name
+    assert all("units" in note or "ridge" in note for note in result.notes)
     if eps >= 1e-3 and not offset:
         assert result.certificate.kind == "global"
 
@@ -313,34 +258,15 @@ def test_powers_of_a_column():
     assert result.value == pytest.approx(residual(X, y), rel=1e-3)
 
 
-def spectrum(X):
-    """Eigenvalues of the covariance in 80 bits, largest first, by Jacobi's rotations of columns."""
-    A = centred(X) / np.sqrt(np.longdouble(len(X)))
-    pairs = list(itertools.combinations(range(A.shape[1]), 2))
-    for _ in range(12):
-        for p, q in pairs:
-            a, b, c = A[:, p] @ A[:, p], A[:, q] @ A[:, q], A[:, p] @ A[:, q]
-            if c == 0:
-                continue
-            zeta = (b - a) / (2.0 * c)
-            t = np.copysign(1.0, zeta) / (abs(zeta) + np.sqrt(1.0 + zeta**2))
-            cosine = 1.0 / np.sqrt(1.0 + t**2)
-            rotation = cosine * np.array([[1.0, t], [-t, 1.0]], dtype=np.longdouble)
-            A[:, [p, q]] = A[:, [p, q]] @ rotation
-    return np.sort((A**2).sum(axis=0))[::-1]
-
-
 @pytest.mark.parametrize("eps", [1e-1, 1e-3, 1e-5, 1e-7])
 @pytest.mark.parametrize("r", [1, D - 1])
 def test_ppca_knows_a_noise_far_below_the_columns(eps, r):
     X = collinear(PLAIN, eps) / [1e3, 1.0, 1e-3, 1.0, 1.0]
-    values = spectrum(X)
-    noise = values[r:].mean()
-    logs = np.log(values[:r]).sum() + (D - r) * np.log(noise)
-    true = float(N / 2 * (D * np.log(2.0 * np.pi) + logs + D))
+    reference = Gaussian(centred(X), r)
+    true = float(reference.optimum)
     result = ldr.solve("ppca", X, r)
     assert abs(result.value - true) <= min(result.certificate.gap, 1e-9 * abs(true))
-    assert result.parameters["noise_variance"] == pytest.approx(float(noise), rel=1e-7)
+    assert result.parameters["noise_variance"] == pytest.approx(float(reference.noise), rel=1e-7)
     if eps >= 1e-5:
         assert result.certificate.kind == "global"
 
