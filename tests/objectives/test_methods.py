@@ -5,9 +5,10 @@ import dataclasses
 import numpy as np
 import pytest
 
-import ldr
+import ldr.testing
 from ldr.inputs import as_data, as_objective
-from ldr.objectives.registry import REGISTRY
+from ldr.objectives.registry import REGISTRY, named
+from ldr.testing.objectives import Case, derivatives_and_manifold_are_right
 from tests.objectives.methods import RANDOM, REAL, name_of
 
 DECLARED = {
@@ -43,13 +44,25 @@ ITERATIVE = {"fa", "sdr", "hsic", "dynamics", "ica", "uica", "sparse-pca"}
 ITERATIVE |= {"mds-stress", "lmnn", "nca", "robust-pca"}
 
 
-@pytest.mark.parametrize("seed", [0, 1])
+# No third-order error can be measured where the Hessian jumps.
+JUMPS = ("lasso", "lmnn")
+
+
 @pytest.mark.parametrize("key", RANDOM)
-def test_derivatives_and_manifold(key, seed):
+def test_every_method(key):
+    X, y, parameters = RANDOM[key]
+    case = Case(named(name_of(key), **parameters), X, 2, y)
+    for test in ldr.testing.OBJECTIVE:
+        if not (test is derivatives_and_manifold_are_right and name_of(key) in JUMPS):
+            test(case)
+
+
+@pytest.mark.parametrize("key", RANDOM)
+def test_derivatives_and_manifold(key):
     name = name_of(key)
     X, y, parameters = RANDOM[key]
-    found = ldr.check(name, X, 2, y=y, random_state=seed, **parameters)
-    if name in ("lasso", "lmnn"):  # no third-order error to measure where the Hessian jumps
+    found = ldr.check(name, X, 2, y=y, random_state=1, **parameters)
+    if name in JUMPS:
         assert found.gradient_slope == pytest.approx(2, abs=0.1) and found.symmetry_error < 1e-10
     else:
         assert found.passed, found
