@@ -20,7 +20,7 @@ from ldr.solvers.run import Observer, Run, Stopping
 from ldr.solvers.solver import Solver
 from ldr.solvers.status import Status
 from ldr.solvers.trace_ratio.davidson import trace_ratio_solver
-from ldr.solvers.trace_ratio.self_consistent_field import TraceRatioLike
+from ldr.solvers.trace_ratio.problem import TraceRatioLike
 from ldr.solvers.trust_region import TrustRegion
 
 # How a run ends that was told to.

@@ -11,18 +11,16 @@ from ldr.solvers.manifolds import Array
 from ldr.solvers.riemannian import RiemannianProblem
 from ldr.solvers.solver import AnySolver, Solver, State
 from ldr.solvers.threads import one_team
-from ldr.solvers.trace_ratio.self_consistent_field import (
-    Block,
-    FieldState,
-    SelfConsistentField,
+from ldr.solvers.trace_ratio.problem import (
     TraceRatioLike,
     denominator,
     factor_above,
     matrices,
     projected,
-    ritz,
     unless_saddle,
 )
+from ldr.solvers.trace_ratio.ritz import Block, ritz
+from ldr.solvers.trace_ratio.self_consistent_field import FieldState, SelfConsistentField
 
 # The first factor waits until a step gains less than this share of the value, or this many steps.
 _LITTLE_GAIN = 0.05

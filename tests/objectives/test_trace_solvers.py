@@ -7,7 +7,7 @@ import pytest
 
 from ldr.solvers import SelfConsistentField, Stopping, TrustRegion, minimise
 from ldr.solvers.trace_ratio import self_consistent_field
-from ldr.solvers.trace_ratio.self_consistent_field import small_trace_ratio
+from ldr.solvers.trace_ratio.ritz import small_trace_ratio
 from tests.objectives.test_certificates import bound_ratio, bound_trace, rotation
 
 
@@ -92,10 +92,10 @@ def ratios(k, r, count):
 def test_the_second_order_model_saves_decompositions(monkeypatch):
     counts = {}
     for name, rule in (
-        ("model", self_consistent_field._expected),
+        ("model", self_consistent_field.expected_ratio),
         ("newton", lambda rho, ratio, gain: ratio),
     ):
-        monkeypatch.setattr(self_consistent_field, "_expected", rule)
+        monkeypatch.setattr(self_consistent_field, "expected_ratio", rule)
         counts[name] = 0
         for problem, rng in ratios(60, 15, 6):
             start = problem.random_point(rng)
