@@ -49,6 +49,9 @@ from .estimators import (
     UndercompleteICA,
 )
 from .horn import ParallelAnalysis, parallel_analysis
+from .inference.many import Solutions, solve_many
+from .inference.parametric import ParametricTest, parametric_test
+from .inference.permutation import PermutationTest, permutation_test
 from .objectives.custom import objective
 from .objectives.kernel import kernel
 from .objectives.l1 import l1
@@ -99,7 +102,9 @@ __all__ = [
     "OrthogonalNPE",
     "OrthogonalSFA",
     "ParallelAnalysis",
+    "ParametricTest",
     "Path",
+    "PermutationTest",
     "PrincipalComponentsRegression",
     "ReducedRankRegression",
     "Reducer",
@@ -109,6 +114,7 @@ __all__ = [
     "RobustPCA",
     "SemiSupervisedDA",
     "SignalNoise",
+    "Solutions",
     "SparsePCA",
     "SquaredDifference",
     "UndercompleteICA",
@@ -123,13 +129,16 @@ __all__ = [
     "objectives",
     "observers",
     "parallel_analysis",
+    "parametric_test",
     "path",
+    "permutation_test",
     "plots",
     "refit",
     "regularisation_path",
     "report",
     "score",
     "solve",
+    "solve_many",
     "solvers",
     "subspaces",
     "testing",

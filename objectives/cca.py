@@ -6,10 +6,12 @@ from dataclasses import dataclass
 
 from ldr.objectives.data.data import Data
 from ldr.objectives.families.bilinear import Bilinear, whitened_bilinear
+from ldr.objectives.families.stacked import Stacked, StackedPairs, ridged
 from ldr.objectives.families.two_block import TwoBlock, two_block
 from ldr.objectives.objective import Objective
 from ldr.objectives.prediction import Pair
 from ldr.objectives.statistics import joint_moments
+from ldr.objectives.statistics.stacked import StackedData
 from ldr.objectives.view import Compact, noted
 from ldr.solvers.checks import choice, keep_number
 from ldr.solvers.errors import ObjectiveWarning
@@ -103,6 +105,11 @@ class ClassicalCCA(Objective):
         bound, n = whitened_bilinear(self, a, b, r, ridge=self.ridge)
         trivial = self._trivial(sum(bound.K.shape) - (n - 1))
         return bound.restated(views=noted(bound.views, *trivial))
+
+    def stacked(self, data: StackedData) -> Stacked:
+        a, b = data.views
+        Caa, Cbb = (ridged(view.scatter(), self.ridge) for view in data.views)
+        return StackedPairs(a.cross(b), Caa, Cbb)
 
     def _trivial(self, ones: int) -> list[str]:
         """A note of the correlations that are 1 because there are few samples, with a warning."""

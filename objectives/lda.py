@@ -9,15 +9,17 @@ import numpy as np
 
 from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
-from ldr.objectives.data.labels import as_array, as_labels
+from ldr.objectives.data.labels import as_array, as_labels, stacked_labels
 from ldr.objectives.families.graph import LaplacianMethod
 from ldr.objectives.families.pencil import Pencil, SumOfSquares
+from ldr.objectives.families.stacked import Stacked, StackedPencils, StackedRatios, ridged
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.trace_ratio import TraceRatio, trace_ratio
 from ldr.objectives.families.whitened_trace import whitened_trace
 from ldr.objectives.objective import Objective
 from ldr.objectives.prediction import GroupedRows, Groups
 from ldr.objectives.statistics import class_moments
+from ldr.objectives.statistics.stacked import StackedData
 from ldr.objectives.view import Compact
 from ldr.solvers.checks import keep_number
 from ldr.solvers.errors import ArgumentError, DataError
@@ -61,6 +63,13 @@ class LDA(Objective):
         A, B = stats.between, stats.within
         bound = trace_ratio(self, view, A, B, r, what="S_W", ridge=self.ridge, total=stats.total)
         return bound.restated(answers=Groups(classes, stats, compact.coordinates))
+
+    def stacked(self, data: StackedData) -> Stacked | None:
+        codes = stacked_labels(data.y)
+        if codes is None:
+            return None
+        between, within = data.rows.scatters_of_classes(codes)
+        return StackedRatios(between, ridged(within, self.ridge))
 
 
 @dataclass(frozen=True)
@@ -115,6 +124,13 @@ class ClassicalLDA(Objective):
             notes=few_directions(r, len(classes), "classes"),
             classes=classes,
         )
+
+    def stacked(self, data: StackedData) -> Stacked | None:
+        codes = stacked_labels(data.y)
+        if codes is None:
+            return None
+        between, within = data.rows.scatters_of_classes(codes)
+        return StackedPencils(between, ridged(within, self.ridge))
 
 
 def _of_low_rank(r: int, classes: int) -> list[str]:

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
 from ldr.objectives.families.pencil import Pencil, SumOfSquares
+from ldr.objectives.families.stacked import Stacked, StackedPencils, StackedRatios, ridged
 from ldr.objectives.families.trace import Trace, trace_where_varied
 from ldr.objectives.families.trace_ratio import TraceRatio, trace_ratio
 from ldr.objectives.families.whitened_trace import whitened_trace
 from ldr.objectives.objective import Objective
 from ldr.objectives.statistics import lagged_moments
+from ldr.objectives.statistics.stacked import StackedData
 from ldr.objectives.view import Compact
 from ldr.solvers.checks import choice, keep_number, keep_whole
 
@@ -54,6 +56,11 @@ class MAF(Objective):
         stats = lagged_moments(compact.rows, self.lag)
         view, C = compact.view(stats.mean), stats.scatter / stats.n
         return trace_ratio(self, view, stats.lagged, C, r, what="the covariance", ridge=self.ridge)
+
+    def stacked(self, data: StackedData) -> Stacked:
+        rows = data.rows
+        C = rows.scatter() / rows.n
+        return StackedRatios(rows.lagged(self.lag), ridged(C, self.ridge))
 
 
 @dataclass(frozen=True)
@@ -100,6 +107,11 @@ class ClassicalMAF(Objective):
             return Pencil(stats.lagged, SumOfSquares(stats.scatter / stats.n, stats.mean, 1.0), 1.0)
 
         return whitened_trace(self, compact, pencil, r, what="the covariance", ridge=self.ridge)
+
+    def stacked(self, data: StackedData) -> Stacked:
+        rows = data.rows
+        C = rows.scatter() / rows.n
+        return StackedPencils(rows.lagged(self.lag), ridged(C, self.ridge))
 
 
 @dataclass(frozen=True)

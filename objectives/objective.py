@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ldr.objectives.data.data import Data
+from ldr.objectives.families.stacked import Stacked
 from ldr.objectives.families.weighted_sum import weighted_sum
 from ldr.objectives.l1 import L1, coefficient
 from ldr.objectives.problem import BoundObjective
+from ldr.objectives.statistics.stacked import StackedData
 from ldr.solvers.errors import ArgumentError
 
 
@@ -71,6 +73,10 @@ class Objective(ABC):
     @abstractmethod
     def bind(self, data: Data, r: int) -> BoundObjective:
         """The problem of the data at dimension r."""
+
+    def stacked(self, data: StackedData) -> Stacked | None:
+        """The problems of many data sets of one shape, solved at once; None: one by one."""
+        return None
 
     @property
     def from_sums(self) -> bool:

@@ -10,11 +10,13 @@ import numpy as np
 
 from ldr.objectives.certificate import PROVED_GLOBAL, Certificate
 from ldr.objectives.data.data import Data
+from ldr.objectives.families.stacked import Stacked, StackedTraces
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.objective import Objective
 from ldr.objectives.problem import BoundObjective, check_dimension, power_of_two
 from ldr.objectives.statistics import moments
 from ldr.objectives.statistics.covariance import CovarianceOperator
+from ldr.objectives.statistics.stacked import StackedData
 from ldr.objectives.view import Compact, Range, View
 from ldr.solvers.errors import SingularError
 from ldr.solvers.linalg.eigen import top_eigenvectors
@@ -50,6 +52,9 @@ class PCA(Objective):
         stats = moments(compact.rows)
         view, total = compact.view(stats.mean), float(stats.scatter.trace())
         return Trace(self, (view,), stats.covariance, r, stats.n, total, is_square=True)
+
+    def stacked(self, data: StackedData) -> Stacked:
+        return StackedTraces(data.rows.scatter(), residual=True)
 
 
 @dataclass(frozen=True)

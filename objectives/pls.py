@@ -6,9 +6,11 @@ from dataclasses import dataclass
 
 from ldr.objectives.data.data import Data
 from ldr.objectives.families.bilinear import Bilinear
+from ldr.objectives.families.stacked import Stacked, StackedPairs
 from ldr.objectives.objective import Objective
 from ldr.objectives.prediction import Pair
 from ldr.objectives.statistics import joint_moments
+from ldr.objectives.statistics.stacked import StackedData
 from ldr.objectives.view import Compact
 
 
@@ -38,3 +40,6 @@ class PLS(Objective):
         views = a.view(stats.mean_a), b.view(stats.mean_b)
         answers = Pair(stats, (a.coordinates, b.coordinates))
         return Bilinear(self, views, stats.scatter_ab, r, answers=answers)
+
+    def stacked(self, data: StackedData) -> Stacked:
+        return StackedPairs(data.views[0].cross(data.views[1]))

@@ -12,12 +12,20 @@ from ldr.objectives.data.data import Data
 from ldr.objectives.data.finite import check_squares
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.families.pencil import Pencil, SumOfSquares
+from ldr.objectives.families.stacked import (
+    Stacked,
+    StackedPencils,
+    StackedRatios,
+    StackedTraces,
+    ridged,
+)
 from ldr.objectives.families.trace import Trace, trace_where_varied
 from ldr.objectives.families.trace_ratio import TraceRatio, trace_ratio
 from ldr.objectives.families.whitened_trace import whitened_trace
 from ldr.objectives.features import Quadratic
 from ldr.objectives.objective import Objective
 from ldr.objectives.statistics import difference_scatter, mean, moments
+from ldr.objectives.statistics.stacked import StackedData
 from ldr.objectives.view import Compact
 from ldr.solvers.checks import keep_flag, keep_number, keep_whole
 from ldr.solvers.errors import ArgumentError, DataError
@@ -107,6 +115,13 @@ class SFA(Objective):
 
         return whitened_trace(self, compact, pencil, r, what="the covariance")
 
+    def stacked(self, data: StackedData) -> Stacked | None:
+        if self.degree > 1 or self.derivatives is not None:
+            return None
+        rows = data.rows
+        A, C = rows.scatter_of_changes(), rows.scatter() / rows.n
+        return StackedPencils(A, C, -1.0) if self.whiten else StackedTraces(A, -1.0, varied=C)
+
     def _scatter_of_changes(self, compact: Compact, change: Change) -> Array:
         """X_dot'X_dot, in the coordinates of the rows that are changed."""
         if self.derivatives is None:
@@ -162,3 +177,8 @@ class OrthogonalSFA(Objective):
         return trace_ratio(
             self, compact.view(stats.mean), A, C, r, what="the covariance", ridge=self.ridge
         )
+
+    def stacked(self, data: StackedData) -> Stacked:
+        rows = data.rows
+        C = ridged(rows.scatter() / rows.n, self.ridge)
+        return StackedRatios(rows.scatter_of_changes(), C, -1.0)

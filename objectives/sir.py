@@ -9,6 +9,7 @@ import numpy as np
 from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
 from ldr.objectives.families.pencil import Pencil, SumOfSquares
+from ldr.objectives.families.stacked import Stacked, StackedPencils, ridged
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.whitened import Unwhitened, whiten_rows
 from ldr.objectives.families.whitened_trace import spectral_bound, whitened_trace
@@ -16,6 +17,7 @@ from ldr.objectives.lda import few_directions
 from ldr.objectives.objective import Objective
 from ldr.objectives.slices import sliced
 from ldr.objectives.statistics import class_moments, moments
+from ldr.objectives.statistics.stacked import StackedData
 from ldr.objectives.view import Compact
 from ldr.solvers.checks import keep_number, keep_whole
 
@@ -75,6 +77,14 @@ class SIR(Objective):
             ridge=self.ridge,
             notes=few_directions(r, groups, "slices"),
         )
+
+    def stacked(self, data: StackedData) -> Stacked | None:
+        if data.y is None:
+            return None
+        rows = data.rows
+        codes = np.stack([sliced(of_one, rows.n, self.slices) for of_one in data.y])
+        between, within = rows.scatters_of_classes(codes)
+        return StackedPencils(between / rows.n, ridged((between + within) / rows.n, self.ridge))
 
 
 @dataclass(frozen=True)

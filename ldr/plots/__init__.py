@@ -6,6 +6,7 @@ in a notebook by naming it, or write it with ``figure.savefig("name.png")``.
 
 from ldr.plots.canvas import new_figure
 from ldr.plots.dimensions import bootstrap, parallel_analysis, path
+from ldr.plots.inference import permutation_test, solutions
 from ldr.plots.maps import loadings
 from ldr.plots.rows import compare, draw_comparison, projection, space
 from ldr.plots.run import convergence, improvement
@@ -20,6 +21,8 @@ __all__ = [
     "new_figure",
     "parallel_analysis",
     "path",
+    "permutation_test",
     "projection",
+    "solutions",
     "space",
 ]

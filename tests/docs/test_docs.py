@@ -15,7 +15,14 @@ from ldr.objectives import REGISTRY
 from tests.programs import run_programs
 
 DOCS = Path(__file__).parents[2] / "docs"
-PAGES = ["index", "writing-an-objective", "choosing-a-solver", "larger-than-memory", "weights"]
+PAGES = [
+    "index",
+    "writing-an-objective",
+    "choosing-a-solver",
+    "larger-than-memory",
+    "weights",
+    "more-than-chance",
+]
 
 
 @pytest.mark.parametrize("name", REGISTRY)

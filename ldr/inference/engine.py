@@ -1,0 +1,170 @@
+"""The optima of many problems: stacks where the method has them, one by one where not."""
+
+from __future__ import annotations
+
+import math
+import operator
+import os
+from collections.abc import Callable, Iterable
+from contextvars import copy_context
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ldr.inference.chunks import Chunk, Single
+from ldr.objectives.data.map_reduce import fold
+from ldr.objectives.families.stacked import StackedOptima
+from ldr.objectives.objective import Objective
+from ldr.objectives.statistics.stacked import StackedData, StackedRows
+from ldr.result import as_tuple
+from ldr.solvers.checks import whole
+from ldr.solvers.errors import ArgumentError
+from ldr.solvers.manifolds import Array
+from ldr.solving import solve
+
+Stacks = tuple[Array, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Optima:
+    """What was found of b problems, one array a view where there are views.
+
+    Attributes
+    ----------
+    values : ndarray (b,)
+    maps : tuple of ndarray (b, r, d)
+    means : tuple of ndarray (b, d)
+    numbers : ndarray (b, r) or None
+    gaps : ndarray (b,)
+    alone : int
+        How many were solved one by one.
+    """
+
+    values: Array
+    maps: Stacks
+    means: Stacks
+    numbers: Array | None
+    gaps: Array
+    alone: int
+
+    @classmethod
+    def joined(cls, parts: list[Optima]) -> Optima:
+        """Of all chunks, in order."""
+        numbers = [part.numbers for part in parts if part.numbers is not None]
+        return cls(
+            np.concatenate([part.values for part in parts]),
+            tuple(map(np.concatenate, zip(*(part.maps for part in parts), strict=True))),
+            tuple(map(np.concatenate, zip(*(part.means for part in parts), strict=True))),
+            np.concatenate(numbers) if len(numbers) == len(parts) else None,
+            np.concatenate([part.gaps for part in parts]),
+            sum(part.alone for part in parts),
+        )
+
+    def without_maps(self) -> Optima:
+        """The values alone: what permutations are asked for, however many there are."""
+        return Optima(self.values, (), (), self.numbers, self.gaps, self.alone)
+
+
+def optima(
+    objective: Objective,
+    problems: Iterable[Chunk | Single],
+    r: int,
+    *,
+    workers: int = -1,
+    with_maps: bool = True,
+    **options: Any,
+) -> Optima:
+    """The optima of all problems, in order, chunks of them in threads.
+
+    Parameters
+    ----------
+    objective : Objective
+    problems : iterable of Chunk or Single
+        Made when they are needed, so that memory is bounded.
+    r, workers : int
+    with_maps : bool
+        Whether maps and means are kept.
+    **options
+        Of `ldr.solve`, for what is solved one by one.
+    """
+    whole("r", r, 1)
+    if whole("workers", workers, -1) == 0:
+        raise ArgumentError("workers must be a whole number >= 1, or -1 for one a core, got 0")
+    context = copy_context()  # the time limit and Ctrl-C
+
+    def of_chunk(chunk: Chunk | Single) -> list[Optima]:
+        found = context.copy().run(_of_chunk, objective, chunk, r, options)
+        return [found if with_maps else found.without_maps()]
+
+    def pieces() -> Iterable[Callable[[], tuple[Chunk | Single]]]:
+        for chunk in problems:
+            yield lambda chunk=chunk: (chunk,)  # type: ignore[misc]
+
+    count = (os.cpu_count() or 1) if workers < 0 else workers
+    return Optima.joined(fold(of_chunk, operator.iadd, pieces(), count))
+
+
+def _of_chunk(
+    objective: Objective, chunk: Chunk | Single, r: int, options: dict[str, Any]
+) -> Optima:
+    rows = _rows(objective, chunk, r)
+    found = None if rows is None else _stacked(objective, rows, chunk, r, options)
+    if rows is None or found is None:
+        return Optima.joined([_alone(objective, chunk, k, r, options) for k in range(chunk.count)])
+    means = tuple(np.broadcast_to(view.mean, (chunk.count, view.mean.shape[1])) for view in rows)
+    gaps = np.zeros(chunk.count) if found.gaps is None else found.gaps
+    lost = np.flatnonzero(~found.sound)
+    optima = Optima(found.values, found.maps, means, found.numbers, gaps, len(lost))
+    for k in map(int, lost):
+        one = _alone(objective, chunk, k, r, options)
+        arrays = (optima.values, *optima.maps, optima.gaps)
+        for array, of_one in zip(arrays, (one.values, *one.maps, one.gaps), strict=True):
+            array[k] = of_one[0]
+    return optima
+
+
+def _rows(objective: Objective, chunk: Chunk | Single, r: int) -> tuple[StackedRows, ...] | None:
+    """The centred rows; None where the problems need what `ldr.solve` alone does.
+
+    It refuses what is not finite in words, and knows fewer rows than columns.
+    """
+    if not isinstance(chunk, Chunk) or "background" in objective.needs:
+        return None
+    if any(view.shape[-2] <= view.shape[-1] or r > view.shape[-1] for view in chunk.views):
+        return None
+    if not all(np.isfinite(view).all() for view in chunk.views):
+        return None
+    return tuple(StackedRows.of(np.asarray(view, dtype=np.float64)) for view in chunk.views)
+
+
+def _stacked(
+    objective: Objective,
+    rows: tuple[StackedRows, ...],
+    chunk: Chunk | Single,
+    r: int,
+    options: dict[str, Any],
+) -> StackedOptima | None:
+    assert isinstance(chunk, Chunk)
+    y = chunk.y if chunk.y is None or chunk.own_y else chunk.y[None]
+    if y is not None and y.ndim > 2:
+        return None
+    stacked = objective.stacked(StackedData(rows, y))
+    return None if stacked is None else stacked.solve(r, options.get("certify", True))
+
+
+def _alone(
+    objective: Objective, chunk: Chunk | Single, k: int, r: int, options: dict[str, Any]
+) -> Optima:
+    """One problem, by `ldr.solve`."""
+    X, y = chunk.problem(k)
+    result = solve(objective, X, r, y=y, **options)
+    gap = math.inf if result.certificate is None else result.certificate.gap
+    return Optima(
+        np.array([result.value]),
+        tuple(P[None] for P in as_tuple(result.P)),
+        tuple(mean[None] for mean in as_tuple(result.mean)),
+        None,
+        np.array([gap]),
+        1,
+    )

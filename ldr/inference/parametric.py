@@ -1,0 +1,218 @@
+"""`ldr.parametric_test`: the tests of the tables, exact or asymptotic for normal data."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from ldr.doors import in_words
+from ldr.inference.nulls import Null
+from ldr.inference.stepwise import canonical_bases, pairs_of
+from ldr.inputs import as_objective
+from ldr.objectives.objective import Objective
+from ldr.objectives.sir import SAVE, SIR
+from ldr.objectives.slices import sliced
+from ldr.solvers.errors import ArgumentError, DataError
+from ldr.solvers.manifolds import Array
+from ldr.solving import solve
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """One test.
+
+    Attributes
+    ----------
+    name : str
+    step : int
+        How many directions are taken as given; what is tested is that there are no more.
+    value : float
+    law : str
+        "F" or "chi2".
+    df : tuple of float
+        Degrees of freedom of the law.
+    p_value : float
+    """
+
+    name: str
+    step: int
+    value: float
+    law: str
+    df: tuple[float, ...]
+    p_value: float
+
+    @classmethod
+    def of_f(
+        cls, name: str, step: int, value: float, F: float, df1: float, df2: float
+    ) -> Statistic:
+        return cls(name, step, value, "F", (df1, df2), float(stats.f.sf(F, df1, df2)))
+
+    @classmethod
+    def of_chi2(cls, name: str, step: int, value: float, df: float) -> Statistic:
+        return cls(name, step, value, "chi2", (df,), float(stats.chi2.sf(value, df)))
+
+
+@dataclass(frozen=True)
+class ParametricTest:
+    """The tests of a method, of all its directions and of those after the first, the second, ...
+
+    Attributes
+    ----------
+    objective : Objective
+    statistics : tuple of Statistic
+    """
+
+    objective: Objective
+    statistics: tuple[Statistic, ...]
+
+    def __getitem__(self, name: str) -> tuple[Statistic, ...]:
+        """The tests of one name, step after step."""
+        return tuple(each for each in self.statistics if each.name == name)
+
+    def __repr__(self) -> str:
+        lines = [
+            f"{self.objective!r}: is there more than so many directions?",
+            "  given  statistic              value   law                p-value",
+        ]
+        for each in self.statistics:
+            law = f"{each.law}({', '.join(f'{df:.5g}' for df in each.df)})"
+            lines.append(
+                f"  {each.step:5d}  {each.name:<16} {each.value:11.5g}   {law:<17}  "
+                f"{each.p_value:.3g}"
+            )
+        return "\n".join(lines)
+
+
+@in_words
+def parametric_test(
+    objective: str | Objective, X: Any, *, y: Any = None, **parameters: Any
+) -> ParametricTest:
+    """The classical tests of cca, lda, sir and save; exact or asymptotic for normal data.
+
+    For cca and lda, classical or not, those of the canonical correlations d_j of two views, or of
+    the columns with the classes: Wilks' lambda prod_{j>k}(1 - d_j^2) by Rao's F and by Bartlett's
+    chi-square, for every k; and for k = 0 Pillai's trace sum d_j^2, Hotelling and Lawley's
+    sum d_j^2/(1 - d_j^2) and Roy's largest d_1^2/(1 - d_1^2), whose F is a bound: its p-value is
+    too small. For sir n sum_{j>k} lambda_j and for save (n/2) sum_h f_h |T'(I - V_h)T|^2, both
+    against chi-squares, k after k.
+
+    Source: Rao 1951; Bartlett 1938; Pillai 1955; McKeon 1974; Li 1991; Shao, Cook and Weisberg
+    2007.
+
+    Parameters
+    ----------
+    objective, X, y
+        As in `ldr.solve`; "cca", "lda", "classical-cca", "classical-lda", "sir" or "save".
+    **parameters
+        Of the objective, where it is given by name.
+
+    Returns
+    -------
+    ParametricTest
+
+    Raises
+    ------
+    ldr.errors.ArgumentError
+        Another objective, or a ridge, of which no law is known.
+    ldr.errors.DataError
+        Too few rows.
+
+    Examples
+    --------
+    >>> import ldr
+    >>> from sklearn.datasets import load_linnerud
+    >>> data = load_linnerud()
+    >>> found = ldr.parametric_test("classical-cca", (data.data, data.target))
+    >>> [round(each.p_value, 3) for each in found["Wilks"]]
+    [0.064, 0.949, 0.775]
+    """
+    objective = as_objective(objective, parameters)
+    if getattr(objective, "ridge", 0.0) > 0:
+        raise ArgumentError(f"ridge = {objective.ridge:g}: no law is known; expected 0")  # type: ignore[attr-defined]
+    null = Null.of(objective, X, y, "auto", None)
+    if isinstance(objective, (SIR, SAVE)):
+        return ParametricTest(objective, tuple(_of_slices(objective, null)))
+    pair = pairs_of(objective, null)
+    if pair is None:
+        raise ArgumentError(
+            f"objective {objective.name!r} has no parametric test; expected cca, lda, "
+            "classical-cca, classical-lda, sir or save, or ldr.permutation_test"
+        )
+    d = canonical_bases(*pair)[0]
+    return ParametricTest(
+        objective, tuple(_of_correlations(d, null.n, *(A.shape[1] for A in pair)))
+    )
+
+
+def _of_correlations(d: Array, n: int, p: int, q: int) -> list[Statistic]:
+    """Of the canonical correlations of p with q columns in n rows."""
+    if n - 1 <= p + q:
+        raise DataError(
+            f"{n} rows are too few: expected more than {p + q + 1} for {p} and {q} columns; use "
+            "ldr.permutation_test"
+        )
+    logarithms = np.log1p(-(d**2))
+    found = []
+    for k in range(len(d)):
+        a, b = p - k, q - k
+        log_wilks = float(np.sum(logarithms[k:]))
+        w = n - 1 - (p + q + 1) / 2
+        t = math.sqrt((a**2 * b**2 - 4) / (a**2 + b**2 - 5)) if a * b > 2 else 1.0
+        df2 = w * t - a * b / 2 + 1
+        F = math.expm1(-log_wilks / t) * df2 / (a * b)
+        found.append(Statistic.of_f("Wilks", k, math.exp(log_wilks), F, a * b, df2))
+    for k in range(len(d)):
+        chi2 = -(n - 1 - (p + q + 1) / 2) * float(np.sum(logarithms[k:]))
+        found.append(Statistic.of_chi2("Bartlett", k, chi2, (p - k) * (q - k)))
+    return [*found, *_of_all(d**2, n, p, q)]
+
+
+def _of_all(squares: Array, n: int, p: int, q: int) -> list[Statistic]:
+    """Of no direction at all: Pillai, Hotelling and Lawley, Roy."""
+    s, ratios = len(squares), squares / (1.0 - squares)
+    V, U, largest = float(np.sum(squares)), float(np.sum(ratios)), float(ratios[0])
+    b = n - 1 - p - q  # the error's degrees of freedom, n - 1 - q, less p
+    found = []
+    df1, df2 = s * max(p, q), s * (b + s)
+    found.append(Statistic.of_f("Pillai", 0, V, V / (s - V) * df2 / df1, df1, df2))
+    if b > 3:  # as McKeon's approximation needs
+        c = (b - 1 + p) * (b - 1 + q) / (b * (b - 3))
+        df = 4 + (p * q + 2) / (c - 1)
+        F = U * df / (p * q) * (b - 1) / (df - 2)
+        found.append(Statistic.of_f("Hotelling-Lawley", 0, U, F, p * q, df))
+    df1 = max(p, q)
+    F = largest * (n - 1 - df1) / df1
+    found.append(Statistic.of_f("Roy", 0, largest, F, df1, n - 1 - df1))
+    return found
+
+
+def _of_slices(objective: Objective, null: Null) -> list[Statistic]:
+    """Of sir or save, from all d directions."""
+    X, (n, d) = null.views[0], null.views[0].shape
+    assert isinstance(objective, (SIR, SAVE)) and null.y is not None
+    codes = sliced(null.y, n, objective.slices)
+    P = np.asarray(solve(objective, X, d, y=null.y, certify=False).P)
+    if len(P) < d:
+        raise DataError("the columns are linearly dependent: leave out those that others add up to")
+    scores = (X - X.mean(axis=0)) @ P.T
+    groups = int(codes.max()) + 1
+    shares = np.bincount(codes) / n
+    found = []
+    if objective.name == "sir":
+        means = np.array([scores[codes == h].mean(axis=0) for h in range(groups)])
+        numbers = shares @ means**2
+        for k in range(min(d, groups - 1)):
+            chi2 = n * float(np.sum(numbers[k:]))
+            found.append(Statistic.of_chi2("sir", k, chi2, (d - k) * (groups - k - 1)))
+        return found
+    spreads = [np.cov(scores[codes == h].T, bias=True).reshape(d, d) for h in range(groups)]
+    changes = [np.eye(d) - spread for spread in spreads]
+    for k in range(d):
+        squares = [float(np.sum(change[k:, k:] ** 2)) for change in changes]
+        chi2 = 0.5 * n * float(shares @ squares)
+        found.append(Statistic.of_chi2("save", k, chi2, (groups - 1) * (d - k) * (d - k + 1) / 2))
+    return found

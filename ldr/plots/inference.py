@@ -1,0 +1,75 @@
+"""Pictures of many problems, and of a value beside those of nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ldr.plots.canvas import HIGHLIGHT, SINGLE, figure_of, given_panels, tidy
+from ldr.plots.drawn import DrawnSolutions, DrawnTest
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+# Bins of a histogram of permuted values.
+_BINS = 40
+
+
+def solutions(found: DrawnSolutions, at: Any = None, *, ax: Any = None) -> Figure:
+    """The values along the problems, and the number of each direction where there is one.
+
+    Parameters
+    ----------
+    found : Solutions
+        Of `ldr.solve_many`.
+    at : sequence of numbers or dates, optional
+        Where each problem stands, say the last row of each window; by default 0, 1, ...
+    ax : matplotlib Axes, or a pair of them where directions have numbers, optional
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ldr.errors.ArgumentError
+        `ax` does not hold as many panels as are needed.
+    """
+    panels = given_panels(ax, 1 if found.numbers is None else 2)
+    along = np.arange(len(found.values)) if at is None else np.asarray(at)
+    panels[0].plot(along, found.values, color=SINGLE, linewidth=1.0)
+    panels[0].set_ylabel(f"value ({found.objective.sense}imised)")
+    if found.numbers is not None:
+        for k, numbers in enumerate(found.numbers.T):
+            panels[1].plot(along, numbers, linewidth=1.0, label=f"direction {k + 1}")
+        panels[1].set_ylabel("number of each direction")
+        panels[1].legend(frameon=False, fontsize=9)
+    for panel in panels:
+        panel.set_xlabel("problem" if at is None else "")
+        tidy(panel)
+    return figure_of(panels[0])
+
+
+def permutation_test(found: DrawnTest, *, ax: Any = None) -> Figure:
+    """The optima of permuted data, and where the optimum of the data stands.
+
+    Parameters
+    ----------
+    found : PermutationTest
+        Of `ldr.permutation_test`.
+    ax : matplotlib Axes, optional
+        By default a new figure.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    panel = given_panels(ax, 1)[0]
+    panel.hist(found.null, bins=_BINS, color=SINGLE, alpha=0.6, label="permuted")
+    panel.axvline(found.value, color=HIGHLIGHT, label=f"data, p = {found.p_value:.3g}")
+    panel.set_xlabel(f"value ({found.objective.sense}imised)")
+    panel.set_ylabel("permutations")
+    panel.legend(frameon=False, fontsize=9)
+    tidy(panel)
+    return figure_of(panel)

@@ -1,0 +1,183 @@
+"""The families with an eigen-solution, for many small problems of one shape at once."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from ldr.solvers.linalg.stacked import stacked_eigen, stacked_roots, stacked_trace_ratio
+from ldr.solvers.manifolds import Array
+
+# Least eigenvalue of a matrix scaled to a unit diagonal, by which it may be divided here; those of
+# what only has to be positive may be smaller. Below, each problem is solved by itself, from rows.
+_LEAST = 1e-4
+_LEAST_RANK = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class StackedOptima:
+    """What was found of b problems.
+
+    Attributes
+    ----------
+    values : ndarray (b,)
+        In the objective's own sense and units.
+    maps : tuple of ndarray (b, r, k)
+        P, one a view.
+    numbers : ndarray (b, r) or None
+        Of each direction: eigenvalues or singular values.
+    gaps : ndarray (b,) or None
+        What a better value could be better by, rounding aside; None where that is nothing, or was
+        not asked for.
+    sound : ndarray of bool (b,)
+        Whether no digits were lost to nearly dependent columns.
+    """
+
+    values: Array
+    maps: tuple[Array, ...]
+    numbers: Array | None
+    gaps: Array | None
+    sound: np.ndarray
+
+
+class Stacked(ABC):
+    """The matrices of b problems, and how they are solved."""
+
+    @abstractmethod
+    def solve(self, r: int, certify: bool = True) -> StackedOptima:
+        """The global optima of r columns, with gaps where they have to be certified."""
+
+
+@dataclass(frozen=True, eq=False)
+class StackedTraces(Stacked):
+    """max scale tr(M'AM), or min of it where scale < 0; or the squares that are left over.
+
+    Parameters
+    ----------
+    A : ndarray (b, k, k)
+    scale : float
+    residual : bool
+        Whether the value is |scale| times what M leaves of tr A, A >= 0.
+    varied : ndarray (b, k, k), optional
+        Of all that varies: where it has not full rank, M would have to stay in its range.
+    """
+
+    A: Array
+    scale: float = 1.0
+    residual: bool = field(default=False, kw_only=True)
+    varied: Array | None = field(default=None, kw_only=True)
+
+    def solve(self, r: int, certify: bool = True) -> StackedOptima:
+        values, vectors = stacked_eigen(self.A)
+        if self.scale < 0:
+            values, vectors = values[:, ::-1], vectors[:, :, ::-1]
+        numbers = abs(self.scale) * values[:, :r]
+        rest = abs(self.scale) * np.sum(np.maximum(values[:, r:], 0.0), axis=1)
+        found = rest if self.residual else np.sum(numbers, axis=1)
+        maps = np.ascontiguousarray(vectors[:, :, :r].transpose(0, 2, 1))
+        sound = np.array([True]) if self.varied is None else _of_full_rank(self.varied)
+        return StackedOptima(found, (maps,), numbers, None, np.broadcast_to(sound, found.shape))
+
+
+@dataclass(frozen=True, eq=False)
+class StackedPencils(Stacked):
+    """tr(M'B^{-1/2}AB^{-1/2}M), maximised for scale > 0: whitened traces, P = M'B^{-1/2}."""
+
+    A: Array
+    B: Array
+    scale: float = 1.0
+
+    def solve(self, r: int, certify: bool = True) -> StackedOptima:
+        W, least = stacked_roots(self.B)
+        found = StackedTraces(W.transpose(0, 2, 1) @ self.A @ W, self.scale).solve(r)
+        maps = found.maps[0] @ W.transpose(0, 2, 1)
+        sound = found.sound & (least > _LEAST)
+        return StackedOptima(found.values, (maps,), found.numbers, found.gaps, sound)
+
+
+@dataclass(frozen=True, eq=False)
+class StackedRatios(Stacked):
+    """tr(M'AM) / tr(M'BM), maximised for sign > 0.
+
+    Parameters
+    ----------
+    A, B : ndarray (b, k, k)
+    sign : float
+    weights : ndarray (r,) or None
+        Of the columns, where the projections are nested.
+    """
+
+    A: Array
+    B: Array
+    sign: float = 1.0
+    weights: Array | None = None
+
+    @cached_property
+    def _both(self) -> tuple[Array, Array]:
+        """A and B of each problem, divided by the size of B."""
+        shape = np.broadcast_shapes(self.A.shape, self.B.shape)
+        size = np.trace(self.B, axis1=1, axis2=2)[:, None, None]
+        size = np.where(size > 0, size, 1.0)
+        A, B = self.sign * self.A / size, self.B / size
+        return np.broadcast_to(A, shape), np.broadcast_to(B, shape)
+
+    def solve(self, r: int, certify: bool = True) -> StackedOptima:
+        A, B = self._both
+        weights = np.ones(r) if self.weights is None else self.weights
+        rho, M, f = stacked_trace_ratio(A, B, weights)
+        sound = np.broadcast_to(_of_full_rank(self.B), rho.shape)
+        gaps = None
+        if certify:
+            smallest = np.linalg.eigvalsh(B[: len(self.B)])[:, :r] @ weights
+            smallest = np.broadcast_to(np.where(smallest > 0, smallest, np.nan), rho.shape)
+            gaps = np.nan_to_num(np.maximum(f, 0.0) / smallest, nan=np.inf)
+        maps = np.ascontiguousarray(M.transpose(0, 2, 1))
+        return StackedOptima(self.sign * rho, (maps,), None, gaps, sound)
+
+
+@dataclass(frozen=True, eq=False)
+class StackedPairs(Stacked):
+    """max tr(Ma'K Mb); whitened by Caa and Cbb where they are given."""
+
+    K: Array
+    Caa: Array | None = None
+    Cbb: Array | None = None
+
+    def solve(self, r: int, certify: bool = True) -> StackedOptima:
+        K, sound = self.K, np.ones(len(self.K), dtype=bool)
+        roots: list[Array | None] = [None, None]
+        for side, C in enumerate((self.Caa, self.Cbb)):
+            if C is not None:
+                W, least = stacked_roots(C)
+                K = W.transpose(0, 2, 1) @ K if side == 0 else K @ W
+                sound, roots[side] = sound & (least > _LEAST), W
+        U, values, Vt = np.linalg.svd(K, full_matrices=False)
+        maps = [U[:, :, :r].transpose(0, 2, 1), Vt[:, :r]]
+        of_user = tuple(
+            M if W is None else M @ W.transpose(0, 2, 1) for M, W in zip(maps, roots, strict=True)
+        )
+        numbers = values[:, :r]
+        return StackedOptima(numbers.sum(axis=1), of_user, numbers, np.zeros(len(numbers)), sound)
+
+
+def _of_full_rank(S: Array) -> np.ndarray:
+    """Whether no eigenvalue of each S, scaled to a unit diagonal, is as small as rounding."""
+    diagonal = np.einsum("bii->bi", S)
+    scale = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+    scaled = S / scale[:, :, None] / scale[:, None, :]
+    try:
+        np.linalg.cholesky(scaled - _LEAST_RANK * np.eye(scaled.shape[-1]))
+    except np.linalg.LinAlgError:
+        return np.linalg.eigvalsh(scaled)[:, 0] > _LEAST_RANK
+    return np.ones(len(S), dtype=bool)
+
+
+def ridged(B: Array, ridge: float) -> Array:
+    """B + ridge * mean(diag B) * I of each."""
+    if ridge == 0:
+        return B
+    k = B.shape[-1]
+    return B + (ridge / k) * np.trace(B, axis1=1, axis2=2)[:, None, None] * np.eye(k)

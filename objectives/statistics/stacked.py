@@ -1,0 +1,111 @@
+"""Sums over the rows of many small problems of one shape at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ldr.objectives.data.cells import Cells
+from ldr.solvers.manifolds import Array
+
+Codes = npt.NDArray[np.intp]
+
+# A scatter within classes that is below this share of the whole is added up, not a difference.
+_CANCELLED = 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class StackedData:
+    """Many data sets of one shape.
+
+    Attributes
+    ----------
+    views : tuple of StackedRows
+    y : ndarray (b, n) or (1, n), or None
+    """
+
+    views: tuple[StackedRows, ...]
+    y: Cells | None = None
+
+    @property
+    def rows(self) -> StackedRows:
+        """Of the first view."""
+        return self.views[0]
+
+
+@dataclass(frozen=True, eq=False)
+class StackedRows:
+    """The centred rows of b problems; a stack of one stands for rows that all share.
+
+    Attributes
+    ----------
+    X : ndarray (b, n, d)
+        Less the mean of each.
+    mean : ndarray (b, d)
+    """
+
+    X: Array
+    mean: Array
+
+    @classmethod
+    def of(cls, X: Array) -> StackedRows:
+        """Of rows as they come, (n, d) or (b, n, d). The mean in two parts keeps its digits."""
+        stack = X if X.ndim == 3 else X[None]
+        mean = stack.mean(axis=1)
+        centred = stack - mean[:, None, :]
+        rest = centred.mean(axis=1)
+        return cls(centred - rest[:, None, :], mean + rest)
+
+    @property
+    def n(self) -> int:
+        """Rows of each problem."""
+        return int(self.X.shape[1])
+
+    def scatter(self) -> Array:
+        """sum_i x_i x_i' of each, (b, d, d)."""
+        return self.cross(self)
+
+    def cross(self, other: StackedRows) -> Array:
+        """sum_i x_i z_i' with the rows of another view, (b, d, e)."""
+        return self.X.transpose(0, 2, 1) @ other.X
+
+    def scatters_of_classes(self, codes: Codes) -> tuple[Array, Array]:
+        """The scatters between and within classes.
+
+        Parameters
+        ----------
+        codes : ndarray of int (b, n) or (1, n)
+            0 .. c-1, each of which occurs in each problem.
+        """
+        members = codes[:, None, :] == np.arange(codes.max() + 1)[None, :, None]
+        counts = members.sum(axis=2)
+        sums = (members / np.sqrt(counts)[:, :, None]) @ self.X
+        between = sums.transpose(0, 2, 1) @ sums
+        total = self.scatter()
+        within = total - between
+        diagonal, all_of_it = (np.einsum("bii->bi", S) for S in (within, total))
+        lost = np.flatnonzero((diagonal < _CANCELLED * all_of_it).any(axis=1))
+        if len(lost):
+            of_sums, of_codes, of_rows = (_of(len(S), lost) for S in (sums, codes, self.X))
+            roots = np.sqrt(counts[of_codes])[:, :, None]
+            own = np.take_along_axis(sums[of_sums] / roots, codes[of_codes][:, :, None], axis=1)
+            rest = self.X[of_rows] - own
+            within[lost] = rest.transpose(0, 2, 1) @ rest
+        return between, within
+
+    def lagged(self, lag: int) -> Array:
+        """sym(1/(n - lag) sum_t x_t x_{t+lag}') of each, rows in time order."""
+        products = self.X[:, :-lag].transpose(0, 2, 1) @ self.X[:, lag:]
+        return (products + products.transpose(0, 2, 1)) * (0.5 / (self.n - lag))
+
+    def scatter_of_changes(self) -> Array:
+        """sum_t (x_{t+1} - x_t)(x_{t+1} - x_t)' of each."""
+        changes = np.diff(self.X, axis=1)
+        return changes.transpose(0, 2, 1) @ changes
+
+
+def _of(count: int, where: Codes) -> Codes | slice:
+    """Some problems of a stack; a stack of one is all problems'."""
+    return slice(None) if count == 1 else where

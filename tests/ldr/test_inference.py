@@ -1,0 +1,338 @@
+"""Many problems at once against one at a time; permutation tests against what is known of them."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris, load_linnerud, load_wine
+
+import ldr
+from ldr.inference.nulls import Null
+from ldr.inference.stepwise import canonical_bases, exceedances, statistics
+from ldr.objectives.registry import REGISTRY
+from ldr.objectives.statistics.stacked import StackedRows
+from ldr.solvers.linalg.stacked import stacked_trace_ratio
+
+WINE, CLASSES = load_wine(return_X_y=True)
+LINNERUD = load_linnerud()
+PAIR = (LINNERUD.data, LINNERUD.target)
+
+
+def series(n=130, d=4, seed=0):
+    rng = np.random.default_rng(seed)
+    return np.cumsum(rng.standard_normal((n, d)), axis=0) + 100.0
+
+
+def windows(X, n):
+    return np.lib.stride_tricks.sliding_window_view(X, n, axis=0).transpose(0, 2, 1)
+
+
+def problems(name):
+    """A stack of problems for a method: X, and y."""
+    rng = np.random.default_rng(1)
+    needs = REGISTRY[name].needs
+    if REGISTRY[name].views == 2:
+        a, b = rng.standard_normal((30, 4)), rng.standard_normal((12, 30, 3))
+        return (a, b + a[:, :3]), None
+    if "labels" in needs or "response" in needs:
+        y = np.repeat([0, 1, 2], 10)
+        return rng.standard_normal((30, 5)) * 10.0 ** np.arange(5), np.stack(
+            [rng.permutation(y) for _ in range(12)]
+        )
+    return windows(series(), 40)[::8], None
+
+
+STACKED = [
+    ("pca", {}),
+    ("lda", {}),
+    ("lda", {"ridge": 0.1}),
+    ("classical-lda", {}),
+    ("maf", {"lag": 2}),
+    ("classical-maf", {}),
+    ("sfa", {}),
+    ("sfa", {"whiten": True}),
+    ("orthogonal-sfa", {"ridge": 0.01}),
+    ("sir", {}),
+    ("pls", {}),
+    ("classical-cca", {}),
+]
+
+
+@pytest.mark.parametrize(("name", "parameters"), STACKED)
+def test_many_equal_one_at_a_time(name, parameters):
+    X, y = problems(name)
+    found = ldr.solve_many(name, X, 2, y=y, **parameters)
+    assert found.alone == 0
+    for k, value in enumerate(found.values):
+        views = tuple(v if v.ndim == 2 else v[k] for v in X) if isinstance(X, tuple) else X
+        one = views[k] if not isinstance(X, tuple) and X.ndim == 3 else views
+        result = ldr.solve(name, one, 2, y=None if y is None else y[k], **parameters)
+        assert value == pytest.approx(result.value, rel=1e-12)
+        maps = found.P if isinstance(found.P, tuple) else (found.P,)
+        alone = result.P if isinstance(result.P, tuple) else (result.P,)
+        for P, Q in zip(maps, alone, strict=True):
+            assert ldr.subspaces.principal_angles(P[k].T, Q.T).max() < 1e-6
+
+
+def test_what_has_no_stack_goes_one_by_one():
+    X = windows(series(60, 3), 40)[::10]
+    found = ldr.solve_many("robust-pca", X, 1)
+    assert found.alone == len(X) == 3
+    assert found.values[1] == ldr.solve("robust-pca", X[1], 1).value
+
+
+def test_nearly_dependent_columns_are_solved_from_their_rows():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((3, 40, 3))
+    X[1, :, 2] = X[1, :, 0] + 1e-6 * X[1, :, 2]
+    found = ldr.solve_many("classical-maf", X, 1)
+    assert found.alone == 1
+    assert found.values[1] == ldr.solve("classical-maf", X[1], 1).value
+
+
+def test_an_iterable_of_shapes():
+    sets = [WINE[CLASSES == k][:, :4] for k in range(3)]
+    found = ldr.solve_many("pca", iter(sets), 2)
+    assert found.alone == 0
+    expected = [ldr.solve("pca", X, 2).value for X in sets]
+    np.testing.assert_allclose(found.values, expected, rtol=1e-12)
+
+
+def test_stacks_that_do_not_fit():
+    with pytest.raises(ldr.errors.DataError, match="same number b"):
+        ldr.solve_many("pca", WINE, 2)
+    with pytest.raises(ldr.errors.DataError, match="same number b"):
+        ldr.solve_many("lda", np.zeros((3, 10, 2)), 1, y=np.zeros((4, 10)))
+    with pytest.raises(ldr.errors.ArgumentError, match="workers must be"):
+        ldr.solve_many("pca", np.zeros((3, 10, 2)), 1, workers=0)
+
+
+@pytest.mark.parametrize("weights", [[1.0, 1.0], [3.0, 2.0, 1.0]])
+def test_stacked_ratios_are_roots_of_f(weights):
+    """f(rho) = sum_j v_j lambda_j(A - rho B) vanishes at the maximum and nowhere else."""
+    rng = np.random.default_rng(2)
+    A, F = rng.standard_normal((20, 5, 5)), rng.standard_normal((20, 5, 5))
+    A, B = A + A.transpose(0, 2, 1), F @ F.transpose(0, 2, 1)
+    v = np.array(weights)
+    rho, _, _ = stacked_trace_ratio(A, B, v)
+    for k in range(20):
+        top = np.linalg.eigvalsh(A[k] - rho[k] * B[k])[::-1][: len(v)]
+        assert abs(v @ top) < 1e-11 * np.abs(top).sum()
+
+
+def test_scatters_within_that_a_difference_would_lose():
+    rng = np.random.default_rng(3)
+    codes = np.repeat([0, 1], 10)[None]
+    X = rng.standard_normal((1, 20, 2)) + 1e6 * codes[:, :, None]
+    within = StackedRows.of(X).scatters_of_classes(codes)[1][0]
+    exact = np.zeros((2, 2), dtype=np.longdouble)
+    for c in (0, 1):
+        rows = X[0][codes[0] == c].astype(np.longdouble)
+        rows = rows - rows.mean(axis=0)
+        exact += rows.T @ rows
+    np.testing.assert_allclose(within, exact.astype(float), rtol=1e-8)
+
+
+def test_permuted_values_are_those_of_permuted_data():
+    null = Null.of(ldr.objectives.LDA(), WINE, CLASSES, "auto", None)
+    chunk = null.draw(3, np.random.default_rng(0))
+    assert all(np.array_equal(np.sort(y), CLASSES) for y in chunk.y)
+    found = ldr.permutation_test("lda", WINE, 2, y=CLASSES, permutations=40, random_state=5)
+    assert found.p_value == pytest.approx(1 / 41)
+    assert found.null.max() < found.value
+    again = ldr.permutation_test("lda", WINE, 2, y=CLASSES, permutations=40, random_state=5)
+    np.testing.assert_array_equal(found.null, again.null)
+
+
+@pytest.mark.parametrize(
+    ("name", "X", "y", "kind"),
+    [
+        ("pca", WINE[:, :4], None, "columns"),
+        ("maf", series(), None, "rows"),
+        ("maf", series(), None, "shift"),
+        ("pls", PAIR, None, "second view"),
+        ("pls", PAIR, None, "shift"),
+        ("opca", (WINE[CLASSES == 0][:, :3], WINE[CLASSES == 1][:, :3]), None, "background"),
+        ("sir", WINE[:, :4], WINE[:, 5], "response"),
+        ("least-squares", WINE[:, :3], WINE[:, 5:7], "response"),
+    ],
+)
+def test_every_null_keeps_what_it_says(name, X, y, kind):
+    null = Null.of(ldr.objectives.named(name), X, y, kind, None)
+    chunk = null.draw(2, np.random.default_rng(0))
+    given = X if isinstance(X, tuple) else (X,)
+    for k in range(2):
+        data, labels = chunk.problem(k)
+        views = data if isinstance(data, tuple) else (data,)
+        if kind == "background":
+            both = np.vstack(given)
+            np.testing.assert_array_equal(np.sort(np.vstack(views), axis=0), np.sort(both, axis=0))
+            continue
+        for view, old in zip(views, given, strict=True):
+            np.testing.assert_array_equal(np.sort(view, axis=0), np.sort(old, axis=0))
+        if y is not None:
+            np.testing.assert_array_equal(np.sort(labels, axis=0), np.sort(y, axis=0))
+    r = 1 if name == "least-squares" else 2
+    found = ldr.permutation_test(name, X, r, y=y, null=kind, permutations=4, random_state=0)
+    assert 0.2 <= found.p_value <= 1.0
+
+
+def test_groups_are_kept():
+    groups = np.repeat(["b", "a", "c"], 7)[np.random.default_rng(1).permutation(21)]
+    X, y = np.random.default_rng(0).standard_normal((21, 2)), np.tile([0, 1, 2], 7)
+    null = Null.of(ldr.objectives.LDA(), X, y, "auto", groups)
+    for order in null.orders(np.random.default_rng(2), 20):
+        np.testing.assert_array_equal(groups[order], groups)
+        assert len(set(order)) == 21
+    with pytest.raises(ldr.errors.DataError, match="one group a row"):
+        ldr.permutation_test("lda", X, 1, y=y, groups=groups[:-1])
+
+
+def test_nulls_that_do_not_fit():
+    with pytest.raises(ldr.errors.ArgumentError, match="has one view"):
+        ldr.permutation_test("pca", WINE, 2, null="second view")
+    with pytest.raises(ldr.errors.ArgumentError, match="permutes y"):
+        ldr.permutation_test("pca", WINE, 2, null="response")
+    with pytest.raises(ldr.errors.ArgumentError, match="null must be"):
+        ldr.permutation_test("pca", WINE, 2, null="naive")
+
+
+def test_stopping_early_gives_the_share():
+    rng = np.random.default_rng(4)
+    X, y = rng.standard_normal((60, 3)), np.repeat([0, 1, 2], 20)
+    found = ldr.permutation_test(
+        "robust-pca", X, 1, null="columns", stop_after=1, permutations=400, random_state=0
+    )
+    assert len(found.null) < 400
+    better = int(np.sum(found.null <= found.value * (1 + 1e-10)))
+    assert found.p_value == better / len(found.null)
+    seen = []
+    ldr.permutation_test(
+        "lda", X, 1, y=y, permutations=9, progress=lambda *at: seen.append(at), random_state=0
+    )
+    assert seen[-1] == (9, 9)
+
+
+def test_steps_of_cca_against_the_definition():
+    """The k-th statistic of a permutation, from residuals written out, counts as the fast one."""
+    rng = np.random.default_rng(6)
+    A, B = rng.standard_normal((25, 3)), rng.standard_normal((25, 4))
+    d, U, V = canonical_bases(A, B)
+    orders = np.array([rng.permutation(25) for _ in range(50)])
+    slow = np.zeros(3, dtype=int)
+    for order in orders:
+        for k in range(3):
+            left, right = U[order][:, k:], V[:, k:]
+            values = np.linalg.svd(
+                np.linalg.qr(left - left.mean(0))[0].T @ np.linalg.qr(right - right.mean(0))[0],
+                compute_uv=False,
+            )
+            slow[k] += -np.log1p(-(values**2)).sum() >= statistics(d)[k]
+    np.testing.assert_array_equal(exceedances(U, V, d, orders), slow)
+
+
+def test_correlations_are_those_of_classical_cca():
+    d = canonical_bases(*PAIR)[0]
+    assert d.sum() == pytest.approx(ldr.solve("classical-cca", PAIR, 3).value, rel=1e-12)
+
+
+MULTIVARIATE = pytest.importorskip("statsmodels.multivariate.multivariate_ols")
+
+
+@pytest.mark.parametrize("data", ["linnerud", "iris", "wine"])
+def test_tables_equal_those_of_statsmodels(data):
+    if data == "linnerud":
+        found = ldr.parametric_test("cca", PAIR)
+        Y, regressors = PAIR[1], PAIR[0]
+    else:
+        X, y = load_iris(return_X_y=True) if data == "iris" else (WINE[:, :6], CLASSES)
+        found = ldr.parametric_test("classical-lda", X, y=y)
+        Y, regressors = X, (y[:, None] == [0, 1]).astype(float)
+    design = np.column_stack([np.ones(len(Y)), regressors])
+    fitted = MULTIVARIATE._MultivariateOLS(Y, design).fit()
+    table = fitted.mv_test([("all", np.eye(design.shape[1])[1:])]).results["all"]["stat"]
+    names = ("Wilks", "Pillai", "Hotelling-Lawley", "Roy")
+    for name, row in zip(names, table.to_numpy(dtype=float), strict=True):
+        ours = found[name][0]
+        np.testing.assert_allclose((ours.value, *ours.df), row[:3], rtol=1e-9)
+        assert ours.p_value == pytest.approx(row[4], rel=1e-8, abs=1e-15)
+
+
+def test_tests_that_there_are_not():
+    with pytest.raises(ldr.errors.ArgumentError, match="no parametric test"):
+        ldr.parametric_test("pca", WINE)
+    with pytest.raises(ldr.errors.ArgumentError, match="no law is known"):
+        ldr.parametric_test("lda", WINE, y=CLASSES, ridge=0.1)
+    with pytest.raises(ldr.errors.DataError, match="too few"):
+        ldr.parametric_test("cca", tuple(view[:7] for view in PAIR))
+
+
+def rejections(name, draw, sets, r=1, permutations=199, **parameters):
+    """The share of data sets without structure that the test rejects at 5 %, of each direction."""
+    counts = np.zeros(1 + r)
+    for seed in range(sets):
+        X, y = draw(np.random.default_rng(seed))
+        found = ldr.permutation_test(
+            name, X, r, y=y, permutations=permutations, random_state=seed, **parameters
+        )
+        steps = found.p_values or (np.nan,) * r
+        counts += np.array([found.p_value, *steps]) <= 0.05
+    return counts / sets
+
+
+def labelled(rng):
+    return rng.standard_normal((40, 5)), np.repeat([0, 1, 2, 3], 10)
+
+
+def responded(rng):
+    return rng.standard_normal((60, 4)), rng.standard_normal(60)
+
+
+def unrelated(rng):
+    return (rng.standard_normal((50, 4)), rng.standard_normal((50, 3))), None
+
+
+def one_pair(rng):
+    X, Y = rng.standard_normal((50, 4)), rng.standard_normal((50, 3))
+    Y[:, 0] += 3.0 * X[:, 0]
+    return (X, Y), None
+
+
+def noise(rng):
+    return rng.standard_normal((50, 4)), None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "draw", "sets"),
+    [
+        ("lda", labelled, 2000),
+        ("classical-lda", labelled, 2000),
+        ("classical-cca", unrelated, 2000),
+        ("pls", unrelated, 2000),
+        ("pca", noise, 2000),
+        ("sir", responded, 2000),
+        ("maf", noise, 2000),
+        ("hsic", responded, 200),
+    ],
+)
+def test_size(name, draw, sets):
+    """At 5 %, 5 +- 1.5 % of data sets without structure are rejected (200 sets: three errors)."""
+    permutations = 199 if sets == 2000 else 19
+    found = rejections(name, draw, sets, permutations=permutations)[0]
+    assert abs(found - 0.05) <= (0.015 if sets == 2000 else 0.046), found
+
+
+@pytest.mark.slow
+def test_size_of_the_second_step_of_cca():
+    """One true pair: the second step has the size that the naive test has not."""
+    found = rejections("classical-cca", one_pair, 2000, r=3)
+    assert found[1] == 1.0
+    assert abs(found[2] - 0.05) <= 0.015, found
+    naive = 0
+    for seed in range(400):
+        (X, Y), _ = one_pair(np.random.default_rng(seed))
+        d, U, V = canonical_bases(X, Y)
+        rng = np.random.default_rng(seed)
+        orders = np.array([rng.permutation(50) for _ in range(199)])
+        permuted = np.linalg.svd(U[orders].transpose(0, 2, 1) @ V, compute_uv=False)
+        naive += (1 + np.sum(permuted[:, 1] >= d[1])) / 200 <= 0.05
+    assert naive / 400 > 0.2  # what the test that is written by hand does
