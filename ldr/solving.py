@@ -27,12 +27,12 @@ from ldr.objectives.data.accelerator import accelerator
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.stored import StoredSamples
 from ldr.objectives.objective import Objective
-from ldr.objectives.problem import BoundObjective
+from ldr.objectives.problem import BoundObjective, Fitted
 from ldr.result import Result, Starts
 from ldr.running import best_of, closed_form_run, solve_from, solver_for
 from ldr.solvers.checks import flag, whole
 from ldr.solvers.errors import ArgumentError, ConvergenceWarning
-from ldr.solvers.limits import check, hearing, unlimited, within
+from ldr.solvers.limits import check, hearing, unlimited, until_told, within
 from ldr.solvers.manifolds import Array
 from ldr.solvers.run import Observer, Run
 from ldr.solvers.solver import Solver
@@ -199,6 +199,7 @@ def solve(
         problem = objective.bind(data, int(r))
         reached: dict[str, float] = {}
         certificate = None
+        compared: Fitted = {}
         notes: tuple[str, ...] = ()
         with threads_for(problem.order):
             deadline.task = "the heuristic was computed"
@@ -223,6 +224,8 @@ def solve(
                         problem, run, chosen, stopping, observers
                     )
                     notes += further
+                    with until_told():
+                        compared = problem.comparisons(run.M)
         if interrupt.heard:
             run = replace(run, status=Status.INTERRUPTED)
         with unlimited():
@@ -234,6 +237,7 @@ def solve(
     return replace(
         result,
         notes=result.notes + notes + (() if units else units_matter(objective, data)),
+        parameters={**result.parameters, **compared},
         starts=Starts.of(reached, objective.sense) if len(reached) > 1 else None,
     )
 

@@ -11,6 +11,7 @@ from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.labels import as_array, as_labels, stacked_labels
 from ldr.objectives.families.graph import LaplacianMethod
+from ldr.objectives.families.nested import NestedMethod
 from ldr.objectives.families.pencil import Pencil, SumOfSquares
 from ldr.objectives.families.stacked import Stacked, StackedPencils, StackedRatios, ridged
 from ldr.objectives.families.trace import Trace
@@ -26,7 +27,7 @@ from ldr.solvers.errors import ArgumentError, DataError
 
 
 @dataclass(frozen=True)
-class LDA(Objective):
+class LDA(NestedMethod):
     """Separate the classes: max tr(M'S_B M) / tr(M'S_W M) over orthonormal M.
 
     S_W = sum_i (x_i - mu_c)(x_i - mu_c)', S_B = sum_i (mu_c - mu)(mu_c - mu)'. P = M'. The
@@ -39,6 +40,8 @@ class LDA(Objective):
     ----------
     ridge : float
         Added to the diagonal of S_W, in units of its mean diagonal; needed where S_W is singular.
+    nested :
+        See `NestedMethod`.
     """
 
     name = "lda"
@@ -53,6 +56,7 @@ class LDA(Objective):
     ridge: float = 0.0
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         keep_number(self, "ridge")
 
     def bind(self, data: Data, r: int) -> TraceRatio:

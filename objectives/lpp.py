@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
 from ldr.objectives.families.graph import LaplacianMethod
+from ldr.objectives.families.nested import NestedMethod
 from ldr.objectives.families.pencil import Pencil
 from ldr.objectives.families.trace import Trace, trace_where_varied
 from ldr.objectives.families.trace_ratio import TraceRatio, trace_ratio
@@ -90,7 +91,7 @@ class OLPP(LaplacianMethod):
 
 
 @dataclass(frozen=True)
-class OrthogonalLPP(LaplacianMethod):
+class OrthogonalLPP(NestedMethod, LaplacianMethod):
     """Keep neighbours together against the spread: min tr(M'X'LX M) / tr(M'X'DX M), M orthonormal.
 
     P = M'. The heuristic, the bottom generalised eigenvectors made orthonormal, minimises
@@ -104,6 +105,8 @@ class OrthogonalLPP(LaplacianMethod):
         See `LaplacianMethod`: which graph, and its parameters.
     ridge : float
         Added to the diagonal of X'DX, in units of its mean diagonal.
+    nested :
+        See `NestedMethod`.
     """
 
     name = "orthogonal-lpp"

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
+from ldr.objectives.families.nested import NestedMethod
 from ldr.objectives.families.pencil import Pencil, SumOfSquares
 from ldr.objectives.families.stacked import Stacked, StackedPencils, StackedRatios, ridged
 from ldr.objectives.families.trace import Trace, trace_where_varied
@@ -19,7 +20,7 @@ from ldr.solvers.checks import choice, keep_number, keep_whole
 
 
 @dataclass(frozen=True)
-class MAF(Objective):
+class MAF(NestedMethod):
     """Find what stays correlated in time: max tr(M'S_lag M) / tr(M'CM) over orthonormal M.
 
     S_lag = sym(1/(n - lag) sum_t x_t x_{t+lag}'), C = X'X/n of the centred X, rows in time order.
@@ -33,6 +34,8 @@ class MAF(Objective):
         In rows, at least 1.
     ridge : float
         Added to the diagonal of C, in units of its mean diagonal.
+    nested :
+        See `NestedMethod`.
     """
 
     name = "maf"
@@ -48,6 +51,7 @@ class MAF(Objective):
     ridge: float = 0.0
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         keep_whole(self, "lag", 1)
         keep_number(self, "ridge")
 

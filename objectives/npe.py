@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
 from ldr.objectives.families.graph import ReconstructionMethod
+from ldr.objectives.families.nested import NestedMethod
 from ldr.objectives.families.pencil import Pencil
 from ldr.objectives.families.trace import Trace, trace_where_varied
 from ldr.objectives.families.trace_ratio import TraceRatio, trace_ratio
@@ -85,7 +86,7 @@ class ONPP(ReconstructionMethod):
 
 
 @dataclass(frozen=True)
-class OrthogonalNPE(ReconstructionMethod):
+class OrthogonalNPE(NestedMethod, ReconstructionMethod):
     """Reconstruction error of neighbours against the spread, over orthonormal M:
     min tr(M'X'(I-W)'(I-W)X M) / tr(M'X'X M), W the weights of locally linear embedding.
 
@@ -100,6 +101,8 @@ class OrthogonalNPE(ReconstructionMethod):
         See `ReconstructionMethod`: which graph, and its parameters.
     ridge : float
         Added to the diagonal of X'X, in units of its mean diagonal.
+    nested :
+        See `NestedMethod`.
     """
 
     name = "orthogonal-npe"

@@ -66,6 +66,9 @@ class Objective(ABC):
     sparse: ClassVar[bool] = True
     scale_free: ClassVar[bool] = False
 
+    def __post_init__(self) -> None:  # noqa: B027
+        """Check the parameters: a base checks its own and passes it on; here there are none."""
+
     def largest_r(self, data: Data) -> int:
         """The most dimensions to ask for: the columns of the narrowest view."""
         return min(view.d for view in data.views)

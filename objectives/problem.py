@@ -182,6 +182,10 @@ class BoundObjective(Problem):
         """Numbers and small matrices of a model that are fitted along with M."""
         return {}
 
+    def comparisons(self, M: Array) -> Fitted:
+        """Further `parameters`, at the cost of other optima; asked for with the certificate."""
+        return {}
+
     def model(self, M: Array) -> FactorModel | None:
         """The fitted model, of likelihoods."""
         return None

@@ -11,6 +11,7 @@ from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.finite import check_squares
 from ldr.objectives.data.opening import as_samples
+from ldr.objectives.families.nested import NestedMethod
 from ldr.objectives.families.pencil import Pencil, SumOfSquares
 from ldr.objectives.families.stacked import (
     Stacked,
@@ -142,7 +143,7 @@ class SFA(Objective):
 
 
 @dataclass(frozen=True)
-class OrthogonalSFA(Objective):
+class OrthogonalSFA(NestedMethod):
     """Find what changes slowly against its variance: min tr(M'X_dot'X_dot M) / tr(M'CM).
 
     M orthonormal, X_dot the differences of successive rows, C = X'X/n. P = M'. The heuristic is the
@@ -154,6 +155,8 @@ class OrthogonalSFA(Objective):
     ----------
     ridge : float
         Added to the diagonal of C, in units of its mean diagonal.
+    nested :
+        See `NestedMethod`.
     """
 
     name = "orthogonal-sfa"
@@ -168,6 +171,7 @@ class OrthogonalSFA(Objective):
     ridge: float = 0.0
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         keep_number(self, "ridge")
 
     def bind(self, data: Data, r: int) -> TraceRatio:

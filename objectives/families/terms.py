@@ -157,6 +157,9 @@ class Around(BoundObjective):
     def parameters(self, M: Array) -> Fitted:
         return self.inside.parameters(M)
 
+    def comparisons(self, M: Array) -> Fitted:
+        return self.inside.comparisons(M)
+
     def mean_at(self, M: Array) -> tuple[Array, ...]:
         return self.inside.mean_at(M)
 

@@ -1,16 +1,18 @@
-"""Trace ratio: max tr(M'AM) / tr(M'BM) over subspaces."""
+"""Trace ratio: max tr(M'AM) / tr(M'BM) over subspaces, or over nested ones."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 import scipy
+from numpy.typing import NDArray
 
 from ldr.objectives.certificate import PROVED_GLOBAL, Certificate
-from ldr.objectives.problem import BoundObjective, Stated, check_dimension, power_of_two
+from ldr.objectives.families.nested import NestedMethod
+from ldr.objectives.problem import BoundObjective, Fitted, check_dimension, power_of_two
 from ldr.objectives.ridge import add_ridge, ridge_amount
 from ldr.objectives.view import Range, View
 from ldr.solvers.errors import SingularError
@@ -23,8 +25,10 @@ from ldr.solvers.linalg.eigen import (
     symmetric_eigen,
 )
 from ldr.solvers.linalg.symmetric import symmetric_product
-from ldr.solvers.manifolds import Array, Grassmann
+from ldr.solvers.loop import run_through
+from ldr.solvers.manifolds import Array, Grassmann, Stiefel
 from ldr.solvers.problem import Point, Preconditioner
+from ldr.solvers.trace_ratio.davidson import trace_ratio_solver
 
 # Least gap of eigenvalues that the preconditioner divides by, relative to the largest one.
 _LEAST_GAP = 1e-12
@@ -33,11 +37,11 @@ _TURNED = 1e-2
 
 
 class TraceRatioPoint(Point):
-    """f(M) = -rho with rho = a/b, a = tr(M'AM), b = tr(M'BM).
+    """f(M) = -rho with rho = a/b, a = tr(VM'AM), b = tr(VM'BM), V the weights of the columns.
 
-    Gradient -(2/b)(AM - rho BM). With K = A - rho B, made once a point, the Hessian product is
-    -(2/b)(KV - drho BM) - (db/b) gradient, drho = -<gradient, V>, db = 2 <BM, V>: one product with
-    a k x k matrix.
+    Gradient -(2/b)(AM - rho BM)V. With K = A - rho B, made once a point, the Hessian product is
+    -(2/b)(KU - drho BM)V - (db/b) gradient, drho = -<gradient, U>, db = 2 <BMV, U>: one product
+    with a k x k matrix.
     """
 
     def __init__(
@@ -49,8 +53,9 @@ class TraceRatioPoint(Point):
             symmetric_product(problem.A, M),
             symmetric_product(problem.B, M),
         )
-        self._b = float(np.vdot(M, self._BM))
-        a = float(np.vdot(M, self._AM))
+        weighted = M * problem.weights
+        self._b = float(np.vdot(weighted, self._BM))
+        a = float(np.vdot(weighted, self._AM))
         # Of a ratio that is minimised -A is semidefinite: what is above zero is rounding.
         self._rho = (a if problem.objective.sense == "max" else min(a, 0.0)) / self._b
 
@@ -65,22 +70,24 @@ class TraceRatioPoint(Point):
 
     @property
     def denominator(self) -> float:
-        """tr(M'BM)."""
+        """tr(VM'BM)."""
         return self._b
 
     @cached_property
     def gradient(self) -> Array:
-        return (-2.0 / self._b) * (self._AM - self._rho * self._BM)
+        return (-2.0 / self._b) * (self._AM - self._rho * self._BM) * self._problem.weights
 
     @cached_property
     def _K(self) -> Array:
         return (-2.0 / self._b) * (self._problem.A - self._rho * self._problem.B)
 
     def hessian_vector(self, V: Array) -> Array:
+        weights = self._problem.weights
         drho = -float(np.vdot(self.gradient, V))
-        db = 2.0 * float(np.vdot(self._BM, V))
+        db = 2.0 * float(np.vdot(self._BM * weights, V))
         HV = symmetric_product(self._K, V)
         HV += (2.0 * drho / self._b) * self._BM
+        HV *= weights
         HV -= (db / self._b) * self.gradient
         return HV
 
@@ -92,6 +99,11 @@ class TraceRatio(BoundObjective):
     The heuristic is the orthonormalised top_r generalised eigenvectors of (A, B), which maximise
     another objective, tr((M'BM)^{-1} M'AM), and are optimal here for r = 1 only.
 
+    With weights that fall along the columns it is -tr(VM'AM) / tr(VM'BM), V = diag(weights): of
+    nested subspaces, the spans of the first columns up to each level, where the weights fall.
+    Rotations of the columns inside a level change nothing. The largest ratio is the root of
+    f(rho) = sum_j v_j lambda_j(A - rho B), at the eigenvectors in order (Szwagier and Pennec 2025).
+
     Parameters
     ----------
     A, B : symmetric k x k, B positive semidefinite of rank above k - r
@@ -101,9 +113,11 @@ class TraceRatio(BoundObjective):
         was not before the columns were turned, and counts as rank down to rounding.
     outside : float
         B's eigenvalue in the directions that the coordinates leave out, where A's is zero.
+    weights : ndarray (r,)
+        Of the columns: the first one's 1, falling, above 0; by default all are 1.
 
-    Both are divided by the power of two next to B's size, which changes no digit of the ratio and
-    keeps squares in range, and made symmetric to the last bit.
+    Both matrices are divided by the power of two next to B's size, which changes no digit of the
+    ratio and keeps squares in range, and made symmetric to the last bit.
     """
 
     A: Array
@@ -111,6 +125,7 @@ class TraceRatio(BoundObjective):
     r: int
     restricted: bool = field(default=False, kw_only=True)
     outside: float = field(default=0.0, kw_only=True)
+    weights: Array = field(default_factory=lambda: np.ones(1), kw_only=True)
 
     def __post_init__(self) -> None:
         check_dimension(self.r, len(self.A))
@@ -119,6 +134,7 @@ class TraceRatio(BoundObjective):
             A=(self.A + self.A.T) * shrink,
             B=(self.B + self.B.T) * shrink,
             outside=2.0 * shrink * self.outside,
+            weights=np.broadcast_to(self.weights, self.r),
         )
         if self._rank <= len(self.B) - self.r:
             raise SingularError(
@@ -128,8 +144,19 @@ class TraceRatio(BoundObjective):
             )
 
     @cached_property
-    def manifold(self) -> Grassmann:  # type: ignore[override]
-        return Grassmann(len(self.A), self.r)
+    def levels(self) -> NDArray[np.intp]:
+        """The numbers of first columns whose span counts."""
+        falls = np.diff(self.weights, append=0.0) < 0
+        return np.flatnonzero(falls) + 1
+
+    @property
+    def nested(self) -> bool:
+        """Whether more than the span of all columns counts."""
+        return len(self.levels) > 1
+
+    @cached_property
+    def manifold(self) -> Grassmann | Stiefel:  # type: ignore[override]
+        return (Stiefel if self.nested else Grassmann)(len(self.A), self.r)
 
     @property
     def baseline_exact(self) -> bool:
@@ -172,7 +199,7 @@ class TraceRatio(BoundObjective):
         least = max(gaps[self.r], _LEAST_GAP * gaps[-1]) if self.r < len(theta) else 1.0
         inverse = (Q * (0.5 * point.denominator / np.maximum(gaps, least))) @ Q.T
         project = self.manifold.project
-        return lambda N, U: project(N, symmetric_product(inverse, U))
+        return lambda N, U: project(N, symmetric_product(inverse, U) / self.weights)
 
     @cached_property
     def _heuristic(self) -> Array:
@@ -190,7 +217,7 @@ class TraceRatio(BoundObjective):
         return self._heuristic if self.baseline_exact else None
 
     def certificate(self, M: Array) -> Certificate:
-        """rho* - rho(M), from a t at which f(t) = sum of top_r(A - tB) <= 0 is proved.
+        """rho* - rho(M), from a t at which f(t) = sum_j v_j lambda_j(A - tB) <= 0 is proved.
 
         f falls with t and rho* is its root, so no ratio exceeds t. Rounding is in the proof. A
         direction that the coordinates leave out counts in f with -t B: where that is more than
@@ -204,12 +231,38 @@ class TraceRatio(BoundObjective):
     def _within(self, M: Array) -> Certificate:
         """What is proved of all M in these coordinates."""
         rho = -self.at(M).value
-        gap = max(0.0, float(np.nextafter(trace_ratio_bound(self.A, self.B, M) - rho, np.inf)))
+        bound = trace_ratio_bound(self.A, self.B, M, self.weights)
+        gap = max(0.0, float(np.nextafter(bound - rho, np.inf)))
         if gap <= PROVED_GLOBAL * abs(rho):
-            return Certificate("global", gap, "M spans a top eigenspace of A - rho B (proved)")
+            top = "top eigenspaces at all levels" if self.nested else "a top eigenspace"
+            return Certificate("global", gap, f"M spans {top} of A - rho B (proved)")
         if not np.isfinite(gap):
             return Certificate("none", gap, "rounding is too large for a proof")
         return Certificate("bound", gap, "a Cholesky factor proves that no ratio is larger")
+
+    def parameters(self, M: Array) -> Fitted:
+        """The ratio at each level, of nested subspaces."""
+        if not self.nested:
+            return {}
+        a, b = (np.cumsum(np.sum(M * N, axis=0))[self.levels - 1] for N in self.at(M).products)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratios = self.objective.sign * (-a / b)
+        return {"levels": self.levels, "ratios": ratios}
+
+    def comparisons(self, M: Array) -> Fitted:
+        """The optimum of each level by itself, infinite where that has no bound."""
+        if not self.nested:
+            return {}
+        return {"unnested": np.array([self._alone(M[:, :level]) for level in self.levels])}
+
+    def _alone(self, M: Array) -> float:
+        """The optimal ratio of as many columns as M, which is near."""
+        k = M.shape[1]
+        try:
+            alone = replace(self, r=k, weights=np.ones(1))
+        except SingularError:
+            return math.inf
+        return self.reported(run_through(alone, M, trace_ratio_solver(alone, k)).value)
 
     def _better_outside(self, M: Array) -> bool:
         """Whether a direction that the coordinates leave out beats one of M's, beyond rounding."""
@@ -223,7 +276,7 @@ class TraceRatio(BoundObjective):
 
 
 def trace_ratio(
-    objective: Stated,
+    objective: NestedMethod,
     view: View,
     A: Array,
     B: Array,
@@ -234,6 +287,8 @@ def trace_ratio(
     total: Array | None = None,
 ) -> TraceRatio:
     """tr(M'AM) / tr(M'BM) in the objective's sense, on the range of the total scatter or of B.
+
+    Nested where the objective asks for it.
 
     Outside the range A vanishes too, and the ratio is 0/0. A minimum is the maximum with the sign
     of A changed.
@@ -258,4 +313,5 @@ def trace_ratio(
         r,
         restricted=total is None and bool(kept.notes),
         outside=math.inf if lost else ridge_amount(kept(B), ridge),
+        weights=objective.column_weights(r),
     )

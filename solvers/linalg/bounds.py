@@ -86,6 +86,21 @@ def _top_sum_bound(K: Array, M: Array, delta: float, error: float) -> float:
     return bound + 8.0 * r * _U * (r * (abs(s) + delta) + rounding + total)
 
 
+def weighted_sum_bound(
+    K: Array, M: Array, weights: Array | float, delta: float, error: float = 0.0
+) -> float:
+    """A number that sum_j v_j lambda_j is proved not to exceed, lambda_j K's eigenvalues from the
+    largest on and v_1 >= ... >= v_r > 0 the weights: it is sum_k (v_k - v_{k+1}) times the sum of
+    the k largest, v_{r+1} = 0. The other parameters are those of `top_sum_bound`.
+    """
+    v = np.append(np.broadcast_to(weights, M.shape[1]), 0.0)
+    steps = v[:-1] - v[1:]
+    parts = [
+        steps[k] * top_sum_bound(K, M[:, : k + 1], delta, error) for k in np.flatnonzero(steps)
+    ]
+    return math.fsum(parts) + _SAFETY * _gamma(4) * math.fsum(map(abs, parts))
+
+
 def rounding_shift(K: Array) -> float:
     """The least delta that is worth a try: what the factorisation's rounding usually needs."""
     return 16.0 * math.sqrt(len(K)) * _U * float(np.linalg.norm(K))
@@ -105,34 +120,38 @@ def largest_sum_bound(K: Array, M: Array, eigenvectors: Array) -> float:
 
 # Of an overflow an infinite bound comes, which proves nothing.
 @np.errstate(over="ignore", invalid="ignore")
-def trace_ratio_bound(A: Array, B: Array, M: Array) -> float:
-    """A number that tr(N'AN)/tr(N'BN) is proved not to exceed, for every N with tr(N'BN) > 0.
+def trace_ratio_bound(A: Array, B: Array, M: Array, weights: Array | float = 1.0) -> float:
+    """A number that tr(VN'AN)/tr(VN'BN) is proved not to exceed, for every N with tr(VN'BN) > 0.
 
-    It is a t at which the sum of the r largest eigenvalues of A - tB is proved not to be positive.
-    Where M does not span the top eigenspace, the proof is made at the point that Newton's
-    iteration leads to from there.
+    It is a t at which sum_j v_j lambda_j(A - tB) is proved not to be positive. Where M's columns do
+    not span the top eigenspaces, the proof is made at the point that Newton's iteration leads to
+    from there.
 
     Parameters
     ----------
     A, B : symmetric k x k
-    M : k x r, orthonormal columns, tr(M'BM) > 0
+    M : k x r, orthonormal columns, tr(VM'BM) > 0
+    weights : ndarray (r,) or float
+        V's diagonal, v_1 >= ... >= v_r > 0.
     """
-    rho = _ratio(A, B, M)
+    rho = _ratio(A, B, M, weights)
     for _ in range(_TRIES):
-        bound = _bound_at(A, B, M, rho, _TRIES_AT_M)
+        bound = _bound_at(A, B, M, weights, rho, _TRIES_AT_M)
         if math.isfinite(bound):
             return bound
         _, N = top_eigenvectors(A - rho * B, M.shape[1])
-        new = _ratio(A, B, N)
+        new = _ratio(A, B, N, weights)
         if not new > rho + 4.0 * _U * abs(rho):
-            return min(_bound_at(A, B, Q, max(rho, new), _TRIES) for Q in (N, M))
+            return min(_bound_at(A, B, Q, weights, max(rho, new), _TRIES) for Q in (N, M))
         M, rho = N, new
     return math.inf
 
 
-def _bound_at(A: Array, B: Array, M: Array, rho: float, tries: int) -> float:
+def _bound_at(
+    A: Array, B: Array, M: Array, weights: Array | float, rho: float, tries: int
+) -> float:
     """The bound t = rho + eta, eta grown by Newton steps until the sum is proved not positive."""
-    b = float(np.vdot(M, B @ M))
+    b = float(np.vdot(M * weights, B @ M))
     if not b > 0:
         return math.inf
     norm_A, norm_B = float(np.linalg.norm(A)), float(np.linalg.norm(B))
@@ -141,7 +160,7 @@ def _bound_at(A: Array, B: Array, M: Array, rho: float, tries: int) -> float:
         for _ in range(_NEWTON_STEPS):
             t = rho + eta
             error = _SAFETY * 2.0 * _U * (norm_A + abs(t) * norm_B)
-            bound = top_sum_bound(A - t * B, M, delta, error)
+            bound = weighted_sum_bound(A - t * B, M, weights, delta, error)
             if bound <= 0:
                 return t
             if not math.isfinite(bound):
@@ -151,5 +170,6 @@ def _bound_at(A: Array, B: Array, M: Array, rho: float, tries: int) -> float:
     return math.inf
 
 
-def _ratio(A: Array, B: Array, M: Array) -> float:
-    return float(np.vdot(M, A @ M)) / float(np.vdot(M, B @ M))
+def _ratio(A: Array, B: Array, M: Array, weights: Array | float) -> float:
+    N = M * weights
+    return float(np.vdot(N, A @ M)) / float(np.vdot(N, B @ M))

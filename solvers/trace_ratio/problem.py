@@ -23,7 +23,7 @@ _ABOVE = 8 * float(np.finfo(float).eps)
 
 
 class TraceRatioPointLike(Protocol):
-    """A point of such a problem, with the products AM and BM and tr(M'BM)."""
+    """A point of such a problem, with the products AM and BM and tr(VM'BM)."""
 
     @property
     def products(self) -> tuple[Array, Array]: ...
@@ -34,10 +34,19 @@ class TraceRatioPointLike(Protocol):
 
 @runtime_checkable
 class TraceRatioLike(Protocol):
-    """A problem that minimises -tr(M'AM) / tr(M'BM)."""
+    """A problem that minimises -tr(VM'AM) / tr(VM'BM), V the diagonal matrix of the weights.
 
-    A: Array
-    B: Array
+    They fall along the columns, to above zero; all are 1 where only the span of M counts.
+    """
+
+    @property
+    def A(self) -> Array: ...
+
+    @property
+    def B(self) -> Array: ...
+
+    @property
+    def weights(self) -> Array: ...
 
     def at(self, M: Array, products: tuple[Array, Array] | None = None) -> TraceRatioPointLike:
         """The function at M; AM and BM may be known already."""
@@ -49,7 +58,7 @@ def matrices(problem: RiemannianProblem) -> TraceRatioLike:
 
 
 def denominator(point: RiemannianPoint) -> float:
-    """tr(M'BM)."""
+    """tr(VM'BM)."""
     return cast(TraceRatioPointLike, point.point).denominator
 
 
@@ -93,13 +102,13 @@ def factor_above(
 
 
 def unless_saddle(problem: RiemannianProblem, point: RiemannianPoint) -> RiemannianPoint:
-    """The point, or where it is flat but spans no top eigenspace of A - rho B, one that is better.
+    """The point, or where it is flat but not in top eigenspaces of A - rho B, one that is better.
 
     Where A and B share invariant subspaces, iterates can be stationary without being optimal.
     """
     ratio = matrices(problem)
     while point.gradient_norm <= (problem.threshold or _FLAT * abs(point.value)):
-        if _spans_top(problem, point):
+        if _is_top(problem, point):
             break
         K = ratio.A - ratio_above(point) * ratio.B
         candidate = problem.at(top_eigenvectors(K, point.M.shape[1])[1])
@@ -109,8 +118,10 @@ def unless_saddle(problem: RiemannianProblem, point: RiemannianPoint) -> Riemann
     return point
 
 
-def _spans_top(problem: RiemannianProblem, point: RiemannianPoint) -> bool:
-    """Whether no eigenvalue of K on the complement of M exceeds M's: one Cholesky factorisation.
+def _is_top(problem: RiemannianProblem, point: RiemannianPoint) -> bool:
+    """Whether M's eigenvalues of K are in order, and none on its complement exceeds them.
+
+    That takes one Cholesky factorisation.
 
     Ties are judged beside the diagonal too: what is rounding in a column that outweighs the others
     is none in them.
@@ -120,5 +131,8 @@ def _spans_top(problem: RiemannianProblem, point: RiemannianPoint) -> bool:
     residual = 0.5 * denominator(point) * point.gradient_norm
     diagonal = np.abs(np.diag(ratio.A)) + abs(point.value) * np.diag(ratio.B)
     ties = np.minimum(max(residual, _TIE * size), _LOOSE_TIE * len(diagonal) * diagonal)
-    smallest = float(np.linalg.eigvalsh(projected(point))[0])
-    return factor_above(problem, point, smallest, size, ties) is not None
+    L = projected(point)
+    inside = np.linalg.eigvalsh(L)[::-1]
+    if float(ratio.weights @ (inside - np.diag(L))) > len(L) * max(residual, _TIE * size):
+        return False
+    return factor_above(problem, point, float(inside[-1]), size, ties) is not None

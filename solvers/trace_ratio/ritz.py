@@ -98,7 +98,8 @@ def ritz(
         known = known.beside(previous)
     V = _complement(known.V, T)
     S = known.beside(Block(V, symmetric_product(ratio.A, V), symmetric_product(ratio.B, V)))
-    U, values = small_trace_ratio(sym(S.V.T @ S.AV), sym(S.V.T @ S.BV), -point.value, r)
+    A, B = sym(S.V.T @ S.AV), sym(S.V.T @ S.BV)
+    U, values = small_trace_ratio(A, B, -point.value, ratio.weights)
     M = S.V @ U
     U = U @ np.linalg.inv(np.linalg.cholesky(M.T @ M)).T  # M orthonormal to the last digit
     new = S.times(U)
@@ -118,24 +119,25 @@ def _complement(M: Array, Z: Array) -> Array:
     return np.asarray(np.linalg.qr(np.hstack([M, Z]))[0][:, M.shape[1] :])
 
 
-def small_trace_ratio(A: Array, B: Array, rho: float, r: int) -> tuple[Array, Array]:
-    """The maximiser of tr(U'AU)/tr(U'BU), from rho; eigenvalues of A - rho B, descending.
+def small_trace_ratio(A: Array, B: Array, rho: float, weights: Array) -> tuple[Array, Array]:
+    """The maximiser of tr(VU'AU)/tr(VU'BU), from rho; eigenvalues of A - rho B, descending.
 
     To a share of the progress from rho, as the subspace that it is solved on is a passing one.
     """
+    r = len(weights)
     best, found, shift = -np.inf, None, rho
     while True:
         values, Q = symmetric_eigen(A - shift * B)
         U = Q[:, :r]
         BU = B @ U
-        b = float(np.vdot(U, BU))
+        b = float(np.vdot(U * weights, BU))
         AU = A @ U
-        ratio = float(np.vdot(U, AU)) / b
+        ratio = float(np.vdot(U * weights, AU)) / b
         if found is not None and not ratio > best:
             return found
         best, found = ratio, (U, values)
         residual = Q[:, r:].T @ (AU - ratio * BU)
-        gain = float(np.vdot(residual, residual / gaps(values, r))) / b
+        gain = float(np.vdot(residual * weights, residual / gaps(values, r))) / b
         if not gain > max(_LITTLE * (ratio - rho), 4 * _EPS * abs(ratio)):
             return found
         shift = expected_ratio(shift, ratio, gain)

@@ -51,6 +51,8 @@ class SelfConsistentField(Solver[FieldState]):
 
     It is Newton on f(rho) = sum of the r largest eigenvalues of A - rho B, which is convex and
     falls; its root is the global maximum, reached monotonically and quadratically from any start.
+    So it is with weights that fall along the columns, of f(rho) = sum_j v_j lambda_j(A - rho B) and
+    the eigenvectors in order.
 
     Each eigendecomposition is used more than once. In its basis the invariant subspace of the
     updated A - rho B is corrected by T_ji = (q_j'R)_i / (theta_i - theta_j), i <= r < j, with the
@@ -84,9 +86,10 @@ class SelfConsistentField(Solver[FieldState]):
         d, r = old.M.shape
         if r <= _FAR_SHARE * d and _is_far(old, K):
             return FieldState(unless_saddle(problem, ritz(problem, old, old.gradient).point))
-        if r < _PARTIAL_SHARE * d:
+        if r < _PARTIAL_SHARE * d or _is_nested(ratio):
             values, Q = top_eigenvectors(K, r)
-            return FieldState(unless_saddle(problem, problem.at(Q)), halt=_halt(values, Q, K))
+            halt = _halt(ratio.weights * values, Q, K)
+            return FieldState(unless_saddle(problem, problem.at(Q)), halt=halt)
         values, Q = symmetric_eigen(K)
         point, expected = _corrected(problem, rho, values, Q, r)
         if rho > newton and point.value > old.value + VALUE_ROUNDING * abs(old.value):
@@ -97,6 +100,11 @@ class SelfConsistentField(Solver[FieldState]):
         return FieldState(point, expected, halt=_halt(values[:r], Q[:, :r], K))
 
 
+def _is_nested(ratio: TraceRatioLike) -> bool:
+    """Whether the order of the columns counts."""
+    return bool(ratio.weights[-1] < ratio.weights[0])
+
+
 def _is_far(point: RiemannianPoint, K: Array) -> bool:
     """Whether the gradient promises much: the slope squared over a bound of twice the curvature."""
     curvature = 2.0 * float(np.linalg.norm(K)) / denominator(point)
@@ -104,7 +112,7 @@ def _is_far(point: RiemannianPoint, K: Array) -> bool:
 
 
 def _halt(top: Array, Q: Array, K: Array) -> Status | None:
-    """Whether f(rho), the sum of the top eigenvalues, is the effect of rounding.
+    """Whether f(rho), the sum of the weighted top eigenvalues, is the effect of rounding.
 
     Entries of K that are large only where the eigenvectors Q are small do not count in full.
     """

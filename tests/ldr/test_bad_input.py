@@ -120,7 +120,11 @@ ARGUMENTS = {
         {"solver": "self-consistent-field"},
         r"solves trace ratios",
     ),
-    "unknown parameter": (("maf", X, 2), {"leg": 1}, r"'maf' has no parameter 'leg'; it has: lag"),
+    "unknown parameter": (
+        ("maf", X, 2),
+        {"leg": 1},
+        r"'maf' has no parameter 'leg'; it has: nested",
+    ),
     "parameter of none": (("pca", X, 2), {"lag": 1}, r"'pca' has no parameter 'lag'"),
     "class, not instance": ((ldr.objectives.PCA, X, 2), {}, r"an instance, PCA\(\), not the class"),
     "plain function": ((len, X, 2), {}, r"decorate a function with @ldr.objective"),

@@ -122,7 +122,7 @@ def test_small_ratios_are_solved_to_a_share_of_the_progress(r):
         start = -problem.at(problem.random_point(rng)).value
         M = minimise(problem, problem.baseline(), SelfConsistentField(), Stopping(1e-12)).M
         best = -problem.at(M).value
-        U, values = small_trace_ratio(problem.A, problem.B, start, r)
+        U, values = small_trace_ratio(problem.A, problem.B, start, problem.weights)
         found = -problem.at(np.ascontiguousarray(U)).value
         assert found <= best * (1 + 1e-12)
         assert best - found <= 0.02 * (found - start)
