@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
 from ldr.doors import in_words
 from ldr.inference.nulls import Null
@@ -49,10 +48,14 @@ class Statistic:
     def of_f(
         cls, name: str, step: int, value: float, F: float, df1: float, df2: float
     ) -> Statistic:
+        from scipy import stats
+
         return cls(name, step, value, "F", (df1, df2), float(stats.f.sf(F, df1, df2)))
 
     @classmethod
     def of_chi2(cls, name: str, step: int, value: float, df: float) -> Statistic:
+        from scipy import stats
+
         return cls(name, step, value, "chi2", (df,), float(stats.chi2.sf(value, df)))
 
 
