@@ -19,7 +19,7 @@ from ldr.objectives.view import View
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array, Manifold, Orthonormal, Product, polar_factor
 from ldr.solvers.problem import Problem
-from ldr.solvers.solver import Solver
+from ldr.solvers.solver import AnySolver
 
 
 class Stated(Protocol):
@@ -130,7 +130,7 @@ class BoundObjective(Problem):
         """A random start of the right scale."""
         return self.manifold.random_point(rng)
 
-    def specialist(self) -> Solver | None:
+    def specialist(self) -> AnySolver | None:
         """The solver that "auto" takes, where it is not the general choice."""
         return None
 

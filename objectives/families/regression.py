@@ -25,7 +25,6 @@ from ldr.solvers.limits import SINGULAR_COST, check_eigen
 from ldr.solvers.manifolds import Array, Euclidean
 from ldr.solvers.nonsmooth.coordinate_descent import CoordinateDescent
 from ldr.solvers.problem import Point
-from ldr.solvers.solver import Solver
 
 # Of a sum of products over the rows, relative to the sizes of what is multiplied.
 _ROUNDINGS = 8
@@ -139,7 +138,7 @@ class Regression(BoundObjective):
     def closed_form(self) -> Array | None:
         return self.baseline() if self.lasso == 0 else None
 
-    def specialist(self) -> Solver:
+    def specialist(self) -> CoordinateDescent:
         return CoordinateDescent()
 
     def maps(self, M: Array) -> tuple[Array, ...]:
