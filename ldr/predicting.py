@@ -37,7 +37,7 @@ def predicted(result: Predicting, X: Any, view: int, question: str) -> Any:
         There is no predictor, or it does not know.
     """
     whole("view", view, 0)
-    predictors = result.predictors
+    predictors = result.predictors if result.objective.predicts else ()
     if view >= len(predictors) or not hasattr(predictors[view], question):
         what = "nothing" if question == "predict" else "no probabilities"
         raise ArgumentError(

@@ -90,7 +90,8 @@ class Result:
         and `history` are read off it.
     baseline : float or None
         The objective at the heuristic's M; None where there is no heuristic.
-    baseline_M : ndarray or None
+    baseline_M, baseline_P : ndarray or None
+        The heuristic's matrix and map.
     improvement : float or None
         -(f(M) - f(baseline_M)) / |f(baseline_M)|, f minimised (Cunningham and Ghahramani, Eq. 28);
         not divided for cca and `ldr.normalised` objectives, whose values are normalised already.
@@ -143,6 +144,7 @@ class Result:
     model: FactorModel | None = None
     scale: Any = None
     predictors: tuple[Predictor, ...] = ()
+    baseline_P: Any = None
 
     @property
     def value(self) -> float:

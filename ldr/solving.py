@@ -276,10 +276,11 @@ def as_result(
     seconds: float,
 ) -> Result:
     """What the user gets of a run."""
-    baseline_value = baseline_M = improvement = None
+    baseline_value = baseline_M = baseline_P = improvement = None
     if heuristic is not None:
         baseline_value = problem.reported(heuristic.value)
         baseline_M = _single(problem.lift(heuristic.M))
+        baseline_P = _single(problem.maps(heuristic.M))
         improvement = _improvement(problem, run.value, heuristic.value)
     objective = problem.objective
     assert isinstance(objective, Objective)
@@ -291,6 +292,7 @@ def as_result(
         run=run.scaled(problem.reported(1.0)),
         baseline=baseline_value,
         baseline_M=baseline_M,
+        baseline_P=baseline_P,
         improvement=improvement,
         certificate=certificate,
         solver="closed-form" if solver is None else solver.name,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from operator import mul, truediv
 from typing import Any
 
 import numpy as np
@@ -87,20 +89,31 @@ class Units:
 
 def undone(result: Result, scales: tuple[Array, ...]) -> Result:
     """The result for columns as they came, of one for divided columns and without a model."""
-    blocks = (result.P, result.mean, result.features, scales)
-    parts = zip(*map(as_tuple, blocks), strict=True)
-    found = (*zip(*(_undone(*part) for part in parts), strict=True), scales)
-    P, mean, features, scale = (each if len(scales) > 1 else each[0] for each in found)
-    return replace(result, P=P, mean=mean, features=features, scale=scale)
+    features = as_tuple(result.features)
+    # Features are made of divided columns: what comes after them stays as it is.
+    units = [np.ones(1) if f else scale for f, scale in zip(features, scales, strict=True)]
+    others = units[::-1] if len(units) > 1 else [np.ones(1)]
+    predictors = zip(result.predictors, units, others, strict=False)
+    return replace(
+        result,
+        P=_of_each(truediv, result.P, units),
+        mean=_of_each(mul, result.mean, units),
+        baseline_P=_of_each(truediv, result.baseline_P, units),
+        features=_of_each(_after_dividing, result.features, scales),
+        predictors=tuple(each.in_units(unit, other) for each, unit, other in predictors),
+        scale=scales if len(scales) > 1 else scales[0],
+    )
 
 
-def _undone(
-    P: Array, mean: Array, features: Features | None, scale: Array
-) -> tuple[Array, Array, Features | None]:
-    """Map, mean and feature map of columns as they came; features are made of divided ones."""
-    if features is None:
-        return P / scale, mean * scale, None
-    return P, mean, then(Divided(scale), features)
+def _of_each(change: Callable[[Any, Array], Any], blocks: Any, units: Sequence[Array]) -> Any:
+    """A block changed by its unit, or each of several; None stays None."""
+    if isinstance(blocks, tuple):
+        return tuple(change(block, unit) for block, unit in zip(blocks, units, strict=True))
+    return None if blocks is None else change(blocks, units[0])
+
+
+def _after_dividing(features: Features | None, scale: Array) -> Features | None:
+    return None if features is None else then(Divided(scale), features)
 
 
 @dataclass(frozen=True)

@@ -42,6 +42,7 @@ class CCA(Objective):
     sense = "max"
     views = 2
     needs = ("second view",)
+    predicts = "view"
     baseline = "traditional cca's maps, orthonormalised"
     domain = "St x St"
     exact = "r = 1"
@@ -88,6 +89,7 @@ class ClassicalCCA(Objective):
     sense = "max"
     views = 2
     needs = ("second view",)
+    predicts = "view"
     baseline = "leading singular vectors of Caa^{-1/2} Cab Cbb^{-1/2}"
     transposed = False
     domain = "St x St"

@@ -105,6 +105,8 @@ class Kernel(Objective):
         for attribute in (*kept, "transposed", "relative_improvement"):
             object.__setattr__(self, attribute, getattr(inner, attribute))
         object.__setattr__(self, "name", f"kernel {inner.name}")
+        # Of the other view features would be predicted.
+        object.__setattr__(self, "predicts", "" if inner.views > 1 else inner.predicts)
 
     def of_features(self) -> Objective:
         return self.objective.of_features()

@@ -49,6 +49,7 @@ class LDA(NestedMethod):
     source = "Fisher 1936; Cunningham & Ghahramani 2015, 3.1.3"
     sense = "max"
     needs = ("labels",)
+    predicts = "classes"
     baseline = "orthonormalised generalised eigenvectors of (S_B, S_W)"
     exact = "r = 1"
     from_sums = True
@@ -97,6 +98,7 @@ class ClassicalLDA(Objective):
     source = "Fisher 1936; Rao 1948; Burges 2010"
     sense = "max"
     needs = ("labels",)
+    predicts = "classes"
     baseline = "top generalised eigenvectors of (S_B, S_W)"
     transposed = False
     exact = "yes"
@@ -184,6 +186,7 @@ class SemiSupervisedDA(LaplacianMethod):
     source = "Cai, He & Han 2007"
     sense = "max"
     needs = ("labels", "graph")
+    predicts = "classes"
     baseline = "top generalised eigenvectors of (S_B, S_T + mu X'LX)"
     transposed = False
     exact = "yes"

@@ -62,6 +62,7 @@ class LMNN(Objective):
     source = "Weinberger & Saul 2009; Cunningham & Ghahramani 2015"
     sense = "min"
     needs = ("labels",)
+    predicts = "classes"
     baseline = "lda, unit variance within classes"
     sparse = False
     domain = "R"

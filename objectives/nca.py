@@ -57,6 +57,7 @@ class NCA(Objective):
     source = "Goldberger, Roweis, Hinton & Salakhutdinov 2004; Cunningham & Ghahramani 2015"
     sense = "max"
     needs = ("labels",)
+    predicts = "classes"
     baseline = "lda, unit variance within classes"
     sparse = False
     domain = "R"

@@ -43,6 +43,8 @@ class Objective(ABC):
         Whether the map is P = M'; not where M is whitened or the coefficients of a model.
     relative_improvement : bool
         Whether the improvement on the baseline is a share of its value.
+    predicts : str
+        What a result predicts of new rows: "classes", the "response", the other "view"; or "".
     missing : bool
         Whether missing values in X (NaN) are accepted.
     sparse : bool
@@ -62,6 +64,7 @@ class Objective(ABC):
     exact: ClassVar[str] = "no"
     transposed: ClassVar[bool] = True
     relative_improvement: ClassVar[bool] = True
+    predicts: ClassVar[str] = ""
     missing: ClassVar[bool] = False
     sparse: ClassVar[bool] = True
     scale_free: ClassVar[bool] = False
@@ -198,6 +201,7 @@ class Sum(Objective):
             "exact": first.exact if smooth_exact else "no",
             "transposed": first.transposed,
             "relative_improvement": first.relative_improvement if alone else True,
+            "predicts": next((part.predicts for part in parts if part.predicts), ""),
             "missing": alone and first.missing,
             "sparse": all(part.sparse for part in parts),
         }

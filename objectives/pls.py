@@ -29,6 +29,7 @@ class PLS(Objective):
     sense = "max"
     views = 2
     needs = ("second view",)
+    predicts = "view"
     baseline = "leading singular vectors of Xa'Xb"
     domain = "St x St"
     exact = "yes"

@@ -35,6 +35,10 @@ class LinearPredictor:
     mean: Array
     flat: bool = False
 
+    def in_units(self, scale: Array, outputs: Array) -> LinearPredictor:
+        """For columns, and outputs, that are those numbers times as large."""
+        return replace(self, P=self.P / scale, B=self.B * outputs, mean=self.mean * outputs)
+
     def predict(self, Y: Array) -> Array:
         """(m, q), or (m,), of the centred coordinates Y (m, k)."""
         predicted = Y @ self.B + self.mean
@@ -76,6 +80,10 @@ class ClassPredictor:
         total = np.diag(np.maximum(np.diag(groups.total), 0.0))
         W, _ = inverse_root((groups.within + np.finfo(float).eps * total) / n)
         return cls(P, classes, groups.counts / n, groups.means - groups.mean, W)
+
+    def in_units(self, scale: Array, outputs: Array) -> ClassPredictor:
+        """For columns that are those numbers times as large."""
+        return replace(self, P=self.P / scale)
 
     def decision(self, Y: Array) -> Array:
         """log p(k | y) up to what is the same for all classes, (m, c), of centred coordinates."""

@@ -39,6 +39,7 @@ class ReducedRankRegression(Objective):
     sense = "min"
     views = 2
     needs = ("second view",)
+    predicts = "view"
     baseline = "principal components regression, or partial least squares"
     transposed = False
     domain = "St x St"

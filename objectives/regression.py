@@ -34,6 +34,7 @@ class LeastSquares(Objective):
     source = "Legendre 1805; Cunningham & Ghahramani 2015, 3.2"
     sense = "min"
     needs = ("response",)
+    predicts = "response"
     baseline = "least squares"
     transposed = False
     domain = "R"
@@ -64,6 +65,7 @@ class RidgeRegression(Objective):
     source = "Hoerl & Kennard 1970; Cunningham & Ghahramani 2015, 3.2"
     sense = "min"
     needs = ("response",)
+    predicts = "response"
     baseline = "closed form"
     transposed = False
     domain = "R"
@@ -101,6 +103,7 @@ class Lasso(Objective):
     source = "Tibshirani 1996; Cunningham & Ghahramani 2015, 3.2"
     sense = "min"
     needs = ("response",)
+    predicts = "response"
     baseline = "least squares"
     transposed = False
     domain = "R"
@@ -130,6 +133,7 @@ class PrincipalComponentsRegression(Objective):
     source = "Massy 1965"
     sense = "max"
     needs = ("response",)
+    predicts = "response"
     baseline = "top eigenvectors of the covariance"
     exact = "yes"
     from_sums = True

@@ -6,6 +6,7 @@ from ldr.solvers.solver import Solver
 from .background import WithBackground
 from .base import Projection as Projection
 from .named import Named
+from .predicting import Classifies, Regresses
 from .reducer import Reducer as Reducer
 from .two_views import TwoViews
 
@@ -162,7 +163,7 @@ class MDSStress(Named):
         device: str = "cpu",
     ) -> None: ...
 
-class OrthogonalLDA(Named):
+class OrthogonalLDA(Classifies, Named):
     def __init__(
         self,
         n_components: int = 2,
@@ -180,7 +181,7 @@ class OrthogonalLDA(Named):
         device: str = "cpu",
     ) -> None: ...
 
-class ClassicalLDA(Named):
+class ClassicalLDA(Classifies, Named):
     def __init__(
         self,
         n_components: int = 2,
@@ -220,7 +221,7 @@ class SemiSupervisedDA(Named):
         device: str = "cpu",
     ) -> None: ...
 
-class LMNN(Named):
+class LMNN(Classifies, Named):
     def __init__(
         self,
         n_components: int = 2,
@@ -240,7 +241,7 @@ class LMNN(Named):
         device: str = "cpu",
     ) -> None: ...
 
-class NCA(Named):
+class NCA(Classifies, Named):
     def __init__(
         self,
         n_components: int = 2,
@@ -324,7 +325,7 @@ class ReducedRankRegression(Named, TwoViews):
         device: str = "cpu",
     ) -> None: ...
 
-class LeastSquares(Named):
+class LeastSquares(Regresses, Named):
     def __init__(
         self,
         n_components: int = 2,
@@ -340,24 +341,7 @@ class LeastSquares(Named):
         device: str = "cpu",
     ) -> None: ...
 
-class RidgeRegression(Named):
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        penalty: float = 1.0,
-        standardise: bool = False,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        certify: bool = True,
-        random_state: Any = None,
-        device: str = "cpu",
-    ) -> None: ...
-
-class Lasso(Named):
+class RidgeRegression(Regresses, Named):
     def __init__(
         self,
         n_components: int = 2,
@@ -374,7 +358,24 @@ class Lasso(Named):
         device: str = "cpu",
     ) -> None: ...
 
-class PrincipalComponentsRegression(Named):
+class Lasso(Regresses, Named):
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        penalty: float = 1.0,
+        standardise: bool = False,
+        solver: str | Solver = "auto",
+        start: Any = "baseline",
+        starts: int | None = None,
+        tolerance: float = 1e-10,
+        max_iterations: int | None = None,
+        certify: bool = True,
+        random_state: Any = None,
+        device: str = "cpu",
+    ) -> None: ...
+
+class PrincipalComponentsRegression(Regresses, Named):
     def __init__(
         self,
         n_components: int = 2,

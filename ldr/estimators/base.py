@@ -16,6 +16,7 @@ from ldr.inputs import as_data
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.data.stored import is_dask
 from ldr.objectives.objective import Objective
+from ldr.predicting import predicted
 from ldr.result import Result, as_tuple
 from ldr.scoring import score
 from ldr.solvers.checks import whole
@@ -40,6 +41,11 @@ OPTIONS: dict[str, Any] = {
 def of_points(estimator: Given) -> bool:
     """Whether X holds points: distances to the n rows have no inverse, and no score elsewhere."""
     return "distances" not in estimator._traits().needs
+
+
+def predicts(estimator: Given) -> bool:
+    """Whether new rows can be asked for more than their coordinates."""
+    return bool(estimator._traits().predicts)
 
 
 class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PartialFit):
@@ -118,6 +124,20 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PartialFit):
         check_is_fitted(self)
         return self._lift(X, self.components_, self.mean_, self.result_.scale)
 
+    @available_if(predicts)
+    def predict(self, X: Any) -> Any:
+        """The class, the response or the second view of each row; see `ldr.Result.predict`.
+
+        Parameters
+        ----------
+        X : array, memory map, sparse matrix or DataFrame (m, d)
+
+        Returns
+        -------
+        ndarray (m,) or (m, q)
+        """
+        return self._predicted(X)
+
     @available_if(of_points)
     def score(self, X: Any, y: Any = None) -> float:
         """The quality of the projection on other data: larger is better; see `ldr.score`.
@@ -169,6 +189,10 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PartialFit):
         if y is not None:
             return self.result_.transform((samples, other_rows(y, "y")))
         return _first_view(self.result_).transform(samples)
+
+    def _predicted(self, X: Any, question: str = "predict") -> Any:
+        check_is_fitted(self)
+        return predicted(self.result_, self._samples(X, reset=False), 0, question)
 
     def _lift(self, Y: Any, P: Array, mean: Array, scale: Array | None) -> Array:
         """Nearest in the units that the projection was found in."""

@@ -9,6 +9,7 @@ from typing import Any
 
 from ldr.estimators.background import WithBackground
 from ldr.estimators.base import OPTIONS, Projection
+from ldr.estimators.predicting import Classifies, Regresses
 from ldr.estimators.two_views import TwoViews
 from ldr.objectives.objective import Objective
 from ldr.objectives.registry import REGISTRY
@@ -81,12 +82,18 @@ def estimator_of(method: type[Objective]) -> type[Named]:
     }
     if "distances" in method.needs:
         namespace["metric"] = "precomputed"  # as scikit-learn's own estimators of distances say
-    bases: tuple[type, ...] = (Named,)
+    return type(name, _bases(method), namespace)
+
+
+def _bases(method: type[Objective]) -> tuple[type, ...]:
     if method.views > 1:
-        bases = (Named, TwoViews)
-    elif "background" in method.needs:
-        bases = (Named, WithBackground)
-    return type(name, bases, namespace)
+        return (Named, TwoViews)
+    if "background" in method.needs:
+        return (Named, WithBackground)
+    # Of scikit-learn's classifiers every label is a class.
+    if method.predicts == "classes" and not hasattr(method, "unlabelled"):
+        return (Classifies, Named)
+    return (Regresses, Named) if method.predicts == "response" else (Named,)
 
 
 def signature_of(method: type[Objective]) -> inspect.Signature:

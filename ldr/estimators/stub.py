@@ -34,6 +34,7 @@ from ldr.solvers.solver import Solver
 from .background import WithBackground
 from .base import Projection as Projection
 from .named import Named
+from .predicting import Classifies, Regresses
 from .reducer import Reducer as Reducer
 from .two_views import TwoViews
 

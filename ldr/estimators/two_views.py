@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ldr.estimators.base import Projection
@@ -13,7 +14,7 @@ class TwoViews(Projection):
     """An estimator of two views: y is the second, as in scikit-learn's cross decomposition.
 
     `fit_transform`, as in a step of a Pipeline, gives the first view's projection;
-    ``transform(X, y)`` gives both.
+    ``transform(X, y)`` gives both, and `predict` the second view.
     """
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -45,6 +46,23 @@ class TwoViews(Projection):
         ndarray (m, n_components), or a pair of them where y is given
         """
         return self._project(X, y)
+
+    def _given(
+        self,
+        X: Any,
+        y: Any,
+        background: Any,
+        objective: Any,
+        reset: bool,
+        minimum_rows: int = 2,
+    ) -> Any:
+        if reset:
+            self._flat = (y if hasattr(y, "ndim") else np.asarray(y)).ndim == 1
+        return super()._given(X, y, background, objective, reset, minimum_rows)
+
+    def _predicted(self, X: Any, question: str = "predict") -> Any:
+        found = super()._predicted(X, question)
+        return found[:, 0] if isinstance(self.components_, tuple) and self._flat else found
 
     def inverse_transform(self, X: Any, y: Any = None) -> Any:
         """Back from projected rows, of the first view or of both; see `Projection`.

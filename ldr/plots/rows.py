@@ -168,9 +168,7 @@ def _baseline_projection(result: Drawn, X: Any) -> tuple[Array, ...]:
             f"objective {result.objective.name!r} maps by more than M'; comparison is for "
             "orthogonal projections, such as those of lda, cca, maf and sdr"
         )
-    P = tuple(np.ascontiguousarray(M.T) for M in parts(result.baseline_M))
-    heuristic = replace(result, P=P if isinstance(result.P, tuple) else P[0])
-    return parts(heuristic.transform(X))
+    return parts(replace(result, P=result.baseline_P).transform(X))
 
 
 def _grid(Y: tuple[Array, ...]) -> tuple[int, int]:

@@ -146,3 +146,22 @@ def test_what_predicts_nothing_says_so():
         ldr.solve("least-squares", X, 1, y=X[:, 0]).predict_proba(X)
     with pytest.raises(ArgumentError, match="X has 12 columns"):
         ldr.solve("lda", X, 2, y=labels).predict(X[:, 1:])
+
+
+@pytest.mark.parametrize("name", ["lda", "ridge-regression", "cca"])
+def test_predictions_of_standardised_columns_take_columns_as_they_came(name):
+    units = 10.0 ** np.linspace(-3, 3, 13)
+    objective = ldr.objectives.named(name)
+    Z, y, rows = X * units + 5, labels, X * units + 5
+    if name == "ridge-regression":
+        y = X[:, 0] ** 2
+    if name == "cca":
+        Z, y, rows = (Z[:, :6], Z[:, 6:]), None, Z[:, :6]
+    result = ldr.solve(objective, Z, 2, y=y, standardise=True)
+    if name == "cca":
+        Y = result.transform(Z)[0]
+        expected = LinearRegression().fit(Y, Z[1]).predict(Y)
+    else:
+        divided = rows / rows.std(axis=0)
+        expected = ldr.solve(objective, divided, 2, y=y).predict(divided)
+    np.testing.assert_allclose(result.predict(rows), expected, rtol=1e-9)

@@ -1,0 +1,91 @@
+"""Estimators that also predict: classes, or a response."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from ldr.estimators.base import Projection
+from ldr.io.alignment import aligned
+from ldr.objectives.prediction import ClassPredictor
+from ldr.solvers.manifolds import Array
+
+
+class Classifies(ClassifierMixin, Projection):
+    """A classifier of scikit-learn: it predicts the class of the nearest mean in the projection.
+
+    See `ldr.Result.predict`. As of every classifier the `score` is the accuracy;
+    ``ldr.score(estimator.result_, X, y)`` is the objective of new data.
+
+    Attributes
+    ----------
+    classes_ : ndarray (c,)
+    """
+
+    @property
+    def classes_(self) -> Any:
+        check_is_fitted(self)
+        (found,) = self.result_.predictors
+        assert isinstance(found, ClassPredictor)
+        return found.classes
+
+    def predict_proba(self, X: Any) -> Array:
+        """The probability of each class, in the order of `classes_`.
+
+        Parameters
+        ----------
+        X : array, memory map, sparse matrix or DataFrame (m, d)
+
+        Returns
+        -------
+        ndarray (m, c)
+        """
+        return self._predicted(X, "probabilities")
+
+    def decision_function(self, X: Any) -> Array:
+        """log p(k | x) up to what no class changes; of two classes the second's less the first's.
+
+        Parameters
+        ----------
+        X : array, memory map, sparse matrix or DataFrame (m, d)
+
+        Returns
+        -------
+        ndarray (m, c), of two classes (m,)
+        """
+        decision = self._predicted(X, "decision")
+        return decision[:, 1] - decision[:, 0] if decision.shape[1] == 2 else decision
+
+    def _given(self, X: Any, y: Any, *others: Any, **options: Any) -> Any:
+        if getattr(y, "ndim", 1) == 2:
+            y = column_or_1d(y, warn=True)
+        return super()._given(X, y, *others, **options)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The accuracy; of data frames, rows that belong together by their index."""
+        return float(super().score(X, aligned(X, y, "y", "X"), sample_weight))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = self.n_components == 1  # of more than two classes
+        return tags
+
+
+class Regresses(RegressorMixin, Projection):
+    """A regressor of scikit-learn: it predicts a response on its own scale.
+
+    See `ldr.Result.predict`. As of every regressor the `score` is R2;
+    ``ldr.score(estimator.result_, X, y)`` is the objective of new data.
+    """
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """R2; of data frames, rows that belong together by their index."""
+        return float(super().score(X, aligned(X, y, "y", "X"), sample_weight))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        tags.regressor_tags.poor_score = self._traits().transposed  # few components know no y
+        return tags
