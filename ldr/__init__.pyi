@@ -49,6 +49,7 @@ from .estimators import (
     UndercompleteICA,
 )
 from .horn import ParallelAnalysis, parallel_analysis
+from .inference.dimension import Dimension, dimension
 from .inference.many import Solutions, solve_many
 from .inference.parametric import ParametricTest, parametric_test
 from .inference.permutation import PermutationTest, permutation_test
@@ -88,6 +89,7 @@ __all__ = [
     "ClassicalLDA",
     "ClassicalMAF",
     "ContrastivePCA",
+    "Dimension",
     "DistanceMDS",
     "Dynamics",
     "FactorAnalysis",
@@ -120,6 +122,7 @@ __all__ = [
     "UndercompleteICA",
     "bootstrap",
     "check",
+    "dimension",
     "errors",
     "estimators",
     "kernel",

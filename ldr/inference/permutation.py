@@ -49,10 +49,12 @@ class PermutationTest:
     error : float
         Standard error of the p-value, of so many permutations.
     p_values : tuple of float or None
-        Of each direction, none smaller than the one before. For cca and lda, classical or not,
-        those of the canonical correlations, tested one after the other; for other methods with a
-        number for every direction, of the k-th number against the k-th of permuted data, which is
-        conservative after the first. None where directions have no numbers.
+        Of each direction, none smaller than the one before. For cca and lda, classical or not, and
+        sir those of the canonical correlations (of the columns with the classes, the slices),
+        tested one after the other; for other methods with a number for every direction, of each
+        number against the best of permuted data, which is conservative after the first (against
+        the k-th of permuted data it would be far too small). None where directions have no
+        numbers.
     """
 
     objective: Objective
@@ -249,8 +251,8 @@ def _of_directions(
         reached = counts[:r]
     elif own.numbers is not None and found.numbers is not None:
         sense = "min" if own.numbers[0, 0] < own.numbers[0, -1] else "max"
-        numbers = zip(found.numbers.T, own.numbers[0], strict=True)
-        reached = np.array([_as_good(column, own_one, sense) for column, own_one in numbers])
+        best = found.numbers[:, 0]
+        reached = np.array([_as_good(best, number, sense) for number in own.numbers[0]])
     else:
         return None
     return tuple(float(p) for p in np.maximum.accumulate((1 + reached) / (1 + count)))

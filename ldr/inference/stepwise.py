@@ -6,6 +6,8 @@ import numpy as np
 
 from ldr.inference.nulls import Null, Orders
 from ldr.objectives.objective import Objective
+from ldr.objectives.sir import SIR
+from ldr.objectives.slices import sliced
 from ldr.solvers.errors import SingularError
 from ldr.solvers.linalg.eigen import rank_tolerance
 from ldr.solvers.manifolds import Array
@@ -35,7 +37,7 @@ def _orthonormal(X: Array) -> Array:
 
 
 def class_members(codes: Orders) -> Array:
-    """Indicators of all classes but the last: lda is cca with them."""
+    """Indicators of all classes but the last: lda, and sir of slices, is cca with them."""
     return np.asarray(codes[:, None] == np.arange(codes.max()), dtype=np.float64)
 
 
@@ -71,4 +73,6 @@ def pairs_of(objective: Objective, null: Null) -> tuple[Array, Array] | None:
         assert null.y is not None
         codes = np.unique(null.y, return_inverse=True)[1]
         return class_members(codes), null.views[0]
+    if isinstance(objective, SIR) and null.kind == "response":
+        return class_members(sliced(null.y, null.n, objective.slices)), null.views[0]
     return None

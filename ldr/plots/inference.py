@@ -6,8 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ldr.plots.canvas import HIGHLIGHT, SINGLE, figure_of, given_panels, tidy
-from ldr.plots.drawn import DrawnSolutions, DrawnTest
+from ldr.plots.canvas import (
+    HIGHLIGHT,
+    SINGLE,
+    figure_of,
+    given_panels,
+    mark_dimension,
+    tidy,
+    whole_ticks,
+)
+from ldr.plots.drawn import DrawnDimension, DrawnSolutions, DrawnTest
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -71,5 +79,33 @@ def permutation_test(found: DrawnTest, *, ax: Any = None) -> Figure:
     panel.set_xlabel(f"value ({found.objective.sense}imised)")
     panel.set_ylabel("permutations")
     panel.legend(frameon=False, fontsize=9)
+    tidy(panel)
+    return figure_of(panel)
+
+
+def dimension(found: DrawnDimension, *, ax: Any = None) -> Figure:
+    """What a rule looked at along r, what it was judged beside, and the dimension that it says.
+
+    Parameters
+    ----------
+    found : Dimension
+        Of `ldr.dimension`.
+    ax : matplotlib Axes, optional
+        By default a new figure.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    panel = given_panels(ax, 1)[0]
+    panel.plot(found.candidates, found.scores, color=SINGLE, marker="o", markersize=4)
+    if found.threshold is not None:
+        bar = np.broadcast_to(found.threshold, found.scores.shape)
+        panel.plot(found.candidates, bar, color=HIGHLIGHT, linestyle="--", label="threshold")
+        panel.legend(frameon=False, fontsize=9)
+    mark_dimension(panel, found.r, found.rule)
+    panel.set_xlabel("r")
+    panel.set_ylabel(found.criterion)
+    whole_ticks(panel)
     tidy(panel)
     return figure_of(panel)

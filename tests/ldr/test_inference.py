@@ -265,6 +265,37 @@ def test_tests_that_there_are_not():
         ldr.parametric_test("cca", tuple(view[:7] for view in PAIR))
 
 
+def planted(rng, n=400):
+    """The response bends over two of eight columns."""
+    X = rng.standard_normal((n, 8))
+    return X, X[:, 0] / (0.5 + (X[:, 1] + 1.5) ** 2) + 0.1 * rng.standard_normal(n)
+
+
+@pytest.mark.parametrize("rule", ["ladle", "permutation"])
+def test_dimension_of_a_planted_response(rule):
+    X, t = planted(np.random.default_rng(0))
+    found = ldr.dimension("sir", X, t, method=rule, permutations=199, random_state=0)
+    assert found.r == 2
+    assert found.plot().axes
+
+
+@pytest.mark.parametrize(("name", "rule"), [("pca", "parallel"), ("fa", "bic"), ("ppca", "folds")])
+def test_dimension_of_planted_factors(name, rule):
+    rng = np.random.default_rng(1)
+    X = 2.0 * rng.standard_normal((300, 2)) @ rng.standard_normal((2, 7))
+    X += rng.standard_normal((300, 7))
+    method = rule if rule == "folds" else "auto"
+    found = ldr.dimension(name, X, method=method, most=4, random_state=0)
+    assert (found.rule, found.r) == (rule, 2)
+
+
+def test_rules_that_a_method_does_not_have():
+    for name, rule in (("lda", "bic"), ("lda", "parallel"), ("pls", "ladle")):
+        X, y = (PAIR, None) if name == "pls" else (WINE, CLASSES)
+        with pytest.raises(ldr.errors.ArgumentError, match="method="):
+            ldr.dimension(name, X, y, method=rule)
+
+
 def rejections(name, draw, sets, r=1, permutations=199, **parameters):
     """The share of data sets without structure that the test rejects at 5 %, of each direction."""
     counts = np.zeros(1 + r)
