@@ -48,15 +48,15 @@ class Statistic:
     def of_f(
         cls, name: str, step: int, value: float, F: float, df1: float, df2: float
     ) -> Statistic:
-        from scipy import stats
+        import scipy
 
-        return cls(name, step, value, "F", (df1, df2), float(stats.f.sf(F, df1, df2)))
+        return cls(name, step, value, "F", (df1, df2), float(scipy.stats.f.sf(F, df1, df2)))
 
     @classmethod
     def of_chi2(cls, name: str, step: int, value: float, df: float) -> Statistic:
-        from scipy import stats
+        import scipy
 
-        return cls(name, step, value, "chi2", (df,), float(stats.chi2.sf(value, df)))
+        return cls(name, step, value, "chi2", (df,), float(scipy.stats.chi2.sf(value, df)))
 
 
 @dataclass(frozen=True)

@@ -74,5 +74,5 @@ def pairs_of(objective: Objective, null: Null) -> tuple[Array, Array] | None:
         codes = np.unique(null.y, return_inverse=True)[1]
         return class_members(codes), null.views[0]
     if isinstance(objective, SIR) and null.kind == "response":
-        return class_members(sliced(null.y, null.n, objective.slices)), null.views[0]
+        return class_members(sliced(np.asarray(null.y), null.n, objective.slices)), null.views[0]
     return None
