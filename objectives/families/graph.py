@@ -99,6 +99,11 @@ def check_labels(data: Data, graph: object, name: str) -> None:
         data.require("labels", name)
 
 
+def sees_distances(graph: object) -> bool:
+    """Whether the graph is made of distances between rows, which the units of columns change."""
+    return isinstance(graph, str) and graph != "classes"
+
+
 @dataclass(frozen=True)
 class LaplacianMethod(Objective):
     """Base of the methods of X'LX, L = D - W, D the row sums of W.
@@ -127,6 +132,10 @@ class LaplacianMethod(Objective):
         graph = self._graph()
         for number in ("neighbours", "heat", "epsilon"):
             object.__setattr__(self, number, getattr(graph, number))
+
+    @property
+    def scale_free(self) -> bool:  # type: ignore[override]
+        return not self.transposed and not sees_distances(self.graph)
 
     def _graph(self) -> Graph:
         return Graph(self.graph, self.neighbours, self.heat, self.epsilon)
@@ -189,6 +198,10 @@ class ReconstructionMethod(Objective):
         Graph(self.graph, self.neighbours)
         keep_whole(self, "neighbours", 1)
         keep_number(self, "regularisation")
+
+    @property
+    def scale_free(self) -> bool:  # type: ignore[override]
+        return not self.transposed and not sees_distances(self.graph)
 
     def scatters(self, data: Data) -> Scatters:
         """X'(I - W)'(I - W)X and X'X, of the rows as they are."""

@@ -2,10 +2,12 @@
 
 import subprocess
 import sys
+import warnings
 
 import pytest
 
 from ldr.cli.app import main
+from ldr.errors import DataWarning
 
 
 @pytest.fixture
@@ -15,7 +17,8 @@ def call(monkeypatch, capsys):
     def called(*arguments, folder):
         monkeypatch.chdir(folder)
         monkeypatch.setattr(sys, "argv", ["ldr", *map(str, arguments)])
-        with pytest.raises(SystemExit) as exit:
+        with pytest.raises(SystemExit) as exit, warnings.catch_warnings():
+            warnings.simplefilter("default", DataWarning)  # which the command prints
             main()
         printed = capsys.readouterr()
         return subprocess.CompletedProcess(arguments, exit.value.code, printed.out, printed.err)

@@ -37,20 +37,7 @@ ADVICE = "'ppca' and 'fa' take missing values"
 DATA = {
     "nan": (("pca", having((3, 5), np.nan), 2), {}, GAP + ".*" + ADVICE),
     "inf": (("pca", having((0, 0), np.inf), 2), {}, r"X has 1 NaN or infinite.*row 0, column 0"),
-    "one axis": (("pca", X[:, 0], 1), {}, r"X must be 2-D.*1 dimension.*\(178,\)"),
-    "three axes": (("pca", X[None], 1), {}, r"X must be 2-D.*3 dimension"),
-    "no rows": (("pca", X[:0], 1), {}, r"X is empty.*no rows"),
-    "no columns": (("pca", X[:, :0], 1), {}, r"X is empty.*no columns"),
-    "one row": (("pca", X[:1], 1), {}, r"X has 1 row.*at least 2"),
-    "text": (("pca", np.array([["a", "b"], ["c", "d"]]), 1), {}, r"X must hold real numbers"),
     "complex": (("pca", X + 0j, 1), {}, r"X must hold real numbers.*complex"),
-    "ragged": (("pca", [[1.0, 2.0], [3.0]], 1), {}, r"X could not be read as a 2-D array"),
-    "masked": (("pca", np.ma.masked_array(X), 1), {}, r"X is a masked array"),
-    "labels of another length": (("lda", X, 2), {"y": y[:-1]}, r"y.*177.*178"),
-    "a single class": (("lda", X, 2), {"y": np.zeros(178)}, r"y has a single class|y.*one class"),
-    "a class of one": (("lda", X, 2), {"y": np.r_[9, y[1:]]}, r"y.*class 9.*1 sample"),
-    "continuous labels": (("lda", X, 2), {"y": X[:, 0] * np.pi}, r"y.*continuous"),
-    "missing label": (("lda", X, 2), {"y": np.r_[np.nan, y[1:]]}, r"y has .*missing|y.*NaN"),
     "one view": (("cca", X, 2), {}, r"X must be a pair of arrays \(Xa, Xb\).*ndarray"),
     "views of different n": (("cca", (X, X[:-1]), 2), {}, r"views in X have 178 and 177 rows"),
     "nan in the second view": (
@@ -152,6 +139,13 @@ ARGUMENTS = {
         {"y": y, "start": np.full((13, 2), np.nan)},
         r"start has NaN",
     ),
+    "start of text": (("lda", X, 2), {"y": y, "start": [["a"] * 2] * 13}, r"start must hold re"),
+    "ragged start": (("lda", X, 2), {"y": y, "start": [[1], [2, 3]]}, r"start must be an array"),
+    "start of rank 1": (
+        ("lda", X, 2),
+        {"y": y, "start": np.ones((13, 2))},
+        r"start has rank 1",
+    ),
     "unknown start": (("lda", X, 2), {"y": y, "start": "best"}, r"start must be .*got 'best'"),
     "one start for two views": (("cca", TWO, 2), {"start": np.eye(6, 2)}, r"start must be a pair"),
     "tolerance": (("pca", X, 2), {"tolerance": -1}, r"tolerance must be .*got -1"),
@@ -213,6 +207,11 @@ SINGULAR = {
         ("lasso", np.ones((8, 3)), 1),
         {"y": np.arange(8.0)},
         r"the covariance is zero: nothing varies there",
+    ),
+    "weights without regularisation": (
+        ("npe", X, 2),
+        {"neighbours": 20, "regularisation": 0.0},
+        r"local Gram matrices .* give regularisation= a",
     ),
     "sdr without regularisation": (
         ("sdr", X[:20], 1),
@@ -405,6 +404,11 @@ def test_scores_are_of_results():
     for nothing in (None, X, "pca"):
         with pytest.raises(ArgumentError, match=r"result must be a Result of ldr.solve, got"):
             ldr.score(nothing, X)
+    distances = np.abs(X[:, :1] - X[:, 0])
+    with pytest.raises(ArgumentError, match=r"'mds-distances' is of the n rows' distances"):
+        ldr.score(ldr.solve("mds-distances", distances, 1), distances)
+    with pytest.raises(ArgumentError, match="X has 12 columns, expected 13"):
+        ldr.score(ldr.solve("pca", X, 2), X[:, :12])
 
 
 def test_ridge_makes_the_unbounded_ratio_bounded_and_is_said():

@@ -231,8 +231,12 @@ def test_distances_that_are_not_euclidean_are_reported():
             ldr.solve("mds-distances", bad, 2)
 
 
-def test_of_rows_equally_far_the_first_are_neighbours():
+@pytest.mark.parametrize("parts", ["at once", "part by part"])
+def test_of_rows_equally_far_the_first_are_neighbours(parts, monkeypatch):
     """Whole numbers tie; which of them a search returns depends on its threads."""
+    if parts == "part by part":
+        monkeypatch.setattr(ldr.objectives.graphs, "_PRODUCTS", 400 * 64 * 50)
+        monkeypatch.setattr(ldr.objectives.graphs, "_QUERIES", 1)
     X = real_data.digits()[0][:400].astype(int)
     squares = np.sum(X**2, axis=1)
     D = squares[:, None] + squares - 2 * X @ X.T

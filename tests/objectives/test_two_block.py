@@ -4,7 +4,9 @@ import math
 
 import numpy as np
 import pytest
+import scipy.linalg
 
+import ldr
 from experiments.jmlr2015.recipes import METHODS
 from ldr.objectives import Data, named
 from ldr.objectives.data.opening import as_samples
@@ -72,3 +74,14 @@ def test_flat_curved_valley_is_followed_to_its_end():
     assert run.iterations < 500
     assert run.evaluations["hessian"] < 6000
     assert run.value < CCA_BEST[stem] - 1e-9
+
+
+@pytest.mark.parametrize("factor", ["polar", "qr"])
+def test_the_heuristic_is_made_of_canonical_directions(factor):
+    views = METHODS["cca"](6, 2, np.random.default_rng(0), "paper-text").X
+    result = ldr.solve("cca", views, 2, orthonormalise=factor, certify=False)
+    canonical = ldr.solve("classical-cca", views, 2).P
+    for M, P in zip(result.baseline_M, canonical, strict=True):
+        nearest = np.linalg.qr(P.T)[0] if factor == "qr" else scipy.linalg.polar(P.T)[0]
+        np.testing.assert_allclose(np.abs(M), np.abs(nearest), atol=1e-8)
+    assert result.value >= result.baseline

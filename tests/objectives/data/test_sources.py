@@ -16,7 +16,7 @@ from ldr.io import files
 from ldr.objectives.data import samples as samples_module
 from ldr.objectives.data import stored, streams
 from ldr.objectives.data.opening import as_samples, open_path
-from ldr.objectives.data.sources import parquet, text
+from ldr.objectives.data.sources import memory_map, parquet, text
 from ldr.objectives.data.sources.source import pieces_along
 from ldr.objectives.statistics import moments
 
@@ -34,6 +34,7 @@ def piece_rows(request, monkeypatch):
     rows = getattr(request, "param", 17)
     for module in (samples_module, stored, streams, parquet, text):
         monkeypatch.setattr(module, "PIECE_NUMBERS", D * rows)
+    monkeypatch.setattr(memory_map, "_LEAST_BYTES", 0)
     return rows
 
 
@@ -58,6 +59,7 @@ SOURCES = {
     "npy, by columns": lambda tmp: _written(
         tmp / "X.npy", lambda p: np.save(p, np.asfortranarray(X))
     ),
+    "memory map": lambda tmp: np.load(_written(tmp / "X.npy", lambda p: np.save(p, X)), "r"),
     "parquet": lambda tmp: _written(
         tmp / "X.parquet", lambda p: FRAME.to_parquet(p, row_group_size=70)
     ),

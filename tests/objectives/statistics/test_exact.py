@@ -9,9 +9,11 @@ import scipy.sparse as sp
 from ldr.objectives.data import dask_samples
 from ldr.objectives.data import samples as samples_module
 from ldr.objectives.data.accelerator import Accelerator
+from ldr.objectives.data.map_reduce import FEW_COLUMNS
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.data.sources import dask_rows
+from ldr.objectives.statistics import sums
 from tests.objectives.statistics.references import DATA, OFFSETS, STATISTICS, check
 
 PROCESSOR = Accelerator("cpu")  # jax's own, which is always there
@@ -32,12 +34,14 @@ class Pieces(Samples):
 class Way:
     """How rows come, at most so many: in blocks of `rows`, in pieces of `piece`.
 
+    More columns than `few` are multiplied by SciPy's BLAS.
     `slack` is for the roundings of many additions.
     """
 
     given: object = as_samples
     rows: int | None = None
     piece: int | None = None
+    few: int = FEW_COLUMNS
     most: int = 400
     slack: float = 5.0
     data: tuple[str, ...] = WORST
@@ -51,6 +55,7 @@ WAYS = {
     "pieces of 1": Way(piece=1),
     "pieces of 17": Way(piece=17),
     "pieces of 150": Way(piece=150),
+    "many columns": Way(few=1),
     "chunks": Way(lambda X: as_samples(da.from_array(X, chunks=(37, *X.shape[1:])))),
     "on a device": Way(lambda X: replace(as_samples(X), accelerator=PROCESSOR), piece=800),
     "sparse": Way(lambda X: as_samples(sp.csr_array(X)), most=3000, data=SPARSE),
@@ -66,6 +71,7 @@ def test_statistics_are_those_of_80_bits(way, name, statistic, monkeypatch):
     X = DATA[name][: come.most]
     monkeypatch.setattr(dask_rows, "_LEAST_NUMBERS", 1)
     monkeypatch.setattr(dask_samples, "PIECE_NUMBERS", 8 * X.shape[1])
+    monkeypatch.setattr(sums, "FEW_COLUMNS", come.few)
     if come.piece:
         monkeypatch.setattr(samples_module, "PIECE_NUMBERS", come.piece * X.shape[1])
     options = {} if come.rows is None else {"rows": come.rows}
