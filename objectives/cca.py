@@ -9,17 +9,29 @@ from ldr.objectives.families.bilinear import Bilinear, whitened_bilinear
 from ldr.objectives.families.stacked import Stacked, StackedPairs, ridged
 from ldr.objectives.families.two_block import TwoBlock, two_block
 from ldr.objectives.objective import Objective
+from ldr.objectives.parameters import number, word
 from ldr.objectives.prediction import Pair
 from ldr.objectives.statistics import joint_moments
 from ldr.objectives.statistics.stacked import StackedData
 from ldr.objectives.view import Compact, noted
-from ldr.solvers.checks import choice, keep_number
 from ldr.solvers.errors import ObjectiveWarning
 from ldr.solvers.warn import warn
 
 
 @dataclass(frozen=True)
-class CCA(Objective):
+class Correlations(Objective):
+    """Of the covariances Caa and Cbb of two views, and Cab between them."""
+
+    sense = "max"
+    views = 2
+    needs = ("second view",)
+    predicts = "view"
+    domain = "St x St"
+    from_sums = True
+
+
+@dataclass(frozen=True)
+class CCA(Correlations):
     """Correlate two views: max tr(Ma'Cab Mb) / sqrt(tr(Ma'Caa Ma) tr(Mb'Cbb Mb)) on St x St.
 
     Pa = Ma', Pb = Mb'. The heuristic is traditional CCA's maps made orthonormal, each by itself; it
@@ -39,22 +51,12 @@ class CCA(Objective):
     name = "cca"
     formula = "max tr(Ma'Cab Mb) / sqrt(tr(Ma'Caa Ma) tr(Mb'Cbb Mb))"
     source = "Hotelling 1936; Cunningham & Ghahramani 2015, 3.1.4"
-    sense = "max"
-    views = 2
-    needs = ("second view",)
-    predicts = "view"
     baseline = "traditional cca's maps, orthonormalised"
-    domain = "St x St"
     exact = "r = 1"
     relative_improvement = False
-    from_sums = True
 
-    orthonormalise: str = "polar"
-    ridge: float = 0.0
-
-    def __post_init__(self) -> None:
-        choice("orthonormalise", self.orthonormalise, ("polar", "qr"))
-        keep_number(self, "ridge")
+    orthonormalise: str = word("polar", ("polar", "qr"))
+    ridge: float = number(0.0)
 
     def bind(self, data: Data, r: int) -> TwoBlock:
         a, b = (Compact.of(view, quiet=True) for view in data.views)
@@ -67,7 +69,7 @@ class CCA(Objective):
 
 
 @dataclass(frozen=True)
-class ClassicalCCA(Objective):
+class ClassicalCCA(Correlations):
     """Correlate two views: max tr(Ma'Caa^{-1/2} Cab Cbb^{-1/2} Mb), the sum of the correlations.
 
     Pa = Ma'Caa^{-1/2}, Pb = Mb'Cbb^{-1/2}. Exact by the leading singular vectors; the singular
@@ -86,21 +88,12 @@ class ClassicalCCA(Objective):
     name = "classical-cca"
     formula = "max tr(Ma'Caa^{-1/2} Cab Cbb^{-1/2} Mb)"
     source = "Hotelling 1936; Burges 2010"
-    sense = "max"
-    views = 2
-    needs = ("second view",)
-    predicts = "view"
     baseline = "leading singular vectors of Caa^{-1/2} Cab Cbb^{-1/2}"
     transposed = False
-    domain = "St x St"
     exact = "yes"
     scale_free = True
-    from_sums = True
 
-    ridge: float = 0.0
-
-    def __post_init__(self) -> None:
-        keep_number(self, "ridge")
+    ridge: float = number(0.0)
 
     def bind(self, data: Data, r: int) -> Bilinear:
         a, b = (Compact.of(view, quiet=True) for view in data.views)

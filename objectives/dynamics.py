@@ -14,9 +14,9 @@ from ldr.objectives.data.data import Data
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.families.projected import DenseRows
 from ldr.objectives.objective import Objective
+from ldr.objectives.parameters import flag
 from ldr.objectives.problem import BoundObjective, Fitted, check_dimension
 from ldr.objectives.view import Range
-from ldr.solvers.checks import keep_flag
 from ldr.solvers.errors import DataError
 from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.manifolds import Array, Grassmann
@@ -53,11 +53,8 @@ class Dynamics(Objective):
     baseline = "top eigenvectors of X'X (pca)"
     sparse = False
 
-    skew: bool = False
+    skew: bool = flag(False)
     derivatives: Any = field(default=None, repr=False)
-
-    def __post_init__(self) -> None:
-        keep_flag(self, "skew")
 
     def bind(self, data: Data, r: int) -> LinearDynamics:
         rows = DenseRows.centred(data, self)

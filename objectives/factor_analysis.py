@@ -17,11 +17,11 @@ from ldr.objectives.factor_model import FactorModel
 from ldr.objectives.families.factors import Factors, Noise, check_rank, inner
 from ldr.objectives.families.incomplete_sums import has_missing, incomplete
 from ldr.objectives.objective import Objective
+from ldr.objectives.parameters import number
 from ldr.objectives.problem import BoundObjective
 from ldr.objectives.statistics import mean, moments
 from ldr.objectives.statistics.covariance import DenseCovariance, RowCovariance
 from ldr.objectives.view import View
-from ldr.solvers.checks import keep_number
 from ldr.solvers.errors import SingularError
 from ldr.solvers.linalg.eigen import rank_tolerance
 from ldr.solvers.manifolds import Array, Euclidean
@@ -73,10 +73,7 @@ class FactorAnalysis(Objective):
     missing = True
     from_sums = True
 
-    least_noise: float = 1e-6
-
-    def __post_init__(self) -> None:
-        keep_number(self, "least_noise", positive=True, below=0.5)
+    least_noise: float = number(1e-6, positive=True, below=0.5)
 
     def bind(self, data: Data, r: int) -> BoundObjective:
         samples = data.samples

@@ -22,9 +22,9 @@ from ldr.objectives.families.landmarks import (
 from ldr.objectives.families.projected import DenseRows
 from ldr.objectives.kernels import centred_gram
 from ldr.objectives.objective import Objective
+from ldr.objectives.parameters import declared, number, word
 from ldr.objectives.problem import BoundObjective
-from ldr.objectives.responses import Response, check_kind
-from ldr.solvers.checks import keep_number
+from ldr.objectives.responses import KINDS, Response
 from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.manifolds import Array
 
@@ -66,16 +66,10 @@ class HSIC(Objective):
     baseline = "top eigenvectors of X'K_z X (supervised pca)"
     sparse = False
 
-    width: float | None = None
-    response_width: float | None = None
-    response: str = "auto"
-    landmarks: int | str | None = "auto"
-
-    def __post_init__(self) -> None:
-        for name in ("width", "response_width"):
-            keep_number(self, name, optional=True, positive=True)
-        check_kind(self.response)
-        keep_landmarks(self)
+    width: float | None = number(None, optional=True, positive=True)
+    response_width: float | None = number(None, optional=True, positive=True)
+    response: str = word("auto", KINDS)
+    landmarks: int | str | None = declared("auto", keep_landmarks)
 
     def bind(self, data: Data, r: int) -> BoundObjective:
         if data.samples.stored:

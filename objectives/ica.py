@@ -19,6 +19,7 @@ from ldr.objectives.families.row_sum import (
     some_rows,
 )
 from ldr.objectives.objective import Objective
+from ldr.objectives.parameters import word
 from ldr.objectives.problem import BoundObjective
 from ldr.objectives.screening import screened
 from ldr.objectives.sources import (
@@ -28,7 +29,6 @@ from ldr.objectives.sources import (
     heuristics_in_pieces,
     sample_note,
 )
-from ldr.solvers.checks import choice
 from ldr.solvers.manifolds import Array, Manifold, Stiefel
 from ldr.solvers.problem import Point
 
@@ -65,10 +65,7 @@ class ICA(Objective):
     transposed = False
     domain = "St"
 
-    contrast: str = "log cosh"
-
-    def __post_init__(self) -> None:
-        choice("contrast", self.contrast, CONTRASTS)
+    contrast: str = word("log cosh", CONTRASTS)
 
     def bind(self, data: Data, r: int) -> BoundObjective:
         contrast = CONTRASTS[self.contrast]

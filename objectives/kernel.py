@@ -14,9 +14,9 @@ from ldr.objectives.data.samples import Samples
 from ldr.objectives.features import Features
 from ldr.objectives.kernels import centred_gram
 from ldr.objectives.objective import Objective
+from ldr.objectives.parameters import whole
 from ldr.objectives.problem import BoundObjective, check_dimension
 from ldr.objectives.registry import named
-from ldr.solvers.checks import keep_whole
 from ldr.solvers.errors import ArgumentError, DataError, SingularError
 from ldr.solvers.limits import check_eigen
 from ldr.solvers.linalg.eigen import rank_tolerance
@@ -89,13 +89,12 @@ class Kernel(Objective):
 
     objective: Objective
     metric: Any = "rbf"
-    components: int | None = None
-    random_state: int = 0
+    components: int | None = whole(None, 1, optional=True)
+    random_state: int = whole(0, 0)
     parameters: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        keep_whole(self, "components", 1, optional=True)
-        keep_whole(self, "random_state", 0)
+        super().__post_init__()
         inner = self.objective
         if "distances" in inner.needs:
             raise ArgumentError(

@@ -12,22 +12,54 @@ from ldr.objectives.data.data import Data
 from ldr.objectives.data.labels import as_array, as_labels, stacked_labels
 from ldr.objectives.families.graph import LaplacianMethod
 from ldr.objectives.families.nested import NestedMethod
-from ldr.objectives.families.pencil import Pencil, SumOfSquares
+from ldr.objectives.families.pencil import Pencil, RowPencil, SumOfSquares
 from ldr.objectives.families.stacked import Stacked, StackedPencils, StackedRatios, ridged
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.trace_ratio import TraceRatio, trace_ratio
 from ldr.objectives.families.whitened_trace import whitened_trace
 from ldr.objectives.objective import Objective
-from ldr.objectives.prediction import GroupedRows, Groups
+from ldr.objectives.parameters import number
+from ldr.objectives.prediction import GroupedRows
 from ldr.objectives.statistics import class_moments
 from ldr.objectives.statistics.stacked import StackedData
 from ldr.objectives.view import Compact
-from ldr.solvers.checks import keep_number
 from ldr.solvers.errors import ArgumentError, DataError
 
 
 @dataclass(frozen=True)
-class LDA(NestedMethod):
+class Scattered(Objective):
+    """Of S_B = sum_i (mu_c - mu)(mu_c - mu)' against S_W = sum_i (x_i - mu_c)(x_i - mu_c)'.
+
+    Parameters
+    ----------
+    ridge : float
+        Added to the diagonal of S_W, in units of its mean diagonal. Where S_W is singular,
+        orthogonal LDA needs one; the classical one is restricted to the range of S_W without it.
+    """
+
+    sense = "max"
+    needs = ("labels",)
+    predicts = "classes"
+    from_sums = True
+
+    ridge: float = number(0.0)
+
+    def scatters(self, data: Data) -> tuple[RowPencil[Pencil], int]:
+        """(S_B, S_W) of the rows in any coordinates; the number of classes."""
+        codes, classes = as_labels(data.y, data.samples.n)
+        compact = Compact.of(data.samples)
+
+        def pencil(change: Change) -> Pencil:
+            stats = class_moments(change(compact.rows), codes, len(classes))
+            n = float(stats.counts.sum())
+            B = SumOfSquares(stats.within, stats.mean, n, stats.total, within=True)
+            return Pencil(stats.between, B, groups=stats)
+
+        return RowPencil(compact, pencil, "S_W", classes=classes), len(classes)
+
+
+@dataclass(frozen=True)
+class LDA(NestedMethod, Scattered):
     """Separate the classes: max tr(M'S_B M) / tr(M'S_W M) over orthonormal M.
 
     S_W = sum_i (x_i - mu_c)(x_i - mu_c)', S_B = sum_i (mu_c - mu)(mu_c - mu)'. P = M'. The
@@ -35,39 +67,17 @@ class LDA(NestedMethod):
     tr((M'S_W M)^{-1} M'S_B M); made orthonormal it is optimal here for r = 1 only.
 
     Source: Fisher 1936; Cunningham and Ghahramani 2015, section 3.1.3.
-
-    Parameters
-    ----------
-    ridge : float
-        Added to the diagonal of S_W, in units of its mean diagonal; needed where S_W is singular.
-    nested :
-        See `NestedMethod`.
     """
 
     name = "lda"
     formula = "max tr(M'S_B M) / tr(M'S_W M)"
     source = "Fisher 1936; Cunningham & Ghahramani 2015, 3.1.3"
-    sense = "max"
-    needs = ("labels",)
-    predicts = "classes"
     baseline = "orthonormalised generalised eigenvectors of (S_B, S_W)"
     exact = "r = 1"
-    from_sums = True
-
-    ridge: float = 0.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        keep_number(self, "ridge")
 
     def bind(self, data: Data, r: int) -> TraceRatio:
-        codes, classes = as_labels(data.y, data.samples.n)
-        compact = Compact.of(data.samples)
-        stats = class_moments(compact.rows, codes, len(classes))
-        view = compact.view(stats.mean).noting(*_of_low_rank(r, len(classes)))
-        A, B = stats.between, stats.within
-        bound = trace_ratio(self, view, A, B, r, what="S_W", ridge=self.ridge, total=stats.total)
-        return bound.restated(answers=Groups(classes, stats, compact.coordinates))
+        rows, classes = self.scatters(data)
+        return trace_ratio(self, rows, r, ridge=self.ridge, notes=_of_low_rank(r, classes))
 
     def stacked(self, data: StackedData) -> Stacked | None:
         codes = stacked_labels(data.y)
@@ -78,58 +88,27 @@ class LDA(NestedMethod):
 
 
 @dataclass(frozen=True)
-class ClassicalLDA(Objective):
+class ClassicalLDA(Scattered):
     """Separate the classes: max tr((M'S_W M)^{-1} M'S_B M), the ratio-trace form.
 
     In the whitened variable max tr(M'S_W^{-1/2} S_B S_W^{-1/2} M), P = M'S_W^{-1/2}. Exact by the
     top generalised eigenvectors of (S_B, S_W), at most c - 1 of them informative for c classes.
 
     Source: Fisher 1936; Rao 1948; Burges 2010, section 4.3.
-
-    Parameters
-    ----------
-    ridge : float
-        Added to the diagonal of S_W, in units of its mean diagonal. Without it, and where S_W is
-        singular, M is restricted to the range of S_W.
     """
 
     name = "classical-lda"
     formula = "max tr(M'S_W^{-1/2} S_B S_W^{-1/2} M)"
     source = "Fisher 1936; Rao 1948; Burges 2010"
-    sense = "max"
-    needs = ("labels",)
-    predicts = "classes"
     baseline = "top generalised eigenvectors of (S_B, S_W)"
     transposed = False
     exact = "yes"
     scale_free = True
-    from_sums = True
-
-    ridge: float = 0.0
-
-    def __post_init__(self) -> None:
-        keep_number(self, "ridge")
 
     def bind(self, data: Data, r: int) -> Trace:
-        codes, classes = as_labels(data.y, data.samples.n)
-        compact = Compact.of(data.samples)
-
-        def pencil(change: Change) -> Pencil:
-            stats = class_moments(change(compact.rows), codes, len(classes))
-            n = float(stats.counts.sum())
-            B = SumOfSquares(stats.within, stats.mean, n, stats.total, within=True)
-            return Pencil(stats.between, B, groups=stats)
-
-        return whitened_trace(
-            self,
-            compact,
-            pencil,
-            r,
-            what="S_W",
-            ridge=self.ridge,
-            notes=few_directions(r, len(classes), "classes"),
-            classes=classes,
-        )
+        rows, classes = self.scatters(data)
+        notes = few_directions(r, classes, "classes")
+        return whitened_trace(self, rows, r, ridge=self.ridge, notes=notes)
 
     def stacked(self, data: StackedData) -> Stacked | None:
         codes = stacked_labels(data.y)
@@ -175,8 +154,6 @@ class SemiSupervisedDA(LaplacianMethod):
         Weight of the graph, mu >= 0.
     unlabelled : label
         What y says of rows without a label.
-    graph, neighbours, heat, epsilon :
-        See `LaplacianMethod`.
     ridge : float
         Added to the diagonal of B, in units of its mean diagonal.
     """
@@ -191,14 +168,12 @@ class SemiSupervisedDA(LaplacianMethod):
     transposed = False
     exact = "yes"
 
-    mu: float = 0.1
+    mu: float = number(0.1)
     unlabelled: Any = -1
-    ridge: float = 0.0
+    ridge: float = number(0.0)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        keep_number(self, "ridge")
-        keep_number(self, "mu")
         if np.ndim(self.unlabelled) != 0:
             raise ArgumentError(f"unlabelled must be one label, got {self.unlabelled!r}")
         if isinstance(self.graph, str) and "class" in self.graph:
@@ -217,22 +192,17 @@ class SemiSupervisedDA(LaplacianMethod):
         if not labelled.any():
             raise DataError(f"y has no label: every row says {self.unlabelled!r}, unlabelled")
         codes, classes = as_labels(y[labelled], int(labelled.sum()))
-        compact, scatters = self.sums(data)
+        on_all = self.scatters(data)
+        compact = on_all.compact
 
         def pencil(change: Change) -> Pencil:
-            found = scatters(change)
+            found = on_all.of(change)
             stats = class_moments(change(compact.rows).take(labelled), codes, len(classes))
             B = stats.total + self.mu * found.A
-            return Pencil(stats.between, SumOfSquares(B, found.mean, len(labelled), found.total))
+            return Pencil(stats.between, SumOfSquares(B, found.B.mean, len(labelled), found.total))
 
-        bound = whitened_trace(
-            self,
-            compact,
-            pencil,
-            r,
-            what="S_T + mu X'LX",
-            ridge=self.ridge,
-            notes=few_directions(r, len(classes), "classes"),
-        )
-        rows = data.samples.take(np.flatnonzero(labelled))
-        return bound.restated(answers=GroupedRows(classes, codes, rows))
+        rows = RowPencil(compact, pencil, "S_T + mu X'LX")
+        notes = few_directions(r, len(classes), "classes")
+        bound = whitened_trace(self, rows, r, ridge=self.ridge, notes=notes)
+        known = data.samples.take(np.flatnonzero(labelled))
+        return bound.restated(answers=GroupedRows(classes, codes, known))

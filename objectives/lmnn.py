@@ -15,10 +15,10 @@ from ldr.objectives.families.pairwise import PairwisePoint
 from ldr.objectives.families.row_sum import in_pieces
 from ldr.objectives.graphs import nearest_others
 from ldr.objectives.objective import Objective
+from ldr.objectives.parameters import number, whole, word
 from ldr.objectives.prediction import GroupedRows
 from ldr.objectives.problem import BoundObjective
 from ldr.objectives.screening import screened
-from ldr.solvers.checks import choice, keep_number, keep_whole
 from ldr.solvers.descent.lbfgs import LBFGS
 from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.loop import run_through
@@ -67,16 +67,10 @@ class LMNN(Objective):
     sparse = False
     domain = "R"
 
-    neighbours: int = 3
-    penalty: float = 1.0
-    hinge: str = "squared"
-    width: float = 0.1
-
-    def __post_init__(self) -> None:
-        keep_whole(self, "neighbours", 1)
-        keep_number(self, "penalty", positive=True)
-        keep_number(self, "width")
-        choice("hinge", self.hinge, HINGES)
+    neighbours: int = whole(3, 1)
+    penalty: float = number(1.0, positive=True)
+    hinge: str = word("squared", HINGES)
+    width: float = number(0.1)
 
     def bind(self, data: Data, r: int) -> BoundObjective:
         return self._problem(data, r).restated(answers=GroupedRows.of(data))

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ldr.objectives.data.change import Change
+import numpy as np
+
 from ldr.objectives.data.data import Data
+from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.graph import LaplacianMethod
 from ldr.objectives.families.nested import NestedMethod
-from ldr.objectives.families.pencil import Pencil
 from ldr.objectives.families.trace import Trace, trace_where_varied
 from ldr.objectives.families.trace_ratio import TraceRatio, trace_ratio
 from ldr.objectives.families.whitened_trace import whitened_trace
-from ldr.solvers.checks import choice, keep_number
+from ldr.objectives.parameters import number, word
+from ldr.solvers.manifolds import Array
 
 
 @dataclass(frozen=True)
@@ -26,8 +28,6 @@ class LPP(LaplacianMethod):
 
     Parameters
     ----------
-    graph, neighbours, heat, epsilon :
-        See `LaplacianMethod`.
     ridge : float
         Added to the diagonal of X'DX, in units of its mean diagonal.
     centre : {"mean", "degree"}
@@ -38,27 +38,21 @@ class LPP(LaplacianMethod):
     name = "lpp"
     formula = "min tr(M'B^{-1/2} X'LX B^{-1/2} M), B = X'DX"
     source = "He & Niyogi 2003; Kokiopoulou, Chen & Saad 2011"
-    sense = "min"
-    needs = ("graph",)
     baseline = "bottom generalised eigenvectors of (X'LX, X'DX)"
     transposed = False
     exact = "yes"
 
-    ridge: float = 0.0
-    centre: str = "mean"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        keep_number(self, "ridge")
-        choice("centre", self.centre, ("mean", "degree"))
+    ridge: float = number(0.0)
+    centre: str = word("mean", ("mean", "degree"))
 
     def bind(self, data: Data, r: int) -> Trace:
-        compact, scatters = self.sums(data, self.centre)
+        return whitened_trace(self, self.scatters(data), r, ridge=self.ridge)
 
-        def pencil(change: Change) -> Pencil:
-            return scatters(change).pencil
-
-        return whitened_trace(self, compact, pencil, r, what="X'DX", ridge=self.ridge)
+    def _middle(self, rows: Samples, mean: Array, degrees: Array) -> tuple[Array, Array]:
+        if self.centre == "mean":
+            return super()._middle(rows, mean, degrees)
+        shares = degrees / np.sum(degrees)
+        return mean + rows.centred_transpose_times(shares, mean), shares
 
 
 @dataclass(frozen=True)
@@ -70,24 +64,17 @@ class OLPP(LaplacianMethod):
     P = M'. Exact by the bottom eigenvectors, outside the directions in which nothing varies.
 
     Source: Kokiopoulou and Saad 2007; Kokiopoulou, Chen and Saad 2011.
-
-    Parameters
-    ----------
-    graph, ... :
-        See `LaplacianMethod`: which graph, and its parameters.
     """
 
     name = "olpp"
     formula = "min tr(M'X'LX M)"
     source = "Kokiopoulou & Saad 2007; Kokiopoulou, Chen & Saad 2011"
-    sense = "min"
-    needs = ("graph",)
     baseline = "bottom eigenvectors of X'LX"
     exact = "yes"
 
     def bind(self, data: Data, r: int) -> Trace:
-        found = self.scatters(data)
-        return trace_where_varied(self, found.view, found.A, found.total, r)
+        rows = self.scatters(data)
+        return trace_where_varied(self, rows.view, rows.plain.A, rows.plain.total, r)
 
 
 @dataclass(frozen=True)
@@ -101,28 +88,17 @@ class OrthogonalLPP(NestedMethod, LaplacianMethod):
 
     Parameters
     ----------
-    graph, ... :
-        See `LaplacianMethod`: which graph, and its parameters.
     ridge : float
         Added to the diagonal of X'DX, in units of its mean diagonal.
-    nested :
-        See `NestedMethod`.
     """
 
     name = "orthogonal-lpp"
     formula = "min tr(M'X'LX M) / tr(M'X'DX M)"
     source = "Kokiopoulou, Chen & Saad 2011; Ngo, Bellalij & Saad 2012"
-    sense = "min"
-    needs = ("graph",)
     baseline = "orthonormalised generalised eigenvectors of (X'LX, X'DX)"
     exact = "r = 1"
 
-    ridge: float = 0.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        keep_number(self, "ridge")
+    ridge: float = number(0.0)
 
     def bind(self, data: Data, r: int) -> TraceRatio:
-        found = self.scatters(data)
-        return trace_ratio(self, found.view, found.A, found.B, r, what="X'DX", ridge=self.ridge)
+        return trace_ratio(self, self.scatters(data), r, ridge=self.ridge)

@@ -7,59 +7,76 @@ from dataclasses import dataclass
 from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
 from ldr.objectives.families.nested import NestedMethod
-from ldr.objectives.families.pencil import Pencil, SumOfSquares
+from ldr.objectives.families.pencil import Pencil, RowPencil, SumOfSquares
 from ldr.objectives.families.stacked import Stacked, StackedPencils, StackedRatios, ridged
 from ldr.objectives.families.trace import Trace, trace_where_varied
 from ldr.objectives.families.trace_ratio import TraceRatio, trace_ratio
 from ldr.objectives.families.whitened_trace import whitened_trace
 from ldr.objectives.objective import Objective
+from ldr.objectives.parameters import number, whole, word
 from ldr.objectives.statistics import lagged_moments
 from ldr.objectives.statistics.stacked import StackedData
 from ldr.objectives.view import Compact
-from ldr.solvers.checks import choice, keep_number, keep_whole
 
 
 @dataclass(frozen=True)
-class MAF(NestedMethod):
+class Lagged(Objective):
+    """Of S_lag = sym(1/(n - lag) sum_t x_t x_{t+lag}'), of the centred X, rows in time order.
+
+    Parameters
+    ----------
+    lag : int
+        In rows, at least 1.
+    """
+
+    sense = "max"
+    needs = ("time order",)
+    from_sums = True
+
+    lag: int = whole(1, 1)
+
+
+@dataclass(frozen=True)
+class Factors(Lagged):
+    """Of S_lag against C = X'X/n.
+
+    Parameters
+    ----------
+    ridge : float
+        Added to the diagonal of C, in units of its mean diagonal.
+    """
+
+    ridge: float = number(0.0)
+
+    def covariances(self, data: Data) -> RowPencil[Pencil]:
+        """(S_lag, C) of the rows in any coordinates."""
+        compact = Compact.of(data.samples)
+
+        def pencil(change: Change) -> Pencil:
+            stats = lagged_moments(change(compact.rows), self.lag)
+            return Pencil(stats.lagged, SumOfSquares(stats.scatter / stats.n, stats.mean, 1.0), 1.0)
+
+        return RowPencil(compact, pencil, "the covariance")
+
+
+@dataclass(frozen=True)
+class MAF(NestedMethod, Factors):
     """Find what stays correlated in time: max tr(M'S_lag M) / tr(M'CM) over orthonormal M.
 
     S_lag = sym(1/(n - lag) sum_t x_t x_{t+lag}'), C = X'X/n of the centred X, rows in time order.
     P = M'. The heuristic is the orthonormalised generalised eigenvectors of (S_lag, C).
 
     Source: Larsen 2002; Cunningham and Ghahramani 2015, section 3.1.5.
-
-    Parameters
-    ----------
-    lag : int
-        In rows, at least 1.
-    ridge : float
-        Added to the diagonal of C, in units of its mean diagonal.
-    nested :
-        See `NestedMethod`.
     """
 
     name = "maf"
     formula = "max tr(M'S_lag M) / tr(M'CM)"
     source = "Larsen 2002; Cunningham & Ghahramani 2015, 3.1.5"
-    sense = "max"
-    needs = ("time order",)
     baseline = "orthonormalised generalised eigenvectors of (S_lag, C)"
     exact = "r = 1"
-    from_sums = True
-
-    lag: int = 1
-    ridge: float = 0.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        keep_whole(self, "lag", 1)
-        keep_number(self, "ridge")
 
     def bind(self, data: Data, r: int) -> TraceRatio:
-        compact = Compact.of(data.samples)
-        stats = lagged_moments(compact.rows, self.lag)
-        view, C = compact.view(stats.mean), stats.scatter / stats.n
-        return trace_ratio(self, view, stats.lagged, C, r, what="the covariance", ridge=self.ridge)
+        return trace_ratio(self, self.covariances(data), r, ridge=self.ridge)
 
     def stacked(self, data: StackedData) -> Stacked:
         rows = data.rows
@@ -68,7 +85,7 @@ class MAF(NestedMethod):
 
 
 @dataclass(frozen=True)
-class ClassicalMAF(Objective):
+class ClassicalMAF(Factors):
     """Find what stays correlated in time: max tr((M'CM)^{-1} M'S_lag M), factors uncorrelated.
 
     S_lag = sym(1/(n - lag) sum_t x_t x_{t+lag}'), C = X'X/n of the centred X, rows in time order.
@@ -76,41 +93,18 @@ class ClassicalMAF(Objective):
     generalised eigenvectors of (S_lag, C).
 
     Source: Switzer and Green 1984; Larsen 2002.
-
-    Parameters
-    ----------
-    lag : int
-        In rows, at least 1.
-    ridge : float
-        Added to the diagonal of C, in units of its mean diagonal.
     """
 
     name = "classical-maf"
     formula = "max tr(M'C^{-1/2} S_lag C^{-1/2} M)"
     source = "Switzer & Green 1984; Larsen 2002"
-    sense = "max"
-    needs = ("time order",)
     baseline = "top generalised eigenvectors of (S_lag, C)"
     transposed = False
     exact = "yes"
     scale_free = True
-    from_sums = True
-
-    lag: int = 1
-    ridge: float = 0.0
-
-    def __post_init__(self) -> None:
-        keep_whole(self, "lag", 1)
-        keep_number(self, "ridge")
 
     def bind(self, data: Data, r: int) -> Trace:
-        compact = Compact.of(data.samples)
-
-        def pencil(change: Change) -> Pencil:
-            stats = lagged_moments(change(compact.rows), self.lag)
-            return Pencil(stats.lagged, SumOfSquares(stats.scatter / stats.n, stats.mean, 1.0), 1.0)
-
-        return whitened_trace(self, compact, pencil, r, what="the covariance", ridge=self.ridge)
+        return whitened_trace(self, self.covariances(data), r, ridge=self.ridge)
 
     def stacked(self, data: StackedData) -> Stacked:
         rows = data.rows
@@ -119,7 +113,7 @@ class ClassicalMAF(Objective):
 
 
 @dataclass(frozen=True)
-class Autocovariance(Objective):
+class Autocovariance(Lagged):
     """Find what covaries with its own past: max tr(M'S_lag M) over orthonormal M.
 
     S_lag = sym(1/(n - lag) sum_t x_t x_{t+lag}') of the centred X, rows in time order. P = M'.
@@ -127,26 +121,13 @@ class Autocovariance(Objective):
     varies is better than one that covaries negatively.
 
     Source: Cunningham and Ghahramani 2015, section 3.1.5.
-
-    Parameters
-    ----------
-    lag : int
-        In rows, at least 1.
     """
 
     name = "autocovariance"
     formula = "max tr(M'S_lag M)"
     source = "Cunningham & Ghahramani 2015, 3.1.5"
-    sense = "max"
-    needs = ("time order",)
     baseline = "top eigenvectors of S_lag"
     exact = "yes"
-    from_sums = True
-
-    lag: int = 1
-
-    def __post_init__(self) -> None:
-        keep_whole(self, "lag", 1)
 
     def bind(self, data: Data, r: int) -> Trace:
         compact = Compact.of(data.samples, room=r)
@@ -155,7 +136,7 @@ class Autocovariance(Objective):
 
 
 @dataclass(frozen=True)
-class SquaredDifference(Objective):
+class SquaredDifference(Lagged):
     """Find what changes least (or most) over a lag: min tr(M'(C - S_lag)M) over orthonormal M.
 
     With S_lag = sym(1/(n - lag) sum_t x_t x_{t+lag}') and C = X'X/n, both of the centred X, it is
@@ -166,8 +147,6 @@ class SquaredDifference(Objective):
 
     Parameters
     ----------
-    lag : int
-        In rows, at least 1.
     extreme : {"min", "max"}
         Least or most change.
     """
@@ -175,17 +154,10 @@ class SquaredDifference(Objective):
     name = "squared-difference"
     formula = "min (or max) tr(M'(C - S_lag)M)"
     source = "Cunningham & Ghahramani 2015, 3.1.5"
-    needs = ("time order",)
     baseline = "extreme eigenvectors of C - S_lag"
     exact = "yes"
-    from_sums = True
 
-    lag: int = 1
-    extreme: str = "min"
-
-    def __post_init__(self) -> None:
-        keep_whole(self, "lag", 1)
-        choice("extreme", self.extreme, ("min", "max"))
+    extreme: str = word("min", ("min", "max"))
 
     @property
     def sense(self) -> str:  # type: ignore[override]

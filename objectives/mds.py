@@ -20,10 +20,10 @@ from ldr.objectives.features import HalfSquaredDistances
 from ldr.objectives.kernels import centred_gram
 from ldr.objectives.lengths import typical_length
 from ldr.objectives.objective import Objective
+from ldr.objectives.parameters import number, word
 from ldr.objectives.problem import BoundObjective
 from ldr.objectives.statistics import moments
 from ldr.objectives.view import Compact, View
-from ldr.solvers.checks import choice, keep_number
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.linalg.eigen import rank_tolerance, top_eigenvectors
 from ldr.solvers.manifolds import Array
@@ -169,12 +169,8 @@ class MDSStress(Objective):
     baseline = "pca"
     sparse = False
 
-    weights: str = "none"
-    epsilon: float = 1e-3
-
-    def __post_init__(self) -> None:
-        choice("weights", self.weights, WEIGHTS)
-        keep_number(self, "epsilon", positive=True)
+    weights: str = word("none", WEIGHTS)
+    epsilon: float = number(1e-3, positive=True)
 
     def bind(self, data: Data, r: int) -> BoundObjective:
         if in_pieces(data.samples):

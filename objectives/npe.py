@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
 from ldr.objectives.families.graph import ReconstructionMethod
 from ldr.objectives.families.nested import NestedMethod
-from ldr.objectives.families.pencil import Pencil
 from ldr.objectives.families.trace import Trace, trace_where_varied
 from ldr.objectives.families.trace_ratio import TraceRatio, trace_ratio
 from ldr.objectives.families.whitened_trace import whitened_trace
-from ldr.solvers.checks import keep_number
+from ldr.objectives.parameters import number
 
 
 @dataclass(frozen=True)
@@ -26,8 +24,6 @@ class NPE(ReconstructionMethod):
 
     Parameters
     ----------
-    graph, neighbours, regularisation :
-        See `ReconstructionMethod`.
     ridge : float
         Added to the diagonal of X'X, in units of its mean diagonal.
     """
@@ -35,25 +31,14 @@ class NPE(ReconstructionMethod):
     name = "npe"
     formula = "min tr(M'B^{-1/2} X'(I-W)'(I-W)X B^{-1/2} M), B = X'X"
     source = "He, Cai, Yan & Zhang 2005; Kokiopoulou, Chen & Saad 2011"
-    sense = "min"
-    needs = ("graph",)
     baseline = "bottom generalised eigenvectors of (X'(I-W)'(I-W)X, X'X)"
     transposed = False
     exact = "yes"
 
-    ridge: float = 0.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        keep_number(self, "ridge")
+    ridge: float = number(0.0)
 
     def bind(self, data: Data, r: int) -> Trace:
-        compact, scatters = self.sums(data)
-
-        def pencil(change: Change) -> Pencil:
-            return scatters(change).pencil
-
-        return whitened_trace(self, compact, pencil, r, what="X'X", ridge=self.ridge)
+        return whitened_trace(self, self.scatters(data), r, ridge=self.ridge)
 
 
 @dataclass(frozen=True)
@@ -65,24 +50,17 @@ class ONPP(ReconstructionMethod):
     P = M'. Exact by the bottom eigenvectors, outside the directions in which nothing varies.
 
     Source: Kokiopoulou and Saad 2007; Kokiopoulou, Chen and Saad 2011.
-
-    Parameters
-    ----------
-    graph, ... :
-        See `ReconstructionMethod`: which graph, and its parameters.
     """
 
     name = "onpp"
     formula = "min tr(M'X'(I-W)'(I-W)X M)"
     source = "Kokiopoulou & Saad 2007; Kokiopoulou, Chen & Saad 2011"
-    sense = "min"
-    needs = ("graph",)
     baseline = "bottom eigenvectors of X'(I-W)'(I-W)X"
     exact = "yes"
 
     def bind(self, data: Data, r: int) -> Trace:
-        found = self.scatters(data)
-        return trace_where_varied(self, found.view, found.A, found.total, r)
+        rows = self.scatters(data)
+        return trace_where_varied(self, rows.view, rows.plain.A, rows.plain.total, r)
 
 
 @dataclass(frozen=True)
@@ -97,28 +75,17 @@ class OrthogonalNPE(NestedMethod, ReconstructionMethod):
 
     Parameters
     ----------
-    graph, ... :
-        See `ReconstructionMethod`: which graph, and its parameters.
     ridge : float
         Added to the diagonal of X'X, in units of its mean diagonal.
-    nested :
-        See `NestedMethod`.
     """
 
     name = "orthogonal-npe"
     formula = "min tr(M'X'(I-W)'(I-W)X M) / tr(M'X'X M)"
     source = "Kokiopoulou, Chen & Saad 2011; Ngo, Bellalij & Saad 2012"
-    sense = "min"
-    needs = ("graph",)
     baseline = "orthonormalised generalised eigenvectors of (X'(I-W)'(I-W)X, X'X)"
     exact = "r = 1"
 
-    ridge: float = 0.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        keep_number(self, "ridge")
+    ridge: float = number(0.0)
 
     def bind(self, data: Data, r: int) -> TraceRatio:
-        found = self.scatters(data)
-        return trace_ratio(self, found.view, found.A, found.B, r, what="X'X", ridge=self.ridge)
+        return trace_ratio(self, self.scatters(data), r, ridge=self.ridge)

@@ -12,6 +12,7 @@ from ldr.objectives.data.data import Data
 from ldr.objectives.families.stacked import Stacked
 from ldr.objectives.families.weighted_sum import weighted_sum
 from ldr.objectives.l1 import L1, coefficient
+from ldr.objectives.parameters import inherit_descriptions, keep_parameters
 from ldr.objectives.problem import BoundObjective
 from ldr.objectives.statistics.stacked import StackedData
 from ldr.solvers.errors import ArgumentError
@@ -69,8 +70,12 @@ class Objective(ABC):
     sparse: ClassVar[bool] = True
     scale_free: ClassVar[bool] = False
 
-    def __post_init__(self) -> None:  # noqa: B027
-        """Check the parameters: a base checks its own and passes it on; here there are none."""
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        inherit_descriptions(cls)
+
+    def __post_init__(self) -> None:
+        keep_parameters(self)
 
     def largest_r(self, data: Data) -> int:
         """The most dimensions to ask for: the columns of the narrowest view."""

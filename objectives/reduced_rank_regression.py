@@ -10,8 +10,8 @@ from ldr.objectives.data.data import Data
 from ldr.objectives.families.reduced_rank import ReducedRank
 from ldr.objectives.families.regression import Fit
 from ldr.objectives.objective import Objective
+from ldr.objectives.parameters import word
 from ldr.objectives.view import Compact
-from ldr.solvers.checks import choice
 from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.manifolds import Array
 
@@ -46,10 +46,7 @@ class ReducedRankRegression(Objective):
     exact = "no (the closed form is)"
     from_sums = True
 
-    heuristic: str = "pcr"
-
-    def __post_init__(self) -> None:
-        choice("heuristic", self.heuristic, ("pcr", "pls"))
+    heuristic: str = word("pcr", ("pcr", "pls"))
 
     def bind(self, data: Data, r: int) -> ReducedRank:
         a, b = (Compact.of(view, quiet=True) for view in data.views)

@@ -12,10 +12,10 @@ from ldr.objectives.families.regression import Regression, regression
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.kernels import as_response
 from ldr.objectives.objective import Objective
+from ldr.objectives.parameters import number
 from ldr.objectives.prediction import Outputs, Regressed
 from ldr.objectives.statistics import joint_moments
 from ldr.objectives.view import Compact
-from ldr.solvers.checks import keep_number
 from ldr.solvers.manifolds import Array
 
 
@@ -72,10 +72,7 @@ class RidgeRegression(Objective):
     exact = "yes"
     from_sums = True
 
-    penalty: float = 1.0
-
-    def __post_init__(self) -> None:
-        keep_number(self, "penalty", power=2)
+    penalty: float = number(1.0, power=2)
 
     def bind(self, data: Data, r: int) -> Regression:
         return regression(self, data, r, ridge=self.penalty)
@@ -109,10 +106,7 @@ class Lasso(Objective):
     domain = "R"
     exact = "penalty = 0"
 
-    penalty: float = 1.0
-
-    def __post_init__(self) -> None:
-        keep_number(self, "penalty", power=2)
+    penalty: float = number(1.0, power=2)
 
     def bind(self, data: Data, r: int) -> Regression:
         return regression(self, data, r, lasso=self.penalty)

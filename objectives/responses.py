@@ -17,17 +17,11 @@ from ldr.objectives.kernels import (
     is_categorical,
     median_distance,
 )
-from ldr.solvers.checks import choice
 from ldr.solvers.errors import DataError
 from ldr.solvers.linalg.symmetric import full_factor
 from ldr.solvers.manifolds import Array
 
 KINDS = ("auto", "labels", "quantity")
-
-
-def check_kind(kind: object) -> None:
-    """Refuse a kind of response that there is not."""
-    choice("response", kind, KINDS)
 
 
 @dataclass(frozen=True, eq=False)

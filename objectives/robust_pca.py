@@ -18,10 +18,10 @@ from ldr.objectives.lengths import typical_length
 from ldr.objectives.losses import Huber, Loss, RoundedDistance
 from ldr.objectives.medians import geometric_median, median_in_pieces
 from ldr.objectives.objective import Objective
+from ldr.objectives.parameters import number, word
 from ldr.objectives.problem import BoundObjective, check_dimension
 from ldr.objectives.statistics import moments
 from ldr.objectives.view import View
-from ldr.solvers.checks import choice, keep_number
 from ldr.solvers.errors import DataError
 from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.manifolds import Array, Grassmann
@@ -75,14 +75,9 @@ class RobustPCA(Objective):
     baseline = "iteratively reweighted pca"
     sparse = False
 
-    loss: str = "l1"
-    epsilon: float = 1e-3
-    threshold: float | None = None
-
-    def __post_init__(self) -> None:
-        choice("loss", self.loss, LOSSES)
-        keep_number(self, "epsilon", positive=True)
-        keep_number(self, "threshold", optional=True, positive=True)
+    loss: str = word("l1", LOSSES)
+    epsilon: float = number(1e-3, positive=True)
+    threshold: float | None = number(None, optional=True, positive=True)
 
     def bind(self, data: Data, r: int) -> BoundObjective:
         if in_pieces(data.samples):

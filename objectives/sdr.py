@@ -23,10 +23,10 @@ from ldr.objectives.families.landmarks import (
 from ldr.objectives.families.projected import DenseRows
 from ldr.objectives.kernels import centred_gram
 from ldr.objectives.objective import Objective
+from ldr.objectives.parameters import declared, number, numbers, whole, word
 from ldr.objectives.problem import BoundObjective
-from ldr.objectives.responses import Response, check_kind
+from ldr.objectives.responses import KINDS, Response
 from ldr.objectives.slices import sliced_directions
-from ldr.solvers.checks import keep_number, keep_numbers, keep_whole
 from ldr.solvers.errors import SingularError
 from ldr.solvers.manifolds import Array
 
@@ -81,22 +81,13 @@ class SDR(Objective):
     baseline = "sliced inverse regression"
     sparse = False
 
-    epsilon: float = 1e-3
-    width: float | None = None
-    response_width: float | None = None
-    slices: int = 10
-    response: str = "auto"
-    landmarks: int | str | None = "auto"
-    annealing: tuple[float, ...] = ()
-
-    def __post_init__(self) -> None:
-        keep_number(self, "epsilon", positive=True)
-        for name in ("width", "response_width"):
-            keep_number(self, name, optional=True, positive=True)
-        keep_whole(self, "slices", 2)
-        check_kind(self.response)
-        keep_landmarks(self)
-        keep_numbers(self, "annealing", positive=True)
+    epsilon: float = number(1e-3, positive=True)
+    width: float | None = number(None, optional=True, positive=True)
+    response_width: float | None = number(None, optional=True, positive=True)
+    slices: int = whole(10, 2)
+    response: str = word("auto", KINDS)
+    landmarks: int | str | None = declared("auto", keep_landmarks)
+    annealing: tuple[float, ...] = numbers((), positive=True)
 
     def bind(self, data: Data, r: int) -> BoundObjective:
         if data.samples.stored:

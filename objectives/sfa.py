@@ -12,7 +12,7 @@ from ldr.objectives.data.data import Data
 from ldr.objectives.data.finite import check_squares
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.families.nested import NestedMethod
-from ldr.objectives.families.pencil import Pencil, SumOfSquares
+from ldr.objectives.families.pencil import Pencil, RowPencil, SumOfSquares
 from ldr.objectives.families.stacked import (
     Stacked,
     StackedPencils,
@@ -25,16 +25,24 @@ from ldr.objectives.families.trace_ratio import TraceRatio, trace_ratio
 from ldr.objectives.families.whitened_trace import whitened_trace
 from ldr.objectives.features import Quadratic
 from ldr.objectives.objective import Objective
+from ldr.objectives.parameters import flag, number, whole
 from ldr.objectives.statistics import difference_scatter, mean, moments
 from ldr.objectives.statistics.stacked import StackedData
 from ldr.objectives.view import Compact
-from ldr.solvers.checks import keep_flag, keep_number, keep_whole
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.manifolds import Array
 
 
 @dataclass(frozen=True)
-class SFA(Objective):
+class Slow(Objective):
+    """Of the differences of successive rows, in time order."""
+
+    sense = "min"
+    needs = ("time order",)
+
+
+@dataclass(frozen=True)
+class SFA(Slow):
     """Find what changes slowly: min tr(M'X_dot'X_dot M), X_dot the differences of successive rows.
 
     Plain, P = M' with orthonormal M; with `whiten`, the usual SFA: features of unit variance,
@@ -56,18 +64,15 @@ class SFA(Objective):
     name = "sfa"
     formula = "min tr(M'X_dot'X_dot M)"
     source = "Wiskott & Sejnowski 2002; Cunningham & Ghahramani 2015, 3.1.6"
-    sense = "min"
-    needs = ("time order",)
     baseline = "bottom eigenvectors of X_dot'X_dot"
     exact = "yes"
 
-    whiten: bool = False
-    degree: int = 1
+    whiten: bool = flag(False)
+    degree: int = whole(1, 1)
     derivatives: Any = None
 
     def __post_init__(self) -> None:
-        keep_flag(self, "whiten")
-        keep_whole(self, "degree", 1)
+        super().__post_init__()
         if self.degree > 2:
             raise ArgumentError(f"degree must be 1 or 2, got {self.degree!r}")
         if self.degree == 2 and self.derivatives is not None:
@@ -114,7 +119,7 @@ class SFA(Objective):
             total = None if self.derivatives is None else C + A / stats.n
             return Pencil(A, SumOfSquares(C, stats.mean, 1.0, total))
 
-        return whitened_trace(self, compact, pencil, r, what="the covariance")
+        return whitened_trace(self, RowPencil(compact, pencil, "the covariance"), r)
 
     def stacked(self, data: StackedData) -> Stacked | None:
         if self.degree > 1 or self.derivatives is not None:
@@ -143,7 +148,7 @@ class SFA(Objective):
 
 
 @dataclass(frozen=True)
-class OrthogonalSFA(NestedMethod):
+class OrthogonalSFA(NestedMethod, Slow):
     """Find what changes slowly against its variance: min tr(M'X_dot'X_dot M) / tr(M'CM).
 
     M orthonormal, X_dot the differences of successive rows, C = X'X/n. P = M'. The heuristic is the
@@ -155,32 +160,27 @@ class OrthogonalSFA(NestedMethod):
     ----------
     ridge : float
         Added to the diagonal of C, in units of its mean diagonal.
-    nested :
-        See `NestedMethod`.
     """
 
     name = "orthogonal-sfa"
     formula = "min tr(M'X_dot'X_dot M) / tr(M'CM)"
     source = "Wiskott & Sejnowski 2002; Cunningham & Ghahramani 2015, 3.1.6"
-    sense = "min"
-    needs = ("time order",)
     baseline = "orthonormalised generalised eigenvectors of (X_dot'X_dot, C)"
     exact = "r = 1"
     from_sums = True
 
-    ridge: float = 0.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        keep_number(self, "ridge")
+    ridge: float = number(0.0)
 
     def bind(self, data: Data, r: int) -> TraceRatio:
         compact = Compact.of(data.samples)
-        stats = moments(compact.rows)
-        A, C = difference_scatter(compact.rows), stats.covariance
-        return trace_ratio(
-            self, compact.view(stats.mean), A, C, r, what="the covariance", ridge=self.ridge
-        )
+
+        def pencil(change: Change) -> Pencil:
+            rows = change(compact.rows)
+            stats = moments(rows)
+            return Pencil(difference_scatter(rows), SumOfSquares(stats.covariance, stats.mean, 1.0))
+
+        rows = RowPencil(compact, pencil, "the covariance")
+        return trace_ratio(self, rows, r, ridge=self.ridge)
 
     def stacked(self, data: StackedData) -> Stacked:
         rows = data.rows

@@ -9,16 +9,26 @@ import numpy as np
 from ldr.objectives.background import Pair
 from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
-from ldr.objectives.families.pencil import Pencil, SumOfSquares
+from ldr.objectives.families.pencil import Pencil, RowPencil, SumOfSquares
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.whitened_trace import whitened_trace
 from ldr.objectives.objective import Objective
+from ldr.objectives.parameters import number
 from ldr.objectives.statistics import moments
-from ldr.solvers.checks import keep_number
 
 
 @dataclass(frozen=True)
-class SignalNoise(Objective):
+class AgainstNoise(Objective):
+    """Of a pair of arrays with the same columns: signal and noise, or target and background."""
+
+    sense = "max"
+    needs = ("background",)
+    exact = "yes"
+    from_sums = True
+
+
+@dataclass(frozen=True)
+class SignalNoise(AgainstNoise):
     """Vary with the signal and not with the noise: max tr(M'(C_signal - alpha C_noise)M).
 
     X is a pair (signal, noise) of arrays with the same columns, each centred by itself.
@@ -36,16 +46,9 @@ class SignalNoise(Objective):
     name = "signal-noise"
     formula = "max tr(M'(C_signal - alpha C_noise)M)"
     source = "Cunningham & Ghahramani 2015; Burges 2010"
-    sense = "max"
-    needs = ("background",)
     baseline = "top eigenvectors of C_signal - alpha C_noise"
-    exact = "yes"
-    from_sums = True
 
-    alpha: float = 1.0
-
-    def __post_init__(self) -> None:
-        keep_number(self, "alpha")
+    alpha: float = number(1.0)
 
     def bind(self, data: Data, r: int) -> Trace:
         pair = Pair.of(data, room=r)
@@ -76,7 +79,7 @@ class ContrastivePCA(SignalNoise):
 
 
 @dataclass(frozen=True)
-class OPCA(Objective):
+class OPCA(AgainstNoise):
     """Signal to noise ratio, also distortion discriminant analysis: max tr((M'RM)^{-1} M'CM).
 
     X is a pair (signal, noise) of arrays with the same columns; C is the covariance of the signal,
@@ -97,18 +100,11 @@ class OPCA(Objective):
     name = "opca"
     formula = "max tr(M'R^{-1/2} C R^{-1/2} M), R the second moment of noise"
     source = "Diamantaras & Kung 1996; Burges 2010"
-    sense = "max"
-    needs = ("background",)
     baseline = "top generalised eigenvectors of (C, R)"
     transposed = False
-    exact = "yes"
     scale_free = True
-    from_sums = True
 
-    ridge: float = 0.0
-
-    def __post_init__(self) -> None:
-        keep_number(self, "ridge")
+    ridge: float = number(0.0)
 
     def bind(self, data: Data, r: int) -> Trace:
         pair = Pair.of(data)
@@ -121,12 +117,6 @@ class OPCA(Objective):
             # R has the squares of the numbers themselves: no mean comes on top
             return Pencil(signal.covariance, SumOfSquares(R, signal.mean, 0.0, total))
 
-        return whitened_trace(
-            self,
-            pair.compact,
-            pencil,
-            r,
-            what="the second moment of the noise",
-            ridge=self.ridge,
-            others=(pair.samples, pair.background),
-        )
+        others = (pair.samples, pair.background)
+        rows = RowPencil(pair.compact, pencil, "the second moment of the noise", others)
+        return whitened_trace(self, rows, r, ridge=self.ridge)

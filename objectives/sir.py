@@ -8,29 +8,23 @@ import numpy as np
 
 from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
-from ldr.objectives.families.pencil import Pencil, SumOfSquares
+from ldr.objectives.families.pencil import Pencil, RowPencil, SumOfSquares
 from ldr.objectives.families.stacked import Stacked, StackedPencils, ridged
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.whitened import Unwhitened, whiten_rows
 from ldr.objectives.families.whitened_trace import spectral_bound, whitened_trace
 from ldr.objectives.lda import few_directions
 from ldr.objectives.objective import Objective
+from ldr.objectives.parameters import number, whole
 from ldr.objectives.slices import sliced
 from ldr.objectives.statistics import class_moments, moments
 from ldr.objectives.statistics.stacked import StackedData
 from ldr.objectives.view import Compact
-from ldr.solvers.checks import keep_number, keep_whole
 
 
 @dataclass(frozen=True)
-class SIR(Objective):
-    """Find what the response says about the mean of X: max tr(M' Cov(E[z | slice]) M).
-
-    z = C^{-1/2}(x - mean), slices of equal counts of the sorted response (or its labels); P =
-    M'C^{-1/2}. Exact by the top eigenvectors. At most (slices - 1) directions; blind to symmetric
-    dependence. With slices = classes its span is that of classical LDA.
-
-    Source: Li 1991; Burges 2010, section 4.5.
+class Sliced(Objective):
+    """Of z = C^{-1/2}(x - mean) in slices of equal counts of the sorted response, or its labels.
 
     Parameters
     ----------
@@ -40,26 +34,38 @@ class SIR(Objective):
         Added to the diagonal of C, in units of its mean diagonal.
     """
 
-    name = "sir"
-    formula = "max tr(M'C^{-1/2} Cov(E[x|slice]) C^{-1/2} M)"
-    source = "Li 1991; Burges 2010"
     sense = "max"
     needs = ("response",)
-    baseline = "top generalised eigenvectors of (Cov(E[x|slice]), C)"
     transposed = False
     exact = "yes"
     scale_free = True
 
-    slices: int = 10
-    ridge: float = 0.0
+    slices: int = whole(10, 2)
+    ridge: float = number(0.0)
 
-    def __post_init__(self) -> None:
-        keep_whole(self, "slices", 2)
-        keep_number(self, "ridge")
+    def codes(self, data: Data) -> np.ndarray:
+        """The slice of each row."""
+        return sliced(data.y, data.samples.n, self.slices)
+
+
+@dataclass(frozen=True)
+class SIR(Sliced):
+    """Find what the response says about the mean of X: max tr(M' Cov(E[z | slice]) M).
+
+    z = C^{-1/2}(x - mean), slices of equal counts of the sorted response (or its labels); P =
+    M'C^{-1/2}. Exact by the top eigenvectors. At most (slices - 1) directions; blind to symmetric
+    dependence. With slices = classes its span is that of classical LDA.
+
+    Source: Li 1991; Burges 2010, section 4.5.
+    """
+
+    name = "sir"
+    formula = "max tr(M'C^{-1/2} Cov(E[x|slice]) C^{-1/2} M)"
+    source = "Li 1991; Burges 2010"
+    baseline = "top generalised eigenvectors of (Cov(E[x|slice]), C)"
 
     def bind(self, data: Data, r: int) -> Trace:
-        codes = sliced(data.y, data.samples.n, self.slices)
-        compact = Compact.of(data.samples)
+        codes, compact = self.codes(data), Compact.of(data.samples)
         groups = int(codes.max()) + 1
 
         def pencil(change: Change) -> Pencil:
@@ -68,15 +74,9 @@ class SIR(Objective):
             C = stats.total / n
             return Pencil(stats.between / n, SumOfSquares(C, stats.mean, 1.0))
 
-        return whitened_trace(
-            self,
-            compact,
-            pencil,
-            r,
-            what="the covariance",
-            ridge=self.ridge,
-            notes=few_directions(r, groups, "slices"),
-        )
+        rows = RowPencil(compact, pencil, "the covariance")
+        notes = few_directions(r, groups, "slices")
+        return whitened_trace(self, rows, r, ridge=self.ridge, notes=notes)
 
     def stacked(self, data: StackedData) -> Stacked | None:
         if data.y is None:
@@ -88,7 +88,7 @@ class SIR(Objective):
 
 
 @dataclass(frozen=True)
-class SAVE(Objective):
+class SAVE(Sliced):
     """Find what the response says about the spread of X: max tr(M' sum_b p_b (I - Cov_b(z))^2 M).
 
     z = C^{-1/2}(x - mean), p_b the share of slice b, Cov_b(z) its covariance; P = M'C^{-1/2}. Exact
@@ -96,35 +96,15 @@ class SAVE(Objective):
     of slices.
 
     Source: Cook and Weisberg 1991; Burges 2010, section 4.5.
-
-    Parameters
-    ----------
-    slices : int
-        Of a continuous response; labels are slices themselves.
-    ridge : float
-        Added to the diagonal of C, in units of its mean diagonal.
     """
 
     name = "save"
     formula = "max tr(M' sum_b p_b (I - Cov_b(z))^2 M), z = C^{-1/2} x"
     source = "Cook & Weisberg 1991; Burges 2010"
-    sense = "max"
-    needs = ("response",)
     baseline = "top eigenvectors of sum_b p_b (I - Cov_b(z))^2"
-    transposed = False
-    exact = "yes"
-    scale_free = True
-
-    slices: int = 10
-    ridge: float = 0.0
-
-    def __post_init__(self) -> None:
-        keep_whole(self, "slices", 2)
-        keep_number(self, "ridge")
 
     def bind(self, data: Data, r: int) -> Trace:
-        codes = sliced(data.y, data.samples.n, self.slices)
-        compact = Compact.of(data.samples)
+        codes, compact = self.codes(data), Compact.of(data.samples)
         given = Unwhitened.of(compact, "the covariance", self.ridge)
         whitened = whiten_rows(compact.rows, given)
         rows = whitened.change(compact.rows)

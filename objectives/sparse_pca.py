@@ -12,9 +12,9 @@ from ldr.objectives.families.terms import Penalised
 from ldr.objectives.families.weighted_sum import weighted_sum
 from ldr.objectives.l1 import L1
 from ldr.objectives.objective import Objective
+from ldr.objectives.parameters import number
 from ldr.objectives.pca import PCA
 from ldr.objectives.problem import BoundObjective
-from ldr.solvers.checks import keep_number
 from ldr.solvers.manifolds import Array, nearest_with_zeros
 
 _ROTATIONS = 500
@@ -51,10 +51,7 @@ class SparsePCA(Objective):
     domain = "St"
     exact = "penalty = 0"
 
-    penalty: float = 1.0
-
-    def __post_init__(self) -> None:
-        keep_number(self, "penalty", power=2)
+    penalty: float = number(1.0, power=2)
 
     def expanded(self) -> Objective:
         return PCA() + L1(self.penalty)

@@ -20,6 +20,7 @@ from ldr.objectives.families.row_sum import (
     in_pieces,
 )
 from ldr.objectives.objective import Objective
+from ldr.objectives.parameters import number, word
 from ldr.objectives.problem import BoundObjective
 from ldr.objectives.sources import (
     ContrastPoint,
@@ -27,7 +28,6 @@ from ldr.objectives.sources import (
     heuristics_in_pieces,
     sample_note,
 )
-from ldr.solvers.checks import choice, keep_number
 from ldr.solvers.manifolds import Array, Euclidean, Manifold, Stiefel
 from ldr.solvers.problem import Point
 
@@ -67,12 +67,8 @@ class UndercompleteICA(Objective):
     transposed = False
     domain = "R"
 
-    expert: str = "log cosh"
-    degrees: float = 3.0
-
-    def __post_init__(self) -> None:
-        choice("expert", self.expert, EXPERTS)
-        keep_number(self, "degrees", positive=True)
+    expert: str = word("log cosh", EXPERTS)
+    degrees: float = number(3.0, positive=True)
 
     def bind(self, data: Data, r: int) -> BoundObjective:
         expert = hyperbolic_secant() if self.expert == "log cosh" else student(self.degrees)

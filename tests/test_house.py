@@ -1,9 +1,11 @@
 """The house stands: no circles, imports go down, nothing is left out of the package."""
 
+import inspect
 import tomllib
 
 import pytest
 
+from ldr.objectives import REGISTRY
 from tests.house import PACKAGES, ROOT, circle, floor, imports, modules, plan
 
 # Files that are longer than a reader likes, each for the reason given.
@@ -59,6 +61,11 @@ def test_no_file_is_long_without_a_reason(package):
         if name.split(".")[0] == package and len(path.read_text().splitlines()) > MOST_LINES
     }
     assert long <= set(LONG), "longer than a reader likes: split it"
+
+
+@pytest.mark.parametrize("name", ["lda", "classical-lda", "maf", "cca", "lpp", "npe", "pca"])
+def test_what_a_page_binds_is_read_at_a_glance(name):
+    assert len(inspect.getsource(REGISTRY[name].bind).splitlines()) <= 11
 
 
 def test_the_plan_of_the_rooms_is_the_one_that_contributors_read():

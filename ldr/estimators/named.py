@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-import re
 from typing import Any
 
 from ldr.estimators.background import WithBackground
@@ -12,6 +11,7 @@ from ldr.estimators.base import OPTIONS, Projection
 from ldr.estimators.predicting import Classifies, Regresses
 from ldr.estimators.two_views import TwoViews
 from ldr.objectives.objective import Objective
+from ldr.objectives.parameters import described
 from ldr.objectives.registry import REGISTRY
 from ldr.solvers.errors import ArgumentError
 
@@ -138,31 +138,16 @@ def _initialiser(method: type[Objective], name: str) -> Any:
 
 
 def _docstring(method: type[Objective]) -> str:
-    summary = (inspect.getdoc(method) or method.name).split("\n\n")[0]
-    own = "".join(
-        f"{_described(method, field.name)}\n"
-        for field in dataclasses.fields(method)  # type: ignore[arg-type]
-    )
+    own = dict.fromkeys(described(method.__doc__).values())
     return _DOCSTRING.format(
-        summary=summary,
+        summary=(inspect.getdoc(method) or method.name).split("\n\n")[0],
         formula=method.formula,
         name=method.name,
-        parameters=_PARAMETERS.format(own=own),
+        parameters=_PARAMETERS.format(own="".join(f"{entry}\n" for entry in own)),
         pair="; a pair of them, one a view" if method.views > 1 else "",
         objective=method.__name__,
         source=method.source,
     )
-
-
-def _described(method: type[Objective], parameter: str) -> str:
-    """The parameter's entry in the docstring of the objective, or of the base that has it."""
-    for cls in method.__mro__:
-        found = re.search(
-            rf"^{parameter} : .*(?:\n[ ]+.*)*", inspect.cleandoc(cls.__doc__ or ""), re.MULTILINE
-        )
-        if found:
-            return found.group()
-    return f"{parameter} : see `ldr.objectives.{method.__name__}`"
 
 
 ESTIMATORS: dict[str, type[Named]] = {

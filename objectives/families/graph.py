@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from abc import abstractmethod
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -13,17 +14,17 @@ from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.labels import as_labels
 from ldr.objectives.data.samples import Samples
-from ldr.objectives.families.pencil import Pencil, SumOfSquares
+from ldr.objectives.families.pencil import Pencil, RowPencil, SumOfSquares
 from ldr.objectives.graphs import Graph, as_graph, given_weights, lle_weights, within_classes
 from ldr.objectives.objective import Objective
+from ldr.objectives.parameters import number, whole
 from ldr.objectives.statistics import (
     class_moments,
     graph_scatter,
     moments,
     reconstruction_scatter,
 )
-from ldr.objectives.view import Compact, View
-from ldr.solvers.checks import keep_number, keep_whole
+from ldr.objectives.view import Compact
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
 
@@ -32,71 +33,36 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Scatters:
-    """The matrices of a graph method, of the rows of `compact` centred at `mean`.
+class Scatters(Pencil):
+    """The matrices of a graph method: A = X'LX or X'(I - W)'(I - W)X, B = X'DX or X'X.
+
+    The terms of A are those of B.
 
     Attributes
     ----------
-    compact : Compact
-    mean : ndarray
-    A : ndarray
-        X'LX, or X'(I - W)'(I - W)X.
-    B : ndarray
-        X'DX, or X'X.
-    total : ndarray
+    total : ndarray (k, k)
         X'X.
-    weight : float
-        The trace of D, or the number of rows.
     """
 
-    compact: Compact
-    mean: Array
-    A: Array
-    B: Array
-    total: Array
-    weight: float
-
-    @property
-    def view(self) -> View:
-        """The way back."""
-        return self.compact.view(self.mean)
-
-    @property
-    def pencil(self) -> Pencil:
-        """(A, B); the terms of X'LX are those of X'DX."""
-        return Pencil(self.A, SumOfSquares(self.B, self.mean, self.weight), size=1.0)
+    size: float = 1.0
+    total: Array = field(kw_only=True)
 
 
-Sums = Callable[[Change], Scatters]
-
-
-def class_scatters(data: Data) -> tuple[Compact, Sums]:
+def _of_classes(rows: Samples, codes: np.ndarray, classes: int) -> Scatters:
     """Of the class graph H, h_ij = 1/n_k for i and j in class k.
 
     H = ZZ' with Z the scaled class indicators, D = I and I - H is a projector: both X'LX and
     X'(I - H)'(I - H)X are S_W, both X'DX and X'X are nC, and the n x n graph, dense within each
     class, is not formed.
     """
-    codes, classes = as_labels(data.y, data.samples.n)
-    compact = Compact.of(data.samples)
-
-    def scatters(change: Change) -> Scatters:
-        stats = class_moments(change(compact.rows), codes, len(classes))
-        total = stats.total
-        return Scatters(compact, stats.mean, stats.within, total, total, stats.counts.sum())
-
-    return compact, scatters
+    stats = class_moments(rows, codes, classes)
+    squares = SumOfSquares(stats.total, stats.mean, stats.counts.sum())
+    return Scatters(stats.within, squares, total=stats.total)
 
 
 def _rest(rows: Samples, shares: Array, middle: Array) -> Array | float:
     """What a weighted mean has beyond its first number; sparse rows are shifted anyway."""
     return 0.0 if rows.is_sparse else rows.centred_transpose_times(shares, middle)
-
-
-def check_labels(data: Data, graph: object, name: str) -> None:
-    """Refuse a graph of classes without labels."""
-    if isinstance(graph, str) and "class" in graph:
-        data.require("labels", name)
 
 
 def sees_distances(graph: object) -> bool:
@@ -105,7 +71,64 @@ def sees_distances(graph: object) -> bool:
 
 
 @dataclass(frozen=True)
-class LaplacianMethod(Objective):
+class GraphMethod(Objective):
+    """Base of the methods of a graph on the rows.
+
+    Parameters
+    ----------
+    graph : str or matrix
+    neighbours : int
+        k of the neighbour graph.
+    """
+
+    sense = "min"
+    needs: ClassVar[tuple[str, ...]] = ("graph",)
+    of_spread: ClassVar[str]  # B, in formulas
+
+    graph: str | Matrix = "neighbours"
+    neighbours: int = whole(10, 1)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._graph()
+
+    def _graph(self) -> Graph:
+        """The graph, which refuses what there is not."""
+        return Graph(self.graph, self.neighbours)
+
+    @property
+    def scale_free(self) -> bool:  # type: ignore[override]
+        return not self.transposed and not sees_distances(self.graph)
+
+    def scatters(self, data: Data) -> RowPencil[Scatters]:
+        """A against B, of the rows in any coordinates."""
+        if isinstance(self.graph, str) and "class" in self.graph:
+            data.require("labels", self.name)
+        if isinstance(self.graph, str) and self.graph == "classes":
+            compact = Compact.of(data.samples)
+            codes, classes = as_labels(data.y, data.samples.n)
+            matrices = partial(_of_classes, codes=codes, classes=len(classes))
+        else:
+            data = data.in_memory()
+            compact = Compact.of(data.samples)
+            matrices = partial(self._matrices, W=self._weights(data))
+
+        def of(change: Change) -> Scatters:
+            return matrices(change(compact.rows))
+
+        return RowPencil(compact, of, self.of_spread)
+
+    @abstractmethod
+    def _weights(self, data: Data) -> csr_array:
+        """W, of rows in memory."""
+
+    @abstractmethod
+    def _matrices(self, rows: Samples, W: csr_array) -> Scatters:
+        """Of rows in some coordinates."""
+
+
+@dataclass(frozen=True)
+class LaplacianMethod(GraphMethod):
     """Base of the methods of X'LX, L = D - W, D the row sums of W.
 
     Parameters
@@ -114,8 +137,6 @@ class LaplacianMethod(Objective):
         "neighbours": the symmetrised k-nearest-neighbour graph; "epsilon": rows within that
         distance; "classes": weight 1/n_k between two members of class k, from the labels y;
         "class-neighbours": neighbours of the same class; or symmetric weights of the user's.
-    neighbours : int
-        k of the neighbour graph.
     heat : float or "median" or None
         Weight exp(-||x_i - x_j||^2 / heat) of an edge, "median" being the median squared distance
         of the graph's edges; None gives weight 1.
@@ -123,53 +144,37 @@ class LaplacianMethod(Objective):
         Distance of the epsilon graph.
     """
 
-    graph: str | Matrix = "neighbours"
-    neighbours: int = 10
+    of_spread = "X'DX"
+
     heat: float | str | None = None
     epsilon: float | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         graph = self._graph()
-        for number in ("neighbours", "heat", "epsilon"):
-            object.__setattr__(self, number, getattr(graph, number))
-
-    @property
-    def scale_free(self) -> bool:  # type: ignore[override]
-        return not self.transposed and not sees_distances(self.graph)
+        for name in ("heat", "epsilon"):
+            object.__setattr__(self, name, getattr(graph, name))
 
     def _graph(self) -> Graph:
         return Graph(self.graph, self.neighbours, self.heat, self.epsilon)
 
-    def scatters(self, data: Data) -> Scatters:
-        """X'LX and X'DX, of the rows as they are."""
-        return self.sums(data)[1](Change())
+    def _weights(self, data: Data) -> csr_array:
+        return as_graph(self._graph(), data.samples, data.y)
 
-    def sums(self, data: Data, centre: str = "mean") -> tuple[Compact, Sums]:
-        """X'LX and X'DX of the rows in any coordinates; centred at the mean, or at the mean
-        weighted by the degrees.
-        """
-        check_labels(data, self.graph, self.name)
-        if isinstance(self.graph, str) and self.graph == "classes":
-            return class_scatters(data)
-        data = data.in_memory()
-        compact = Compact.of(data.samples)
-        W = as_graph(self._graph(), data.samples, data.y)
+    def _middle(self, rows: Samples, mean: Array, degrees: Array) -> tuple[Array, Array]:
+        """Where the rows are centred in X'DX, and the shares of the rows in it: at the mean."""
+        return mean, np.full(rows.n, 1.0 / rows.n)
 
-        def scatters(change: Change) -> Scatters:
-            rows = change(compact.rows).in_memory()
-            stats, degrees = moments(rows), W.sum(axis=1)
-            middle, shares = stats.mean, np.full(rows.n, 1.0 / rows.n)
-            if centre == "degree":
-                shares = degrees / degrees.sum()
-                middle = middle + rows.centred_transpose_times(shares, middle)
-            A, B = graph_scatter(rows, W, middle, _rest(rows, shares, middle))
-            return Scatters(compact, middle, A, B, stats.scatter, degrees.sum())
-
-        return compact, scatters
+    def _matrices(self, rows: Samples, W: csr_array) -> Scatters:
+        rows = rows.in_memory()
+        stats, degrees = moments(rows), W.sum(axis=1)
+        middle, shares = self._middle(rows, stats.mean, degrees)
+        A, B = graph_scatter(rows, W, middle, _rest(rows, shares, middle))
+        return Scatters(A, SumOfSquares(B, middle, degrees.sum()), total=stats.scatter)
 
 
 @dataclass(frozen=True)
-class ReconstructionMethod(Objective):
+class ReconstructionMethod(GraphMethod):
     """Base of the methods of X'(I - W)'(I - W)X, the rows of W summing to 1.
 
     Parameters
@@ -178,16 +183,14 @@ class ReconstructionMethod(Objective):
         "neighbours": the weights of locally linear embedding, which reconstruct each row from its
         k nearest neighbours; "class-neighbours": from those of its class; "classes": 1/n_k
         between two members of class k; or weights of the user's.
-    neighbours : int
-        k.
     regularisation : float
         Of the weights: this share of the trace of each row's local Gram matrix is added to its
         diagonal.
     """
 
-    graph: str | Matrix = "neighbours"
-    neighbours: int = 10
-    regularisation: float = 1e-3
+    of_spread = "X'X"
+
+    regularisation: float = number(1e-3)
 
     def __post_init__(self) -> None:
         if isinstance(self.graph, str) and self.graph == "epsilon":
@@ -195,35 +198,7 @@ class ReconstructionMethod(Objective):
                 "graph='epsilon' has no reconstruction weights; expected 'neighbours', "
                 "'class-neighbours', 'classes' or a matrix"
             )
-        Graph(self.graph, self.neighbours)
-        keep_whole(self, "neighbours", 1)
-        keep_number(self, "regularisation")
-
-    @property
-    def scale_free(self) -> bool:  # type: ignore[override]
-        return not self.transposed and not sees_distances(self.graph)
-
-    def scatters(self, data: Data) -> Scatters:
-        """X'(I - W)'(I - W)X and X'X, of the rows as they are."""
-        return self.sums(data)[1](Change())
-
-    def sums(self, data: Data) -> tuple[Compact, Sums]:
-        """X'(I - W)'(I - W)X and X'X of the rows in any coordinates."""
-        check_labels(data, self.graph, self.name)
-        if isinstance(self.graph, str) and self.graph == "classes":
-            return class_scatters(data)
-        data = data.in_memory()
-        compact = Compact.of(data.samples)
-        W = self._weights(data)
-
-        def scatters(change: Change) -> Scatters:
-            rows = change(compact.rows).in_memory()
-            stats = moments(rows)
-            shares = np.full(rows.n, 1.0 / rows.n)
-            A = reconstruction_scatter(rows, W, stats.mean, _rest(rows, shares, stats.mean))
-            return Scatters(compact, stats.mean, A, stats.scatter, stats.scatter, stats.n)
-
-        return compact, scatters
+        super().__post_init__()
 
     def _weights(self, data: Data) -> csr_array:
         if not isinstance(self.graph, str):
@@ -235,3 +210,10 @@ class ReconstructionMethod(Objective):
         if self.graph == "neighbours":
             return weights(data.samples, self.neighbours)
         return within_classes(weights, data.samples, data.y, self.neighbours)
+
+    def _matrices(self, rows: Samples, W: csr_array) -> Scatters:
+        rows = rows.in_memory()
+        stats = moments(rows)
+        shares = np.full(rows.n, 1.0 / rows.n)
+        A = reconstruction_scatter(rows, W, stats.mean, _rest(rows, shares, stats.mean))
+        return Scatters(A, SumOfSquares(stats.scatter, stats.mean, stats.n), total=stats.scatter)

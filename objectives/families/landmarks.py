@@ -28,11 +28,11 @@ _EXACT_ROWS = 2000
 _DEFAULT = 200
 
 
-def keep_landmarks(owner: object) -> None:
-    """Refuse `landmarks` that are neither "auto", None nor a whole number above 1."""
-    given = getattr(owner, "landmarks")  # noqa: B009
-    if not (isinstance(given, str) and given == "auto"):
-        keep_whole(owner, "landmarks", 2, optional=True)
+def keep_landmarks(owner: object, name: str) -> None:
+    """Refuse a field that is neither "auto", None nor a whole number above 1."""
+    value = getattr(owner, name)
+    if not (isinstance(value, str) and value == "auto"):
+        keep_whole(owner, name, 2, optional=True)
 
 
 def landmarks_for(n: int, landmarks: int | str | None) -> int | None:

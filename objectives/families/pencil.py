@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Generic, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
+from ldr.objectives.coordinates import Coordinates
+from ldr.objectives.data.change import Change
+from ldr.objectives.data.samples import Samples
+from ldr.objectives.prediction import Groups
 from ldr.objectives.statistics import ClassMoments
+from ldr.objectives.view import Compact, View
 from ldr.solvers.manifolds import Array
 
 
@@ -58,6 +67,53 @@ class Pencil:
     B: SumOfSquares
     size: float = 0.0
     groups: ClassMoments | None = None
+
+
+Found = TypeVar("Found", bound=Pencil, covariant=True)
+
+
+@dataclass(frozen=True)
+class RowPencil(Generic[Found]):
+    """What a method makes of rows in any coordinates of them, for its variants to optimise.
+
+    Attributes
+    ----------
+    compact : Compact
+        The rows.
+    of : callable
+        The pencil of the rows, changed as it is told.
+    what : str
+        The name of B, for messages.
+    others : sequence of Samples
+        What else the matrices are made of.
+    classes : ndarray (c,), optional
+        The labels of the pencil's groups.
+    """
+
+    compact: Compact
+    of: Callable[[Change], Found]
+    what: str
+    others: Sequence[Samples] = ()
+    classes: npt.NDArray[Any] | None = None
+
+    @cached_property
+    def plain(self) -> Found:
+        """Of the rows as they are."""
+        return self.of(Change())
+
+    @property
+    def view(self) -> View:
+        """The way back, from the mean of the rows."""
+        return self.compact.view(self.plain.B.mean)
+
+    def answers(
+        self, found: Pencil, coordinates: Coordinates, W: Array | None = None
+    ) -> Groups | None:
+        """What the groups, in the coordinates W'x, tell of the classes of other rows."""
+        if self.classes is None or found.groups is None:
+            return None
+        groups = found.groups if W is None else found.groups.through(W)
+        return Groups(self.classes, groups, coordinates)
 
 
 def diagonal(B: Array) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -12,9 +13,10 @@ from numpy.typing import NDArray
 
 from ldr.objectives.certificate import PROVED_GLOBAL, Certificate
 from ldr.objectives.families.nested import NestedMethod
+from ldr.objectives.families.pencil import Pencil, RowPencil
 from ldr.objectives.problem import BoundObjective, Fitted, check_dimension, power_of_two
 from ldr.objectives.ridge import add_ridge, ridge_amount
-from ldr.objectives.view import Range, View
+from ldr.objectives.view import Range
 from ldr.solvers.errors import SingularError
 from ldr.solvers.limits import VALUES_COST, check_eigen
 from ldr.solvers.linalg.bounds import trace_ratio_bound
@@ -277,14 +279,11 @@ class TraceRatio(BoundObjective):
 
 def trace_ratio(
     objective: NestedMethod,
-    view: View,
-    A: Array,
-    B: Array,
+    rows: RowPencil[Pencil],
     r: int,
     *,
-    what: str,
     ridge: float = 0.0,
-    total: Array | None = None,
+    notes: Sequence[str] = (),
 ) -> TraceRatio:
     """tr(M'AM) / tr(M'BM) in the objective's sense, on the range of the total scatter or of B.
 
@@ -292,17 +291,12 @@ def trace_ratio(
 
     Outside the range A vanishes too, and the ratio is 0/0. A minimum is the maximum with the sign
     of A changed.
-
-    Parameters
-    ----------
-    what : str
-        The name of B, for messages.
-    total : ndarray, optional
-        Of all that varies, where that is more than B.
     """
-    varied, name = (B, what) if total is None else (total, "the total scatter")
+    A, B, total = rows.plain.A, rows.plain.B.B, rows.plain.B.total
+    view = rows.view.noting(*notes)
+    varied, name = (B, rows.what) if total is None else (total, "the total scatter")
     kept = Range.of(varied, view.coordinates, name)
-    definite, ridged = add_ridge(kept(B), ridge, what)
+    definite, ridged = add_ridge(kept(B), ridge, rows.what)
     # of a direction that is lost in sums nobody can tell what varies there: see `whitened`
     lost = ridge == 0 and kept.rank < int(np.count_nonzero(np.diag(varied) > 0))
     return TraceRatio(
@@ -314,4 +308,5 @@ def trace_ratio(
         restricted=total is None and bool(kept.notes),
         outside=math.inf if lost else ridge_amount(kept(B), ridge),
         weights=objective.column_weights(r),
+        answers=rows.answers(rows.plain, rows.compact.coordinates),
     )

@@ -1,5 +1,6 @@
 """The estimators: scikit-learn's rules, and the numbers of `ldr.solve`."""
 
+import dataclasses
 import functools
 import inspect
 import pickle
@@ -114,7 +115,7 @@ def test_stub_is_current():
 @pytest.mark.parametrize("name", REGISTRY)
 def test_parameters_are_the_objectives(name):
     estimator = ESTIMATORS[name]
-    fields = REGISTRY[name].__dataclass_fields__
+    fields = {field.name: field for field in dataclasses.fields(REGISTRY[name])}
     given = estimator(3).get_params()
     assert set(given) == {"n_components", *fields, *OPTIONS}
     assert given["n_components"] == 3

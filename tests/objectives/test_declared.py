@@ -1,5 +1,7 @@
 """What objectives declare of themselves, against what their problems do; and what reads it."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -19,6 +21,7 @@ from ldr.objectives import (
     MDSStress,
     RobustPCA,
 )
+from ldr.objectives.parameters import described, number
 from ldr.objectives.registry import REGISTRY, named
 from ldr.objectives.statistics import covariance
 from tests.objectives.methods import LABELS, RANDOM, RESPONSE, X, name_of
@@ -29,6 +32,47 @@ def is_transposed(bound):
     M = bound.random_point(np.random.default_rng(0))
     pairs = list(zip(bound.maps(M), bound.lift(M), strict=True))
     return all(P.shape == N.T.shape and np.allclose(P, N.T, rtol=1e-8) for P, N in pairs)
+
+
+@pytest.mark.parametrize("cls", REGISTRY.values(), ids=list(REGISTRY))
+def test_a_docstring_describes_every_parameter_whichever_base_has_it(cls):
+    names = [field.name for field in dataclasses.fields(cls)]
+    for documented in (cls, ldr.estimators.ESTIMATORS[cls.name]):
+        entries = described(documented.__doc__)
+        assert [name for name in entries if name in names] == names
+        assert not any("See `" in entry for entry in entries.values())
+
+
+def test_parameters_of_ones_own_bases_are_described_once():
+    @dataclasses.dataclass(frozen=True)
+    class Own(PCA):
+        """Summary.
+
+        Parameters
+        ----------
+        scale, shift : float
+            Of the rows.
+
+            More of them.
+
+        Notes
+        -----
+        None.
+        """
+
+        scale: float = number(1.0, positive=True)
+        shift: float = number(0.0)
+
+    @dataclasses.dataclass(frozen=True)
+    class Further(Own):
+        """Summary."""
+
+    assert list(described(Further.__doc__)) == ["scale", "shift"]
+    assert Further.__doc__.count("scale, shift : float") == 1
+    assert "Notes" not in Further.__doc__ and Own.__doc__.count("Notes") == 1
+    with pytest.raises(ArgumentError, match="scale must be a finite number > 0, got 0"):
+        Further(scale=0)
+    assert type(Further(shift=np.float32(2)).shift) is float
 
 
 @pytest.mark.parametrize("key", RANDOM)

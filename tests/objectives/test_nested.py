@@ -229,5 +229,5 @@ def test_sums_kernels_and_the_rest_work_with_it():
 def test_objectives_say_what_they_are():
     nested = LDA(nested=[5, 1])
     assert nested == LDA(nested=(1, 5)) and nested.domain == "St" and LDA().domain == "Gr"
-    assert repr(nested) == "LDA(nested=(1, 5), ridge=0.0)"
+    assert repr(nested) == "LDA(ridge=0.0, nested=(1, 5))"
     assert nested.formula.endswith("each trace summed over the levels 1, 5")

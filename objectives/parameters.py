@@ -1,0 +1,82 @@
+"""Parameters of objectives, declared with what they may be: ``ridge: float = number(0.0)``."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Collection
+from dataclasses import field, fields
+from functools import partial
+from typing import Any
+
+from ldr.solvers.checks import choice, keep_flag, keep_number, keep_numbers, keep_whole
+
+_CHECK = "check"
+
+
+def number(default: float | None, **limits: Any) -> Any:
+    """Of at least 0, within limits; see `keep_number`."""
+    return declared(default, partial(keep_number, **limits))
+
+
+def whole(default: int | None, least: int, *, optional: bool = False) -> Any:
+    """A whole number of at least `least`."""
+    return declared(default, partial(keep_whole, least=least, optional=optional))
+
+
+def numbers(default: tuple[float, ...], **limits: Any) -> Any:
+    """A tuple of such numbers."""
+    return declared(default, partial(keep_numbers, **limits))
+
+
+def flag(default: bool) -> Any:
+    """True or False."""
+    return declared(default, keep_flag)
+
+
+def word(default: str, allowed: Collection[str]) -> Any:
+    """One of the allowed words."""
+    return declared(default, partial(_check_word, allowed=allowed))
+
+
+def declared(default: object, check: Callable[[Any, str], None]) -> Any:
+    """A field that `check`, given the owner and the name, refuses or keeps."""
+    return field(default=default, metadata={_CHECK: check})
+
+
+def _check_word(owner: object, name: str, allowed: Collection[str]) -> None:
+    choice(name, getattr(owner, name), allowed)
+
+
+def keep_parameters(owner: Any) -> None:
+    """Check what is declared of the fields of a frozen dataclass, and keep Python's own numbers."""
+    for each in fields(owner):
+        if _CHECK in each.metadata:
+            each.metadata[_CHECK](owner, each.name)
+
+
+_SECTION = re.compile(r"^Parameters\n-+\n((?:.+\n?|\n(?=[ ]))*)", re.MULTILINE)
+_ENTRY = re.compile(r"^(\w[\w, ]*) :.*\n?(?:[ ]+.*\n?)*", re.MULTILINE)
+
+
+def described(text: str | None) -> dict[str, str]:
+    """The entries of a docstring's parameters; several may share one."""
+    section = _SECTION.search(inspect.cleandoc(text or ""))
+    entries = _ENTRY.finditer(section[1]) if section else ()
+    return {name: each[0].rstrip() for each in entries for name in each[1].split(", ")}
+
+
+def inherit_descriptions(cls: type) -> None:
+    """Put into the docstring of a class the parameters that its bases describe."""
+    if not vars(cls).get("__doc__"):
+        return
+    own, text = described(cls.__doc__), inspect.cleandoc(cls.__doc__ or "")
+    merged: dict[str, str] = {}
+    for each in (*(described(base.__doc__) for base in reversed(cls.__bases__)), own):
+        merged.update(each)
+    if merged == own:
+        return
+    section = "\n".join(("Parameters", "----------", *dict.fromkeys(merged.values()))) + "\n"
+    found = _SECTION.search(text)
+    before, after = (text[: found.start()], text[found.end() :]) if found else (f"{text}\n\n", "")
+    cls.__doc__ = before + section + after
