@@ -223,6 +223,17 @@ def times_three(given: Given, rng: Any) -> Same | None:
     return _scaled(given, 3.0)
 
 
+def in_far_units(given: Given, rng: Any) -> Same | None:
+    """1e99 or 1e-99 of them, to the last bit.
+
+    Not for products beside the columns, and not where a gradient that small decides: the lasso's
+    coefficients, the optimum that dynamics finds.
+    """
+    if "degree" in given.parameters or given.method in ("lasso", "dynamics"):
+        return None
+    return _scaled(given, 2.0 ** int(rng.choice([-330, 330])))
+
+
 def _scaled(given: Given, s: float) -> Same:
     changed = given.with_columns(lambda i, x: s * x).with_parameters(s, given.scaled)
     return Same(changed, s**given.degree, given.logs * np.log(s))
@@ -313,6 +324,7 @@ CHANGES = (
     zero_column_added,
     times_a_power_of_two,
     times_three,
+    in_far_units,
     relabelled,
     response_in_other_units,
     in_fortran_order,

@@ -31,15 +31,6 @@ def test_other_dimensions_pass(name, r):
     assert ldr.check(name, data, r, y=y).passed
 
 
-@pytest.mark.parametrize("scale", [1e-6, 1e6])
-@pytest.mark.parametrize("name", ["pca", "cca", "ppca", "sdr"])
-def test_the_scale_of_the_data_does_not_matter(name, scale):
-    data, y = BUILT_IN[name]
-    data = tuple(scale * view for view in data) if isinstance(data, tuple) else scale * data
-    found = ldr.check(name, data, R, y=y)
-    assert found.passed, found
-
-
 def test_instances_and_parameters():
     assert ldr.check(ldr.objectives.MAF(lag=2), X).objective == ldr.objectives.MAF(lag=2)
     assert ldr.check("maf", X, lag=3).objective.lag == 3

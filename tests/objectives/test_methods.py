@@ -183,33 +183,6 @@ def test_the_generic_solver_reaches_the_same_value_on_real_data(key):
     assert found.value == pytest.approx(exact.value, rel=1e-8)
 
 
-@pytest.mark.parametrize("key", [k for k in RANDOM if k != "mds-distances"])
-def test_rotating_the_data_rotates_the_solution(key):
-    """x -> Rx with orthogonal R changes no value (but the lasso's, fa's, fixed derivatives')."""
-    X, y, parameters = RANDOM[key]
-    of_the_axes = name_of(key) in ("lasso", "fa", "sparse-pca") or "missing" in key
-    if of_the_axes or "derivatives" in parameters:
-        pytest.skip("a penalty, the noise of a column and a missing entry depend on the axes")
-    if name_of(key) == "lmnn":
-        pytest.skip("solved in columns of unit length: axes decide which local optimum is found")
-    rng = np.random.default_rng(5)
-
-    def rotate(A):
-        return A @ np.linalg.qr(rng.standard_normal((A.shape[1],) * 2))[0]
-
-    if REGISTRY[name_of(key)].needs == ("background",):
-        Q = np.linalg.qr(rng.standard_normal((X[0].shape[1],) * 2))[0]
-        rotated = (X[0] @ Q, X[1] @ Q)
-    else:
-        rotated = tuple(map(rotate, X)) if isinstance(X, tuple) else rotate(X)
-    name = name_of(key)
-    a = ldr.solve(name, X, 2, y=y, certify=False, **parameters)
-    b = ldr.solve(name, rotated, 2, y=y, certify=False, **parameters)
-    # products of pairs of columns do not all have the same length: only their span rotates
-    if key != "sfa quadratic" or parameters["whiten"]:
-        assert b.value == pytest.approx(a.value, rel=1e-9)
-
-
 def test_the_registry_lists_every_method():
     listing = ldr.objectives.list()
     names = [entry.name for entry in listing]

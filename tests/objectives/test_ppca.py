@@ -128,18 +128,3 @@ def test_fewer_rows_than_columns_is_the_same_likelihood():
     assert result.parameters["noise_variance"] == pytest.approx(values[3:].sum() / 37, rel=1e-12)
     logs = multivariate_normal(np.zeros(40), model(result)).logpdf(WIDE - WIDE.mean(axis=0))
     assert result.value == pytest.approx(-np.sum(logs), rel=1e-12)
-
-
-@pytest.mark.parametrize("scale", [1e-100, 1e-3, 1e100])
-def test_any_scale(scale):
-    """Scaling the data by c adds n d log c to the negative log-likelihood."""
-    n, d = X.shape
-    one = ldr.solve("ppca", X, 3)
-    for solver, start in (("auto", "baseline"), ("trust-region", "random")):
-        result = ldr.solve("ppca", scale * X, 3, solver=solver, start=start, random_state=0)
-        assert result.value == pytest.approx(one.value + n * d * np.log(scale), rel=1e-12)
-        np.testing.assert_allclose(
-            result.M @ result.M.T / scale**2, one.M @ one.M.T, rtol=1e-5, atol=1e-7
-        )
-        noise = result.parameters["noise_variance"] / scale**2
-        assert noise == pytest.approx(one.parameters["noise_variance"], rel=1e-8)
