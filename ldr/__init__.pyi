@@ -53,6 +53,7 @@ from .inference.dimension import Dimension, dimension
 from .inference.many import Solutions, solve_many
 from .inference.parametric import ParametricTest, parametric_test
 from .inference.permutation import PermutationTest, permutation_test
+from .loading import load
 from .objectives.custom import objective
 from .objectives.kernel import kernel
 from .objectives.l1 import l1
@@ -127,6 +128,7 @@ __all__ = [
     "estimators",
     "kernel",
     "l1",
+    "load",
     "normalised",
     "objective",
     "objectives",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -18,6 +17,7 @@ from ldr.objectives.objective import Objective
 from ldr.objectives.prediction import Predictor
 from ldr.predicting import predicted
 from ldr.projecting import in_kind, project_rows
+from ldr.running import Starts
 from ldr.solvers.errors import DataError
 from ldr.solvers.manifolds import Array
 from ldr.solvers.run import Run
@@ -25,49 +25,6 @@ from ldr.solvers.status import Status
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-
-@dataclass(frozen=True)
-class Starts:
-    """What the solver reached from several starts.
-
-    Attributes
-    ----------
-    values : tuple of float
-        In the order of the starts, in the objective's own sense and units.
-    names : tuple of str
-        Of the starts: "baseline", "given", the objective's own ("gradient outer product"),
-        "random 1", ...
-    best : float
-    best_from : str
-        The name of the start that the best was reached from; of those that agree, the first.
-    agreeing : int
-        How many are the best to 1e-8, relative; the best is one of them.
-    spread : float
-        Between the best and the worst.
-    """
-
-    values: tuple[float, ...]
-    names: tuple[str, ...]
-    best: float
-    best_from: str
-    agreeing: int
-    spread: float
-
-    @classmethod
-    def of(cls, reached: Mapping[str, float], sense: str) -> Starts:
-        """The summary of the values reached, by the starts' names."""
-        values, names = tuple(reached.values()), tuple(reached)
-        best = min(values) if sense == "min" else max(values)
-        agree = [abs(v - best) <= 1e-8 * abs(best) for v in values]
-        first = names[agree.index(True)]
-        return cls(values, names, best, first, sum(agree), max(values) - min(values))
-
-    def __str__(self) -> str:
-        return (
-            f"{self.agreeing} of {len(self.values)} agree with the best, "
-            f"first from {self.best_from!r}; spread {self.spread:.1e}"
-        )
 
 
 @dataclass(frozen=True)
@@ -290,6 +247,24 @@ class Result:
         from ldr.plots import convergence
 
         return convergence(self, ax=ax)
+
+    def save(self, path: Any) -> None:
+        """Into an .npz file that `ldr.load` reads, without pickle; whole or not at all.
+
+        Parameters
+        ----------
+        path : str or Path
+
+        Raises
+        ------
+        ldr.errors.ArgumentError
+            Another ending, or an objective of one's own: its function is code.
+        OSError
+            The file cannot be written.
+        """
+        from ldr.io.models import write_model
+
+        write_model(path, self)
 
     def write_report(self, path: Any, X: Any, y: Any = None) -> None:
         """One HTML file with all figures and pictures; see `ldr.report.write_report`."""

@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from ldr.objectives.problem import BoundObjective
 from ldr.solvers.errors import ArgumentError
@@ -27,6 +27,49 @@ from ldr.solvers.trust_region import TrustRegion
 _TOLD = (Status.TIME_LIMIT, Status.INTERRUPTED, Status.OBSERVER)
 # How well the easier problems on the way from a start are solved.
 _ROUGHLY = Stopping(1e-4, 50)
+
+
+@dataclass(frozen=True)
+class Starts:
+    """What the solver reached from several starts.
+
+    Attributes
+    ----------
+    values : tuple of float
+        In the order of the starts, in the objective's own sense and units.
+    names : tuple of str
+        Of the starts: "baseline", "given", the objective's own ("gradient outer product"),
+        "random 1", ...
+    best : float
+    best_from : str
+        The name of the start that the best was reached from; of those that agree, the first.
+    agreeing : int
+        How many are the best to 1e-8, relative; the best is one of them.
+    spread : float
+        Between the best and the worst.
+    """
+
+    values: tuple[float, ...]
+    names: tuple[str, ...]
+    best: float
+    best_from: str
+    agreeing: int
+    spread: float
+
+    @classmethod
+    def of(cls, reached: Mapping[str, float], sense: str) -> Starts:
+        """The summary of the values reached, by the starts' names."""
+        values, names = tuple(reached.values()), tuple(reached)
+        best = min(values) if sense == "min" else max(values)
+        agree = [abs(v - best) <= 1e-8 * abs(best) for v in values]
+        first = names[agree.index(True)]
+        return cls(values, names, best, first, sum(agree), max(values) - min(values))
+
+    def __str__(self) -> str:
+        return (
+            f"{self.agreeing} of {len(self.values)} agree with the best, "
+            f"first from {self.best_from!r}; spread {self.spread:.1e}"
+        )
 
 
 def solve_from(

@@ -28,8 +28,8 @@ from ldr.objectives.data.data import Data
 from ldr.objectives.data.stored import StoredSamples
 from ldr.objectives.objective import Objective
 from ldr.objectives.problem import BoundObjective, Fitted
-from ldr.result import Result, Starts
-from ldr.running import best_of, closed_form_run, solve_from, solver_for
+from ldr.result import Result
+from ldr.running import Starts, best_of, closed_form_run, solve_from, solver_for
 from ldr.solvers.checks import flag, whole
 from ldr.solvers.errors import ArgumentError, ConvergenceWarning
 from ldr.solvers.limits import check, hearing, unlimited, until_told, within

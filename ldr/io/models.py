@@ -1,0 +1,200 @@
+"""What a result is made of as plain arrays and words in an .npz file, and back: never code.
+
+The header is a tree in JSON of what the arrays beside it belong to. Objectives of the registry
+stand in it by their names there and their parameters, all else by the names of its classes.
+"""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
+from pathlib import Path
+from types import MethodType
+from typing import Any
+
+import numpy as np
+
+import ldr
+from ldr.io.outputs import check_outputs, replaced
+from ldr.objectives.data.opening import as_path
+from ldr.objectives.kernel import Kernel
+from ldr.objectives.objective import Objective
+from ldr.objectives.registry import REGISTRY, named
+from ldr.solvers.errors import ArgumentError, DataError
+from ldr.solvers.status import Status
+
+# Raised when a file of today could not be read by what reads those of before.
+FORMAT = 1
+_HEADER = "ldr_model"
+
+
+def write_model(path: str | Path, result: Any) -> None:
+    """A result in an .npz file, which is whole or, if anything goes wrong, as it was before.
+
+    Raises
+    ------
+    ldr.errors.ArgumentError
+        Another ending; an objective that a file cannot hold.
+    OSError
+        The file cannot be written.
+    """
+    path = _npz(path)
+    check_outputs({"path": path}, {})
+    writer = Writer(result.objective)
+    header = {"format": FORMAT, "ldr": ldr.__version__, "result": writer.of(result)}
+    with replaced(path) as file:
+        np.savez(file, **{_HEADER: np.array(json.dumps(header))}, **writer.arrays)  # type: ignore[arg-type]
+
+
+def read_model(path: str | Path, kinds: Mapping[str, type]) -> Any:
+    """The result in a file, of the classes of these names.
+
+    Raises
+    ------
+    FileNotFoundError
+    ldr.errors.DataError
+        The file is no model, is damaged, or was written by a later version.
+    """
+    path = _npz(path)
+    if not path.exists():
+        raise FileNotFoundError(2, "no such file", str(path))
+    try:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+        header = json.loads(str(arrays.pop(_HEADER)[()]))
+        written_by, found = header["ldr"], header["format"]
+    except (zipfile.BadZipFile, ValueError, KeyError, EOFError, TypeError, AttributeError) as error:
+        raise DataError(
+            f"{path.name} is no model of ldr, or is damaged ({error}): expected a file that "
+            "result.save wrote"
+        ) from error
+    by = f"{path.name} was written by ldr {written_by}"
+    if not isinstance(found, int) or found > FORMAT:
+        raise DataError(f"{by} in format {found}, this one reads up to {FORMAT}: use a newer ldr")
+    try:
+        return Reader(arrays, kinds).of(header["result"])
+    except (KeyError, TypeError, ArgumentError) as error:
+        raise DataError(
+            f"{by} and has what this one does not know ({error}): read it with the version that "
+            "wrote it, or solve again"
+        ) from error
+
+
+def _npz(path: str | Path) -> Path:
+    path = as_path(path, "path")
+    if path.suffix.lower() != ".npz":
+        raise ArgumentError(f"{path}: a model is an .npz file, got the ending {path.suffix!r}")
+    return path
+
+
+@dataclass
+class Writer:
+    """Values as JSON, and the arrays that they refer to.
+
+    Attributes
+    ----------
+    objective : Objective
+        Of the result, for messages.
+    arrays : dict of ndarray
+    """
+
+    objective: Objective
+    arrays: dict[str, Any] = field(default_factory=dict)
+
+    def of(self, value: Any) -> Any:
+        """
+        Raises
+        ------
+        ldr.errors.ArgumentError
+            A function, or another thing that only a pickle holds.
+        """
+        if value is None or isinstance(value, (bool, int, float, str)):
+            return value
+        if isinstance(value, np.generic):
+            return self.of(value.item())
+        if isinstance(value, Status):
+            return {"status": value.name}
+        if isinstance(value, (list, tuple)):
+            return {type(value).__name__: [self.of(each) for each in value]}
+        if isinstance(value, Mapping):
+            return {"dict": [[self.of(key), self.of(each)] for key, each in value.items()]}
+        if hasattr(value, "tocsr"):
+            csr = value.tocsr()
+            parts = [self._array(part) for part in (csr.data, csr.indices, csr.indptr)]
+            return {"csr": parts, "shape": list(csr.shape)}
+        if isinstance(value, np.ndarray):
+            return self._array(value)
+        if isinstance(value, MethodType) and isinstance(value.__self__, Kernel):
+            return {"kernel": self.of(value.__self__)}
+        if is_dataclass(value) and type(value).__module__.startswith("ldr."):
+            return self._object(value)
+        raise ArgumentError(
+            f"the result of {self.objective!r} cannot be saved: {value!r} is code of your own, "
+            "which only a pickle holds. Keep P and mean, which are arrays, with numpy.savez, or "
+            "pickle the result"
+        )
+
+    def _object(self, value: Any) -> dict[str, Any]:
+        cls = type(value)
+        # Where sums were computed is of the machine.
+        names = [f.name for f in fields(value) if f.init and f.name != "accelerator"]
+        found = {name: self.of(getattr(value, name)) for name in names}
+        if REGISTRY.get(getattr(cls, "name", "")) is cls:
+            return {"objective": cls.name, "parameters": found}
+        return {"kind": cls.__name__, "fields": found}
+
+    def _array(self, array: Any) -> dict[str, str]:
+        array = np.asarray(array)
+        if array.dtype.kind == "O":  # labels that are strings, as pandas has them
+            array = np.array(array.tolist())
+        if array.dtype.kind not in "biufcSUmM":
+            raise ArgumentError(
+                f"the result of {self.objective!r} cannot be saved: it has labels of several types"
+            )
+        name = f"array{len(self.arrays)}"
+        self.arrays[name] = array
+        return {"array": name}
+
+
+@dataclass(frozen=True)
+class Reader:
+    """The values that a `Writer` wrote.
+
+    Attributes
+    ----------
+    arrays : mapping of ndarray
+    kinds : mapping
+        Classes by their names in the file.
+    """
+
+    arrays: Mapping[str, Any]
+    kinds: Mapping[str, type]
+
+    def of(self, value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        if "array" in value:
+            return self.arrays[value["array"]]
+        if "csr" in value:
+            from scipy.sparse import csr_array
+
+            parts = tuple(self.of(part) for part in value["csr"])
+            return csr_array(parts, shape=tuple(value["shape"]))
+        if "list" in value or "tuple" in value:
+            ((kind, items),) = value.items()
+            found = [self.of(each) for each in items]
+            return tuple(found) if kind == "tuple" else found
+        if "dict" in value:
+            return {self.of(key): self.of(each) for key, each in value["dict"]}
+        if "status" in value:
+            return Status[value["status"]]
+        if "kernel" in value:
+            return self.of(value["kernel"])._kernel
+        if "objective" in value:
+            return named(value["objective"], **self._all(value["parameters"]))
+        return self.kinds[value["kind"]](**self._all(value["fields"]))
+
+    def _all(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: self.of(each) for name, each in values.items()}
