@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,8 @@ from ldr.solvers.checks import whole
 from ldr.solvers.errors import ArgumentError, DataError
 
 Rows = npt.NDArray[np.intp]
+# Of a jackknife.
+_GROUPS = 100
 
 
 @dataclass(frozen=True)
@@ -91,6 +94,14 @@ class Sampled:
             if not self.ordered:
                 held[rows] = rng.permutation(held[rows])
         return [(np.flatnonzero(held != k), np.flatnonzero(held == k)) for k in range(count)]
+
+    def without_groups(self, block: int | None) -> Iterator[Rows]:
+        """The rows without each of at most 100 groups of equal size: of neighbours in a series."""
+        order = np.arange(self.n) if block is not None else np.concatenate(self.classes())
+        count = min(self.n, _GROUPS) if block is None else max(2, self.n // block)
+        for k in range(count):
+            left_out = order[k::count] if block is None else np.array_split(order, count)[k]
+            yield np.setdiff1d(order, left_out)
 
     def draw(self, rng: np.random.Generator, block: int | None) -> tuple[Any, Any]:
         """(X, y) of rows drawn with replacement: within classes, or in blocks of a time series."""

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ldr.inference.intervals import aligned, bias_corrected, percentile
 from ldr.inputs import as_generator, as_objective
 from ldr.objectives.objective import Objective
 from ldr.resampling import Sampled
-from ldr.result import Result
-from ldr.solvers.checks import whole
+from ldr.result import Result, as_tuple
+from ldr.solvers.checks import number, whole
 from ldr.solvers.errors import ArgumentError, ConvergenceWarning
 from ldr.solvers.limits import complete
 from ldr.solvers.manifolds import Array
@@ -40,12 +41,20 @@ class Bootstrap:
     values : ndarray (draws,)
         The objective of each draw at its optimum.
     converged : ndarray of bool (draws,)
+    maps : ndarray (draws, r, d)
+        P of each draw, turned towards that of `result` (orthogonal Procrustes): as rows of an
+        orthonormal map, or else by their projections of all rows. A pair of arrays for two views,
+        which are turned together.
+    without : ndarray (groups, r, d) or None
+        The same, of all rows but a group, for BCa intervals; where they were asked for.
     """
 
     result: Result
     angles: Any
     values: Array
     converged: np.ndarray
+    maps: Any
+    without: Any = None
 
     def quantiles(self, q: Any = (0.05, 0.5, 0.95)) -> Any:
         """Quantiles of each principal angle.
@@ -61,6 +70,53 @@ class Bootstrap:
         if isinstance(self.angles, tuple):
             return tuple(np.quantile(angles, q, axis=0) for angles in self.angles)
         return np.quantile(self.angles, q, axis=0)
+
+    def interval(self, level: float = 0.9) -> Any:
+        """An interval for every entry of P: BCa where `bca` was asked for, else percentiles.
+
+        Of entries as they are after the draws were turned towards P: they say how firmly P's
+        numbers stand in these coordinates, and cover those of the true map turned likewise.
+
+        Parameters
+        ----------
+        level : float
+            Between 0 and 1.
+
+        Returns
+        -------
+        (low, high) : ndarrays (r, d)
+            A pair of such pairs for two views.
+
+        Raises
+        ------
+        ldr.errors.ArgumentError
+            A level that is none.
+        """
+        number("level", level, positive=True, below=1.0)
+        views = zip(as_tuple(self.maps), as_tuple(self.result.P), strict=True)
+        if self.without is None:
+            found = tuple(percentile(maps, level) for maps, _ in views)
+        else:
+            found = tuple(
+                bias_corrected(maps, P, without, level)
+                for (maps, P), without in zip(views, as_tuple(self.without), strict=True)
+            )
+        return found if len(found) > 1 else found[0]
+
+    def region(self, level: float = 0.9) -> Any:
+        """The largest principal angle, in radians, that a share `level` of the draws stays below.
+
+        Around the span of P' it is a region of subspaces; a pair of angles for two views.
+        """
+        number("level", level, positive=True, below=1.0)
+        found = tuple(float(np.quantile(a[:, -1], level)) for a in as_tuple(self.angles))
+        return found if len(found) > 1 else found[0]
+
+    def plot_loadings(self, level: float = 0.9) -> Figure:
+        """Every entry of P with its interval; see `ldr.plots.intervals`."""
+        from ldr.plots import intervals
+
+        return intervals(self, level)
 
     def plot(self) -> Figure:
         """The angles over the draws; see `ldr.plots.bootstrap`."""
@@ -91,6 +147,7 @@ def bootstrap(
     standardise: bool = False,
     draws: int = 100,
     block: int | None = None,
+    bca: bool = False,
     solver: str | Solver = "auto",
     tolerance: float = 1e-8,
     random_state: int | np.random.Generator | None = None,
@@ -113,6 +170,9 @@ def bootstrap(
     draws : int
     block : int, optional
         Length of the blocks. Methods of time series refuse to go without.
+    bca : bool
+        Whether intervals mend bias and skewness (BCa); takes up to 100 solutions more, each
+        without a group of rows.
     tolerance : float
         As in `ldr.solve`; of the draws.
     random_state : int or Generator, optional
@@ -165,9 +225,8 @@ def bootstrap(
     if result.status is Status.INTERRUPTED:
         raise KeyboardInterrupt
 
-    def drawn() -> Iterator[Result]:
-        for _ in range(draws):
-            X_drawn, y_drawn = sampled.draw(rng, block)
+    def again(given: Iterator[tuple[Any, Any]]) -> Iterator[Result]:
+        for X_drawn, y_drawn in given:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)  # counted in `converged`
                 found = solve(
@@ -184,13 +243,32 @@ def bootstrap(
                 )
             yield found
 
-    found = complete(drawn(), draws, "draws")
+    drawn = (sampled.draw(rng, block) for _ in range(draws))
+    found = complete(again(drawn), draws, "draws")
+    without = list(again(map(sampled.take, sampled.without_groups(block)))) if bca else []
+    scores = None if objective.transposed else _centred(sampled, result)
     return Bootstrap(
         result,
         _angles(result, found),
         np.array([other.value for other in found]),
         np.array([other.converged for other in found]),
+        _turned(result, found, scores),
+        _turned(result, without, scores) if bca else None,
     )
+
+
+def _centred(sampled: Sampled, result: Result) -> Array:
+    """All rows, the views beside one another, less their means."""
+    views = zip(sampled.data.views, as_tuple(result.mean), strict=True)
+    return np.hstack([view.dense() - mean for view, mean in views])
+
+
+def _turned(result: Result, found: list[Result], scores: Array | None) -> Any:
+    """The maps of all draws, (draws, r, d), turned towards the result's, all views alike."""
+    reference, widths = np.hstack(as_tuple(result.P)), [P.shape[1] for P in as_tuple(result.P)]
+    maps = np.array([aligned(np.hstack(as_tuple(o.P)), reference, scores) for o in found])
+    views = tuple(np.split(maps, np.cumsum(widths)[:-1], axis=2))
+    return views if len(views) > 1 else views[0]
 
 
 def _check_block(block: Any, sampled: Sampled) -> None:

@@ -6,7 +6,7 @@ in a notebook by naming it, or write it with ``figure.savefig("name.png")``.
 
 from ldr.plots.canvas import new_figure
 from ldr.plots.dimensions import bootstrap, parallel_analysis, path
-from ldr.plots.inference import dimension, permutation_test, solutions
+from ldr.plots.inference import dimension, intervals, permutation_test, solutions
 from ldr.plots.maps import loadings
 from ldr.plots.rows import compare, draw_comparison, projection, space
 from ldr.plots.run import convergence, improvement
@@ -18,6 +18,7 @@ __all__ = [
     "dimension",
     "draw_comparison",
     "improvement",
+    "intervals",
     "loadings",
     "new_figure",
     "parallel_analysis",

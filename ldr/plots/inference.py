@@ -11,11 +11,16 @@ from ldr.plots.canvas import (
     SINGLE,
     figure_of,
     given_panels,
+    literal,
     mark_dimension,
+    new_figure,
+    parts,
+    shortened,
     tidy,
     whole_ticks,
 )
-from ldr.plots.drawn import DrawnDimension, DrawnSolutions, DrawnTest
+from ldr.plots.drawn import DrawnBootstrap, DrawnDimension, DrawnSolutions, DrawnTest
+from ldr.plots.maps import longest
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -109,3 +114,45 @@ def dimension(found: DrawnDimension, *, ax: Any = None) -> Figure:
     whole_ticks(panel)
     tidy(panel)
     return figure_of(panel)
+
+
+def intervals(found: DrawnBootstrap, level: float = 0.9) -> Figure:
+    """Every entry of the map with its interval; those that do not reach zero stand out.
+
+    Of more than 40 features the 40 with the longest rows are shown.
+
+    Parameters
+    ----------
+    found : Bootstrap
+        Of `ldr.bootstrap`.
+    level : float
+        Of the intervals.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        With a panel for every coordinate of every view.
+    """
+    result, several = found.result, isinstance(found.result.P, tuple)
+    ends = found.interval(level) if several else (found.interval(level),)
+    names = result.feature_names if several else (result.feature_names,)
+    maps = parts(result.P)
+    rows = [longest(np.asarray(P).T) for P in maps]
+    tallest = max(len(kept) for kept in rows)
+    figure = new_figure(2.6 * result.r * len(maps) + 1.0, 1.2 + 0.22 * max(tallest, 6))
+    axes = figure.subplots(1, result.r * len(maps), squeeze=False)[0]
+    for v, (P, (low, high), kept, columns) in enumerate(zip(maps, ends, rows, names, strict=True)):
+        for k in range(result.r):
+            ax = axes[v * result.r + k]
+            at = np.arange(len(kept))
+            firm = (low[k, kept] > 0) | (high[k, kept] < 0)
+            colours = np.where(firm, HIGHLIGHT, SINGLE)
+            ax.hlines(at, low[k, kept], high[k, kept], colors=list(colours))
+            ax.scatter(P[k, kept], at, c=list(colours), s=12)
+            ax.axvline(0.0, color="0.7", linewidth=0.8)
+            labels = [columns[j] if columns else f"column {j}" for j in kept]
+            ax.set_yticks(at, [literal(shortened(label)) for label in labels], fontsize=8)
+            ax.set_title(f"$y_{{{k + 1}}}$", fontsize=10)
+            ax.invert_yaxis()
+            tidy(ax)
+    return figure

@@ -32,7 +32,7 @@ def loadings(result: Drawn) -> Figure:
     """
     maps = [np.asarray(P).T for P in parts(result.P)]
     names = result.feature_names if isinstance(result.P, tuple) else (result.feature_names,)
-    rows = [_longest(loading) for loading in maps]
+    rows = [longest(loading) for loading in maps]
     tallest = max(len(kept) for kept in rows)
     figure = new_figure((2.6 + 0.55 * result.r) * len(maps) + 0.8, 1.2 + 0.22 * max(tallest, 6))
     axes = figure.subplots(1, len(maps), squeeze=False)[0]
@@ -53,7 +53,7 @@ def loadings(result: Drawn) -> Figure:
     return figure
 
 
-def _longest(loading: Array) -> np.ndarray:
+def longest(loading: Array) -> np.ndarray:
     """The rows of a map that are worth showing, in their order."""
     if len(loading) <= _FEATURES:
         return np.arange(len(loading))

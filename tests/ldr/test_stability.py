@@ -1,12 +1,17 @@
 """Bootstraps of the subspace."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+import scipy
 
 import ldr
 from ldr.errors import ArgumentError
+from ldr.inference.intervals import bias_corrected
 from ldr.objectives import named
 from ldr.resampling import Sampled
+from ldr.solvers.manifolds import polar_factor
 from tests import real_data
 from tests.ldr.test_plots import draws
 from tests.objectives import methods
@@ -109,3 +114,85 @@ def test_plot_of_a_bootstrap():
         np.testing.assert_allclose(ax.lines[0].get_ydata(), medians)
         wide = np.array([segment[:, 1] for segment in ax.collections[0].get_segments()])
         np.testing.assert_allclose(wide, np.degrees(np.quantile(angles, (0.05, 0.95), axis=0)).T)
+
+
+SPREADS = np.array([4.0, 2.5, 1.0, 0.7, 0.5])
+TURN = np.linalg.qr(np.random.default_rng(99).standard_normal((5, 5)))[0]
+CENTRES = np.array([[0.0, 0, 0, 0, 0], [2, 0, 1, 0, 0], [0, 2, 0, 1, 0]])
+LABELS = np.repeat([0, 1, 2], 130)
+WITHIN = 0.3 * np.random.default_rng(5).standard_normal((5, 5)) + np.eye(5)
+LOADINGS = np.random.default_rng(7).standard_normal((6, 2))
+NOISE = np.array([0.5, 1.0, 0.8, 0.6, 1.2, 0.9])
+
+
+def planted(name, rng):
+    """Rows of a population, and labels."""
+    if name == "pca":
+        return (rng.standard_normal((400, 5)) * SPREADS) @ TURN.T, None
+    if name == "lda":
+        return CENTRES[LABELS] + rng.standard_normal((len(LABELS), 5)) @ WITHIN.T, LABELS
+    factors = rng.standard_normal((400, 2)) @ LOADINGS.T
+    return factors + np.sqrt(NOISE) * rng.standard_normal((400, 6)), None
+
+
+def map_of_the_population(name):
+    """P and the covariance of the population."""
+    if name == "pca":
+        return TURN[:, :2].T, TURN * SPREADS**2 @ TURN.T
+    if name == "lda":
+        away = CENTRES - CENTRES.mean(axis=0)
+        between, within = away.T @ away / 3, WITHIN @ WITHIN.T
+        rho = 0.0
+        for _ in range(50):  # Newton's method on the trace ratio
+            M = np.linalg.eigh(between - rho * within)[1][:, -2:]
+            rho = np.trace(M.T @ between @ M) / np.trace(M.T @ within @ M)
+        return M.T, between + within
+    C = LOADINGS @ LOADINGS.T + np.diag(NOISE)
+    return LOADINGS.T @ np.linalg.inv(C), C
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["pca", "lda", "fa"])
+def test_intervals_cover_the_map_of_the_population(name):
+    P, C = map_of_the_population(name)
+    hits = {True: [], False: []}
+    for seed in range(100):
+        X, y = planted(name, np.random.default_rng(seed))
+        found = ldr.bootstrap(name, X, 2, y=y, draws=200, bca=True, random_state=seed)
+        own = found.result
+        metric = np.eye(len(C)) if own.objective.transposed else C
+        true = polar_factor(own.P @ metric @ P.T) @ P
+        for bca in (True, False):
+            each = found if bca else replace(found, without=None)
+            low, high = each.interval(0.9)
+            hits[bca].append((low <= true) & (true <= high))
+    for shares in hits.values():
+        assert 0.86 <= np.mean(shares) <= 0.94, np.mean(shares)
+
+
+def test_draws_are_turned_towards_the_result():
+    X, y = planted("lda", np.random.default_rng(0))
+    found = ldr.bootstrap("lda", X, 2, y=y, draws=6, bca=True, random_state=0)
+    assert found.maps.shape == (6, 2, 5) and found.without.shape == (100, 2, 5)
+    for P in found.maps:
+        product = found.result.P @ P.T  # symmetric: no rotation brings them nearer
+        np.testing.assert_allclose(product, product.T, atol=1e-12)
+    low, high = found.interval(0.8)
+    assert (low <= high).all()
+    assert found.region(0.5) == np.quantile(found.angles[:, -1], 0.5)
+    assert len(found.plot_loadings().axes) == 2
+    with pytest.raises(ArgumentError, match="level"):
+        found.interval(1.5)
+
+
+def test_bca_of_a_mean_is_that_of_the_formula():
+    """Against scipy's BCa of the mean: the same draws, the same jackknife, the same ends."""
+    rng = np.random.default_rng(3)
+    x = rng.exponential(size=40)
+    other = scipy.stats.bootstrap((x,), np.mean, confidence_level=0.9, rng=rng, method="BCa")
+    without = np.array([np.delete(x, k).mean() for k in range(40)])
+    ends = bias_corrected(
+        other.bootstrap_distribution[:, None], x.mean()[None], without[:, None], 0.9
+    )
+    assert ends[0][0] == pytest.approx(other.confidence_interval.low, rel=1e-10)
+    assert ends[1][0] == pytest.approx(other.confidence_interval.high, rel=1e-10)
