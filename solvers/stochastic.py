@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ldr.solvers.descent.lbfgs import inverse_hessian_times
+from ldr.solvers.descent.lbfgs import Pairs
 from ldr.solvers.descent.line_search import initial_step
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
@@ -27,12 +27,11 @@ _LONGEST = 0.25  # of the manifold's length scale, a step within an epoch
 class AnchorState(State):
     """The point is the anchor, where the gradient of the whole sum is known.
 
-    `steps` and `changes` are the quasi-Newton pairs, tangent there; `rate` multiplies each step;
-    `epoch` is the number of the pass to come.
+    The quasi-Newton `pairs` are tangent there; `rate` multiplies each step; `epoch` is the number
+    of the pass to come.
     """
 
-    steps: Array
-    changes: Array
+    pairs: Pairs
     rate: float
     epoch: int = 0
 
@@ -69,8 +68,7 @@ class SVRG(Solver[AnchorState]):
                 "rows in a file, your own objective with sum_over_rows=True); for others take "
                 "'trust-region' or 'lbfgs'"
             )
-        nothing = np.empty((0, *M.shape))
-        return AnchorState(problem.at(M), nothing, nothing, _FIRST_RATE)
+        return AnchorState(problem.at(M), Pairs.none(M), _FIRST_RATE)
 
     def step(self, problem: RiemannianProblem, state: AnchorState) -> AnchorState:
         """An epoch."""
@@ -82,7 +80,7 @@ class SVRG(Solver[AnchorState]):
         )
         if not better:
             return replace(state, rate=0.5 * state.rate, epoch=state.epoch + 1)
-        return AnchorState(new, epoch.steps, epoch.changes, state.rate, state.epoch + 1)
+        return AnchorState(new, epoch.pairs, state.rate, state.epoch + 1)
 
 
 class _Epoch:
@@ -92,7 +90,7 @@ class _Epoch:
         self._problem, self._anchor = problem, state.point
         self._manifold, self._rate = problem.manifold, state.rate
         self._order = np.random.default_rng(state.epoch)
-        self.W, self.steps, self.changes = state.point.M, state.steps, state.changes
+        self.W, self.pairs = state.point.M, state.pairs
 
     def run(self) -> None:
         whole = self._problem.problem
@@ -103,11 +101,11 @@ class _Epoch:
     def _visit(self, part: Problem, parts: int) -> None:
         manifold, anchor, W = self._manifold, self._anchor, self.W
         of_part = parts * self._gradient(part, W)
-        if not len(self.steps):
+        if not len(self.pairs):
             self._probe(part, parts, of_part)
         at_anchor = anchor.gradient - parts * self._gradient(part, anchor.M)
         v = of_part + manifold.transport(anchor.M, W, at_anchor)
-        s = -self._length() * inverse_hessian_times(v, self.steps, self.changes)
+        s = -self._length() * self.pairs.inverse_hessian_times(v)
         if not np.isfinite(s).all():  # past a wall; the epoch will be taken back
             return
         s = self._shortened(manifold.project(W, s))
@@ -126,11 +124,11 @@ class _Epoch:
         N = manifold.retract(W, s)
         y = manifold.transport(N, W, parts * self._gradient(part, N)) - of_part
         if manifold.inner(W, s, y) > 0:
-            self.steps, self.changes = s[None], y[None]
+            self.pairs = Pairs(s[None], y[None])
 
     def _length(self) -> float:
         """Times H v; where the function curves down, the first steps are those of a gradient."""
-        if len(self.steps):
+        if len(self.pairs):
             return self._rate
         return self._rate * initial_step(self._problem, self._anchor)
 
@@ -145,12 +143,5 @@ class _Epoch:
         """Carry the pairs from W to the new point and add that of the step s from there."""
         manifold, N = self._manifold, self.W
         s, behind = manifold.transport(W, N, np.stack([s, behind]))
-        y = ahead - behind
-        steps, changes = (
-            manifold.transport(W, N, stack[1 - _MEMORY :]) for stack in (self.steps, self.changes)
-        )
-        lengths = manifold.norm(N, s) * manifold.norm(N, y)
-        if manifold.inner(N, s, y) > _LEAST_CURVATURE * lengths:
-            steps = np.concatenate([steps, s[None]])
-            changes = np.concatenate([changes, y[None]])
-        self.steps, self.changes = steps, changes
+        carried = self.pairs.carried(manifold, W, N, _MEMORY - 1)
+        self.pairs = carried.and_one(manifold, N, s, ahead - behind, _LEAST_CURVATURE)

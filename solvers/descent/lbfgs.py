@@ -7,19 +7,68 @@ from dataclasses import dataclass
 import numpy as np
 
 from ldr.solvers.checks import keep_whole
-from ldr.solvers.descent.line_search import Trial, initial_step, search
-from ldr.solvers.manifolds import Array
+from ldr.solvers.descent.line_search import initial_step, search
+from ldr.solvers.manifolds import Array, Manifold
 from ldr.solvers.riemannian import RiemannianPoint, RiemannianProblem
 from ldr.solvers.solver import Solver, State
 from ldr.solvers.status import Status
 
+_EPS = float(np.finfo(float).eps)
+
 
 @dataclass(frozen=True)
-class QuasiNewtonState(State):
-    """`steps` and `changes` of the gradient, stacked oldest first, all tangent at the point."""
+class Pairs:
+    """Steps and changes of the gradient, stacked oldest first, all tangent at one point."""
 
     steps: Array
     changes: Array
+
+    @classmethod
+    def none(cls, M: Array) -> Pairs:
+        """At M, before the first."""
+        nothing = np.empty((0, *M.shape))
+        return cls(nothing, nothing)
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    def carried(self, manifold: Manifold, M: Array, N: Array, count: int) -> Pairs:
+        """The newest ones, at most so many, from M to N."""
+        first = max(0, len(self) - count)
+        return Pairs(*(manifold.transport(M, N, S[first:]) for S in (self.steps, self.changes)))
+
+    def and_one(self, manifold: Manifold, N: Array, s: Array, y: Array, least: float) -> Pairs:
+        """With one more at N, unless the cosine of its angle is at most `least`."""
+        lengths = manifold.norm(N, s) * manifold.norm(N, y)
+        if not manifold.inner(N, s, y) > least * lengths:
+            return self
+        return Pairs(np.concatenate([self.steps, s[None]]), np.concatenate([self.changes, y[None]]))
+
+    def inverse_hessian_times(self, gradient: Array) -> Array:
+        """The two-loop recursion."""
+        if len(self) == 0:
+            return gradient
+        S, Y = (stack.reshape(len(self), -1) for stack in (self.steps, self.changes))
+        q = gradient.ravel()
+        curvatures = np.einsum("ij,ij->i", S, Y)
+        usable = np.flatnonzero(curvatures > 0)  # transport may have turned a pair
+        alphas = np.zeros(len(S))
+        for i in reversed(usable):
+            alphas[i] = S[i] @ q / curvatures[i]
+            q = q - alphas[i] * Y[i]
+        if len(usable):
+            newest = usable[-1]
+            q = q * (curvatures[newest] / (Y[newest] @ Y[newest]))
+        for i in usable:
+            q = q + (alphas[i] - Y[i] @ q / curvatures[i]) * S[i]
+        return q.reshape(gradient.shape)
+
+
+@dataclass(frozen=True)
+class QuasiNewtonState(State):
+    """`pairs` are tangent at the point."""
+
+    pairs: Pairs
 
 
 @dataclass(frozen=True)
@@ -47,52 +96,15 @@ class LBFGS(Solver[QuasiNewtonState]):
         return self._forgetful(problem.at(M))
 
     def _forgetful(self, point: RiemannianPoint, halt: Status | None = None) -> QuasiNewtonState:
-        nothing = np.empty((0, *point.M.shape))
-        return QuasiNewtonState(point, nothing, nothing, halt=halt)
+        return QuasiNewtonState(point, Pairs.none(point.M), halt=halt)
 
     def step(self, problem: RiemannianProblem, state: QuasiNewtonState) -> QuasiNewtonState:
-        point = state.point
-        known = len(state.steps) > 0
-        direction = -inverse_hessian_times(point.gradient, state.steps, state.changes)
-        first = 1.0 if known else initial_step(problem, point)
-        found = search(problem, point, direction, first)
+        manifold, old, pairs = problem.manifold, state.point, state.pairs
+        first = 1.0 if len(pairs) else initial_step(problem, old)
+        found = search(problem, old, -pairs.inverse_hessian_times(old.gradient), first)
         if found is None:
-            return self._forgetful(point, halt=None if known else Status.STALLED)
-        return self._remember(problem, state, found)
-
-    def _remember(
-        self, problem: RiemannianProblem, state: QuasiNewtonState, found: Trial
-    ) -> QuasiNewtonState:
-        """Carry the pairs to the new point and add the newest one."""
-        manifold, old, new = problem.manifold, state.point, found.point
-        s = found.t * found.velocity
+            return self._forgetful(old, halt=None if len(pairs) else Status.STALLED)
+        new, s = found.point, found.t * found.velocity
         y = new.gradient - manifold.transport(old.M, new.M, old.gradient)
-        steps, changes = (
-            manifold.transport(old.M, new.M, stack[1 - self.memory :])
-            for stack in (state.steps, state.changes)
-        )
-        lengths = manifold.norm(new.M, s) * manifold.norm(new.M, y)
-        if manifold.inner(new.M, s, y) > np.finfo(float).eps * lengths:
-            steps = np.concatenate([steps, s[None]])
-            changes = np.concatenate([changes, y[None]])
-        return QuasiNewtonState(new, steps, changes)
-
-
-def inverse_hessian_times(gradient: Array, steps: Array, changes: Array) -> Array:
-    """The two-loop recursion."""
-    if len(steps) == 0:
-        return gradient
-    shape = gradient.shape
-    S, Y, q = steps.reshape(len(steps), -1), changes.reshape(len(steps), -1), gradient.ravel()
-    curvatures = np.einsum("ij,ij->i", S, Y)
-    usable = np.flatnonzero(curvatures > 0)  # transport may have turned a pair
-    alphas = np.zeros(len(S))
-    for i in reversed(usable):
-        alphas[i] = S[i] @ q / curvatures[i]
-        q = q - alphas[i] * Y[i]
-    if len(usable):
-        newest = usable[-1]
-        q = q * (curvatures[newest] / (Y[newest] @ Y[newest]))
-    for i in usable:
-        q = q + (alphas[i] - Y[i] @ q / curvatures[i]) * S[i]
-    return q.reshape(shape)
+        carried = pairs.carried(manifold, old.M, new.M, self.memory - 1)
+        return QuasiNewtonState(new, carried.and_one(manifold, new.M, s, y, _EPS))

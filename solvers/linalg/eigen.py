@@ -77,12 +77,6 @@ def graded_eigen(F: Array) -> tuple[Array, Array]:
     return (values * (scales[0] / scales[1])) ** 2, vectors[:, : len(F)]
 
 
-def bottom_eigenvectors(A: Array, r: int) -> tuple[Array, Array]:
-    """The r smallest eigenvalues of the symmetric A, ascending, and their eigenvectors."""
-    values, vectors = top_eigenvectors(-A, r)
-    return -values, vectors
-
-
 def generalised_top_eigenvectors(A: Array, B: Array, r: int) -> tuple[Array, Array]:
     """The r largest eigenvalues of A v = lambda B v, B positive definite, with v'Bv = 1.
 

@@ -268,27 +268,28 @@ def _barzilai_borwein(
     return min(max(t, point.t / _GROWTH), _GROWTH * point.t)
 
 
-class _SmoothPoint(Point):
-    """f + <slope, M>: what f + h is where no entry changes its sign."""
+class SmoothSum(Point):
+    """f + h at M with a smooth h: its value, gradient and diagonal Hessian there."""
 
-    def __init__(self, point: Point, slope: Array) -> None:
+    def __init__(self, point: Point, h: float, dh: Array, ddh: float | Array = 0.0) -> None:
         self.M = point.M
-        self._point, self._slope = point, slope
+        self._point = point
+        self._h, self._dh, self._ddh = h, dh, ddh
 
     @cached_property
     def value(self) -> float:
-        return self._point.value + float(np.vdot(self._slope, self.M))
+        return self._point.value + self._h
 
     @cached_property
     def gradient(self) -> Array:
-        return self._point.gradient + self._slope
+        return self._point.gradient + self._dh
 
     def hessian_vector(self, V: Array) -> Array:
-        return self._point.hessian_vector(V)
+        return self._point.hessian_vector(V) + self._ddh * V
 
 
 class OnSupport(Problem):
-    """The problem near M on the matrices with its zeros and signs, where it is smooth.
+    """The problem near M on the matrices with its zeros and signs, where h is <slope, M>.
 
     Attributes
     ----------
@@ -310,7 +311,8 @@ class OnSupport(Problem):
         return self._problem.order
 
     def at(self, M: Array) -> Point:
-        return _SmoothPoint(self._problem.at(M), self._slope)
+        h = float(np.vdot(self._slope, M))
+        return SmoothSum(self._problem.at(M), h, self._slope)
 
 
 def _on_support(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -13,10 +12,10 @@ from ldr.solvers.checks import keep_numbers
 from ldr.solvers.limits import over
 from ldr.solvers.loop import minimise
 from ldr.solvers.manifolds import Array
-from ldr.solvers.nonsmooth.penalty import Penalty
 from ldr.solvers.nonsmooth.proximal_gradient import (
     ProximalGradient,
     ProximalPoint,
+    SmoothSum,
     penalty_of,
     require_separable,
 )
@@ -29,26 +28,6 @@ from ldr.solvers.trust_region import TrustRegion
 # Each stage need only come near its minimum.
 _STAGE_TOLERANCE = 1e-4
 _STAGE_ITERATIONS = 30
-
-
-class _SmoothedPoint(Point):
-    """f + h_w and its derivatives."""
-
-    def __init__(self, point: Point, penalty: Penalty, width: float) -> None:
-        self.M = point.M
-        self._point = point
-        self._h, self._dh, self._ddh = penalty.smoothed(point.M, width)
-
-    @cached_property
-    def value(self) -> float:
-        return self._point.value + self._h
-
-    @cached_property
-    def gradient(self) -> Array:
-        return self._point.gradient + self._dh
-
-    def hessian_vector(self, V: Array) -> Array:
-        return self._point.hessian_vector(V) + self._ddh * V
 
 
 class Smoothed(Problem):
@@ -64,7 +43,7 @@ class Smoothed(Problem):
         return self._problem.order
 
     def at(self, M: Array) -> Point:
-        return _SmoothedPoint(self._problem.at(M), penalty_of(self._problem), self._width)
+        return SmoothSum(self._problem.at(M), *penalty_of(self._problem).smoothed(M, self._width))
 
 
 @dataclass(frozen=True)

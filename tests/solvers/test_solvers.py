@@ -80,6 +80,14 @@ def test_refused_step_is_shortened_without_new_products(monkeypatch):
     assert counted.evaluations == problem.calls
 
 
+@pytest.mark.parametrize("memory", [1, 3])
+def test_quasi_newton_pairs_are_as_many_as_remembered(memory):
+    problem = rayleigh()
+    counted = RiemannianProblem(problem)
+    states = LBFGS(memory=memory).states(counted, random_start(problem), Stopping())
+    assert max(len(state.pairs) for state in itertools.islice(states, 9)) == memory
+
+
 def test_trust_region_converges_quadratically():
     problem = PROBLEMS["brockett"]()
     solver = TrustRegion(theta=1.0, kappa=0.1)
