@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from ldr.canonical import Heuristic, in_canonical_coordinates
 from ldr.certifying import certify_run
 from ldr.doors import in_words
 from ldr.inputs import (
@@ -32,7 +33,7 @@ from ldr.result import Result
 from ldr.running import Starts, best_of, closed_form_run, solve_from, solver_for
 from ldr.solvers.checks import flag, whole
 from ldr.solvers.errors import ArgumentError, ConvergenceWarning
-from ldr.solvers.limits import check, hearing, unlimited, until_told, within
+from ldr.solvers.limits import hearing, unlimited, until_told, within
 from ldr.solvers.manifolds import Array
 from ldr.solvers.run import Observer, Run
 from ldr.solvers.solver import Solver
@@ -226,6 +227,9 @@ def solve(
                     notes += further
                     with until_told():
                         compared = problem.comparisons(run.M)
+                with unlimited():
+                    run, heuristic, ties = in_canonical_coordinates(problem, run, heuristic)
+                    notes += ties
         if interrupt.heard:
             run = replace(run, status=Status.INTERRUPTED)
         with unlimited():
@@ -240,21 +244,6 @@ def solve(
         parameters={**result.parameters, **compared},
         starts=Starts.of(reached, objective.sense) if len(reached) > 1 else None,
     )
-
-
-@dataclass(frozen=True)
-class Heuristic:
-    """The heuristic's point, and the minimised value there."""
-
-    M: Array
-    value: float
-
-    @classmethod
-    def of(cls, problem: BoundObjective, M: Array | None) -> Heuristic | None:
-        """Once begun it is evaluated to the end: it is the first point that there is to return."""
-        check()
-        with unlimited():
-            return None if M is None else cls(M, problem.value(M))
 
 
 def _improvement(problem: BoundObjective, value: float, baseline: float) -> float:
@@ -276,17 +265,20 @@ def as_result(
     seconds: float,
 ) -> Result:
     """What the user gets of a run."""
+    lifted, maps = problem.lift(run.M), problem.maps(run.M)
     baseline_value = baseline_M = baseline_P = improvement = None
     if heuristic is not None:
+        found = lifted, maps
+        if heuristic.M is not run.M:
+            found = problem.lift(heuristic.M), problem.maps(heuristic.M)
         baseline_value = problem.reported(heuristic.value)
-        baseline_M = _single(problem.lift(heuristic.M))
-        baseline_P = _single(problem.maps(heuristic.M))
+        baseline_M, baseline_P = (_single(tuple(A.copy() for A in both)) for both in found)
         improvement = _improvement(problem, run.value, heuristic.value)
     objective = problem.objective
     assert isinstance(objective, Objective)
-    maps, means = problem.maps(run.M), problem.mean_at(run.M)
+    means = problem.mean_at(run.M)
     return Result(
-        M=_single(problem.lift(run.M)),
+        M=_single(lifted),
         P=_single(maps),
         mean=_single(means),
         run=run.scaled(problem.reported(1.0)),

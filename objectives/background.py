@@ -9,6 +9,7 @@ import numpy as np
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.finite import check_squares
 from ldr.objectives.data.samples import Samples
+from ldr.objectives.statistics.covariance import RowScatter, Scatter
 from ldr.objectives.view import Compact, View
 from ldr.solvers.errors import DataError
 from ldr.solvers.manifolds import Array
@@ -45,7 +46,9 @@ class Pair:
         lowered = [Samples(space.lower(s.dense().T).T) for s in (samples, background)]
         return cls(lowered[0], lowered[1], compact)
 
-    def view(self, mean: Array) -> View:
-        """The way back, from the mean of `samples`."""
+    def view(self, mean: Array, scatter: Scatter | None = None) -> View:
+        """The way back, from the mean of `samples`, and their scatter where it is known."""
         of_columns = self.compact.coordinates.lift(mean[:, None])[:, 0]
-        return replace(self.compact.view(mean), mean=of_columns)
+        if scatter is None and self.samples.repeatable:
+            scatter = RowScatter(self.samples, mean)
+        return replace(self.compact.view(mean, scatter), mean=of_columns)

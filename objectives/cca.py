@@ -12,6 +12,7 @@ from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number, word
 from ldr.objectives.prediction import Pair
 from ldr.objectives.statistics import joint_moments
+from ldr.objectives.statistics.covariance import KnownScatter
 from ldr.objectives.statistics.stacked import StackedData
 from ldr.objectives.view import Compact, noted
 from ldr.solvers.errors import ObjectiveWarning
@@ -61,7 +62,10 @@ class CCA(Correlations):
     def bind(self, data: Data, r: int) -> TwoBlock:
         a, b = (Compact.of(view, quiet=True) for view in data.views)
         stats = joint_moments(a.rows, b.rows)
-        views = a.view(stats.mean_a), b.view(stats.mean_b)
+        views = (
+            a.view(stats.mean_a, KnownScatter(stats.scatter_aa, stats.n)),
+            b.view(stats.mean_b, KnownScatter(stats.scatter_bb, stats.n)),
+        )
         bound = two_block(
             self, views, stats, r, ridge=self.ridge, orthonormalise=self.orthonormalise
         )

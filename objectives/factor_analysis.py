@@ -20,7 +20,13 @@ from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number
 from ldr.objectives.problem import BoundObjective
 from ldr.objectives.statistics import mean, moments
-from ldr.objectives.statistics.covariance import DenseCovariance, RowCovariance
+from ldr.objectives.statistics.covariance import (
+    DenseCovariance,
+    KnownScatter,
+    RowCovariance,
+    RowScatter,
+    Scatter,
+)
 from ldr.objectives.view import View
 from ldr.solvers.errors import SingularError
 from ldr.solvers.linalg.eigen import rank_tolerance
@@ -83,10 +89,10 @@ class FactorAnalysis(Objective):
         found = _correlation(samples)
         if found is None:
             return incomplete(self, samples, r, tied=False, floor=self.least_noise)
-        n, centre, deviations, correlation = found
+        n, centre, deviations, correlation, scatter = found
         return DiagonalFactors(
             self,
-            (View(centre, ColumnScaling(deviations)),),
+            (View(centre, ColumnScaling(deviations), scatter=scatter),),
             correlation,
             np.ones(samples.d),
             noise=Noise(samples.d, tied=False, floor=self.least_noise),
@@ -99,8 +105,8 @@ class FactorAnalysis(Objective):
 
 def _correlation(
     samples: Samples,
-) -> tuple[int, Array, Array, DenseCovariance | RowCovariance] | None:
-    """n, mean, standard deviations and correlation matrix; of n < d columns only its root.
+) -> tuple[int, Array, Array, DenseCovariance | RowCovariance, Scatter] | None:
+    """n, mean, standard deviations, correlation matrix and scatter; of n < d columns its root.
 
     None where the sums tell that entries are missing.
     """
@@ -111,13 +117,14 @@ def _correlation(
         deviations = np.sqrt(np.diag(stats.covariance))
         _refuse_constant(deviations, samples)
         C = stats.covariance / deviations / deviations[:, None]
-        return stats.n, stats.mean, deviations, DenseCovariance(C)
+        known = KnownScatter(stats.scatter, stats.n)
+        return stats.n, stats.mean, deviations, DenseCovariance(C), known
     centre = mean(samples)
     rows = samples.dense() - centre
     deviations = np.sqrt(np.mean(rows**2, axis=0))
     _refuse_constant(deviations, samples)
     Z = rows / deviations / math.sqrt(samples.n)
-    return samples.n, centre, deviations, RowCovariance(Z)
+    return samples.n, centre, deviations, RowCovariance(Z), RowScatter(samples, centre)
 
 
 def _refuse_constant(deviations: Array, samples: Samples) -> None:

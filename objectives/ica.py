@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 
 import numpy as np
 
+from ldr.objectives.axes import Axes
 from ldr.objectives.contrasts import CONTRASTS, Contrast
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.samples import Samples
@@ -29,6 +32,7 @@ from ldr.objectives.sources import (
     heuristics_in_pieces,
     sample_note,
 )
+from ldr.objectives.statistics.covariance import Variation
 from ldr.solvers.manifolds import Array, Manifold, Stiefel
 from ldr.solvers.problem import Point
 
@@ -40,8 +44,8 @@ class ICA(Objective):
     nu is standard normal. The square makes it FastICA's contrast, which finds sources with heavier
     and with lighter tails than a Gaussian alike (E G by itself would need the sign of each). x =
     C^{-1/2}(x - mean), P = M'C^{-1/2}, so that the columns of Y are uncorrelated, of variance 1.
-    The order and the signs of the columns mean nothing. The heuristic is FOBI; FastICA's deflation
-    and the best of random directions after a few steps ("screened") are the other default starts.
+    The columns come in the order of their terms. The heuristic is FOBI; FastICA's deflation and the
+    best of random directions after a few steps ("screened") are the other default starts.
 
     Cost of an evaluation: time O(n d r), memory O(n d); of rows in a file or on a cluster a pass
     over them, with memory for a piece, and these two are those of a random sample of rows.
@@ -133,6 +137,11 @@ class PursuitPoint(Point):
     def value(self) -> float:
         return -float(self._c @ self._c)
 
+    @property
+    def contributions(self) -> Array:
+        """Of each column to -f."""
+        return self._c**2
+
     @cached_property
     def gradient(self) -> Array:
         return -2.0 * self._c * self._means.gradient
@@ -143,8 +152,21 @@ class PursuitPoint(Point):
         return -2.0 * (self._c * self._means.hessian_vector(V) + dc * h)
 
 
+class ByContrast(BoundObjective):
+    """A sum over columns, which come in the order of what they contribute."""
+
+    exchangeable = True
+
+    @abstractmethod
+    def contributions(self, M: Array) -> Array:
+        """Of each column to -f."""
+
+    def axes(self, M: Array, seen: Sequence[Variation | None]) -> Axes:
+        return Axes.ordered(self.contributions(M))
+
+
 @dataclass(frozen=True)
-class Pursuit(Projected):
+class Pursuit(ByContrast, Projected):
     """Projection pursuit on the Stiefel manifold.
 
     Parameters
@@ -164,9 +186,12 @@ class Pursuit(Projected):
     def at(self, M: Array) -> PursuitPoint:
         return PursuitPoint(ContrastPoint(self.X, M, self.contrast, len(self.X)), self.gaussian)
 
+    def contributions(self, M: Array) -> Array:
+        return self.at(M).contributions
+
 
 @dataclass(frozen=True)
-class PursuitInPieces(InPieces):
+class PursuitInPieces(ByContrast, InPieces):
     """Projection pursuit of rows that are read at every step.
 
     Parameters
@@ -179,3 +204,6 @@ class PursuitInPieces(InPieces):
 
     def at(self, M: Array) -> PursuitPoint:
         return PursuitPoint(super().at(M), self.gaussian)
+
+    def contributions(self, M: Array) -> Array:
+        return self.at(M).contributions

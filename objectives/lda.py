@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number
 from ldr.objectives.prediction import GroupedRows
 from ldr.objectives.statistics import class_moments
+from ldr.objectives.statistics.covariance import KnownScatter
 from ldr.objectives.statistics.stacked import StackedData
 from ldr.objectives.view import Compact
 from ldr.solvers.errors import ArgumentError, DataError
@@ -51,8 +52,9 @@ class Scattered(Objective):
 
         def pencil(change: Change) -> Pencil:
             stats = class_moments(change(compact.rows), codes, len(classes))
-            n = float(stats.counts.sum())
-            B = SumOfSquares(stats.within, stats.mean, n, stats.total, within=True)
+            n, total = int(stats.counts.sum()), stats.total
+            known = KnownScatter(total, n)
+            B = SumOfSquares(stats.within, stats.mean, float(n), total, True, known)
             return Pencil(stats.between, B, groups=stats)
 
         return RowPencil(compact, pencil, "S_W", classes=classes), len(classes)
@@ -198,8 +200,13 @@ class SemiSupervisedDA(LaplacianMethod):
         def pencil(change: Change) -> Pencil:
             found = on_all.of(change)
             stats = class_moments(change(compact.rows).take(labelled), codes, len(classes))
-            B = stats.total + self.mu * found.A
-            return Pencil(stats.between, SumOfSquares(B, found.B.mean, len(labelled), found.total))
+            B = replace(
+                found.B,
+                B=stats.total + self.mu * found.A,
+                weight=len(labelled),
+                total=found.total,
+            )
+            return Pencil(stats.between, B)
 
         rows = RowPencil(compact, pencil, "S_T + mu X'LX")
         notes = few_directions(r, len(classes), "classes")

@@ -15,6 +15,7 @@ from ldr.objectives.families.whitened_trace import whitened_trace
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number, whole, word
 from ldr.objectives.statistics import lagged_moments
+from ldr.objectives.statistics.covariance import KnownScatter
 from ldr.objectives.statistics.stacked import StackedData
 from ldr.objectives.view import Compact
 
@@ -54,7 +55,8 @@ class Factors(Lagged):
 
         def pencil(change: Change) -> Pencil:
             stats = lagged_moments(change(compact.rows), self.lag)
-            return Pencil(stats.lagged, SumOfSquares(stats.scatter / stats.n, stats.mean, 1.0), 1.0)
+            C = SumOfSquares.covariance(stats.scatter, stats.mean, stats.n)
+            return Pencil(stats.lagged, C, 1.0)
 
         return RowPencil(compact, pencil, "the covariance")
 
@@ -132,7 +134,8 @@ class Autocovariance(Lagged):
     def bind(self, data: Data, r: int) -> Trace:
         compact = Compact.of(data.samples, room=r)
         stats = lagged_moments(compact.rows, self.lag)
-        return Trace(self, (compact.view(stats.mean),), stats.lagged, r)
+        view = compact.view(stats.mean, KnownScatter(stats.scatter, stats.n))
+        return Trace(self, (view,), stats.lagged, r)
 
 
 @dataclass(frozen=True)
@@ -166,7 +169,8 @@ class SquaredDifference(Lagged):
     def bind(self, data: Data, r: int) -> Trace:
         compact = Compact.of(data.samples, room=r if self.extreme == "max" else 0)
         stats = lagged_moments(compact.rows, self.lag)
-        view, A = compact.view(stats.mean), stats.scatter / stats.n - stats.lagged
+        view = compact.view(stats.mean, KnownScatter(stats.scatter, stats.n))
+        A = stats.scatter / stats.n - stats.lagged
         if self.extreme == "max":
             return Trace(self, (view,), A, r)
         return trace_where_varied(self, view, A, stats.scatter, r, is_square=False)

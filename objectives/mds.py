@@ -23,6 +23,7 @@ from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number, word
 from ldr.objectives.problem import BoundObjective
 from ldr.objectives.statistics import moments
+from ldr.objectives.statistics.covariance import KnownScatter
 from ldr.objectives.view import Compact, View
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.linalg.eigen import rank_tolerance, top_eigenvectors
@@ -50,7 +51,8 @@ class MDS(Objective):
     def bind(self, data: Data, r: int) -> Trace:
         compact = Compact.of(data.samples, quiet=True)
         stats = moments(compact.rows)
-        return Trace(self, (compact.view(stats.mean),), stats.scatter, r, 2.0 * stats.n)
+        view = compact.view(stats.mean, KnownScatter(stats.scatter, stats.n))
+        return Trace(self, (view,), stats.scatter, r, 2.0 * stats.n)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from ldr.objectives.families.stacked import Stacked, StackedTraces
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.objective import Objective
 from ldr.objectives.statistics import moments
-from ldr.objectives.statistics.covariance import CovarianceOperator
+from ldr.objectives.statistics.covariance import CovarianceOperator, KnownScatter
 from ldr.objectives.statistics.stacked import StackedData
 from ldr.objectives.view import Compact, Range, View
 
@@ -44,10 +44,11 @@ class PCA(Principal):
         if CovarianceOperator.worthwhile(samples, r):
             C = CovarianceOperator.of(samples)
             n = samples.n
-            return Trace(self, (View(C.mean),), C, r, n, n * C.trace, is_square=True)
+            return Trace(self, (View(C.mean, scatter=C),), C, r, n, n * C.trace, is_square=True)
         compact = Compact.of(samples, quiet=True)
         stats = moments(compact.rows)
-        view, total = compact.view(stats.mean), float(stats.scatter.trace())
+        view = compact.view(stats.mean, KnownScatter(stats.scatter, stats.n))
+        total = float(stats.scatter.trace())
         return Trace(self, (view,), stats.covariance, r, stats.n, total, is_square=True)
 
     def stacked(self, data: StackedData) -> Stacked:
@@ -75,5 +76,6 @@ class LogDetPCA(Principal):
         compact = Compact.of(data.samples)
         stats = moments(compact.rows)
         kept = Range.of(stats.covariance, compact.coordinates, "the covariance")
-        view = compact.view(stats.mean).within(kept)
+        scatter = KnownScatter(stats.scatter, stats.n)
+        view = compact.view(stats.mean, scatter).within(kept)
         return LogDeterminant(self, (view,), kept(stats.covariance), r)

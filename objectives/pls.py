@@ -10,6 +10,7 @@ from ldr.objectives.families.stacked import Stacked, StackedPairs
 from ldr.objectives.objective import Objective
 from ldr.objectives.prediction import Pair
 from ldr.objectives.statistics import joint_moments
+from ldr.objectives.statistics.covariance import KnownScatter
 from ldr.objectives.statistics.stacked import StackedData
 from ldr.objectives.view import Compact
 
@@ -38,7 +39,10 @@ class PLS(Objective):
     def bind(self, data: Data, r: int) -> Bilinear:
         a, b = (Compact.of(view, quiet=True) for view in data.views)
         stats = joint_moments(a.rows, b.rows)
-        views = a.view(stats.mean_a), b.view(stats.mean_b)
+        views = (
+            a.view(stats.mean_a, KnownScatter(stats.scatter_aa, stats.n)),
+            b.view(stats.mean_b, KnownScatter(stats.scatter_bb, stats.n)),
+        )
         answers = Pair(stats, (a.coordinates, b.coordinates))
         return Bilinear(self, views, stats.scatter_ab, r, answers=answers)
 

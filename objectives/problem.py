@@ -10,14 +10,16 @@ from typing import Protocol, Self, TypeAlias
 
 import numpy as np
 
+from ldr.objectives.axes import Axes
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.coordinates import Coordinates
 from ldr.objectives.data.data import Data
 from ldr.objectives.factor_model import FactorModel
 from ldr.objectives.prediction import Answers, Predictor
+from ldr.objectives.statistics.covariance import Variation
 from ldr.objectives.view import View
 from ldr.solvers.errors import ArgumentError
-from ldr.solvers.manifolds import Array, Manifold, Orthonormal, Product, polar_factor
+from ldr.solvers.manifolds import Array, Grassmann, Manifold, Orthonormal, Product, polar_factor
 from ldr.solvers.problem import Problem
 from ldr.solvers.solver import AnySolver
 
@@ -163,6 +165,42 @@ class BoundObjective(Problem):
             polar_factor(M) if isinstance(factor, Orthonormal) else np.array(M)
             for factor, M in zip(self.factors, lifted, strict=False)
         )
+
+    @property
+    def exchangeable(self) -> bool:
+        """Whether columns may change places and signs, those of all views alike."""
+        return all(isinstance(factor, Grassmann) for factor in self.factors)
+
+    def axes(self, M: Array, seen: Sequence[Variation | None]) -> Axes:
+        """The canonical coordinates of M, of which `seen` says how the rows vary there.
+
+        Where the span alone matters they are the principal axes of the projected rows; of rows that
+        are gone, those of M where columns count by their places, the first most. Columns that may
+        change places come by their variance.
+        """
+        first, *others = self.factors[: len(self.views)]
+        if others or not isinstance(first, Grassmann):
+            variances = [np.diag(one.within) for one in seen if one is not None]
+            if self.exchangeable and len(variances) == len(seen):
+                return Axes.ordered(np.sum(variances, axis=0), len(seen))
+            return Axes.given(first.shape[1], len(self.views))
+        if seen[0] is not None:
+            return Axes.principal(seen[0].within)
+        (lifted,) = self.lift(M)
+        return Axes.principal(lifted.T @ (np.arange(len(lifted), 0.0, -1.0)[:, None] * lifted))
+
+    def turned(self, M: Array, turns: Sequence[Array]) -> Array:
+        """The point with the columns of each view's matrix turned."""
+        if not isinstance(self.manifold, Product):
+            return M @ turns[0]
+        blocks = self.manifold.split(M)
+        views = [block @ Q for block, Q in zip(blocks, turns, strict=False)]
+        return self.manifold.join([*views, *blocks[len(views) :]])
+
+    def variations(self, maps: Sequence[Array]) -> list[Variation | None]:
+        """Of the rows under linear maps, one a view: at most one pass; None if rows are gone."""
+        pairs = zip(self.views, maps, strict=True)
+        return [None if view.scatter is None else view.scatter.variation(P) for view, P in pairs]
 
     def maps(self, M: Array) -> tuple[Array, ...]:
         """The linear maps P (r x d), one a view."""

@@ -11,6 +11,7 @@ from ldr.objectives.families.reduced_rank import ReducedRank
 from ldr.objectives.families.regression import Fit
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import word
+from ldr.objectives.statistics.covariance import KnownScatter
 from ldr.objectives.view import Compact
 from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.manifolds import Array
@@ -60,7 +61,7 @@ class ReducedRankRegression(Objective):
 
         return ReducedRank(
             self,
-            (fit.view, b.view(fit.stats.mean_b)),
+            (fit.view, b.view(fit.stats.mean_b, KnownScatter(fit.stats.scatter_bb, fit.stats.n))),
             Z,
             fit.inverse,
             T,

@@ -15,6 +15,7 @@ from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number
 from ldr.objectives.prediction import Outputs, Regressed
 from ldr.objectives.statistics import joint_moments
+from ldr.objectives.statistics.covariance import KnownScatter
 from ldr.objectives.view import Compact
 from ldr.solvers.manifolds import Array
 
@@ -138,7 +139,7 @@ class PrincipalComponentsRegression(Objective):
         stats = joint_moments(compact.rows, outputs)
         return Components(
             self,
-            (compact.view(stats.mean_a),),
+            (compact.view(stats.mean_a, KnownScatter(stats.scatter_aa, stats.n)),),
             stats.scatter_aa,
             r,
             cross=stats.scatter_ab,

@@ -21,6 +21,7 @@ from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number, word
 from ldr.objectives.problem import BoundObjective, check_dimension
 from ldr.objectives.statistics import moments
+from ldr.objectives.statistics.covariance import KnownScatter
 from ldr.objectives.view import View
 from ldr.solvers.errors import DataError
 from ldr.solvers.linalg.eigen import top_eigenvectors
@@ -164,7 +165,8 @@ class MedianRows:
             raise DataError("all rows of X are equal, expected data that vary")
         frame = Frame(stats.mean, 2.0 ** round(0.5 * math.log2(square)))
         frame = frame.moved(median_in_pieces(samples, frame))
-        view = View(frame.centre, notes=(CENTRED, IN_PIECES))
+        scatter = KnownScatter(stats.scatter, stats.n)
+        view = View(frame.centre, notes=(CENTRED, IN_PIECES), scatter=scatter)
         return cls(samples, frame, frame.length, view, _PASSES)
 
     def distances(self, M: Array | None = None) -> Array:

@@ -27,6 +27,7 @@ from ldr.objectives.features import Quadratic
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import flag, number, whole
 from ldr.objectives.statistics import difference_scatter, mean, moments
+from ldr.objectives.statistics.covariance import KnownScatter
 from ldr.objectives.statistics.stacked import StackedData
 from ldr.objectives.view import Compact
 from ldr.solvers.errors import ArgumentError, DataError
@@ -110,14 +111,16 @@ class SFA(Slow):
         if not self.whiten:
             stats = moments(compact.rows)
             A = self._scatter_of_changes(compact, Change())
-            return trace_where_varied(self, compact.view(stats.mean), A, stats.scatter, r)
+            view = compact.view(stats.mean, KnownScatter(stats.scatter, stats.n))
+            return trace_where_varied(self, view, A, stats.scatter, r)
 
         def pencil(change: Change) -> Pencil:
             stats = moments(change(compact.rows))
             A = self._scatter_of_changes(compact, change)
-            C = stats.covariance
-            total = None if self.derivatives is None else C + A / stats.n
-            return Pencil(A, SumOfSquares(C, stats.mean, 1.0, total))
+            C = SumOfSquares.covariance(stats.scatter, stats.mean, stats.n)
+            if self.derivatives is not None:
+                C = replace(C, total=C.B + A / stats.n)
+            return Pencil(A, C)
 
         return whitened_trace(self, RowPencil(compact, pencil, "the covariance"), r)
 
@@ -177,7 +180,8 @@ class OrthogonalSFA(NestedMethod, Slow):
         def pencil(change: Change) -> Pencil:
             rows = change(compact.rows)
             stats = moments(rows)
-            return Pencil(difference_scatter(rows), SumOfSquares(stats.covariance, stats.mean, 1.0))
+            C = SumOfSquares.covariance(stats.scatter, stats.mean, stats.n)
+            return Pencil(difference_scatter(rows), C)
 
         rows = RowPencil(compact, pencil, "the covariance")
         return trace_ratio(self, rows, r, ridge=self.ridge)

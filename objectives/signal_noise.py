@@ -15,6 +15,7 @@ from ldr.objectives.families.whitened_trace import whitened_trace
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number
 from ldr.objectives.statistics import moments
+from ldr.objectives.statistics.covariance import KnownScatter
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class SignalNoise(AgainstNoise):
         pair = Pair.of(data, room=r)
         signal, noise = moments(pair.samples), moments(pair.background)
         A = signal.covariance - self.alpha * noise.covariance
-        return Trace(self, (pair.view(signal.mean),), A, r)
+        return Trace(self, (pair.view(signal.mean, KnownScatter(signal.scatter, signal.n)),), A, r)
 
 
 @dataclass(frozen=True)
@@ -115,7 +116,9 @@ class OPCA(AgainstNoise):
             R = noise.covariance + np.outer(noise.mean, noise.mean)
             total = R + signal.covariance
             # R has the squares of the numbers themselves: no mean comes on top
-            return Pencil(signal.covariance, SumOfSquares(R, signal.mean, 0.0, total))
+            known = KnownScatter(signal.scatter, signal.n)
+            B = SumOfSquares(R, signal.mean, 0.0, total, scatter=known)
+            return Pencil(signal.covariance, B)
 
         others = (pair.samples, pair.background)
         rows = RowPencil(pair.compact, pencil, "the second moment of the noise", others)

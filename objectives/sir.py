@@ -71,8 +71,7 @@ class SIR(Sliced):
         def pencil(change: Change) -> Pencil:
             stats = class_moments(change(compact.rows), codes, groups)
             n = int(stats.counts.sum())
-            C = stats.total / n
-            return Pencil(stats.between / n, SumOfSquares(C, stats.mean, 1.0))
+            return Pencil(stats.between / n, SumOfSquares.covariance(stats.total, stats.mean, n))
 
         rows = RowPencil(compact, pencil, "the covariance")
         notes = few_directions(r, groups, "slices")
@@ -117,7 +116,7 @@ class SAVE(Sliced):
             size += (count / len(codes)) * spectral_bound(change) * spectral_bound(of_slice)
         return Trace(
             self,
-            (compact.view(whitened.mean).within(whitened),),
+            (compact.view(whitened.mean, whitened.scatter).within(whitened),),
             A,
             r,
             # z does not vary there: (I - 0)^2

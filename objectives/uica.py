@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 
 import numpy as np
 
+from ldr.objectives.axes import Axes
 from ldr.objectives.contrasts import Contrast, hyperbolic_secant, student
 from ldr.objectives.data.cells import Cells
 from ldr.objectives.data.data import Data
@@ -17,6 +20,7 @@ from ldr.objectives.families.row_sum import (
     RowSum,
     RowTerm,
     WhitenedColumns,
+    added,
     in_pieces,
 )
 from ldr.objectives.objective import Objective
@@ -28,6 +32,7 @@ from ldr.objectives.sources import (
     heuristics_in_pieces,
     sample_note,
 )
+from ldr.objectives.statistics.covariance import Variation
 from ldr.solvers.manifolds import Array, Euclidean, Manifold, Stiefel
 from ldr.solvers.problem import Point
 
@@ -40,8 +45,8 @@ class UndercompleteICA(Objective):
 
     M is any k x r matrix: the sources need not be orthogonal, and their scales are fitted. x =
     C^{-1/2}(x - mean), P = M'C^{-1/2}. Both experts have heavy tails: the sources found are those
-    with heavier tails than a Gaussian; for lighter tails see `ICA`. The order and the signs of the
-    columns mean nothing. The heuristic is FOBI; FastICA's deflation is another start.
+    with heavier tails than a Gaussian; for lighter tails see `ICA`. The columns come in the order
+    of their terms. The heuristic is FOBI; FastICA's deflation is another start.
 
     Cost of an evaluation: time O(n d r), memory O(n d); of rows in a file or on a cluster a pass
     over them, with memory for a piece, and deflation is that of a random sample of rows.
@@ -152,8 +157,21 @@ class ExpertsPoint(Point):
         return self._experts.hessian_vector(V) + self._volume.hessian_vector(V)
 
 
+class ByExpert(BoundObjective):
+    """Sources in the order of what each alone, without regard to the angles, adds to -f."""
+
+    exchangeable = True
+
+    @abstractmethod
+    def costs(self, M: Array) -> Array:
+        """E G(m_k'x) of each source."""
+
+    def axes(self, M: Array, seen: Sequence[Variation | None]) -> Axes:
+        return Axes.ordered(np.log(np.linalg.norm(M, axis=0)) - self.costs(M))
+
+
 @dataclass(frozen=True)
-class ProductOfExperts(Projected):
+class ProductOfExperts(ByExpert, Projected):
     """Undercomplete ica on the Euclidean space of k x r matrices.
 
     Parameters
@@ -174,6 +192,9 @@ class ProductOfExperts(Projected):
     def at(self, M: Array) -> ExpertsPoint:
         return ExpertsPoint(self.X, M, self.expert)
 
+    def costs(self, M: Array) -> Array:
+        return np.asarray(ContrastPoint(self.X, M, self.expert, len(self.X)).value)
+
 
 @dataclass(frozen=True)
 class ExpertsTerm(RowTerm):
@@ -192,8 +213,15 @@ class ExpertsTerm(RowTerm):
         return self.contrasts.second(M, V, rows) + share * LogVolume(M).hessian_vector(V)
 
 
-class SumOfExperts(RowSum):
+@dataclass(frozen=True)
+class SumOfExperts(ByExpert, RowSum):
     """Undercomplete ica of rows that are read at every step."""
+
+    term: ExpertsTerm
+
+    def costs(self, M: Array) -> Array:
+        of_experts = partial(self.term.contrasts.first, M)
+        return np.asarray(self.samples.reduce(of_experts, added)[0])
 
     def random_point(self, rng: np.random.Generator) -> Array:
         return _sources_of_variance_one(self.manifold, rng)

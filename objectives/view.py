@@ -12,7 +12,8 @@ from ldr.objectives.coordinates import Columns, Coordinates, Subspace
 from ldr.objectives.data.finite import check_squares
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.features import Features, then
-from ldr.objectives.statistics import RowSpace, WidenedRowSpace, row_space
+from ldr.objectives.statistics import RowSpace, WidenedRowSpace, mean, row_space
+from ldr.objectives.statistics.covariance import RowScatter, Scatter, SpannedScatter
 from ldr.solvers.errors import SingularError
 from ldr.solvers.linalg.eigen import range_basis, rank_tolerance
 from ldr.solvers.manifolds import Array
@@ -42,16 +43,24 @@ class View:
         What the user should know: restrictions to a subspace, ridges.
     features : Features or None
         The map put before the objective.
+    scatter : Scatter or None
+        How the rows vary in the columns of the map; None where they cannot be read again.
     """
 
     mean: Array
     coordinates: Coordinates = field(default_factory=Columns)
     notes: tuple[str, ...] = ()
     features: Features | None = None
+    scatter: Scatter | None = None
 
     def noting(self, *notes: str) -> View:
         """With further notes."""
         return replace(self, notes=(*self.notes, *notes))
+
+    def of_all(self, samples: Samples) -> View:
+        """Of all rows, where a problem is of some of them."""
+        centre = mean(samples)
+        return replace(self, mean=centre, scatter=RowScatter(samples, centre))
 
     def within(self, restriction: Restriction) -> View:
         """In the coordinates of a restriction of this one's."""
@@ -128,11 +137,14 @@ class Compact:
         check_squares(samples)
         return cls(samples, Columns())
 
-    def view(self, mean: Array) -> View:
-        """The way back, from the mean of `rows`."""
+    def view(self, mean: Array, scatter: Scatter | None = None) -> View:
+        """The way back, from the mean of `rows`, and their scatter where it is known."""
+        if scatter is None and self.rows.repeatable:
+            scatter = RowScatter(self.rows, mean)
         if self.space is not None:
             mean = self.space.mean + self.space.lift(mean[:, None])[:, 0]
-        view = View(mean, self.coordinates, features=self.features)
+            scatter = None if scatter is None else SpannedScatter(self.space, scatter)
+        view = View(mean, self.coordinates, features=self.features, scatter=scatter)
         span = self.coordinates.span
         if span is None or self.quiet:
             return view

@@ -23,6 +23,7 @@ from ldr.objectives.families.row_sum import RowSum
 from ldr.objectives.objective import Objective
 from ldr.objectives.problem import BoundObjective
 from ldr.objectives.statistics import mean
+from ldr.objectives.statistics.covariance import RowScatter
 from ldr.objectives.view import View
 from ldr.solvers.checks import choice, keep_flag
 from ldr.solvers.errors import ArgumentError, DataError
@@ -271,7 +272,7 @@ class CustomObjective(Objective):
         if self.sum_over_rows and data.samples.stored:
             return self._on_some_rows(data, self._term(data.samples), r)
         rows = self._in_memory(data.samples)
-        return self._on(rows, self._beside(data), self._term(rows), r)
+        return self._on(rows, self._beside(data), self._term(rows), r, rows)
 
     def _sum(self, data: Data, r: int) -> BoundObjective:
         """The problem of a sum over rows, tested on some of them."""
@@ -289,14 +290,21 @@ class CustomObjective(Objective):
         """The problem of the first rows, less the mean of all."""
         where = slice(0, min(TESTED_ROWS, data.samples.n // 2 * 2))
         beside = tuple(y[where] for y in self._beside(data))
-        return self._on(data.samples.piece(where), beside, term, r)
+        return self._on(data.samples.piece(where), beside, term, r, data.samples)
 
     def _on(
-        self, rows: Samples, beside: tuple[Cells, ...], term: FunctionTerm, r: int
+        self,
+        rows: Samples,
+        beside: tuple[Cells, ...],
+        term: FunctionTerm,
+        r: int,
+        all_rows: Samples,
     ) -> CustomProblem:
         manifold = manifold_named(self.manifold, rows.d, r)
         arguments = term.arguments(rows, *beside)
-        problem = CustomProblem(self, (View(term.mean),), manifold, term, arguments)
+        scatter = RowScatter(all_rows, term.mean if self.center else None)
+        view = View(term.mean, scatter=scatter)
+        problem = CustomProblem(self, (view,), manifold, term, arguments)
         return attached(problem, self.manifold)
 
     def _term(self, samples: Samples) -> FunctionTerm:

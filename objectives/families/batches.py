@@ -6,19 +6,20 @@ of rows spread over the whole piece, and the objective is the sum of its values 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
 
+from ldr.objectives.axes import Axes
 from ldr.objectives.data.cells import Cells
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.labels import as_array, as_labels
 from ldr.objectives.data.samples import Beside, Samples
 from ldr.objectives.families.row_sum import InPieces, RowTerm
 from ldr.objectives.problem import BoundObjective, Stated
-from ldr.objectives.statistics import mean
+from ldr.objectives.statistics.covariance import Variation
 from ldr.objectives.statistics.sums import spread_rows
 from ldr.solvers.errors import DataError
 from ldr.solvers.manifolds import Array
@@ -80,6 +81,13 @@ class Batches(InPieces):
 
     sample: BoundObjective = field(kw_only=True)
 
+    @property
+    def exchangeable(self) -> bool:
+        return self.sample.exchangeable
+
+    def axes(self, M: Array, seen: Sequence[Variation | None]) -> Axes:
+        return self.sample.axes(M, seen)
+
     def baseline(self) -> Array | None:
         return self.sample.baseline()
 
@@ -105,12 +113,13 @@ def in_batches(
         f"rows, and the starts are found on {len(chosen)} rows"
     )
     (view,) = sample.views
+    without_rows = sample.restated(views=(replace(view, scatter=None),))
     return Batches(
         objective,
-        (replace(view, mean=mean(samples)).noting(note),),
+        (view.of_all(samples).noting(note),),
         sample.manifold,
         samples,
-        BatchTerm(sample.emptied()),  # type: ignore[attr-defined]
+        BatchTerm(without_rows.emptied()),  # type: ignore[attr-defined]
         beside=beside,
         sample=sample,
         unit=sample.unit,
@@ -137,4 +146,4 @@ def on_some_rows(objective: Stated, data: Data, r: int) -> BoundObjective:
     problem = objective.bind(Data((samples.take(chosen),), y), r)
     note = f"{objective.name} was solved on a random sample of {len(chosen)} of {samples.n} rows"
     (view,) = problem.views
-    return problem.restated(views=(replace(view, mean=mean(samples)).noting(note),))
+    return problem.restated(views=(view.of_all(samples).noting(note),))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
+from ldr.objectives.axes import Axes
 from ldr.objectives.certificate import NEARLY_COLLINEAR, PROVED_GLOBAL, Certificate
 from ldr.objectives.families.pencil import SumOfSquares
 from ldr.objectives.families.whitened import Unwhitened, whiten
@@ -15,6 +17,7 @@ from ldr.objectives.families.whitened_trace import spectral_bound
 from ldr.objectives.prediction import Pair
 from ldr.objectives.problem import BoundObjective, Stated, check_dimension
 from ldr.objectives.statistics import JointMoments, joint_moments
+from ldr.objectives.statistics.covariance import Variation
 from ldr.objectives.view import Compact
 from ldr.solvers.limits import SINGULAR_COST, check_eigen
 from ldr.solvers.manifolds import Array, Product, Stiefel
@@ -89,6 +92,15 @@ class Bilinear(BoundObjective):
         U, values, Vt = np.linalg.svd(self.K, full_matrices=False)
         return U[:, : self.r], values, Vt[: self.r].T
 
+    @property
+    def exchangeable(self) -> bool:
+        return True
+
+    def axes(self, M: Array, seen: Sequence[Variation | None]) -> Axes:
+        """The singular vectors of Ma'K Mb."""
+        Ma, Mb = self.blocks(M)
+        return Axes.singular(Ma.T @ self.K @ Mb)
+
     def baseline(self) -> Array:
         U, _, V = self._singular
         return self.manifold.nearest(self.point([U, V]))
@@ -132,7 +144,10 @@ def whitened_bilinear(
     K = np.ascontiguousarray(in_b.rows(in_a.rows(stats.scatter_ab / n).T).T)
     bound = Bilinear(
         objective,
-        (a.view(in_a.mean).within(in_a), b.view(in_b.mean).within(in_b)),
+        (
+            a.view(in_a.mean, in_a.scatter).within(in_a),
+            b.view(in_b.mean, in_b.scatter).within(in_b),
+        ),
         K,
         r,
         correlations=True,
@@ -145,6 +160,6 @@ def whitened_bilinear(
 
 def _covariances(stats: JointMoments) -> tuple[SumOfSquares, SumOfSquares]:
     return (
-        SumOfSquares(stats.scatter_aa / stats.n, stats.mean_a, 1.0),
-        SumOfSquares(stats.scatter_bb / stats.n, stats.mean_b, 1.0),
+        SumOfSquares.covariance(stats.scatter_aa, stats.mean_a, stats.n),
+        SumOfSquares.covariance(stats.scatter_bb, stats.mean_b, stats.n),
     )

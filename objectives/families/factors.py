@@ -10,8 +10,10 @@ from typing import Protocol
 
 import numpy as np
 
+from ldr.objectives.axes import Axes
 from ldr.objectives.factor_model import FactorModel
 from ldr.objectives.problem import BoundObjective, Fitted
+from ldr.objectives.statistics.covariance import Variation
 from ldr.solvers.errors import SingularError
 from ldr.solvers.linalg.symmetric import scaled_factor
 from ldr.solvers.manifolds import Array, Euclidean, Product
@@ -221,6 +223,15 @@ class FactorLikelihood(BoundObjective):
     @property
     def order(self) -> int:
         return self.noise.k
+
+    @property
+    def exchangeable(self) -> bool:
+        return True
+
+    def axes(self, M: Array, seen: Sequence[Variation | None]) -> Axes:
+        """In which M'Psi^{-1}M is diagonal, largest first (Lawley and Maxwell)."""
+        loadings, t = self.manifold.split(M)[:2]
+        return Axes.principal(loadings.T @ (loadings / self.noise.variances(t)[:, None]))
 
     def model(self, M: Array) -> FactorModel:
         """In the user's units. Of the free parameters, M's are known up to a rotation."""

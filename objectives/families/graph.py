@@ -24,6 +24,7 @@ from ldr.objectives.statistics import (
     moments,
     reconstruction_scatter,
 )
+from ldr.objectives.statistics.covariance import KnownScatter
 from ldr.objectives.view import Compact
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
@@ -56,8 +57,9 @@ def _of_classes(rows: Samples, codes: np.ndarray, classes: int) -> Scatters:
     class, is not formed.
     """
     stats = class_moments(rows, codes, classes)
-    squares = SumOfSquares(stats.total, stats.mean, stats.counts.sum())
-    return Scatters(stats.within, squares, total=stats.total)
+    n, total = int(stats.counts.sum()), stats.total
+    squares = SumOfSquares(total, stats.mean, n, scatter=KnownScatter(total, n))
+    return Scatters(stats.within, squares, total=total)
 
 
 def _rest(rows: Samples, shares: Array, middle: Array) -> Array | float:
@@ -170,7 +172,9 @@ class LaplacianMethod(GraphMethod):
         stats, degrees = moments(rows), W.sum(axis=1)
         middle, shares = self._middle(rows, stats.mean, degrees)
         A, B = graph_scatter(rows, W, middle, _rest(rows, shares, middle))
-        return Scatters(A, SumOfSquares(B, middle, degrees.sum()), total=stats.scatter)
+        known = KnownScatter(stats.scatter, stats.n)
+        squares = SumOfSquares(B, middle, degrees.sum(), scatter=known)
+        return Scatters(A, squares, total=stats.scatter)
 
 
 @dataclass(frozen=True)
@@ -216,4 +220,6 @@ class ReconstructionMethod(GraphMethod):
         stats = moments(rows)
         shares = np.full(rows.n, 1.0 / rows.n)
         A = reconstruction_scatter(rows, W, stats.mean, _rest(rows, shares, stats.mean))
-        return Scatters(A, SumOfSquares(stats.scatter, stats.mean, stats.n), total=stats.scatter)
+        known = KnownScatter(stats.scatter, stats.n)
+        squares = SumOfSquares(stats.scatter, stats.mean, stats.n, scatter=known)
+        return Scatters(A, squares, total=stats.scatter)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
 
+from ldr.objectives.axes import Axes
 from ldr.objectives.coordinates import ColumnScaling
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.labels import as_labels
@@ -18,6 +20,7 @@ from ldr.objectives.families.projected import DenseRows
 from ldr.objectives.lengths import column_lengths, typical_length
 from ldr.objectives.problem import Stated
 from ldr.objectives.statistics import ClassMoments, class_moments
+from ldr.objectives.statistics.covariance import Variation
 from ldr.objectives.view import View
 from ldr.solvers.linalg.eigen import generalised_top_eigenvectors, range_basis, top_eigenvectors
 from ldr.solvers.manifolds import Array, Euclidean, Manifold
@@ -82,6 +85,16 @@ class LabelledPairs(Pairwise):
         """Rows that are worked on together, of one class."""
         ends, n = map(int, self.boundaries), len(self.X)
         return [rows for start, stop in pairwise(ends) for rows in row_slices(start, stop, n)]
+
+    @property
+    def exchangeable(self) -> bool:
+        return True
+
+    def axes(self, M: Array, seen: Sequence[Variation | None]) -> Axes:
+        """In which the user's columns of M are orthogonal, the longest first."""
+        (lifted,) = self.lift(M)
+        _, lengths, Vt = np.linalg.svd(lifted, full_matrices=False)
+        return Axes((Vt.T,), lengths**2)
 
     def own(self, rows: slice) -> slice:
         """All rows of the class of these."""

@@ -15,6 +15,7 @@ from ldr.objectives.data.change import Change
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.prediction import Groups
 from ldr.objectives.statistics import ClassMoments
+from ldr.objectives.statistics.covariance import KnownScatter
 from ldr.objectives.view import Compact, View
 from ldr.solvers.manifolds import Array
 
@@ -34,6 +35,8 @@ class SumOfSquares:
         Of all that varies in the rows, where that is more than B.
     within : bool
         Whether B is what is left of `total` within groups of the rows.
+    scatter : KnownScatter, optional
+        Of the rows.
     """
 
     B: Array
@@ -41,6 +44,12 @@ class SumOfSquares:
     weight: float
     total: Array | None = None
     within: bool = False
+    scatter: KnownScatter | None = None
+
+    @classmethod
+    def covariance(cls, scatter: Array, mean: Array, n: int) -> SumOfSquares:
+        """Of n rows, from their scatter."""
+        return cls(scatter / n, mean, 1.0, scatter=KnownScatter(scatter, n))
 
     @property
     def sizes(self) -> Array:
@@ -104,7 +113,7 @@ class RowPencil(Generic[Found]):
     @property
     def view(self) -> View:
         """The way back, from the mean of the rows."""
-        return self.compact.view(self.plain.B.mean)
+        return self.compact.view(self.plain.B.mean, self.plain.B.scatter)
 
     def answers(
         self, found: Pencil, coordinates: Coordinates, W: Array | None = None

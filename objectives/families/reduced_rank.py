@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
+from ldr.objectives.axes import Axes
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.families.regression import Rounding, exact
 from ldr.objectives.prediction import LinearPredictor
 from ldr.objectives.problem import BoundObjective, check_dimension
+from ldr.objectives.statistics.covariance import Variation
 from ldr.solvers.manifolds import Array, Product, Stiefel
 from ldr.solvers.problem import Point
 
@@ -139,6 +141,14 @@ class ReducedRank(BoundObjective):
         E = self.directions(self.r)
         coefficients = np.linalg.lstsq(self.Z @ E, self.T, rcond=None)[0]
         return self._factored(E, np.asarray(coefficients.T, dtype=np.float64))
+
+    @property
+    def exchangeable(self) -> bool:
+        return True
+
+    def axes(self, M: Array, seen: Sequence[Variation | None]) -> Axes:
+        """The singular vectors of the coefficients, by their singular values."""
+        return Axes.ordered(np.abs(self.at(M).S), views=2)
 
     def lift(self, M: Array) -> tuple[Array, ...]:
         """Min's columns have the signs that make S >= 0."""

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
+from ldr.objectives.axes import signs
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.samples import Samples
@@ -20,6 +21,7 @@ from ldr.objectives.kernels import as_response
 from ldr.objectives.prediction import LinearPredictor, Outputs
 from ldr.objectives.problem import BoundObjective, Stated
 from ldr.objectives.statistics import JointMoments, joint_moments
+from ldr.objectives.statistics.covariance import KnownScatter, RowScatter
 from ldr.objectives.view import Compact, View, check_varies
 from ldr.solvers.limits import SINGULAR_COST, check_eigen
 from ldr.solvers.manifolds import Array, Euclidean
@@ -153,7 +155,8 @@ class Regression(BoundObjective):
             U = scipy.linalg.qr(np.hstack([U, np.eye(d, self.r)]), mode="economic")[0]
         scale = np.ones(self.r)
         scale[: min(len(s), self.r)] = np.hypot(1.0, s[: self.r])
-        return (scale[:, None] * U[:, : self.r].T,)
+        P = scale[:, None] * U[:, : self.r].T
+        return (signs(P)[:, None] * P,)
 
     def predictors(
         self, M: Array, maps: tuple[Array, ...], means: tuple[Array, ...]
@@ -218,8 +221,9 @@ def regression(
             Z, T, view, left = fit.Z, fit.T, fit.view, _left(fit.stats, fit.T)
         else:  # the penalty is on the columns themselves, those that add nothing too
             stats = joint_moments(compact.rows, outputs)
+            scatter = KnownScatter(stats.scatter_aa, stats.n)
             Z, T = _square_root(stats.scatter_aa, stats.scatter_ab)
-            view, left = compact.view(stats.mean_a), _left(stats, T)
+            view, left = compact.view(stats.mean_a, scatter), _left(stats, T)
         return Regression(objective, (view,), Z, T, r, left, lasso=lasso, outputs=of_y)
     return Regression(
         objective,
@@ -234,6 +238,11 @@ def regression(
         outputs=of_y,
         rounding=fit.rounding,
     )
+
+
+def _inputs(stats: JointMoments) -> tuple[SumOfSquares]:
+    scatter = KnownScatter(stats.scatter_aa, stats.n)
+    return (SumOfSquares(stats.scatter_aa, stats.mean_a, stats.n, scatter=scatter),)
 
 
 def _left(stats: JointMoments, T: Array) -> float:
@@ -263,10 +272,10 @@ class Fit:
     def of(cls, inputs: Compact, outputs: Samples, what: str) -> Fit:
         stats, (whitened,) = whiten(
             lambda change: joint_moments(change(inputs.rows), outputs),
-            lambda stats: (SumOfSquares(stats.scatter_aa, stats.mean_a, stats.n),),
+            _inputs,
             Unwhitened.of(inputs, what, 0.0, outputs),
         )
-        whole = inputs.view(whitened.mean).within(whitened)
+        whole = inputs.view(whitened.mean, whitened.scatter).within(whitened)
         return cls(replace(whole, coordinates=whitened.coordinates.outer), whitened, stats)
 
     @property
@@ -309,4 +318,5 @@ def _of_rows(objective: Stated, data: Data, outputs: Samples, r: int, lasso: flo
     X, Y = data.samples.dense(), outputs.dense()
     mean, mean_y = X.mean(axis=0), Y.mean(axis=0)
     of_y = Outputs.of(data.y, mean_y)
-    return Regression(objective, (View(mean),), X - mean, Y - mean_y, r, lasso=lasso, outputs=of_y)
+    view = View(mean, scatter=RowScatter(data.samples, mean))
+    return Regression(objective, (view,), X - mean, Y - mean_y, r, lasso=lasso, outputs=of_y)

@@ -345,7 +345,9 @@ class WhitenedColumns:
         whitened = whiten_rows(samples, Unwhitened.of(columns, "the covariance"))
         W = whitened.W if whitened.change.T is None else whitened.change.T @ whitened.W
         check_dimension(r, W.shape[1])
-        return cls(np.ascontiguousarray(W), columns.view(whitened.mean).within(whitened))
+        return cls(
+            np.ascontiguousarray(W), columns.view(whitened.mean, whitened.scatter).within(whitened)
+        )
 
 
 def some_rows(samples: Samples, count: int) -> Samples:

@@ -9,9 +9,11 @@ from functools import cached_property
 
 import numpy as np
 
+from ldr.objectives.axes import Axes
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.factor_model import FactorModel
 from ldr.objectives.problem import BoundObjective, Fitted
+from ldr.objectives.statistics.covariance import Variation
 from ldr.solvers.manifolds import Array, Manifold, Orthonormal, Product, nearest_with_zeros
 from ldr.solvers.nonsmooth.penalty import L1
 from ldr.solvers.problem import Point, Problem
@@ -122,6 +124,10 @@ class WeightedSum(BoundObjective):
     def baseline(self) -> Array | None:
         return best_heuristic(self, self.terms)
 
+    @property
+    def exchangeable(self) -> bool:
+        return all(term.bound.exchangeable for term in self.active)
+
     def rewards_leaving(self, weight: float = 1.0) -> bool:
         return any(term.bound.rewards_leaving(weight * term.weight) for term in self.terms)
 
@@ -190,6 +196,9 @@ class Multiple(Around, WeightedSum):
     def easier(self) -> Sequence[Problem]:
         return self.inside.easier if self._same_optimum else ()
 
+    def axes(self, M: Array, seen: Sequence[Variation | None]) -> Axes:
+        return self.inside.axes(M, seen) if self._same_optimum else super().axes(M, seen)
+
     def closed_form(self) -> Array | None:
         return self.inside.closed_form() if self._same_optimum else None
 
@@ -237,6 +246,10 @@ class Penalised(Around):
     def lift(self, M: Array) -> tuple[Array, ...]:
         exact = (c.lift(Z) for c, Z in zip(self.coordinates, self.blocks(M), strict=True))
         return tuple(np.where(E == 0, 0.0, N) for E, N in zip(exact, super().lift(M), strict=True))
+
+    @property
+    def exchangeable(self) -> bool:
+        return self.smooth.exchangeable
 
     def lower(self, matrices: Sequence[Array]) -> Array:
         """The point near the user's matrices that has their zeros."""

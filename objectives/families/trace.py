@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 
+from ldr.objectives.axes import Axes
 from ldr.objectives.certificate import NEARLY_COLLINEAR, PROVED_GLOBAL, Certificate
 from ldr.objectives.problem import BoundObjective, Stated, check_dimension, power_of_two
+from ldr.objectives.statistics.covariance import Variation
 from ldr.objectives.view import Range, View
 from ldr.solvers.linalg.bounds import largest_sum_bound
 from ldr.solvers.linalg.eigen import top_eigenvectors
@@ -193,6 +196,10 @@ class Trace(BoundObjective):
 
     def remarks(self, M: Array) -> list[str]:
         return self._by_krylov
+
+    def axes(self, M: Array, seen: Sequence[Variation | None]) -> Axes:
+        """The eigenvectors of M'AM, the best first."""
+        return Axes.principal(np.sign(self.scale) * self.compressed(M))
 
     def baseline(self) -> Array:
         return self._eigen[1]

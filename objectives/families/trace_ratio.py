@@ -11,11 +11,13 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from ldr.objectives.axes import Axes
 from ldr.objectives.certificate import PROVED_GLOBAL, Certificate
 from ldr.objectives.families.nested import NestedMethod
 from ldr.objectives.families.pencil import Pencil, RowPencil
 from ldr.objectives.problem import BoundObjective, Fitted, check_dimension, power_of_two
 from ldr.objectives.ridge import add_ridge, ridge_amount
+from ldr.objectives.statistics.covariance import Variation
 from ldr.objectives.view import Range
 from ldr.solvers.errors import SingularError
 from ldr.solvers.limits import VALUES_COST, check_eigen
@@ -211,6 +213,12 @@ class TraceRatio(BoundObjective):
         B = self.B if self.definite else size + self.B
         _, vectors = generalised_top_eigenvectors(self.A, B, self.r)
         return np.linalg.qr(vectors / np.linalg.norm(vectors, axis=0))[0]
+
+    def axes(self, M: Array, seen: Sequence[Variation | None]) -> Axes:
+        """Of nested subspaces the eigenvectors of A - rho B, in what each level adds."""
+        if not self.nested:
+            return super().axes(M, seen)
+        return Axes.nested(M.T @ (self.A + self.at(M).value * self.B) @ M, self.levels.tolist())
 
     def baseline(self) -> Array:
         return self._heuristic

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import scipy
 
+from ldr.objectives.axes import Axes
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.families.joint_bound import JointBound
 from ldr.objectives.problem import BoundObjective, Stated, check_dimension
 from ldr.objectives.ridge import add_ridge
 from ldr.objectives.statistics import JointMoments
+from ldr.objectives.statistics.covariance import Variation
 from ldr.objectives.view import Range, View
 from ldr.solvers.errors import SingularError
 from ldr.solvers.limits import check_eigen
@@ -188,6 +190,15 @@ class TwoBlock(BoundObjective):
         Wa, Wb = _inverse_factor(self.Caa), _inverse_factor(self.Cbb)
         U, correlations, Vt = np.linalg.svd(Wa.T @ self.Cab @ Wb, full_matrices=False)
         return Wa @ U[:, : self.r], Wb @ Vt[: self.r].T, np.minimum(correlations, 1.0)
+
+    @property
+    def exchangeable(self) -> bool:
+        return True
+
+    def axes(self, M: Array, seen: Sequence[Variation | None]) -> Axes:
+        """The singular vectors of Ma'Cab Mb, whose trace they make as large as it can be."""
+        Ma, Mb = self.blocks(M)
+        return Axes.singular(Ma.T @ self.Cab @ Mb)
 
     def baseline(self) -> Array:
         orthonormal = polar_factor if self.orthonormalise == "polar" else _qr_factor

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 
 import numpy as np
@@ -119,7 +119,7 @@ def _views(common: Common, bounds: Sequence[BoundObjective]) -> list[View]:
     """The way back from the common coordinates, with the first one's means and all notes."""
     each = zip(*(bound.views for bound in bounds), strict=True)
     return [
-        View(own[0].mean, frame, _union(view.notes for view in own), own[0].features)
+        replace(own[0], coordinates=frame, notes=_union(view.notes for view in own))
         for frame, own in zip(common.coordinates, each, strict=True)
     ]
 

@@ -25,6 +25,7 @@ from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.pencil import SumOfSquares, diagonal
 from ldr.objectives.ridge import add_ridge, ridge_amount
 from ldr.objectives.statistics import Moments, moments
+from ldr.objectives.statistics.covariance import KnownScatter
 from ldr.objectives.view import Compact, Range, nothing_varies
 from ldr.solvers.linalg.eigen import has_full_rank, rank_tolerance, unit_diagonal
 from ldr.solvers.linalg.lengths import length
@@ -106,6 +107,8 @@ class Whitened:
         was made, each times what a column has in these coordinates: what rounding is relative to.
     defect : float
         ||W'BW - I||.
+    scatter : KnownScatter or None
+        Of the rows as they are, where it was made.
     """
 
     W: Array
@@ -118,6 +121,7 @@ class Whitened:
     sizes: Array
     spreads: Array
     defect: float
+    scatter: KnownScatter | None = None
 
     def __call__(self, A: Array) -> Array:
         """The symmetric A in these coordinates."""
@@ -214,7 +218,7 @@ def root_of_rows(compact: Compact, stats: Moments) -> Array | None:
 
 
 def _covariance(stats: Moments) -> tuple[SumOfSquares]:
-    return (SumOfSquares(stats.covariance, stats.mean, 1.0),)
+    return (SumOfSquares.covariance(stats.scatter, stats.mean, stats.n),)
 
 
 def _of_sums(given: Unwhitened, sums: SumOfSquares) -> Whitened:
@@ -242,6 +246,7 @@ def _of_sums(given: Unwhitened, sums: SumOfSquares) -> Whitened:
         sums.sizes[:, None] * W,
         np.sqrt(diagonal(sums.B))[:, None] * W,
         _defect(whitening.W, B),
+        sums.scatter,
     )
 
 

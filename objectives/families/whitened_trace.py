@@ -30,7 +30,7 @@ def whitened_trace(
     given = Unwhitened.of(rows.compact, rows.what, ridge, *rows.others)
     found, (whitened,) = whiten(rows.of, lambda found: (found.B,), given)
     A = whitened(found.A)
-    view = rows.compact.view(whitened.mean).noting(*notes).within(whitened)
+    view = rows.compact.view(whitened.mean, whitened.scatter).noting(*notes).within(whitened)
     return Trace(
         objective,
         (view,),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from typing import Protocol
 
 import numpy as np
 import scipy
@@ -86,6 +87,10 @@ class CovarianceOperator:
         term = partial(_scatter_times, mean=self.centre, V=columns)
         return self.samples.reduce(term, added).reshape(V.shape) / self.samples.n
 
+    def variation(self, P: Array) -> Variation:
+        """See `Scatter`; the trace is of the rows, once."""
+        return Variation.of(P, self @ P.T, self.trace, self.samples.n)
+
     @cached_property
     def trace(self) -> float:
         squares = self.samples.reduce(partial(_sum_of_squares, mean=self.centre), operator.add)
@@ -155,3 +160,119 @@ class RowCovariance:
     def spectrum(self) -> Array:
         """Its m largest eigenvalues, ascending."""
         return np.asarray(scipy.linalg.eigvalsh(self.Z @ self.Z.T, check_finite=False))
+
+
+@dataclass(frozen=True)
+class Variation:
+    """What the covariance C of the rows says of their coordinates y = P(x - mean).
+
+    Attributes
+    ----------
+    within : ndarray (r, r)
+        PCP', the covariance of y.
+    across : ndarray (r, r)
+        PC^2P'/tr C: with Phi = PCP', the trace of Phi^+ times it is the share of the variance of x
+        that y predicts.
+    total : float
+        tr C.
+    n : int
+        Rows.
+    """
+
+    within: Array
+    across: Array
+    total: float
+    n: int
+
+    @classmethod
+    def of(cls, P: Array, CP: Array, total: float, n: int) -> Variation:
+        """From P and CP'."""
+        within = P @ CP
+        across = CP.T @ (CP / total) if total > 0 else np.zeros_like(within)
+        return cls(0.5 * (within + within.T), across, total, n)
+
+    def turned(self, Q: Array) -> Variation:
+        """Of the coordinates Q'y."""
+        return replace(self, within=Q.T @ self.within @ Q, across=Q.T @ self.across @ Q)
+
+    def of_rows(self, where: slice) -> Variation:
+        """Of some of the coordinates."""
+        return replace(self, within=self.within[where, where], across=self.across[where, where])
+
+
+class Scatter(Protocol):
+    """How rows vary, as far as their coordinates ask."""
+
+    def variation(self, P: Array) -> Variation: ...
+
+
+@dataclass(frozen=True)
+class KnownScatter:
+    """The scatter of n rows as an array."""
+
+    array: Array
+    n: int
+
+    def variation(self, P: Array) -> Variation:
+        total = float(np.trace(self.array)) / self.n
+        return Variation.of(P, self.array @ P.T / self.n, total, self.n)
+
+
+@dataclass(frozen=True)
+class RowScatter:
+    """The scatter of rows that are read when it is asked for: one pass.
+
+    Attributes
+    ----------
+    samples : Samples
+    centre : ndarray (d,), optional
+        Near their mean; a pass more finds it.
+    """
+
+    samples: Samples
+    centre: Array | None = None
+
+    def variation(self, P: Array) -> Variation:
+        centre = mean(self.samples) if self.centre is None else self.centre
+        sums = self.samples.reduce(partial(_variation_sums, centre=centre, P=P), added)
+        n = self.samples.n
+        offset = sums[:, -1] / n
+        squares = float(sums[:, -2].sum()) / n - float(offset @ offset)
+        CP = sums[:, :-2] / n - np.outer(offset, P @ offset)
+        return Variation.of(P, CP, squares, n)
+
+
+def _variation_sums(piece: Samples, centre: Array, P: Array) -> Array:
+    """Of z = x - centre: sum z (Pz)', sum z^2 and sum z, beside one another."""
+    sums = np.zeros((piece.d, len(P) + 2))
+    if piece.is_sparse:
+        rows, n = piece.array.astype(np.float64, copy=False), piece.n
+        totals = np.asarray(rows.sum(axis=0)).ravel()
+        squares = np.asarray(rows.multiply(rows).sum(axis=0)).ravel()
+        sums[:, :-2] = piece.centred_transpose_times(piece.centred_times(P.T, centre), centre)
+        sums[:, -2] = squares - centre * (2.0 * totals - n * centre)
+        sums[:, -1] = totals - n * centre
+        return sums
+    for _, block in piece.blocks():
+        Z = block - centre
+        sums[:, :-2] += Z.T @ (Z @ P.T)
+        sums[:, -2] += np.einsum("ij,ij->j", Z, Z)
+        sums[:, -1] += Z.sum(axis=0)
+    return sums
+
+
+class Spanned(Protocol):
+    """A subspace with an orthonormal basis Q: Q'M."""
+
+    def lower(self, M: Array) -> Array: ...
+
+
+@dataclass(frozen=True)
+class SpannedScatter:
+    """The scatter of rows in an orthonormal basis of a space that they do not leave."""
+
+    space: Spanned
+    inner: Scatter
+
+    def variation(self, P: Array) -> Variation:
+        return self.inner.variation(self.space.lower(P.T).T)

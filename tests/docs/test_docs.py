@@ -22,6 +22,7 @@ PAGES = [
     "larger-than-memory",
     "weights",
     "more-than-chance",
+    "coordinates",
 ]
 
 

@@ -136,6 +136,7 @@ def test_posterior_and_imputation_are_conditional_gaussians(name):
     np.testing.assert_allclose(
         covariances[complete],
         np.broadcast_to(model.posterior_covariance, covariances[complete].shape),
+        atol=1e-12,
     )
 
 
