@@ -18,8 +18,8 @@ FRAME = pd.DataFrame(X, columns=NAMES).assign(cultivar=[f"type {k}" for k in lab
 WRITERS = {
     ".csv": lambda path: FRAME.to_csv(path, index=False),
     ".tsv": lambda path: FRAME.to_csv(path, sep="\t", index=False),
-    ".parquet": lambda path: FRAME.to_parquet(path),
-    ".npy": lambda path: np.save(path, np.column_stack([X, labels])),
+    ".parquet": lambda path: FRAME.to_parquet(path, row_group_size=50),
+    ".npy": lambda path: np.save(path, np.column_stack([X, labels]).copy("C")),
     ".npz": lambda path: np.savez(path, X=X, cultivar=labels),
     ".mat": lambda path: scipy.io.savemat(path, {"X": X, "cultivar": labels}),
 }

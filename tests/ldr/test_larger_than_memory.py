@@ -21,11 +21,8 @@ from ldr.objectives.data.data import Data
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.data.sources import parquet, text
 from ldr.standardising import Units
-from tests.real_data import tumour_views, wine
-
-X, labels = wine()
-NAMES = [f"measurement {j}" for j in range(X.shape[1])]
-FRAME = pd.DataFrame(X, columns=NAMES).assign(cultivar=np.array(["a", "b", "c"])[labels])
+from tests.ldr.test_files import WRITERS, X, labels
+from tests.real_data import tumour_views
 
 
 @pytest.fixture
@@ -36,12 +33,7 @@ def large(monkeypatch):
         monkeypatch.setattr(module, "PIECE_NUMBERS", 500)
 
 
-WRITERS = {
-    ".csv": lambda path: FRAME.to_csv(path, index=False),
-    ".tsv": lambda path: FRAME.to_csv(path, sep="\t", index=False),
-    ".parquet": lambda path: FRAME.to_parquet(path, row_group_size=50),
-    ".npy": lambda path: np.save(path, np.column_stack([X, labels]).copy("C")),
-}
+WRITERS = {ending: WRITERS[ending] for ending in (".csv", ".tsv", ".parquet", ".npy")}
 
 
 @pytest.fixture(params=WRITERS)

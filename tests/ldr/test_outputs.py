@@ -8,6 +8,7 @@ import signal
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.io
 
 import ldr
 from ldr.cli.demo import save_picture
@@ -38,7 +39,9 @@ def result():
 def folder(tmp_path):
     """Inputs of every kind, and other names for them."""
     FRAME.to_csv(tmp_path / "X.csv", index=False)
+    FRAME.to_csv(tmp_path / "X.tsv", index=False, sep="\t")
     FRAME.to_parquet(tmp_path / "X.parquet")
+    scipy.io.savemat(tmp_path / "X.mat", {"X": X})
     np.save(tmp_path / "X.npy", X)
     np.savez(tmp_path / "X.npz", X=X, other=X)
     np.save(tmp_path / "start.npy", np.eye(4)[:, :2])
@@ -62,6 +65,9 @@ OVER_AN_INPUT = [
     ("solve pca link.csv --out ./parts/../X.csv", "DATA"),
     ("solve pca X.csv --out chain.npy", "DATA"),
     ("solve pca X.npy --out hard.npy", "DATA"),
+    ("solve pca X.tsv --out ./X.tsv", "DATA"),
+    ("solve pca X.mat:X --out X.mat", "DATA"),
+    ("solve pca X.parquet --out X.parquet", "DATA"),
     ("solve pca X.npz:other --out X.npz", "DATA"),
     ("solve pca parts --out parts/one.parquet", "DATA"),
     ("solve pca parts --out parts/two.parquet", "DATA"),
