@@ -72,10 +72,11 @@ def test_global_optimum_is_reached_and_certified(path, solver):
 def test_cca_is_at_least_as_good_as_the_reference(path, solver):
     name, X, _, r, case = load(path)
     limit = CCA_ITERATIONS.get(solver, 600)
-    result = ldr.solve(name, X, r, solver=solver, max_iterations=limit)
+    result = ldr.solve(name, X, r, solver=solver, max_iterations=limit, certify=solver == "auto")
     value = minimised(name, result.value)
     assert value <= float(case["f_orth"]) + 1e-12
-    assert value - result.certificate.gap <= CCA_BEST[path.stem] + 1e-12
+    if solver == "auto":
+        assert value - result.certificate.gap <= CCA_BEST[path.stem] + 1e-12
 
 
 @pytest.mark.skipif(not CASES, reason="no reference cases beside the checkout")

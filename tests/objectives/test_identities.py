@@ -239,7 +239,7 @@ def test_canonical_correlations(key):
     first = ldr.solve("classical-cca", (Xa, Xb), 1).value
     assert ldr.solve("cca", (Xa, Xb), 1).value == pytest.approx(first, rel=1e-8)
     for k in range(2, r + 1):
-        assert ldr.solve("cca", (Xa, Xb), k).value <= first + 1e-10
+        assert ldr.solve("cca", (Xa, Xb), k, certify=False).value <= first + 1e-10
 
 
 def test_linnerud():
