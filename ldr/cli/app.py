@@ -19,6 +19,7 @@ from typing import Annotated, Any
 
 import typer
 
+from ldr.cli.chance import bootstrap, dimension, test
 from ldr.cli.check import check
 from ldr.cli.options import Json, with_fields
 from ldr.cli.path import path
@@ -59,7 +60,7 @@ def _ldr(
         print(context.get_help())
 
 
-for verb in (solve, path, check):
+for verb in (solve, path, check, test, dimension, bootstrap):
     app.command()(with_fields(verb))
 
 

@@ -14,7 +14,7 @@ from ldr.horn import parallel_analysis
 from ldr.inference.chunks import Chunk, chunk_size
 from ldr.inference.engine import optima
 from ldr.inference.nulls import Null
-from ldr.inference.permutation import permutation_test
+from ldr.inference.permutation import PermutationTest, permutation_test
 from ldr.inference.stepwise import pairs_of
 from ldr.inputs import as_generator, as_objective
 from ldr.objectives.objective import Objective
@@ -92,6 +92,7 @@ def dimension(
     permutations: int = 999,
     folds: int = 5,
     groups: Any = None,
+    standardise: bool = False,
     random_state: int | np.random.Generator | None = None,
     **parameters: Any,
 ) -> Dimension:
@@ -125,6 +126,9 @@ def dimension(
     permutations, folds : int
     groups : array (n,), optional
         Of "permutation": rows change places only inside a group.
+    standardise : bool
+        Divide the columns by their standard deviations first; of folds, by those of the rows that
+        are solved for.
     random_state : int or Generator, optional
     **parameters
         Of the objective, where it is given by name.
@@ -151,20 +155,31 @@ def dimension(
     choice("method", method, ("auto", *RULES))
     number("level", level, positive=True, below=1.0)
     rng = as_generator(random_state)
-    null = Null.of(objective, X, y, "auto", groups)
+    null = Null.of(objective, X, y, "auto", groups, standardise)
     rule = _natural(objective, null) if method == "auto" else method
     if groups is not None and rule != "permutation":
         raise ArgumentError(f"groups= goes with method='permutation', got method={rule!r}")
     largest = _largest(objective, null)
     limit = largest if most is None else min(whole("most", most, 1), largest)
     if rule == "permutation":
-        return _by_permutation(objective, null, X, y, limit, level, permutations, groups, rng)
+        given, labels = Chunk(null.views, null.y, 1).problem(0)
+        found = permutation_test(
+            objective,
+            given,
+            limit,
+            y=labels,
+            permutations=permutations,
+            groups=groups,
+            random_state=rng,
+        )
+        return _by_permutation(found, level)
     if rule == "ladle":
         return _by_ladle(objective, null, limit, rng)
     if rule == "parallel":
         return _by_parallel(objective, X, level, rng)
     limit = limit if most is not None else min(limit, _FEW)
-    return _by_path(objective, X, y, rule, limit, folds, rng)
+    options = {"y": y, "standardise": standardise, "certify": False, "random_state": rng}
+    return _by_path(objective, X, rule, limit, folds, options)
 
 
 def _natural(objective: Objective, null: Null) -> str:
@@ -186,29 +201,18 @@ def _largest(objective: Objective, null: Null) -> int:
     return min(view.shape[1] for view in (pair or null.views))
 
 
-def _by_permutation(
-    objective: Objective,
-    null: Null,
-    X: Any,
-    y: Any,
-    most: int,
-    level: float,
-    permutations: int,
-    groups: Any,
-    rng: np.random.Generator,
-) -> Dimension:
-    found = permutation_test(
-        objective, X, most, y=y, permutations=permutations, groups=groups, random_state=rng
-    )
+def _by_permutation(found: PermutationTest, level: float) -> Dimension:
     if found.p_values is None:
         raise ArgumentError(
-            f"objective {objective.name!r} has no number for every direction, which "
+            f"objective {found.objective.name!r} has no number for every direction, which "
             "method='permutation' tests; expected 'folds'"
         )
     p_values = np.array(found.p_values)
     r = int(np.sum(np.cumprod(p_values <= level)))
     steps = np.arange(1, len(p_values) + 1)
-    return Dimension(objective, r, "permutation", "p-value of the r-th", steps, p_values, level)
+    return Dimension(
+        found.objective, r, "permutation", "p-value of the r-th", steps, p_values, level
+    )
 
 
 def _by_ladle(objective: Objective, null: Null, most: int, rng: np.random.Generator) -> Dimension:
@@ -277,16 +281,14 @@ def _by_parallel(objective: Objective, X: Any, level: float, rng: np.random.Gene
 def _by_path(
     objective: Objective,
     X: Any,
-    y: Any,
     rule: str,
     most: int,
     folds: int,
-    rng: np.random.Generator,
+    options: dict[str, Any],
 ) -> Dimension:
     if rule == "bic" and objective.name not in ("ppca", "fa"):
         raise ArgumentError(f"method='bic' is of likelihoods, ppca and fa; got {objective.name!r}")
     steps = np.arange(1, most + 1)
-    options: dict[str, Any] = {"y": y, "certify": False, "random_state": rng}
     if rule == "bic":
         results = path(objective, X, list(steps), **options).results
         models = [result.model for result in results]

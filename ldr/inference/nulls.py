@@ -16,9 +16,10 @@ from ldr.inference.chunks import Chunk
 from ldr.inputs import as_data
 from ldr.objectives.data.labels import as_array
 from ldr.objectives.objective import Objective
-from ldr.solvers.checks import choice
+from ldr.solvers.checks import choice, flag
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.manifolds import Array
+from ldr.standardising import Units
 
 Orders = npt.NDArray[np.intp]
 
@@ -55,7 +56,15 @@ class Null:
     groups: Orders | None
 
     @classmethod
-    def of(cls, objective: Objective, X: Any, y: Any, kind: str, groups: Any) -> Null:
+    def of(
+        cls,
+        objective: Objective,
+        X: Any,
+        y: Any,
+        kind: str,
+        groups: Any,
+        standardise: bool = False,
+    ) -> Null:
         """Of data as `ldr.solve` takes them, which are brought into memory."""
         if "distances" in objective.needs:
             raise ArgumentError(
@@ -63,6 +72,8 @@ class Null:
             )
         choice("null", kind, ("auto", *NULLS))
         data = as_data(objective, X, y)
+        if flag("standardise", standardise):
+            data = Units.of(objective, data).divided(data)
         views = tuple(view.dense() for view in data.views)
         if data.background is not None:
             views = (*views, data.background.dense())

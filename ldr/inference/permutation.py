@@ -96,6 +96,7 @@ def permutation_test(
     permutations: int = 999,
     null: str = "auto",
     groups: Any = None,
+    standardise: bool = False,
     stop_after: int | None = None,
     workers: int = -1,
     time_limit: float | None = None,
@@ -126,6 +127,8 @@ def permutation_test(
         p-value for one thing against another is at least 1/n.
     groups : array (n,), optional
         Rows change places only inside a group (blocks, subjects).
+    standardise : bool
+        Divide the columns by their standard deviations first.
     stop_after : int, optional
         Stop at so many permutations that are at least as good: the p-value is their share, and no
         smaller than what more permutations would say.
@@ -166,7 +169,7 @@ def permutation_test(
     if stop_after is not None:
         whole("stop_after", stop_after, 1)
     rng = as_generator(random_state)
-    hypothesis = Null.of(objective, X, y, null, groups)
+    hypothesis = Null.of(objective, X, y, null, groups, standardise)
     options: dict[str, Any] = {
         "certify": False,
         "random_state": int(rng.integers(2**31)),

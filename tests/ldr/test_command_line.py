@@ -308,3 +308,31 @@ def test_experiments_recipes(tmp_path, request):
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("paper-text") == done.stdout.count("reference-code") == 4
+
+
+@pytest.mark.parametrize(
+    ("arguments", "keys"),
+    [
+        (["test", "lda", "--label", "species", "--permutations", "19"], {"p_value", "p_values"}),
+        (["dimension", "pca", "--drop", "species", "--standardise"], {"r", "rule", "scores"}),
+        (["bootstrap", "pca", "--drop", "species", "--draws", "5"], {"region", "intervals"}),
+    ],
+)
+def test_what_is_more_than_chance(arguments, keys, call, folder, tmp_path):
+    verb, objective, *options = arguments
+    picture = tmp_path / "found.png"
+    done = call(
+        verb,
+        objective,
+        str(folder / "wine.csv"),
+        *options,
+        "--seed",
+        "0",
+        "--json",
+        "--plot",
+        str(picture),
+        folder=tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    assert keys <= set(json.loads(done.stdout))
+    assert picture.read_bytes().startswith(b"\x89PNG")
