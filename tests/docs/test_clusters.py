@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.ldr.test_cluster import run
-from tests.objectives.clusters import start, wait_until
+from tests.ldr.io.test_cluster import run
+from tests.objectives.data.clusters import start, wait_until
 from tests.programs import programs_of, run_programs
 
 PAGE = Path(__file__).parents[2] / "docs" / "clusters.md"

@@ -11,7 +11,7 @@ from ldr.errors import ArgumentError, DataError
 from ldr.objectives import named
 from ldr.resampling import Sampled
 from tests import real_data
-from tests.ldr.test_plots import draws
+from tests.ldr.plots.test_plots import draws
 from tests.objectives import methods
 
 X, labels = real_data.wine()

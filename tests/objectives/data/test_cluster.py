@@ -14,7 +14,7 @@ import pytest
 import ldr
 from ldr.errors import ClusterError, ClusterWarning, TimeLimitError
 from ldr.objectives.data.opening import as_samples
-from tests.objectives.clusters import cluster, wait_until
+from tests.objectives.data.clusters import cluster, wait_until
 
 pytestmark = pytest.mark.slow
 

@@ -19,7 +19,7 @@ from ldr.objectives.data.dask_samples import DaskSamples
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.opening import as_samples
 from ldr.standardising import Units
-from tests.objectives import clusters
+from tests.objectives.data import clusters
 
 X = np.random.default_rng(0).standard_normal((500, 4)) * [1, 2, 3, 4] + 5
 KINDS = np.array(["a", "b", "c"])[np.arange(500) % 3]

@@ -21,7 +21,7 @@ from ldr.objectives.data.data import Data
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.data.sources import parquet, text
 from ldr.standardising import Units
-from tests.ldr.test_files import WRITERS, X, labels
+from tests.ldr.io.test_files import WRITERS, X, labels
 from tests.real_data import tumour_views
 
 
