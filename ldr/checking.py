@@ -126,6 +126,8 @@ def check(
     r: int = 2,
     *,
     y: Any = None,
+    sample_weight: Any = None,
+    groups: Any = None,
     standardise: bool = False,
     random_state: int | np.random.Generator | None = 0,
     **parameters: Any,
@@ -142,7 +144,7 @@ def check(
     ----------
     objective : str or Objective
         As `ldr.solve` takes it; one of your own (`ldr.objective`), say.
-    X, r, y, standardise, **parameters
+    X, r, y, sample_weight, groups, standardise, **parameters
         As `ldr.solve` takes them. r >= 2 tells the Grassmann from the Stiefel manifold. Of X in a
         file or on a cluster, an objective with ``sum_over_rows=True`` is tested on the first rows.
     random_state : int or Generator
@@ -169,7 +171,7 @@ def check(
     True
     """
     objective = as_objective(objective, parameters)
-    data = as_data(objective, X, y)
+    data = as_data(objective, X, y, sample_weight, groups)
     if standardise:
         data = Units.of(objective, data).divided(data)
     check_r(r, objective, data)

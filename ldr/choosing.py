@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ldr.inputs import as_data, as_generator, as_objective, check_r
+from ldr.inputs import as_data, as_generator, as_objective, check_r, with_marks
 from ldr.objectives.objective import Objective
 from ldr.objectives.problem import BoundObjective
 from ldr.resampling import Sampled
@@ -115,6 +115,8 @@ def path(
     dimensions: Sequence[int],
     *,
     y: Any = None,
+    sample_weight: Any = None,
+    groups: Any = None,
     standardise: bool = False,
     folds: int | None = None,
     solver: str | Solver = "auto",
@@ -133,14 +135,17 @@ def path(
 
     Parameters
     ----------
-    objective, X, y, standardise, solver, starts, tolerance, max_iterations, certify
+    objective, X, y, sample_weight, groups, standardise
+        As in `ldr.solve`.
+    solver, starts, tolerance, max_iterations, certify
         As in `ldr.solve`.
     dimensions : sequence of int
         Such as ``range(1, 11)``; taken in ascending order.
     folds : int, optional
         Also score each dimension on that many held-out folds, by `ldr.score`: log-likelihood, or
-        the objective. Every class stands in every fold; time series are cut into pieces in order,
-        which leaves one false succession in the training rows; a background is not split.
+        the objective. Every class stands in every fold; of trials whole ones are held out, other
+        time series are cut into pieces in order, which leaves one false succession in the training
+        rows; a background is not split.
     random_state : int or Generator, optional
         Of the folds and of random starts.
     **parameters
@@ -167,7 +172,7 @@ def path(
     ('global', 'global', 'global', 'global', 'global')
     """
     objective = as_objective(objective, parameters)
-    sampled = Sampled.of(objective, X, y, "folds") if folds else None
+    sampled = Sampled.of(objective, X, y, "folds", sample_weight, groups) if folds else None
     rng = as_generator(random_state)
     options: dict[str, Any] = {
         "standardise": standardise,
@@ -179,10 +184,11 @@ def path(
     }
     order = _ascending(dimensions)
     if sampled is None:
+        X, y = with_marks(objective, X, y, sample_weight, groups)
         along = _along(objective, X, y, order, certify=certify, **options)
         return Path(tuple(complete(along, len(order), "dimensions")))
     assert folds is not None
-    along = _along(objective, sampled.all(), sampled.data.y, order, certify=certify, **options)
+    along = _along(objective, sampled.data.X, sampled.data.y, order, certify=certify, **options)
     results = complete(along, len(order), "dimensions")
     if len(results) < len(order):
         return Path(tuple(results))

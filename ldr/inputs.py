@@ -9,8 +9,9 @@ import numpy as np
 
 from ldr.doors import in_words
 from ldr.io.alignment import by_index
+from ldr.marking import marked, of_array
 from ldr.objectives.data.data import Data
-from ldr.objectives.data.opening import as_samples, with_column
+from ldr.objectives.data.opening import as_samples, with_columns
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.data.stored import brought
 from ldr.objectives.data.streams import expect, together
@@ -48,9 +49,15 @@ def as_objective(objective: str | Objective, parameters: dict[str, Any]) -> Obje
 
 
 @in_words
-def as_data(objective: Objective, X: Any, y: Any) -> Data:
-    """The data, checked against what the objective needs."""
-    X, y = by_index(objective, *with_column(X, y))
+def as_data(
+    objective: Objective, X: Any, y: Any, sample_weight: Any = None, groups: Any = None
+) -> Data:
+    """The data, checked against what the objective needs, with weights and trials of the rows."""
+    listed = isinstance(X, list)
+    X, trials = of_array(X)
+    groups = trials if groups is None else groups
+    X, y, weights, groups = with_columns(X, y=y, sample_weight=sample_weight, groups=groups)
+    X, y, weights, groups = by_index(objective, X, y, sample_weight=weights, groups=groups)
     views: tuple[Samples, ...]
     background = None
     if "background" in objective.needs:
@@ -75,7 +82,18 @@ def as_data(objective: Objective, X: Any, y: Any) -> Data:
     for need in ("labels", "response"):
         if need in objective.needs:
             data.require(need, objective.name)
-    return data
+    return marked(objective, data, weights, groups, listed)
+
+
+def with_marks(
+    objective: Objective, X: Any, y: Any, sample_weight: Any, groups: Any
+) -> tuple[Any, Any]:
+    """X, whose rows have their weights and trials with them, and y, for `as_data`."""
+    plain = not isinstance(X, list) and getattr(X, "ndim", 2) == 2
+    if plain and sample_weight is None and groups is None:
+        return X, y
+    data = as_data(objective, X, y, sample_weight, groups)
+    return data.X, data.y
 
 
 def _with_background(objective: Objective, X: Any) -> tuple[Samples, Samples]:

@@ -42,7 +42,9 @@ class WithZeros(Problem):
 
 
 @in_words
-def refit(result: Result, X: Any, *, y: Any = None) -> Result:
+def refit(
+    result: Result, X: Any, *, y: Any = None, sample_weight: Any = None, groups: Any = None
+) -> Result:
     """Optimise the objective again without its penalty, keeping the zeros of a solution.
 
     The l1 penalty finds which columns of X matter, and shrinks the loadings of those towards equal
@@ -53,7 +55,7 @@ def refit(result: Result, X: Any, *, y: Any = None) -> Result:
     ----------
     result : Result
         Of an objective with a penalty: "sparse-pca", or any with ``+ ldr.l1(weight)``.
-    X, y
+    X, y, sample_weight, groups
         The data that it was solved for, as `ldr.solve` takes them.
 
     Returns
@@ -89,7 +91,7 @@ def refit(result: Result, X: Any, *, y: Any = None) -> Result:
             f"result is of {result.objective!r}, expected an objective with a penalty, such as "
             "'sparse-pca' or ldr.objectives.LDA() + ldr.l1(0.1): without one nothing is shrunk"
         )
-    data = as_data(result.objective, X, y)
+    data = as_data(result.objective, X, y, sample_weight, groups)
     for view, M in zip(data.views, as_tuple(result.M), strict=True):
         if view.d != len(M):
             raise DataError(f"{view.name} has {view.d} columns, the solution is for {len(M)}")

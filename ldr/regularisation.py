@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ldr.doors import in_words
-from ldr.inputs import as_objective
+from ldr.inputs import as_objective, with_marks
 from ldr.objectives.l1 import L1
 from ldr.objectives.objective import Objective, penalty_of
 from ldr.objectives.sparse_pca import SparsePCA
@@ -63,6 +63,8 @@ def regularisation_path(
     penalties: Sequence[float],
     *,
     y: Any = None,
+    sample_weight: Any = None,
+    groups: Any = None,
     standardise: bool = False,
     solver: str | Solver = "auto",
     certify: bool = False,
@@ -76,7 +78,7 @@ def regularisation_path(
     objective : str or Objective
         Smooth, as `ldr.solve` takes it; each problem is ``objective + ldr.l1(penalty)``. For
         "sparse-pca" its own penalty is replaced.
-    X, r, y, standardise, random_state, **parameters
+    X, r, y, sample_weight, groups, standardise, random_state, **parameters
         As `ldr.solve` takes them.
     penalties : sequence of float
         At least 0, in the objective's units; sorted ascending first. The first solution starts from
@@ -115,6 +117,7 @@ def regularisation_path(
         raise ArgumentError(
             f"objective must be smooth, as the path adds the penalties, but has {own!r} already"
         )
+    X, y = with_marks(smooth, X, y, sample_weight, groups)
     weights = sorted(L1(penalty).weight for penalty in penalties)
 
     def along() -> Iterator[Result]:

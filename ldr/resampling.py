@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -35,11 +35,19 @@ class Sampled:
     data: Data
 
     @classmethod
-    def of(cls, objective: Objective, X: Any, y: Any, what: str) -> Sampled:
+    def of(
+        cls,
+        objective: Objective,
+        X: Any,
+        y: Any,
+        what: str,
+        sample_weight: Any = None,
+        groups: Any = None,
+    ) -> Sampled:
         """Refuse distances: their rows are columns too."""
         if "distances" in objective.needs:
             raise ArgumentError(f"objective {objective.name!r} is of distances: no {what}")
-        data = as_data(objective, X, y)
+        data = as_data(objective, X, y, sample_weight, groups)
         if data.y is not None and len(as_array(data.y)) != data.samples.n:
             raise DataError(f"y has {len(as_array(data.y))} entries for {data.samples.n} rows of X")
         return cls(objective, data)
@@ -53,9 +61,13 @@ class Sampled:
         """Whether the rows are a time series."""
         return "time order" in self.objective.needs
 
-    def all(self) -> Any:
-        """X as `ldr.solve` takes it."""
-        return self._joined(self.data.views, self.data.background)
+    @property
+    def trials(self) -> Rows | None:
+        """The trial of each row, 0, 1, ...; None where there is one only, or no order."""
+        marks = self.data.samples.marks
+        if marks is None or marks.trials is None or not self.ordered:
+            return None
+        return np.cumsum(np.append(False, marks.trials[1:] != marks.trials[:-1]))
 
     def take(self, rows: Rows, background: Rows | None = None) -> tuple[Any, Any]:
         """(X, y) of some rows; and of some rows of the background, all by default."""
@@ -64,13 +76,7 @@ class Sampled:
         if other is not None and background is not None:
             other = other.take(background)
         y = None if self.data.y is None else np.asarray(self.data.y)[rows]
-        return self._joined(views, other), y
-
-    @staticmethod
-    def _joined(views: tuple[Any, ...], background: Any) -> Any:
-        if background is not None:
-            return views[0], background
-        return views[0] if len(views) == 1 else views
+        return Data(views, None, other).X, y
 
     def classes(self) -> list[Rows]:
         """The rows of each class, for methods of labels; else all rows."""
@@ -80,8 +86,13 @@ class Sampled:
         return [np.flatnonzero(codes == k) for k in range(len(names))]
 
     def folds(self, count: int, rng: np.random.Generator) -> list[tuple[Rows, Rows]]:
-        """(training, held out) of each fold: every class in all; time series in one piece each."""
+        """(training, held out) of each fold: every class in all; time series in one piece each.
+
+        Of trials whole ones are held out.
+        """
         whole("folds", count, 2)
+        if self.trials is not None:
+            return self._folds_of_trials(self.trials, count, rng)
         smallest = min(len(rows) for rows in self.classes())
         if count > smallest:
             raise ArgumentError(
@@ -96,15 +107,39 @@ class Sampled:
         return [(np.flatnonzero(held != k), np.flatnonzero(held == k)) for k in range(count)]
 
     def without_groups(self, block: int | None) -> Iterator[Rows]:
-        """The rows without each of at most 100 groups of equal size: of neighbours in a series."""
+        """The rows without each of at most 100 groups of equal size: of neighbours in a series.
+
+        Of trials without some of those.
+        """
+        if self.trials is not None:
+            count = min(int(self.trials[-1]) + 1, _GROUPS)
+            yield from (np.flatnonzero(self.trials % count != k) for k in range(count))
+            return
         order = np.arange(self.n) if block is not None else np.concatenate(self.classes())
         count = min(self.n, _GROUPS) if block is None else max(2, self.n // block)
         for k in range(count):
             left_out = order[k::count] if block is None else np.array_split(order, count)[k]
             yield np.setdiff1d(order, left_out)
 
+    @staticmethod
+    def _folds_of_trials(
+        trials: Rows, count: int, rng: np.random.Generator
+    ) -> list[tuple[Rows, Rows]]:
+        most = int(trials[-1]) + 1
+        if count > most:
+            raise ArgumentError(
+                f"folds = {count} is too large: expected at most {most}, the number of trials"
+            )
+        held = rng.permutation(np.arange(most) * count // most)[trials]
+        return [(np.flatnonzero(held != k), np.flatnonzero(held == k)) for k in range(count)]
+
     def draw(self, rng: np.random.Generator, block: int | None) -> tuple[Any, Any]:
-        """(X, y) of rows drawn with replacement: within classes, or in blocks of a time series."""
+        """(X, y) of rows drawn with replacement: within classes, or in blocks of a time series.
+
+        Of trials whole ones are drawn; one that is drawn twice is two.
+        """
+        if self.trials is not None:
+            return self._drawn_trials(self.trials, rng)
         background = None
         if self.data.background is not None:
             background = rng.integers(self.data.background.n, size=self.data.background.n)
@@ -112,6 +147,14 @@ class Sampled:
             return self.take(_blocks(self.n, block, rng), background)
         drawn = [rows[rng.integers(len(rows), size=len(rows))] for rows in self.classes()]
         return self.take(np.concatenate(drawn), background)
+
+    def _drawn_trials(self, trials: Rows, rng: np.random.Generator) -> tuple[Any, Any]:
+        ends = np.searchsorted(trials, np.arange(trials[-1] + 2))
+        drawn = rng.integers(len(ends) - 1, size=len(ends) - 1)
+        rows = np.concatenate([np.arange(ends[k], ends[k + 1]) for k in drawn])
+        X, y = self.take(rows)
+        again = np.repeat(np.arange(len(drawn)), np.diff(ends)[drawn])
+        return replace(X, marks=replace(X.marks, trials=again)), y
 
 
 def _blocks(n: int, length: int, rng: np.random.Generator) -> Rows:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ldr.doors import in_words
-from ldr.inputs import as_data
+from ldr.inputs import as_data, with_marks
 from ldr.io.alignment import by_index
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.problem import BoundObjective
@@ -16,7 +16,9 @@ from ldr.standardising import divided
 
 
 @in_words
-def score(result: Result, X: Any, y: Any = None) -> float:
+def score(
+    result: Result, X: Any, y: Any = None, *, sample_weight: Any = None, groups: Any = None
+) -> float:
     """The result's quality on new data: larger is better.
 
     The mean log-likelihood of a row, of likelihood methods. Of the others, the objective of the new
@@ -31,6 +33,8 @@ def score(result: Result, X: Any, y: Any = None) -> float:
         Or a pair of them, as in `ldr.solve`.
     y : array (m,), optional
         Labels or a response, where the objective needs them.
+    sample_weight, groups : array (m,), optional
+        As in `ldr.solve`.
 
     Returns
     -------
@@ -48,6 +52,7 @@ def score(result: Result, X: Any, y: Any = None) -> float:
     objective = result.objective
     if "distances" in objective.needs:
         raise ArgumentError(f"objective {objective.name!r} is of the n rows' distances: no score")
+    X, y = with_marks(objective, X, y, sample_weight, groups)
     X, y = by_index(objective, X, y)
     if result.features is not None:
         X, objective = _features(result, X), objective.of_features()

@@ -51,6 +51,8 @@ def solve(
     r: int,
     *,
     y: Any = None,
+    sample_weight: Any = None,
+    groups: Any = None,
     standardise: bool = False,
     solver: str | Solver = "auto",
     start: str | Array | Sequence[Array] = "baseline",
@@ -90,6 +92,15 @@ def solve(
         Labels (lda, or a graph of the classes) or response (sdr, hsic, sir, save,
         regressions); or the name of a column, where X is the path of a table; or the path of an
         .npy file.
+    sample_weight : array (n,), optional
+        How much each row counts, numbers >= 0: a whole number is that many equal rows, zero is a
+        row left out. For the methods that take weights; the others refuse them. Or the name of a
+        column, or the path of an .npy file.
+    groups : array (n,), optional
+        The trial of each row, for methods with time order: no pair of successive rows is of two
+        trials. Rows of a trial stand next to one another. A list of arrays, or an array (trials,
+        time, channels), says the same. Methods without time order do not look at it. Or the name
+        of a column, or the path of an .npy file.
     standardise : bool
         Divide the columns by their standard deviations (a background by those of the samples), in
         one more pass over the data; constant columns stay as they are. The result's M, value,
@@ -191,7 +202,7 @@ def solve(
 
     with within(as_seconds(time_limit)) as deadline:
         deadline.task = "the data were opened"
-        data = as_data(objective, X, y)
+        data = as_data(objective, X, y, sample_weight, groups)
         check_r(r, objective, data)
         units = Units.of(objective, data) if standardise else None
         data = (units.divided(data) if units else data).on(accelerator(device))

@@ -144,6 +144,8 @@ def bootstrap(
     r: int,
     *,
     y: Any = None,
+    sample_weight: Any = None,
+    groups: Any = None,
     standardise: bool = False,
     draws: int = 100,
     block: int | None = None,
@@ -155,21 +157,22 @@ def bootstrap(
 ) -> Bootstrap:
     """Solve again for resampled rows, and measure how far the subspace moves.
 
-    Rows are drawn with replacement; within classes, for methods of labels. Methods of time series
-    draw blocks of `block` successive rows (the moving block bootstrap); where blocks meet there is
-    a false succession, about one in `block`, so blocks should be long beside the lag. Repeated rows
-    are neighbours of one another at distance zero, which graphs of neighbours feel. Iterative
+    Rows are drawn with replacement, each with its weight; within classes, for methods of labels.
+    Methods of time series draw whole trials, or blocks of `block` successive rows (the moving block
+    bootstrap); where blocks meet there is a false succession, about one in `block`, so blocks
+    should be long beside the lag. Repeated rows are neighbours of one another at distance zero,
+    which graphs of neighbours feel. Iterative
     solvers start at the M of all rows: the spread is that of the optimum near it.
 
     Source: Efron 1979; Kuensch 1989 (blocks).
 
     Parameters
     ----------
-    objective, X, r, y, standardise, solver
+    objective, X, r, y, sample_weight, groups, standardise, solver
         As in `ldr.solve`.
     draws : int
     block : int, optional
-        Length of the blocks. Methods of time series refuse to go without.
+        Length of the blocks. Methods of time series refuse to go without, but for trials.
     bca : bool
         Whether intervals mend bias and skewness (BCa); takes up to 100 solutions more, each
         without a group of rows.
@@ -201,13 +204,13 @@ def bootstrap(
     (20, 2)
     """
     objective = as_objective(objective, parameters)
-    sampled = Sampled.of(objective, X, y, "bootstrap")
+    sampled = Sampled.of(objective, X, y, "bootstrap", sample_weight, groups)
     whole("draws", draws, 1)
     _check_block(block, sampled)
     rng = as_generator(random_state)
     result = solve(
         objective,
-        sampled.all(),
+        sampled.data.X,
         r,
         y=sampled.data.y,
         standardise=standardise,
@@ -273,6 +276,12 @@ def _turned(result: Result, found: list[Result], scores: Array | None) -> Any:
 
 def _check_block(block: Any, sampled: Sampled) -> None:
     name = sampled.objective.name
+    if sampled.trials is not None:
+        if block is not None:
+            raise ArgumentError(
+                f"block = {block!r} does not go with trials: whole ones are drawn, leave it out"
+            )
+        return
     if block is None:
         if sampled.ordered:
             raise ArgumentError(

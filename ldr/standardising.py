@@ -151,7 +151,8 @@ def in_units(samples: Samples, scale: Array) -> Samples:
     if isinstance(samples, StreamSamples):
         return samples.each(lambda block: block / scale)
     if isinstance(samples, StoredSamples):
-        return stored(Scaled(samples.array, scale), samples.name).taken(samples.allow_nan)
+        scaled = stored(Scaled(samples.array, scale), samples.name).taken(samples.allow_nan)
+        return replace(scaled, marks=samples.marks)
     return replace(samples, array=np.asarray(samples.array) / scale)
 
 

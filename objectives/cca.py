@@ -102,7 +102,8 @@ class ClassicalCCA(Correlations):
     def bind(self, data: Data, r: int) -> Bilinear:
         a, b = (Compact.of(view, quiet=True) for view in data.views)
         bound, n = whitened_bilinear(self, a, b, r, ridge=self.ridge)
-        trivial = self._trivial(sum(bound.K.shape) - (n - 1))
+        rows = int(n) if a.rows.weights is None else a.rows.counting
+        trivial = self._trivial(sum(bound.K.shape) - (rows - 1))
         return bound.restated(views=noted(bound.views, *trivial))
 
     def stacked(self, data: StackedData) -> Stacked:

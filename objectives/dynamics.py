@@ -16,6 +16,8 @@ from ldr.objectives.families.projected import DenseRows
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import flag
 from ldr.objectives.problem import BoundObjective, Fitted, check_dimension
+from ldr.objectives.statistics.pairs import pair_counts
+from ldr.objectives.statistics.sums import weighted
 from ldr.objectives.view import Range
 from ldr.solvers.errors import DataError
 from ldr.solvers.linalg.eigen import top_eigenvectors
@@ -77,12 +79,14 @@ class Dynamics(Objective):
         """X and Xdot, row by row."""
         X = rows.X
         if self.derivatives is None:
-            return 0.5 * (X[1:] + X[:-1]), X[1:] - X[:-1]
+            counts = pair_counts(rows.marks, len(X), 1)
+            return weighted(0.5 * (X[1:] + X[:-1]), counts), weighted(X[1:] - X[:-1], counts)
         given = as_samples(self.derivatives, "derivatives").dense()
         expected = (len(X), len(rows.view.mean))
         if given.shape != expected:
             raise DataError(f"derivatives has shape {given.shape}, expected {expected}")
-        return X, np.ascontiguousarray(rows.view.coordinates.lower(given.T).T)
+        moves = np.ascontiguousarray(rows.view.coordinates.lower(given.T).T)
+        return weighted(X, rows.weights), weighted(moves, rows.weights)
 
 
 def _triangular(states: Array, moves: Array) -> tuple[Array, Array]:

@@ -27,6 +27,7 @@ from ldr.objectives.statistics.covariance import (
     RowScatter,
     Scatter,
 )
+from ldr.objectives.statistics.sums import weighted
 from ldr.objectives.view import View
 from ldr.solvers.errors import SingularError
 from ldr.solvers.linalg.eigen import rank_tolerance
@@ -105,7 +106,7 @@ class FactorAnalysis(Objective):
 
 def _correlation(
     samples: Samples,
-) -> tuple[int, Array, Array, DenseCovariance | RowCovariance, Scatter] | None:
+) -> tuple[float, Array, Array, DenseCovariance | RowCovariance, Scatter] | None:
     """n, mean, standard deviations, correlation matrix and scatter; of n < d columns its root.
 
     None where the sums tell that entries are missing.
@@ -120,11 +121,14 @@ def _correlation(
         known = KnownScatter(stats.scatter, stats.n)
         return stats.n, stats.mean, deviations, DenseCovariance(C), known
     centre = mean(samples)
-    rows = samples.dense() - centre
-    deviations = np.sqrt(np.mean(rows**2, axis=0))
+    rows = weighted(samples.dense() - centre, samples.weights)
+    if samples.weights is None:
+        deviations = np.sqrt(np.mean(rows**2, axis=0))
+    else:
+        deviations = np.sqrt(np.sum(rows**2, axis=0) / samples.weight)
     _refuse_constant(deviations, samples)
-    Z = rows / deviations / math.sqrt(samples.n)
-    return samples.n, centre, deviations, RowCovariance(Z), RowScatter(samples, centre)
+    Z = rows / deviations / math.sqrt(samples.weight)
+    return samples.weight, centre, deviations, RowCovariance(Z), RowScatter(samples, centre)
 
 
 def _refuse_constant(deviations: Array, samples: Samples) -> None:

@@ -146,8 +146,8 @@ class FactorModel:
         M.
     noise : ndarray (d,)
         Noise variance of each column; all equal for ppca, of columns in common units.
-    n : int
-        Rows that it was fitted to.
+    n : float
+        Rows that it was fitted to, or the sum of their weights.
     log_likelihood : float
         Of those rows (of their observed entries): the sum of log p(x_i).
     free_parameters : int
@@ -166,7 +166,7 @@ class FactorModel:
     mean: Array
     loadings: Array
     noise: Array
-    n: int
+    n: float
     log_likelihood: float
     free_parameters: int
 
@@ -219,11 +219,12 @@ class FactorModel:
         return np.concatenate([part.log_likelihoods for part in self._posteriors(X)])
 
     def score(self, X: object) -> float:
-        """Mean log-likelihood of a row: what held-out rows compare models by.
+        """Mean log-likelihood of a row, weighted if X is: what held-out rows compare models by.
 
         Takes and raises the same as `score_samples`.
         """
-        return float(self.score_samples(X).mean())
+        weights = X.weights if isinstance(X, Samples) else None
+        return float(np.average(self.score_samples(X), weights=weights))
 
     def posterior_mean(self, X: object) -> Array:
         """E[y | observed entries] of each row, shape (m, r); (X - mean) P' of complete rows.

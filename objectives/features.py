@@ -53,7 +53,8 @@ class Quadratic(Features):
             )
         Z = samples.dense() - self.mean
         i, j = np.triu_indices(samples.d)
-        return Samples(np.hstack([Z, Z[:, i] * Z[:, j]]), None, samples.name)
+        products = np.hstack([Z, Z[:, i] * Z[:, j]])
+        return Samples(products, None, samples.name, marks=samples.marks)
 
 
 @dataclass(frozen=True)

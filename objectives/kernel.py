@@ -44,7 +44,7 @@ class KernelFeatures(Features):
         K = self.kernel(samples, self.landmarks) - self.centre
         if self.double_centre:
             K -= K.mean(axis=1, keepdims=True)
-        return Samples(K @ self.W, None, samples.name)
+        return Samples(K @ self.W, None, samples.name, marks=samples.marks)
 
     @classmethod
     def exact(cls, kernel: KernelFunction, samples: Samples) -> tuple[KernelFeatures, Array]:
@@ -122,7 +122,7 @@ class Kernel(Objective):
             features, rows = self._fit(together)
             rows = rows if rows is not None and together is view else features(view).dense()
             maps.append(features)
-            views.append(Samples(rows, None, view.name))
+            views.append(Samples(rows, None, view.name, marks=view.marks))
             if data.background is not None:
                 background = features(data.background)
         check_dimension(r, min(view.d for view in views))

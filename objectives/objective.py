@@ -50,6 +50,8 @@ class Objective(ABC):
         Whether missing values in X (NaN) are accepted.
     sparse : bool
         Whether sparse X is accepted.
+    weighted : bool
+        Whether weights of the rows (sample_weight=) are taken.
     scale_free : bool
         Whether the projection is the same whatever the units of the columns (without a ridge).
     """
@@ -68,6 +70,7 @@ class Objective(ABC):
     predicts: ClassVar[str] = ""
     missing: ClassVar[bool] = False
     sparse: ClassVar[bool] = True
+    weighted: ClassVar[bool] = False
     scale_free: ClassVar[bool] = False
 
     def __init_subclass__(cls) -> None:

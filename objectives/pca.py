@@ -43,7 +43,7 @@ class PCA(Principal):
         samples = data.samples
         if CovarianceOperator.worthwhile(samples, r):
             C = CovarianceOperator.of(samples)
-            n = samples.n
+            n = samples.weight
             return Trace(self, (View(C.mean, scatter=C),), C, r, n, n * C.trace, is_square=True)
         compact = Compact.of(samples, quiet=True)
         stats = moments(compact.rows)

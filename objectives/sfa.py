@@ -29,6 +29,7 @@ from ldr.objectives.parameters import flag, number, whole
 from ldr.objectives.statistics import difference_scatter, mean, moments
 from ldr.objectives.statistics.covariance import KnownScatter
 from ldr.objectives.statistics.stacked import StackedData
+from ldr.objectives.statistics.sums import weighted
 from ldr.objectives.view import Compact
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.manifolds import Array
@@ -147,6 +148,7 @@ class SFA(Slow):
             X_dot = np.ascontiguousarray(compact.space.lower(X_dot.T).T)
         if change.T is not None:
             X_dot = X_dot @ change.T
+        X_dot = weighted(X_dot, compact.rows.weights)
         return X_dot.T @ X_dot
 
 

@@ -129,7 +129,8 @@ class Compact:
             )
         name = None if room else "the span of the rows"
         coordinates = Subspace(space, name=name)
-        return cls(Samples(space.scores), coordinates, space, quiet, features)
+        rows = Samples(space.scores, marks=samples.marks)
+        return cls(rows, coordinates, space, quiet, features)
 
     @classmethod
     def of_columns(cls, samples: Samples) -> Compact:

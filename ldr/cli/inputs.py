@@ -63,7 +63,9 @@ def _read(objective: str, data: Path, selection: Selection, in_chunks: bool) -> 
     table = read(data)
     labels = _names(selection.label)
     y = table.response(labels) if labels else None
-    not_projected = [name for name in labels if name not in table.beside]
+    groups = table.column(selection.groups) if selection.groups else None
+    beside = [*labels, *filter(None, [selection.groups])]
+    not_projected = [name for name in beside if name not in table.beside]
     kept = table.select(_names(selection.columns), not_projected + _names(selection.drop))
     X = kept.samples(found.missing)
     background, other = selection.background, None
@@ -73,7 +75,7 @@ def _read(objective: str, data: Path, selection: Selection, in_chunks: bool) -> 
         second = read(background)
         other = (second.select(kept.columns) if X.feature_names else second).samples()
     both = X if other is None else (X, other)
-    options = {"standardise": selection.standardise}
+    options = {"groups": groups, "standardise": selection.standardise}
     return Input(found, both, y, X if background is not None else both, options)
 
 

@@ -54,6 +54,13 @@ class Selection:
         Path | None,
         typer.Option(metavar="FILE", help="Noise or background, with the same columns."),
     ] = None
+    groups: Annotated[
+        str,
+        typer.Option(
+            metavar="COLUMN",
+            help="The trial of each row, for methods with time order. Not projected.",
+        ),
+    ] = ""
     standardise: Annotated[
         bool, typer.Option("--standardise", help="Divide columns by their standard deviations.")
     ] = False

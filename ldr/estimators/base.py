@@ -156,25 +156,25 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PartialFit):
         """
         return self._score(X, y)
 
-    def _fit(self, X: Any, y: Any, background: Any = None) -> Self:
+    def _fit(self, X: Any, y: Any = None, background: Any = None, **beside: Any) -> Self:
         objective = self._objective()
         samples, y = self._given(X, y, background, objective, reset=True)
         self._forget()
-        self._solve(objective, samples, y)
+        self._solve(objective, samples, y, **beside)
         return self
 
-    def _solve(self, objective: Objective, samples: Any, y: Any) -> None:
+    def _solve(self, objective: Objective, samples: Any, y: Any, **beside: Any) -> None:
         """Find the projection and set what is fitted."""
         r = whole("n_components", self.n_components, 1)
         options = {name: getattr(self, name) for name in OPTIONS}
         options["random_state"] = _generator(options["random_state"])
         try:
-            most = objective.largest_r(as_data(objective, samples, y))
+            most = objective.largest_r(as_data(objective, samples, y, **beside))
             if r > most:
                 raise ArgumentError(
                     f"n_components = {r} is out of range: expected 1 <= n_components <= {most}"
                 )
-            self.result_ = solve(objective, samples, r, y=y, **options)
+            self.result_ = solve(objective, samples, r, y=y, **beside, **options)
         except (ArgumentError, DataError, SingularError) as error:  # in a pipeline, say of what
             shape = f"n_samples = {as_tuple(samples)[0].n}, n_features = {self.n_features_in_}"
             raise type(error)(f"{error} ({shape})") from error
@@ -208,10 +208,10 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PartialFit):
         back = P if orthonormal else np.linalg.pinv(P).T
         return np.asarray(given.dense() @ back * units + mean)
 
-    def _score(self, X: Any, y: Any, background: Any = None) -> float:
+    def _score(self, X: Any, y: Any = None, background: Any = None, **beside: Any) -> float:
         check_is_fitted(self)
         data, y = self._given(X, y, background, self._objective(), reset=False)
-        return score(self.result_, data, y)
+        return score(self.result_, data, y, **beside)
 
     @property
     def _n_features_out(self) -> int:

@@ -11,7 +11,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, validate_data
 
 from ldr.io.alignment import aligned
+from ldr.marking import of_list
 from ldr.objectives.data.labels import as_array
+from ldr.objectives.data.marks import Marks
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.data.stored import brought, is_dask
@@ -68,6 +70,9 @@ class Given(BaseEstimator):
         """X checked by scikit-learn's rules, with the names of its columns."""
         if is_dask(X):
             return self._lazy_samples(X, reset, minimum_rows)
+        trials = None
+        if "time order" in self._traits().needs:
+            X, trials = of_list(X)
         array = validate_data(
             self,
             X,
@@ -80,6 +85,9 @@ class Given(BaseEstimator):
         )
         names = getattr(self, "feature_names_in_", None)
         samples = as_samples(array, "X", minimum_rows, allow_nan=self._allows_nan())
+        if trials is not None:
+            later = getattr(self, "n_samples_seen_", 0)  # trials of another block are other ones
+            samples = replace(samples, marks=Marks(trials=trials + later))
         return samples if names is None else replace(samples, feature_names=tuple(names))
 
     def _lazy_samples(self, X: Any, reset: bool, minimum_rows: int) -> Samples:

@@ -8,6 +8,7 @@ from typing import Any
 
 from ldr.estimators.background import WithBackground
 from ldr.estimators.base import OPTIONS, Projection
+from ldr.estimators.doors import doors, taken_by
 from ldr.estimators.predicting import Classifies, Regresses
 from ldr.estimators.two_views import TwoViews
 from ldr.objectives.objective import Objective
@@ -82,7 +83,11 @@ def estimator_of(method: type[Objective]) -> type[Named]:
     }
     if "distances" in method.needs:
         namespace["metric"] = "precomputed"  # as scikit-learn's own estimators of distances say
-    return type(name, _bases(method), namespace)
+    bases = _bases(method)
+    namespace.update(doors(bases[-1], taken_by(method)))
+    if bases[0] is not Named:  # scikit-learn's own score, of predictions
+        namespace.pop("score", None)
+    return type(name, bases, namespace)
 
 
 def _bases(method: type[Objective]) -> tuple[type, ...]:

@@ -34,7 +34,7 @@ class PartialFit(Given):
     _classes: Any
 
     @abstractmethod
-    def _solve(self, objective: Objective, samples: Any, y: Any) -> None:
+    def _solve(self, objective: Objective, samples: Any, y: Any, **beside: Any) -> None:
         """Find the projection and set what is fitted."""
 
     @available_if(from_sums)
@@ -68,7 +68,9 @@ class PartialFit(Given):
         for name in ("n_samples_seen_", "_totals", "_classes"):
             self.__dict__.pop(name, None)
 
-    def _add(self, X: Any, y: Any, classes: Any, background: Any = None) -> Self:
+    def _add(
+        self, X: Any, y: Any = None, classes: Any = None, background: Any = None, **beside: Any
+    ) -> Self:
         if self.standardise:
             raise ArgumentError(
                 "standardise=True needs all rows at once: use fit, or divide the blocks yourself"
@@ -90,7 +92,7 @@ class PartialFit(Given):
         if "labels" in objective.needs:
             known = self._known_classes(y, blocks[0].n, classes)
             y = CodedLabels.of(y, blocks[0].n, known)
-        self._solve(objective, views if len(views) > 1 else views[0], y)
+        self._solve(objective, views if len(views) > 1 else views[0], y, **beside)
         self._totals, self._classes = tuple(view.totals for view in views), known
         self.n_samples_seen_ = getattr(self, "n_samples_seen_", 0) + blocks[0].n
         return self

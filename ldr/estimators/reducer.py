@@ -89,7 +89,14 @@ class Reducer(TwoViews, WithBackground):
             return self.objective
         return REGISTRY.get(str(self.objective).lower(), REGISTRY["pca"])()
 
-    def fit(self, X: Any, y: Any = None, *, background: Any = None) -> Reducer:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        background: Any = None,
+        groups: Any = None,
+    ) -> Reducer:
         """Find the projection.
 
         Parameters
@@ -100,13 +107,14 @@ class Reducer(TwoViews, WithBackground):
             Labels or a response (n,), or the second view (n, e), where the objective needs them.
         background : array (m, d), optional
             Noise, or what is to be ignored, where the objective needs it.
+        groups : array (n,), optional
+            The trial of each row; see `ldr.solve`.
 
         Returns
         -------
         self
         """
-        self._fit(X, y, background)
-        return self
+        return self._fit(X, y, background, groups=groups)
 
     def inverse_transform(self, X: Any, y: Any = None) -> Any:
         """Back from projected rows: mean_ + X pinv(components_)'.

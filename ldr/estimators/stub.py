@@ -9,11 +9,13 @@ import inspect
 import re
 from pathlib import Path
 
+from ldr.estimators.doors import TARGETS
 from ldr.estimators.named import ESTIMATORS, Named, signature_of
 
 PATH = Path(__file__).with_name("__init__.pyi")
 NAMES_PATH = Path(__file__).parents[1] / "__init__.pyi"
 
+_WIDTH = 100
 _OPTION_TYPES = {
     "standardise": "bool",
     "solver": "str | Solver",
@@ -27,7 +29,7 @@ _OPTION_TYPES = {
 }
 
 _HEADER = """# Written by python -m ldr.estimators.stub; not by hand.
-from typing import Any
+from typing import Any, Self
 
 from ldr.solvers.solver import Solver
 
@@ -81,7 +83,23 @@ def _class(estimator: type[Named]) -> str:
     for parameter in parameters:
         lines.append(f"        {parameter.name}: {_type(parameter)} = {_default(parameter)},")
     lines.insert(4, "        *,")
-    return "\n".join([*lines, "    ) -> None: ...", ""])
+    doors = [_door(name, estimator) for name in TARGETS if name in vars(estimator)]
+    return "\n".join([*lines, "    ) -> None: ...", *doors, ""])
+
+
+def _door(name: str, estimator: type[Named]) -> str:
+    """A method that takes more than the base's does, as the formatter writes it."""
+    given = inspect.signature(inspect.unwrap(vars(estimator)[name])).parameters.values()
+    shown = ["self", "X: Any"]
+    shown += [f"{each.name}: Any = None" for each in given if each.default is None]
+    shown.insert(3, "*")
+    inside, returned = ", ".join(shown), "float" if name == "score" else "Self"
+    line = f"    def {name}({inside}) -> {returned}: ..."
+    if len(line) <= _WIDTH:
+        return line
+    lines = [inside] if len(inside) <= _WIDTH - 8 else [f"{each}," for each in shown]
+    indented = "".join(f"        {each}\n" for each in lines)
+    return f"    def {name}(\n{indented}    ) -> {returned}: ..."
 
 
 def _type(parameter: inspect.Parameter) -> str:

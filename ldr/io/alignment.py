@@ -11,19 +11,21 @@ from ldr.solvers.errors import DataError
 _EXAMPLES = 3
 
 
-def by_index(objective: Objective, X: Any, y: Any) -> tuple[Any, Any]:
-    """X and y as `ldr.solve` takes them, the second view and y in the order of the first's index.
+def by_index(objective: Objective, X: Any, y: Any, **beside: Any) -> tuple[Any, ...]:
+    """X, y and what else stands beside the rows, all in the order of the index of the first view.
 
     A background has rows of its own.
     """
+    beside = {"y": y, **beside}
     if objective.views == 1 and "background" not in objective.needs:
-        return X, aligned(X, y, "y", "X")
+        return X, *(aligned(X, other, name, "X") for name, other in beside.items())
     if not isinstance(X, (tuple, list)) or not X:
-        return X, y
+        return X, *beside.values()
     first, *others = X
     if objective.views > 1:
         others = [aligned(first, other, f"X[{i}]", "X[0]") for i, other in enumerate(others, 1)]
-    return (first, *others), aligned(first, y, "y", "X[0]")
+    rows = (aligned(first, other, name, "X[0]") for name, other in beside.items())
+    return (first, *others), *rows
 
 
 def aligned(first: Any, other: Any, name: str, first_name: str) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -29,7 +29,7 @@ class Change:
     def __call__(self, samples: Samples) -> Samples:
         if self.T is None:
             return samples
-        return ChangedSamples(samples, None, samples.name, change=self)
+        return ChangedSamples(samples, None, samples.name, change=self, marks=samples.marks)
 
     @property
     def about_zero(self) -> Change:
@@ -93,10 +93,10 @@ class ChangedSamples(Samples):
         return self.array.reduce(partial(_of_changed, term, changes), merge, *others)
 
     def take(self, rows: npt.ArrayLike) -> Samples:
-        return Samples(self.change.of(self.array.take(rows)), None, self.name)
+        return _changed(self.change, self.array.take(rows))
 
     def in_memory(self) -> Samples:
-        return Samples(self.change.of(self.array), None, self.name)
+        return replace(_changed(self.change, self.array), accelerator=None)
 
 
 def _of_changed(term: Callable[..., object], changes: list[Change], *pieces: object) -> Any:
@@ -106,4 +106,5 @@ def _of_changed(term: Callable[..., object], changes: list[Change], *pieces: obj
 def _changed(change: Change, piece: Any) -> Any:
     if change.T is None:
         return piece
-    return Samples(change.of(piece), None, piece.name, accelerator=piece.accelerator)
+    rows = change.of(piece)
+    return Samples(rows, None, piece.name, accelerator=piece.accelerator, marks=piece.marks)

@@ -23,6 +23,7 @@ from ldr.objectives.data.accelerator import Accelerator
 from ldr.objectives.data.cells import Cells, CellType
 from ldr.objectives.data.finite import check_finite, check_largest, largest_of_piece
 from ldr.objectives.data.map_reduce import PIECE_NUMBERS
+from ldr.objectives.data.marks import Marks
 from ldr.objectives.data.samples import Array, Beside, Samples, Term
 from ldr.objectives.data.sources.dask_rows import DaskRows, chunked, computed
 from ldr.objectives.data.stored import StoredSamples
@@ -76,7 +77,7 @@ class DaskSamples(StoredSamples):
         )
         of_chunk = delayed(chunk_sum, pure=False, traverse=False)
         terms = [
-            of_chunk(where, chunk, *lot)
+            of_chunk(where, self.marked(where), chunk, *lot)
             for where, chunk, *lot in zip(self._places(), self._chunks(), *lots, strict=True)
         ]
         total = computed(_tree(partial(_merged, merge), terms))
@@ -99,7 +100,7 @@ class DaskSamples(StoredSamples):
         order = np.argsort(wanted, kind="stable")
         picked = np.empty((len(wanted), self.d), self.array.dtype)
         picked[order] = computed(self.array.array[wanted[order]])
-        return self.checked(picked, 0)
+        return replace(self.checked(picked, 0), marks=self.marked(wanted))
 
     def centred_times(self, V: Array, mean: Array) -> Array:
         V = np.asarray(V, dtype=np.float64)
@@ -173,11 +174,13 @@ class _View:
             return cls(argument.name, argument.feature_names, missing, argument.accelerator)
         return cls(None, dtype=argument.dtype)
 
-    def piece(self, rows: Cells, first: int) -> Beside:
+    def piece(self, rows: Cells, first: int, marks: Marks | None) -> Beside:
         """Rows as the term takes them; samples are checked."""
         if self.name is None:
             return rows.astype(self.dtype, copy=False)
-        piece = Samples(rows, self.feature_names, self.name, accelerator=self.accelerator)
+        piece = Samples(
+            rows, self.feature_names, self.name, accelerator=self.accelerator, marks=marks
+        )
         return replace(piece, has_nan=check_finite(piece, self.allow_nan, first))
 
 
@@ -207,21 +210,28 @@ class _ChunkSum:
     views: tuple[_View, ...]
     rows: int
 
-    def __call__(self, where: slice, *chunks: Cells) -> _Total:
+    def __call__(self, where: slice, marks: Marks | None, *chunks: Cells) -> _Total:
         n = where.stop - where.start
         if len(chunks[0]) != n:
             raise DataError(
                 f"{self.views[0].name} has a chunk of {len(chunks[0])} rows, for which its Dask "
                 f"array says {n}"
             )
-        total = self._of_piece(where.start, [chunk[: self.rows] for chunk in chunks])
+
+        def of_piece(start: int) -> _Total:
+            rows = slice(start, start + self.rows)
+            piece = [chunk[rows] for chunk in chunks]
+            return self._of_piece(where.start + start, marks and marks[rows], piece)
+
+        total = of_piece(0)
         for start in range(self.rows, n, self.rows):
-            piece = [chunk[start : start + self.rows] for chunk in chunks]
-            total = _joined(self.merge, total, self._of_piece(where.start + start, piece))
+            total = _joined(self.merge, total, of_piece(start))
         return total
 
-    def _of_piece(self, first: int, rows: list[Cells]) -> _Total:
-        given = [view.piece(part, first) for view, part in zip(self.views, rows, strict=True)]
+    def _of_piece(self, first: int, marks: Marks | None, rows: list[Cells]) -> _Total:
+        given = [
+            view.piece(part, first, marks) for view, part in zip(self.views, rows, strict=True)
+        ]
         largest = tuple(largest_of_piece(piece) for piece in given if isinstance(piece, Samples))
         return _Total(self.term(*given), largest)
 

@@ -31,6 +31,13 @@ class Data:
     def samples(self) -> Samples:
         return self.views[0]
 
+    @property
+    def X(self) -> Any:
+        """As `ldr.solve` takes it: samples, a pair of views, or samples and background."""
+        if self.background is not None:
+            return self.samples, self.background
+        return self.samples if len(self.views) == 1 else self.views
+
     def in_memory(self) -> Data:
         """The same with all rows in memory, for methods that look them up."""
         views = tuple(view.in_memory() for view in self.views)

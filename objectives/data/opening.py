@@ -170,27 +170,31 @@ def as_path(path: str | Path, name: str) -> Path:
     return Path(path)
 
 
-def with_column(X: object, y: object) -> tuple[Any, Any]:
-    """X and y, where y may name a column of X's files, or be the path of an .npy file.
+def with_columns(X: object, **beside: object) -> tuple[Any, ...]:
+    """X and what stands beside its rows, which may be columns of X's files or .npy files.
 
     Returns
     -------
     X : as given, or StoredSamples of the columns that are left
-    y : as given, or ndarray (n,)
+    *beside : each as given, or ndarray (n,)
     """
-    if isinstance(y, Path) or (isinstance(y, str) and y.lower().endswith(".npy")):
-        return X, _array_in(as_path(y, "y"))
-    if not isinstance(y, str):
-        return X, y
+    for name, given in beside.items():
+        if isinstance(given, Path) or (isinstance(given, str) and given.lower().endswith(".npy")):
+            beside[name] = _array_in(as_path(given, name), name)
+    named = {name: given for name, given in beside.items() if isinstance(given, str)}
+    if not named:
+        return X, *beside.values()
     table = open_table(X, "X")
     if table is None:
+        name, given = next(iter(named.items()))
         raise DataError(
-            f"y is the string {y!r}, which names a column where X is the path of a table; an array "
-            f"was expected, or the path of an .npy file"
+            f"{name} is the string {given!r}, which names a column where X is the path of a table; "
+            "an array was expected, or the path of an .npy file"
         )
-    check_known([y], table.columns, "X")
-    rest = [column for column in table.columns if column != y]
-    return stored(table.select(rest), "X"), table.column(y)
+    check_known(list(named.values()), table.columns, "X")
+    rest = [column for column in table.columns if column not in named.values()]
+    found = beside | {name: table.column(given) for name, given in named.items()}
+    return stored(table.select(rest), "X"), *found.values()
 
 
 def open_table(X: object, name: str) -> TableSource | None:
@@ -204,13 +208,13 @@ def open_table(X: object, name: str) -> TableSource | None:
     return cast(TableSource, source) if source.feature_names is not None else None
 
 
-def _array_in(path: Path) -> Any:
+def _array_in(path: Path, name: str) -> Any:
     """The array in an .npy file."""
     with path.open("rb") as file:
         try:
             return np.lib.format.read_array(file, allow_pickle=False)
         except ValueError as error:
-            raise DataError(f"y: {path.name} cannot be read as .npy: {error}") from error
+            raise DataError(f"{name}: {path.name} cannot be read as .npy: {error}") from error
 
 
 def _is_part(X: object) -> bool:

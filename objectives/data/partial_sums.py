@@ -37,7 +37,14 @@ class AccumulatedSamples(Samples):
 
     @classmethod
     def of(cls, block: Samples, before: Totals) -> AccumulatedSamples:
-        return cls(block.array, block.feature_names, block.name, block=block, before=before)
+        return cls(
+            block.array,
+            block.feature_names,
+            block.name,
+            marks=block.marks,
+            block=block,
+            before=before,
+        )
 
     @property
     def n_known(self) -> bool:
@@ -63,7 +70,7 @@ class AccumulatedSamples(Samples):
         blocks = (
             other.block if isinstance(other, AccumulatedSamples) else other for other in beside
         )
-        block = replace(self.block, accelerator=self.accelerator)
+        block = replace(self.block, accelerator=self.accelerator, marks=self.marks)
         total = block.reduce(term, merge, *blocks)
         key = pickle.dumps((term, merge))
         if self.before:

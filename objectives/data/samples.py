@@ -13,6 +13,7 @@ import numpy.typing as npt
 from ldr.objectives.data.accelerator import Accelerator
 from ldr.objectives.data.cells import Cells, Matrix
 from ldr.objectives.data.map_reduce import PIECE_NUMBERS, fold, workers_for
+from ldr.objectives.data.marks import Marks
 from ldr.solvers.errors import ArgumentError, DataError, MissingValuesError
 from ldr.solvers.limits import check
 
@@ -39,6 +40,9 @@ class Samples:
         Whether NaN (missing values) occur; only ever true with ``allow_nan=True``.
     accelerator : Accelerator or None
         Where sums over dense rows are computed; None is the processor.
+    marks : Marks or None
+        Weights and trials of the rows, which go with them into every piece; None where every row
+        counts once and all are of one trial.
     """
 
     array: Any
@@ -46,11 +50,31 @@ class Samples:
     name: str = "X"
     has_nan: bool = False
     accelerator: Accelerator | None = None
+    marks: Marks | None = None
 
     @property
     def n(self) -> int:
         """Number of samples (rows)."""
         return int(self.array.shape[0])
+
+    @property
+    def weights(self) -> Array | None:
+        """Of the rows, shape (n,); None where every row counts once."""
+        return None if self.marks is None else self.marks.weights
+
+    @property
+    def weight(self) -> float:
+        """Of all rows together: N = sum w, which is n where every row counts once."""
+        return self.n if self.weights is None else float(self.weights.sum())
+
+    @property
+    def counting(self) -> int:
+        """The number of rows that have a weight."""
+        return self.n if self.weights is None else int(np.count_nonzero(self.weights))
+
+    def marked(self, rows: Any) -> Marks | None:
+        """What goes with a slice of the rows, or with some of them."""
+        return None if self.marks is None else self.marks[rows]
 
     @property
     def n_known(self) -> bool:
@@ -139,7 +163,7 @@ class Samples:
         """Rows of a slice as samples in memory, in their own type."""
         if where == slice(0, self.n):
             return self
-        return replace(self, array=self.array[where])
+        return replace(self, array=self.array[where], marks=self.marked(where))
 
     def reduce(
         self,
@@ -202,9 +226,11 @@ class Samples:
 
     def take(self, rows: npt.ArrayLike) -> Samples:
         """Samples of some rows, by index or boolean mask; copies those rows."""
-        picked = self.array[np.asarray(rows)]
+        rows = np.asarray(rows)
+        picked = self.array[rows]
         array = picked if self.is_sparse else np.asarray(picked)
-        return Samples(array, self.feature_names, self.name, self.has_nan)
+        marks = self.marked(rows)
+        return Samples(array, self.feature_names, self.name, self.has_nan, marks=marks)
 
     def centred_times(self, V: Array, mean: Array) -> Array:
         """(X - 1 mean') V, in O(n d r) and with no copy of X larger than a block.

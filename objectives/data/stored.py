@@ -88,7 +88,13 @@ class StoredSamples(Samples):
 
     def checked(self, rows: Cells, start: int) -> Samples:
         """Rows that were read as samples in memory; `start` is the number of the first."""
-        piece = Samples(rows, self.feature_names, self.name, accelerator=self.accelerator)
+        piece = Samples(
+            rows,
+            self.feature_names,
+            self.name,
+            accelerator=self.accelerator,
+            marks=self.marked(slice(start, start + len(rows))),
+        )
         if check_finite(piece, self.allow_nan, start):
             piece = replace(piece, has_nan=True)
         self.tally.largest.append(largest_of_piece(piece))
@@ -123,7 +129,7 @@ class StoredSamples(Samples):
             if last > first:
                 here = order[first:last]
                 picked[here] = self.read(where)[wanted[here] - where.start]
-        taken = Samples(picked, self.feature_names, self.name)
+        taken = Samples(picked, self.feature_names, self.name, marks=self.marked(wanted))
         return replace(taken, has_nan=check_finite(taken, self.allow_nan))
 
     def centred_times(self, V: Array, mean: Array) -> Array:

@@ -233,13 +233,18 @@ class StreamSamples(StoredSamples):
     def in_memory(self) -> Samples:
         rows = np.concatenate(self.reduce(_rows, list.__add__))
         self.tally.whole = True
-        return Samples(rows, self.feature_names, self.name)
+        return Samples(rows, self.feature_names, self.name, marks=self.marks)
 
     def each(self, change: Callable[[Block], Block]) -> StreamSamples:
         """The same rows, every block changed."""
         changed = StreamSamples.of(lambda: map(change, self.array.blocks()), self.name)
         changed.array.n = self.array.n
-        return replace(changed, feature_names=self.feature_names, allow_nan=self.allow_nan)
+        return replace(
+            changed,
+            feature_names=self.feature_names,
+            allow_nan=self.allow_nan,
+            marks=self.marks,
+        )
 
     def read(self, where: slice) -> Block:
         """Rows of a stream cannot be asked for.

@@ -132,7 +132,7 @@ class Bilinear(BoundObjective):
 
 def whitened_bilinear(
     objective: Stated, a: Compact, b: Compact, r: int, *, ridge: float
-) -> tuple[Bilinear, int]:
+) -> tuple[Bilinear, float]:
     """max tr(Ma'Caa^{-1/2} Cab Cbb^{-1/2} Mb), P = M'C^{-1/2} of each; and the number of rows."""
     stats, (in_a, in_b) = whiten(
         lambda of_a, of_b: joint_moments(of_a(a.rows), of_b(b.rows)),

@@ -199,15 +199,15 @@ class FactorLikelihood(BoundObjective):
     ----------
     noise : Noise
     r : int
-    n : int
-        Samples.
+    n : float
+        Samples, or the sum of their weights.
     scale : ndarray (d,)
         The solver's columns are the user's divided by it.
     """
 
     noise: Noise = field(kw_only=True)
     r: int = field(kw_only=True)
-    n: int = field(kw_only=True)
+    n: float = field(kw_only=True)
     scale: Array = field(kw_only=True)
 
     @cached_property

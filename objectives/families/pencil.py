@@ -47,7 +47,7 @@ class SumOfSquares:
     scatter: KnownScatter | None = None
 
     @classmethod
-    def covariance(cls, scatter: Array, mean: Array, n: int) -> SumOfSquares:
+    def covariance(cls, scatter: Array, mean: Array, n: float) -> SumOfSquares:
         """Of n rows, from their scatter."""
         return cls(scatter / n, mean, 1.0, scatter=KnownScatter(scatter, n))
 

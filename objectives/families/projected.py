@@ -14,6 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from ldr.objectives.data.data import Data
+from ldr.objectives.data.marks import Marks
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.whitened import Unwhitened, whiten_rows
 from ldr.objectives.problem import BoundObjective, Stated, check_dimension
@@ -108,10 +109,18 @@ class DenseRows:
     ----------
     X : ndarray (n, k)
     view : View
+    marks : Marks or None
+        Of the rows.
     """
 
     X: Array
     view: View
+    marks: Marks | None = None
+
+    @property
+    def weights(self) -> Array | None:
+        """Of the rows; None where every row counts once."""
+        return None if self.marks is None else self.marks.weights
 
     @classmethod
     def centred(cls, data: Data, objective: Stated) -> DenseRows:
@@ -130,14 +139,15 @@ class DenseRows:
         compact = Compact.of(samples)
         m = mean(compact.rows)
         X = np.asarray(compact.rows.dense() - m)
-        X -= X.mean(axis=0)  # what rounding of a large mean left
-        return cls(X, compact.view(m))
+        X -= np.average(X, 0, samples.weights)  # what rounding of a large mean left
+        return cls(X, compact.view(m), samples.marks)
 
     @classmethod
     def whitened(cls, data: Data, objective: Stated) -> DenseRows:
         """Rows with X'X = n I, restricted to the range of the covariance C: P = M'C^{-1/2}."""
         rows = cls.centred(data, objective)
         given = Unwhitened(rows.view.coordinates, "the covariance")
-        whitened = whiten_rows(Samples(rows.X), given)
-        X = whitened.change(Samples(rows.X)).in_memory().dense() @ whitened.W
-        return cls(X, rows.view.within(whitened))
+        samples = Samples(rows.X, marks=rows.marks)
+        whitened = whiten_rows(samples, given)
+        X = whitened.change(samples).in_memory().dense() @ whitened.W
+        return cls(X, rows.view.within(whitened), rows.marks)

@@ -17,6 +17,7 @@ so the same data give the same bits.
 """
 
 from ldr.objectives.statistics.classes import ClassMoments, class_moments
+from ldr.objectives.statistics.differences import difference_scatter
 from ldr.objectives.statistics.graph import graph_scatter, reconstruction_scatter
 from ldr.objectives.statistics.joint import JointMoments, joint_moments
 from ldr.objectives.statistics.moments import Moments, mean, moments
@@ -28,7 +29,7 @@ from ldr.objectives.statistics.row_space import (
     row_space,
 )
 from ldr.objectives.statistics.sums import Codes
-from ldr.objectives.statistics.time import LaggedMoments, difference_scatter, lagged_moments
+from ldr.objectives.statistics.time import LaggedMoments, lagged_moments
 
 __all__ = [
     "ClassMoments",

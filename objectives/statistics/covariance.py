@@ -12,8 +12,8 @@ import scipy
 
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.statistics import mean, moments
-from ldr.objectives.statistics.sparse import column_means, shifted_rows
-from ldr.objectives.statistics.sums import added
+from ldr.objectives.statistics.sparse import column_means, scaled_rows, shifted_rows
+from ldr.objectives.statistics.sums import added, counted_rows, weighted
 from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.manifolds import Array
 
@@ -53,7 +53,7 @@ class CovarianceOperator:
             centre = mean(samples)
             return cls(samples, centre, centre)
         X, shift = shifted_rows(samples)
-        centre = column_means(X)
+        centre = column_means(X, samples.weights)
         return cls(replace(samples, array=X), centre, shift + centre)
 
     @staticmethod
@@ -85,7 +85,7 @@ class CovarianceOperator:
     def __matmul__(self, V: Array) -> Array:
         columns = V.reshape(self.samples.d, -1)
         term = partial(_scatter_times, mean=self.centre, V=columns)
-        return self.samples.reduce(term, added).reshape(V.shape) / self.samples.n
+        return self.samples.reduce(term, added).reshape(V.shape) / self.samples.weight
 
     def variation(self, P: Array) -> Variation:
         """See `Scatter`; the trace is of the rows, once."""
@@ -94,18 +94,19 @@ class CovarianceOperator:
     @cached_property
     def trace(self) -> float:
         squares = self.samples.reduce(partial(_sum_of_squares, mean=self.centre), operator.add)
-        return squares / self.samples.n
+        return squares / self.samples.weight
 
 
 def _scatter_times(piece: Samples, mean: Array, V: Array) -> Array:
     """(X - 1m')'(X - 1m')V of a piece."""
     if piece.is_sparse:
-        return piece.centred_transpose_times(piece.centred_times(V, mean), mean)
-    if piece.accelerator is not None:
+        products = counted_rows(piece.centred_times(V, mean), piece.weights)
+        return piece.centred_transpose_times(products, mean)
+    if piece.accelerator is not None and piece.weights is None:
         return piece.accelerator.scatter_times(piece.array, mean, V)
     product = np.zeros_like(V)
-    for _, block in piece.blocks():
-        centred = block - mean
+    for where, block in piece.blocks():
+        centred = weighted(block - mean, piece.weights, where)
         product += centred.T @ (centred @ V)
     return product
 
@@ -114,9 +115,13 @@ def _sum_of_squares(piece: Samples, mean: Array) -> float:
     """||X - 1m'||^2 of a piece; of sparse rows by algebra."""
     if piece.is_sparse:
         rows = piece.array.astype(np.float64, copy=False)
+        w = piece.weights
+        if w is not None:
+            squares = float(w @ (rows.multiply(rows).sum(axis=1) - 2.0 * (rows @ mean)))
+            return squares + piece.weight * float(mean @ mean)
         squares = float(np.vdot(rows.data, rows.data)) - 2.0 * float((rows @ mean).sum())
         return squares + piece.n * float(mean @ mean)
-    deviations = (block - mean for _, block in piece.blocks())
+    deviations = (weighted(b - mean, piece.weights, where) for where, b in piece.blocks())
     return sum(float(np.vdot(b, b)) for b in deviations)
 
 
@@ -175,17 +180,17 @@ class Variation:
         that y predicts.
     total : float
         tr C.
-    n : int
-        Rows.
+    n : float
+        Rows, or the sum of their weights.
     """
 
     within: Array
     across: Array
     total: float
-    n: int
+    n: float
 
     @classmethod
-    def of(cls, P: Array, CP: Array, total: float, n: int) -> Variation:
+    def of(cls, P: Array, CP: Array, total: float, n: float) -> Variation:
         """From P and CP'."""
         within = P @ CP
         across = CP.T @ (CP / total) if total > 0 else np.zeros_like(within)
@@ -211,7 +216,7 @@ class KnownScatter:
     """The scatter of n rows as an array."""
 
     array: Array
-    n: int
+    n: float
 
     def variation(self, P: Array) -> Variation:
         total = float(np.trace(self.array)) / self.n
@@ -235,7 +240,7 @@ class RowScatter:
     def variation(self, P: Array) -> Variation:
         centre = mean(self.samples) if self.centre is None else self.centre
         sums = self.samples.reduce(partial(_variation_sums, centre=centre, P=P), added)
-        n = self.samples.n
+        n = self.samples.weight
         offset = sums[:, -1] / n
         squares = float(sums[:, -2].sum()) / n - float(offset @ offset)
         CP = sums[:, :-2] / n - np.outer(offset, P @ offset)
@@ -246,18 +251,21 @@ def _variation_sums(piece: Samples, centre: Array, P: Array) -> Array:
     """Of z = x - centre: sum z (Pz)', sum z^2 and sum z, beside one another."""
     sums = np.zeros((piece.d, len(P) + 2))
     if piece.is_sparse:
-        rows, n = piece.array.astype(np.float64, copy=False), piece.n
-        totals = np.asarray(rows.sum(axis=0)).ravel()
-        squares = np.asarray(rows.multiply(rows).sum(axis=0)).ravel()
-        sums[:, :-2] = piece.centred_transpose_times(piece.centred_times(P.T, centre), centre)
+        rows, n = piece.array.astype(np.float64, copy=False), piece.weight
+        counted = scaled_rows(rows, piece.weights)
+        totals = np.asarray(counted.sum(axis=0)).ravel()
+        squares = np.asarray(rows.multiply(counted).sum(axis=0)).ravel()
+        products = counted_rows(piece.centred_times(P.T, centre), piece.weights)
+        sums[:, :-2] = piece.centred_transpose_times(products, centre)
         sums[:, -2] = squares - centre * (2.0 * totals - n * centre)
         sums[:, -1] = totals - n * centre
         return sums
-    for _, block in piece.blocks():
+    for where, block in piece.blocks():
         Z = block - centre
-        sums[:, :-2] += Z.T @ (Z @ P.T)
-        sums[:, -2] += np.einsum("ij,ij->j", Z, Z)
-        sums[:, -1] += Z.sum(axis=0)
+        counted = counted_rows(Z, piece.weights, where)
+        sums[:, :-2] += counted.T @ (Z @ P.T)
+        sums[:, -2] += np.einsum("ij,ij->j", counted, Z)
+        sums[:, -1] += counted.sum(axis=0)
     return sums
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ldr.objectives.data.samples import Array, Samples
 from ldr.objectives.statistics.moments import Spread, spread, spread_of, spread_on
-from ldr.objectives.statistics.sparse import shifted_rows
+from ldr.objectives.statistics.sparse import scaled_rows, shifted_rows
 from ldr.objectives.statistics.sums import TwoPartMean, dense, full, pilot
 from ldr.solvers.errors import DataError
 
@@ -21,13 +21,14 @@ class JointMoments:
 
     Attributes
     ----------
-    n : int
+    n : float
+        Of weighted rows the sum of the weights.
     mean_a, mean_b : ndarray, shapes (da,) and (db,)
     scatter_aa, scatter_ab, scatter_bb : ndarray, shapes (da, da), (da, db), (db, db)
-        scatter_ab is sum_i (a_i - mean_a)(b_i - mean_b)', and so on.
+        scatter_ab is sum_i w_i (a_i - mean_a)(b_i - mean_b)', and so on.
     """
 
-    n: int
+    n: float
     mean_a: Array
     mean_b: Array
     scatter_aa: Array
@@ -91,10 +92,10 @@ def _joint_spread(a: Samples, b: Samples, rows: int | None) -> Spread:
     if a.is_sparse or b.is_sparse:
         return _joint_spread_apart(a, b)
     shift = _side_by_side(pilot(a), a.d, pilot(b), b.d)
-    if a.accelerator is not None:
+    if a.accelerator is not None and a.weights is None:
         return spread_on(a.accelerator, np.hstack([a.array, b.array]), shift)
     blocks = _joint_blocks(a, b, shift, rows or min(a.block_rows, b.block_rows))
-    return spread_of(blocks, (a.n, a.d + b.d), shift)
+    return spread_of(blocks, a, a.d + b.d, shift)
 
 
 def _side_by_side(shift_a: Array | None, da: int, shift_b: Array | None, db: int) -> Array:
@@ -119,7 +120,8 @@ def _joint_spread_apart(a: Samples, b: Samples) -> Spread:
     of_a, of_b = spread(a, None), spread(b, None)
     if a.is_sparse and b.is_sparse:
         (A, _), (B, _) = shifted_rows(a), shifted_rows(b)
-        cross = dense(A.T @ B) - a.n * np.outer(of_a.mean.offset, of_b.mean.offset)
+        cross = dense(A.T @ scaled_rows(B, a.weights))
+        cross -= a.weight * np.outer(of_a.mean.offset, of_b.mean.offset)
     elif a.is_sparse:
         cross = _sparse_cross(a, b, of_b.mean)
     else:
@@ -127,12 +129,12 @@ def _joint_spread_apart(a: Samples, b: Samples) -> Spread:
     scatter = np.block([[full(of_a.scatter), cross], [cross.T, full(of_b.scatter)]])
     origin = np.concatenate([of_a.mean.origin, of_b.mean.origin])
     offset = np.concatenate([of_a.mean.offset, of_b.mean.offset])
-    return Spread(TwoPartMean(a.n, origin, offset), np.asfortranarray(scatter))
+    return Spread(TwoPartMean(a.weight, origin, offset), np.asfortranarray(scatter))
 
 
 def _sparse_cross(a: Samples, b: Samples, mean_b: TwoPartMean) -> Array:
     """A'(B - 1 mean_b') for sparse A and dense B; A may be shifted."""
-    A, _ = shifted_rows(a)
+    A = scaled_rows(shifted_rows(a)[0], a.weights)
     cross = np.zeros((a.d, b.d))
     for where, block in b.blocks():
         cross += A[where].T @ ((block - mean_b.origin) - mean_b.offset)

@@ -12,7 +12,7 @@ import numpy as np
 from ldr.objectives.data.accelerator import Accelerator
 from ldr.objectives.data.cells import Cells
 from ldr.objectives.data.samples import Array, Samples
-from ldr.objectives.statistics.sparse import column_means, shifted_rows
+from ldr.objectives.statistics.sparse import column_means, scaled_rows, shifted_rows
 from ldr.objectives.statistics.sums import (
     TwoPartMean,
     add_outer,
@@ -23,6 +23,7 @@ from ldr.objectives.statistics.sums import (
     pilot,
     shifted_blocks,
     symmetric,
+    weighted,
     zeros,
 )
 
@@ -36,13 +37,14 @@ class Moments:
 
     Attributes
     ----------
-    n : int
+    n : float
+        Of weighted rows the sum of the weights, where else it is their number.
     mean : ndarray, shape (d,)
     scatter : ndarray, shape (d, d)
-        sum_i (x_i - mean)(x_i - mean)'.
+        sum_i w_i (x_i - mean)(x_i - mean)'.
     """
 
-    n: int
+    n: float
     mean: Array
     scatter: Array
 
@@ -73,12 +75,12 @@ def mean(samples: Samples, *, rows: int | None = None) -> Array:
 def _mean(piece: Samples, rows: int | None) -> TwoPartMean:
     if piece.is_sparse:
         centred, origin = shifted_rows(piece)
-        return TwoPartMean(piece.n, origin, column_means(centred))
+        return TwoPartMean(piece.weight, origin, column_means(centred, piece.weights))
     shift = pilot(piece)
     total = np.zeros(piece.d)
-    for _, Z in shifted_blocks(piece, shift, rows):
-        total = add_sum(total, Z)
-    return TwoPartMean.about(shift, total, piece.n)
+    for where, Z in shifted_blocks(piece, shift, rows):
+        total = add_sum(total, Z, piece.weights, where)
+    return TwoPartMean.about(shift, total, piece.weight)
 
 
 def moments(samples: Samples, *, rows: int | None = None) -> Moments:
@@ -116,7 +118,8 @@ class Spread:
         """Those of both, in place: S = S_a + S_b + (n_a n_b/n) delta delta'."""
         na, nb = self.mean.n, other.mean.n
         self.scatter += other.scatter
-        self.scatter = add_outer(self.scatter, other.mean - self.mean, na * nb / (na + nb))
+        if na and nb:
+            self.scatter = add_outer(self.scatter, other.mean - self.mean, na * nb / (na + nb))
         self.mean = self.mean.merge(other.mean)
         return self
 
@@ -128,24 +131,23 @@ class Spread:
 def spread(piece: Samples, rows: int | None) -> Spread:
     """Mean and scatter of a piece."""
     if piece.is_sparse:
-        return sparse_spread(*shifted_rows(piece))
+        return sparse_spread(*shifted_rows(piece), piece.weights)
     shift = pilot(piece)
-    if piece.accelerator is not None:
+    if piece.accelerator is not None and piece.weights is None:
         return spread_on(piece.accelerator, piece.array, shift)
-    return spread_of(shifted_blocks(piece, shift, rows), piece.shape, shift)
+    return spread_of(shifted_blocks(piece, shift, rows), piece, piece.d, shift)
 
 
 def spread_of(
-    blocks: Iterator[tuple[slice, Array]], shape: tuple[int, int], shift: Array | None
+    blocks: Iterator[tuple[slice, Array]], piece: Samples, d: int, shift: Array | None
 ) -> Spread:
-    """Mean and scatter of rows from their shifted blocks."""
-    n, d = shape
+    """Mean and scatter of a piece's rows from their shifted blocks, of d columns."""
     total, squares = np.zeros(d), zeros(d, d)
-    for _, Z in blocks:
-        total = add_sum(total, Z)
-        squares = add_square(squares, Z)
-    mean = TwoPartMean.about(shift, total, n)
-    return Spread(mean, add_outer(squares, mean.offset, -float(n)))
+    for where, Z in blocks:
+        total = add_sum(total, Z, piece.weights, where)
+        squares = add_square(squares, weighted(Z, piece.weights, where))
+    mean = TwoPartMean.about(shift, total, piece.weight)
+    return Spread(mean, add_outer(squares, mean.offset, -float(piece.weight)))
 
 
 def spread_on(accelerator: Accelerator, X: Cells, shift: Array | None) -> Spread:
@@ -155,8 +157,9 @@ def spread_on(accelerator: Accelerator, X: Cells, shift: Array | None) -> Spread
     return Spread(mean, add_outer(squares, mean.offset, -float(len(X))))
 
 
-def sparse_spread(X: csr_array, shift: Array) -> Spread:
+def sparse_spread(X: csr_array, shift: Array, weights: Array | None = None) -> Spread:
     """Mean and scatter of X + 1 shift', X sparse."""
-    n, centre = X.shape[0], column_means(X)
-    scatter = dense(X.T @ X) - n * np.outer(centre, centre)
+    n = X.shape[0] if weights is None else float(weights.sum())
+    centre = column_means(X, weights)
+    scatter = dense(X.T @ scaled_rows(X, weights)) - n * np.outer(centre, centre)
     return Spread(TwoPartMean(n, shift, centre), np.asfortranarray(symmetric(scatter)))

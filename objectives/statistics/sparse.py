@@ -57,6 +57,17 @@ def less(X: csr_array, shift: Array, codes: Codes) -> csr_array:
     return (X - csr_array(shift)[codes]).tocsr()
 
 
-def column_means(rows: csr_array) -> Array:
-    """Means of the columns of sparse rows."""
-    return np.asarray(rows.sum(axis=0)).ravel() / rows.shape[0]
+def column_means(rows: csr_array, weights: Array | None = None) -> Array:
+    """Means of the columns of sparse rows; zero of rows without weight."""
+    if weights is None:
+        return np.asarray(rows.sum(axis=0)).ravel() / rows.shape[0]
+    return np.asarray(rows.T @ weights) / (weights.sum() or 1.0)
+
+
+def scaled_rows(rows: csr_array, weights: Array | None) -> csr_array:
+    """WX of sparse rows; X itself where every row counts once."""
+    if weights is None:
+        return rows
+    from scipy.sparse import diags_array
+
+    return (diags_array(weights) @ rows).tocsr()

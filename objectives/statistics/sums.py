@@ -28,20 +28,20 @@ NO_SHIFT = 5.0
 
 @dataclass(frozen=True, eq=False)
 class TwoPartMean:
-    """The mean of n rows, origin + offset.
+    """The mean of n rows, or of rows of the total weight n, origin + offset.
 
     Differences of such means keep the digits that the sum of the two parts would round away where
     the mean is large against the spread.
     """
 
-    n: int
+    n: float
     origin: Array
     offset: Array
 
     @classmethod
-    def about(cls, shift: Array | None, total: Array, n: int) -> TwoPartMean:
-        """From the sum of n rows less a shift; None is no shift."""
-        return cls(n, np.zeros_like(total) if shift is None else shift, total / n)
+    def about(cls, shift: Array | None, total: Array, n: float) -> TwoPartMean:
+        """From the sum of n rows less a shift, or of the weight n; None is no shift."""
+        return cls(n, np.zeros_like(total) if shift is None else shift, total / (n or 1))
 
     @property
     def value(self) -> Array:
@@ -51,8 +51,10 @@ class TwoPartMean:
         return (self.origin - other.origin) + (self.offset - other.offset)
 
     def merge(self, other: TwoPartMean) -> TwoPartMean:
-        """The mean of both sets of rows."""
+        """The mean of both sets of rows; rows without weight leave it."""
         n = self.n + other.n
+        if not (self.n and other.n):
+            return self if self.n else other
         return TwoPartMean(n, self.origin, self.offset + (other - self) * (other.n / n))
 
 
@@ -79,7 +81,8 @@ def pilot(samples: Samples) -> Array | None:
 
     None where every column's mean is already small against its spread.
     """
-    sample = sampled(samples, spread_rows(samples.n, pilot_rows(samples.d)))
+    rows = counting_rows(samples, pilot_rows(samples.d))
+    sample = sampled(samples, rows)
     first = sample[0].copy()
     sample -= first  # exactly zero in a constant column, so that its pilot is its value
     offset = sample.mean(axis=0)
@@ -87,6 +90,14 @@ def pilot(samples: Samples) -> Array | None:
     if np.all(np.abs(shift) <= NO_SHIFT * sample.std(axis=0)):
         return None
     return shift
+
+
+def counting_rows(samples: Samples, count: int) -> Codes:
+    """Indices of `count` rows at most, spread over those that have a weight, if any have."""
+    there = None if samples.weights is None else np.flatnonzero(samples.weights)
+    if there is None or len(there) == 0:
+        return spread_rows(samples.n, count)
+    return there[spread_rows(len(there), count)]
 
 
 def sampled(samples: Samples, rows: Codes) -> Array:
@@ -105,6 +116,16 @@ def shifted_blocks(
     buffer = np.empty((min(rows or samples.block_rows, samples.n), samples.d))
     for where, block in samples.blocks(rows):
         yield where, np.subtract(block, shift, out=buffer[: len(block)])
+
+
+def weighted(Z: Array, weights: Array | None, where: slice = slice(None)) -> Array:
+    """W^{1/2}Z of a block of rows; Z itself where every row counts once."""
+    return Z if weights is None else Z * np.sqrt(weights[where, None])
+
+
+def counted_rows(Z: Array, weights: Array | None, where: slice = slice(None)) -> Array:
+    """WZ of a block of rows; Z itself where every row counts once."""
+    return Z if weights is None else Z * weights[where, None]
 
 
 def add_square(total: Array, Z: Array) -> Array:
@@ -140,9 +161,11 @@ def added(earlier: Array, later: Array) -> Array:
     return earlier
 
 
-def add_sum(total: Array, Z: Array) -> Array:
-    """Return total + 1'Z. The block is summed on its own first, which rounds less."""
-    return total + np.matmul(np.ones(len(Z)), Z)
+def add_sum(
+    total: Array, Z: Array, weights: Array | None = None, where: slice = slice(None)
+) -> Array:
+    """Return total + 1'Z, or w'Z. The block is summed on its own first, which rounds less."""
+    return total + np.matmul(np.ones(len(Z)) if weights is None else weights[where], Z)
 
 
 def zeros(rows: int, columns: int) -> Array:

@@ -1,4 +1,4 @@
-"""Rows in time order: lagged covariance and differences."""
+"""Rows in time order: lagged covariance."""
 
 from __future__ import annotations
 
@@ -11,6 +11,12 @@ import numpy as np
 
 from ldr.objectives.data.samples import Array, Samples
 from ldr.objectives.statistics.moments import Spread, sparse_spread
+from ldr.objectives.statistics.pairs import (
+    PairedSpread,
+    less,
+    paired_spread,
+    rows_of,
+)
 from ldr.objectives.statistics.sparse import column_means, shifted_rows
 from ldr.objectives.statistics.sums import (
     TwoPartMean,
@@ -22,11 +28,10 @@ from ldr.objectives.statistics.sums import (
     full,
     pilot,
     shifted_blocks,
-    sparse_rows,
     symmetric,
     zeros,
 )
-from ldr.solvers.errors import ArgumentError, DataError
+from ldr.solvers.errors import ArgumentError
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -38,15 +43,18 @@ class LaggedMoments:
 
     Attributes
     ----------
-    n : int
+    n : float
+        Of weighted rows the sum of the weights.
     mean : ndarray, shape (d,)
     scatter : ndarray, shape (d, d)
-        sum_t (x_t - mean)(x_t - mean)'.
+        sum_t w_t (x_t - mean)(x_t - mean)'.
     lagged : ndarray, shape (d, d)
-        The symmetric part of 1/(n - lag) sum_t (x_t - mean)(x_{t+lag} - mean)'.
+        The symmetric part of 1/(n - lag) sum_t (x_t - mean)(x_{t+lag} - mean)'. Of trials or
+        weighted rows pairs within a trial count sqrt(w_t w_{t+lag}), in place of 1, and their sum
+        takes the place of n - lag.
     """
 
-    n: int
+    n: float
     mean: Array
     scatter: Array
     lagged: Array
@@ -75,9 +83,13 @@ def lagged_moments(samples: Samples, lag: int, *, rows: int | None = None) -> La
     """
     if samples.n_known:
         _check_lag(lag, samples.n, samples.name)
+    if samples.marks is not None:
+        pairs = samples.reduce(partial(paired_spread, lag=lag, rows=rows), PairedSpread.merge)
+        found = pairs.spread.moments
+        return LaggedMoments(found.n, found.mean, found.scatter, pairs.lagged(samples.name))
     whole = samples.reduce(partial(_lagged_spread, lag=lag, rows=rows), LaggedSpread.merge)
     of_rows = whole.spread.moments
-    _check_lag(lag, of_rows.n, samples.name)
+    _check_lag(lag, int(of_rows.n), samples.name)
     lagged = symmetric(whole.products) / (of_rows.n - lag)
     return LaggedMoments(of_rows.n, of_rows.mean, of_rows.scatter, lagged)
 
@@ -124,7 +136,7 @@ class LaggedSpread:
         k = len(self.last)
         partners = later.first[self.lag - k :]
         pairs = min(k, len(partners))
-        before, after = _less(self.last[:pairs], new), _less(partners[:pairs], new)
+        before, after = less(self.last[:pairs], new), less(partners[:pairs], new)
         self.products = add_product(self.products, before, after)
         if own.n < self.lag:
             self.first = np.vstack([self.first, later.first])[: self.lag]
@@ -143,13 +155,9 @@ class LaggedSpread:
         if pairs <= 0:
             return
         change = own - new
-        heads = -_less(self.last, own).sum(axis=0)
-        tails = -_less(self.first, own).sum(axis=0)
+        heads = -less(self.last, own).sum(axis=0)
+        tails = -less(self.first, own).sum(axis=0)
         self.products += np.outer(heads + pairs * change, change) + np.outer(change, tails)
-
-
-def _less(rows: Array, mean: TwoPartMean) -> Array:
-    return (rows - mean.origin) - mean.offset
 
 
 def _lagged_spread(piece: Samples, lag: int, rows: int | None) -> LaggedSpread:
@@ -159,7 +167,10 @@ def _lagged_spread(piece: Samples, lag: int, rows: int | None) -> LaggedSpread:
     n - lag rows of Z, sum_t (x_t - mean)(x_{t+lag} - mean)' is
     sum_t z_t z_{t+lag}' - a e' - e b' + (n - lag) e e'.
     """
-    first, last = _rows(piece, slice(0, lag)), _rows(piece, slice(max(0, piece.n - lag), piece.n))
+    first, last = (
+        rows_of(piece, slice(0, lag)),
+        rows_of(piece, slice(max(0, piece.n - lag), piece.n)),
+    )
     if piece.is_sparse:
         X, origin = shifted_rows(piece)
         return LaggedSpread(lag, sparse_spread(X, origin), _sparse_products(X, lag), first, last)
@@ -307,11 +318,6 @@ def _less_shift(rows: Array, shift: Array | None) -> Array:
     return rows if shift is None else rows - shift
 
 
-def _rows(piece: Samples, where: slice) -> Array:
-    """A few rows as an array of their own."""
-    return np.array(dense(piece.rows(where)))
-
-
 def _sparse_products(X: csr_array, lag: int) -> Array:
     (n, d), centre = X.shape, column_means(X)
     if n <= lag:
@@ -321,67 +327,3 @@ def _sparse_products(X: csr_array, lag: int) -> Array:
     products -= np.outer(np.asarray(head.sum(axis=0)).ravel(), centre)
     products -= np.outer(centre, np.asarray(tail.sum(axis=0)).ravel() - (n - lag) * centre)
     return np.asfortranarray(products)
-
-
-def difference_scatter(samples: Samples, *, rows: int | None = None) -> Array:
-    """Xdot'Xdot, where Xdot holds the n - 1 differences x_{t+1} - x_t of rows in time order.
-
-    Parameters
-    ----------
-    samples : Samples, shape (n, d)
-        At least two rows.
-    rows : int, optional
-        Rows in a block.
-
-    Returns
-    -------
-    ndarray, shape (d, d)
-        A sum of squares of differences of the stored numbers: nothing cancels, whatever the
-        mean.
-
-    Raises
-    ------
-    DataError
-        Fewer than two rows.
-    """
-    if samples.n_known and samples.n < 2:
-        raise DataError(f"{samples.name} has {samples.n} row(s); differences need at least 2")
-    return full(samples.reduce(partial(_differences, rows=rows), DifferenceSpread.merge).squares)
-
-
-@dataclass(eq=False)
-class DifferenceSpread:
-    """The scatter of differences of neighbouring rows; can be merged with later rows.
-
-    Attributes
-    ----------
-    squares : ndarray, shape (d, d)
-        Its upper triangle, in Fortran order.
-    first, last : ndarray, shape (1, d)
-    """
-
-    squares: Array
-    first: Array
-    last: Array
-
-    def merge(self, later: DifferenceSpread) -> DifferenceSpread:
-        """That of both, in place, with the difference across."""
-        self.squares += later.squares
-        self.squares = add_square(self.squares, later.first - self.last)
-        self.last = later.last
-        return self
-
-
-def _differences(piece: Samples, rows: int | None) -> DifferenceSpread:
-    first, last = _rows(piece, slice(0, 1)), _rows(piece, slice(piece.n - 1, piece.n))
-    if piece.is_sparse:
-        X = sparse_rows(piece)
-        steps = X[1:] - X[:-1]
-        squares = np.asfortranarray(symmetric(dense(steps.T @ steps)))
-        return DifferenceSpread(squares, first, last)
-    squares = zeros(piece.d, piece.d)
-    for where in piece.slices(rows):
-        block = piece.rows(slice(where.start, where.stop + 1))  # and the next block's first row
-        if len(block) > 1:
-            squares = add_square(squares, block[1:] - block[:-1])
-    return DifferenceSpread(squares, first, last)

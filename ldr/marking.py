@@ -1,0 +1,109 @@
+"""Weights and trials of rows, as they are handed to the doors."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ldr.objectives.data.data import Data
+from ldr.objectives.data.labels import as_array
+from ldr.objectives.data.marks import Marks, as_trials, as_weights
+from ldr.objectives.data.partial_sums import AccumulatedSamples
+from ldr.objectives.data.samples import Samples
+from ldr.objectives.data.sources import Stack
+from ldr.objectives.data.stored import brought
+from ldr.objectives.data.streams import expect
+from ldr.objectives.objective import Objective
+from ldr.objectives.registry import REGISTRY
+from ldr.solvers.errors import ArgumentError, DataError
+
+
+def of_array(X: Any) -> tuple[Any, Any]:
+    """The rows of an array (trials, time, channels) below one another, and the trial of each.
+
+    Any other X as it is, and None.
+    """
+    if not isinstance(X, np.ndarray) or X.ndim != 3:
+        return X, None
+    return X.reshape(-1, X.shape[2]), np.repeat(np.arange(len(X)), X.shape[1])
+
+
+def of_list(X: Any) -> tuple[Any, Any]:
+    """The same of a list of arrays (time, channels)."""
+    if not isinstance(X, list) or not X or not all(np.ndim(part) == 2 for part in X):
+        return of_array(X)
+    arrays = [np.asarray(part) for part in X]
+    columns = [part.shape[1] for part in arrays]
+    if len(set(columns)) > 1:
+        shown = ", ".join(map(str, columns[:9]))
+        raise DataError(f"X has trials of {shown} columns, expected as many in each")
+    return np.concatenate(arrays), np.repeat(np.arange(len(X)), list(map(len, arrays)))
+
+
+def marked(objective: Objective, data: Data, sample_weight: Any, groups: Any, listed: bool) -> Data:
+    """The data with weights and trials beside their rows.
+
+    Parameters
+    ----------
+    objective : Objective
+    data : Data
+    sample_weight, groups : array-like (n,), or None
+    listed : bool
+        Whether X is a list, whose elements are trials for methods with time order.
+
+    Raises
+    ------
+    ldr.errors.ArgumentError
+        The objective takes no weights.
+    ldr.errors.DataError
+        Weights or ids that do not fit to the rows.
+    """
+    if sample_weight is not None:
+        check_weighted(objective)
+    timed, first = "time order" in objective.needs, data.samples
+    source = first.array
+    if groups is None and listed and isinstance(source, Stack):
+        groups = np.repeat(np.arange(len(source.sources)), np.diff(source.starts))
+    weights, ids = brought(sample_weight), brought(groups) if timed else None
+    if weights is None and ids is None:
+        return data
+    for view in data.views:
+        expect(view, ids if weights is None else weights)
+    own = first.marks or Marks()
+    marks = Marks(
+        own.weights if weights is None else as_weights(weights, first.n),
+        own.trials if ids is None else _trials(ids, first),
+    )
+    if marks.weights is None and marks.trials is None:
+        return data
+    data = replace(data, views=tuple(replace(view, marks=marks) for view in data.views))
+    return data if timed else _of_rows_that_count(data)
+
+
+def _trials(ids: Any, samples: Samples) -> Any:
+    """None where there is one trial only, which later blocks of rows may not go on with."""
+    trials = as_trials(ids, samples.n)
+    one = not isinstance(samples, AccumulatedSamples) and bool((trials == trials[0]).all())
+    return None if one else trials
+
+
+def check_weighted(objective: Objective) -> None:
+    """Refuse weights where the objective takes none."""
+    if not objective.weighted:
+        names = ", ".join(name for name, method in REGISTRY.items() if method.weighted)
+        raise ArgumentError(
+            f"objective {objective.name!r} takes no weights of its rows (sample_weight=); "
+            f"these do: {names}"
+        )
+
+
+def _of_rows_that_count(data: Data) -> Data:
+    """Without the rows of weight zero, where they are in memory."""
+    weights = data.samples.weights
+    if weights is None or weights.all() or any(v.stored or not v.n_known for v in data.views):
+        return data
+    rows = np.flatnonzero(weights)
+    y = data.y if data.y is None else as_array(data.y)[rows]
+    return replace(data, views=tuple(view.take(rows) for view in data.views), y=y)

@@ -1,0 +1,172 @@
+"""Pairs of rows that lie a lag apart: of the same trial, and counted by their weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ldr.objectives.data.marks import Marks
+from ldr.objectives.data.samples import Array, Samples
+from ldr.objectives.statistics.moments import Spread, spread
+from ldr.objectives.statistics.sparse import scaled_rows, shifted_rows
+from ldr.objectives.statistics.sums import TwoPartMean, dense, symmetric
+from ldr.solvers.errors import ArgumentError
+
+
+def less(rows: Array, mean: TwoPartMean) -> Array:
+    return (rows - mean.origin) - mean.offset
+
+
+def rows_of(piece: Samples, where: slice) -> Array:
+    """A few rows as an array of their own."""
+    return np.array(dense(piece.rows(where)))
+
+
+@dataclass(frozen=True, eq=False)
+class Edge:
+    """The first or the last rows of a piece, with their marks: partners of rows elsewhere."""
+
+    rows: Array
+    marks: Marks | None
+
+    @classmethod
+    def of(cls, piece: Samples, where: slice) -> Edge:
+        return cls(rows_of(piece, where), piece.marked(where))
+
+    def __getitem__(self, where: slice) -> Edge:
+        return Edge(self.rows[where], self.marks and self.marks[where])
+
+    def followed_by(self, later: Edge) -> Edge:
+        marks = self.marks and later.marks and self.marks.followed_by(later.marks)
+        return Edge(np.vstack([self.rows, later.rows]), marks)
+
+    def counts(self, later: Edge) -> Array | None:
+        """How much each row and its later partner count; None where they count once."""
+        if self.marks is None or later.marks is None:
+            return None
+        return self.marks.before(later.marks)
+
+
+def pair_counts(marks: Marks | None, n: int, lag: int) -> Array | None:
+    """How much the n - lag pairs (t, t + lag) of n rows count; None where each counts once."""
+    return None if marks is None else marks[: max(0, n - lag)].before(marks[lag:])
+
+
+@dataclass(eq=False)
+class PairedSpread:
+    """Mean and scatter of marked rows, and sums over their pairs; can be merged with later rows.
+
+    With z = x - mean and the counts c_t of the pairs (t, t + lag) the sums are
+
+    Attributes
+    ----------
+    lag : int
+    spread : Spread
+    products : ndarray, shape (d, d)
+        sum_t c_t z_t z_{t+lag}'.
+    heads, tails : ndarray, shape (d,)
+        sum_t c_t z_t and sum_t c_t z_{t+lag}.
+    pairs : float
+        sum_t c_t.
+    first, last : Edge
+        At most `lag` rows each: those with a partner before or after.
+    """
+
+    lag: int
+    spread: Spread
+    products: Array
+    heads: Array
+    tails: Array
+    pairs: float
+    first: Edge
+    last: Edge
+
+    def merge(self, later: PairedSpread) -> PairedSpread:
+        """Those of both, in place: both are moved to the common mean, then come the pairs across.
+
+        Where either has fewer rows than the lag, its first rows are its last ones too.
+        """
+        new = self.spread.mean.merge(later.spread.mean)
+        self._move(new)
+        later._move(new)
+        self._add(later.products, later.heads, later.tails, later.pairs)
+        partners = later.first[self.lag - len(self.last.rows) :]
+        last = self.last[: len(partners.rows)]
+        self._add(*_pair_sums(last, partners, last.counts(partners), new))
+        if len(self.first.rows) < self.lag:
+            self.first = self.first.followed_by(later.first)[: self.lag]
+        self.last = self.last.followed_by(later.last)[-self.lag :]
+        self.spread = self.spread.merge(later.spread)
+        return self
+
+    def _add(self, products: Array, heads: Array, tails: Array, pairs: float) -> None:
+        self.products += products
+        self.heads += heads
+        self.tails += tails
+        self.pairs += pairs
+
+    def _move(self, new: TwoPartMean) -> None:
+        """Take the sums about another mean: z + e."""
+        e = self.spread.mean - new
+        self.products += np.outer(self.heads + self.pairs * e, e) + np.outer(e, self.tails)
+        self.heads += self.pairs * e
+        self.tails += self.pairs * e
+
+    def lagged(self, name: str) -> Array:
+        """The symmetric part of the mean of z_t z_{t+lag}'.
+
+        Raises
+        ------
+        ArgumentError
+            There are no pairs.
+        """
+        if not self.pairs > 0:
+            raise ArgumentError(
+                f"lag = {self.lag} leaves no two rows of {name} that lie so far apart within a "
+                "trial and both have a weight: expected a smaller lag, or longer trials"
+            )
+        return symmetric(self.products) / self.pairs
+
+
+PairSums = tuple[Array, Array, Array, float]
+
+
+def _pair_sums(first: Edge, second: Edge, counts: Array | None, mean: TwoPartMean) -> PairSums:
+    """Sums over pairs of rows of two arrays: of c z z'', of c z, of c z'' and of c."""
+    assert counts is not None
+    before, after = less(first.rows, mean), less(second.rows, mean)
+    before_counted = counts[:, None] * before
+    heads, tails = before_counted.sum(axis=0), counts @ after
+    return before_counted.T @ after, heads, tails, float(counts.sum())
+
+
+def paired_spread(piece: Samples, lag: int, rows: int | None) -> PairedSpread:
+    """Sums over the pairs of a piece, about its own mean."""
+    counts = pair_counts(piece.marks, piece.n, lag)
+    assert counts is not None
+    own = spread(piece, rows)
+    d = piece.d
+    first = Edge.of(piece, slice(0, lag))
+    last = Edge.of(piece, slice(max(0, piece.n - lag), piece.n))
+    zero = np.zeros
+    found = PairedSpread(lag, own, zero((d, d)), zero(d), zero(d), 0.0, first, last)
+    if piece.is_sparse:
+        found._add(*_sparse_pair_sums(piece, lag, counts, own.mean))
+        return found
+    for where in piece.slices(rows):
+        partners = piece.rows(slice(where.start + lag, where.stop + lag))
+        here = slice(where.start, where.start + len(partners))
+        block = Edge(piece.rows(here), None)
+        found._add(*_pair_sums(block, Edge(partners, None), counts[here], own.mean))
+    return found
+
+
+def _sparse_pair_sums(piece: Samples, lag: int, counts: Array, mean: TwoPartMean) -> PairSums:
+    X, _ = shifted_rows(piece)
+    head, tail, e = X[: len(counts)], X[lag:], mean.offset
+    pairs = float(counts.sum())
+    heads, tails = np.asarray(head.T @ counts), np.asarray(tail.T @ counts)
+    products = dense(head.T @ scaled_rows(tail, counts))
+    products -= np.outer(heads, e) + np.outer(e, tails - pairs * e)
+    return products, heads - pairs * e, tails - pairs * e, pairs

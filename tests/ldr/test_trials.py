@@ -1,0 +1,195 @@
+"""Trials: series of which no pair of rows is of two, however they are handed over."""
+
+import json
+import sys
+
+import dask.array as da
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse
+from sklearn import config_context
+
+import ldr
+from ldr.cli.app import main
+from ldr.errors import ArgumentError, DataError
+from ldr.objectives.data import dask_samples, samples, streams
+from ldr.objectives.data.marks import Marks
+from ldr.objectives.data.opening import as_samples
+from ldr.objectives.statistics import difference_scatter, lagged_moments
+from tests.objectives.methods import RANDOM
+
+rng = np.random.default_rng(0)
+TRIALS = [np.cumsum(rng.standard_normal((10, 4)), axis=0) + 3.0 for _ in range(40)]
+X = np.concatenate(TRIALS)
+IDS = np.repeat(np.array([f"t{k}" for k in range(40)]), 10)
+TIMED = sorted({key.split()[0] for key in RANDOM if key.split()[0] in (
+    "maf", "classical-maf", "autocovariance", "squared-difference", "sfa", "orthogonal-sfa",
+    "dynamics",
+)})  # fmt: skip
+
+
+@pytest.fixture
+def small_pieces(monkeypatch):
+    """Seven rows in a piece: trials end in pieces, and run over several."""
+    for module in (samples, streams, dask_samples):
+        monkeypatch.setattr(module, "PIECE_NUMBERS", 28)
+
+
+def by_hand(lag, weights=None):
+    """Lagged covariance and scatter of differences in extended precision, pair by pair."""
+    w = np.ones(len(X)) if weights is None else weights
+    mean = np.average(X.astype(np.longdouble), axis=0, weights=w)
+    lagged, differences, pairs = np.zeros((4, 4)), np.zeros((4, 4)), 0.0
+    for t in range(len(X) - 1):
+        if t + lag < len(X) and IDS[t] == IDS[t + lag]:
+            count = np.sqrt(np.longdouble(w[t] * w[t + lag]))
+            lagged = lagged + count * np.outer(X[t] - mean, X[t + lag] - mean)
+            pairs += count
+        if IDS[t] == IDS[t + 1]:
+            step = X[t + 1] - X[t].astype(np.longdouble)
+            differences = differences + np.sqrt(w[t] * w[t + 1]) * np.outer(step, step)
+    return (0.5 * (lagged + lagged.T) / pairs).astype(float), differences.astype(float)
+
+
+WEIGHTS = np.random.default_rng(1).integers(0, 4, len(X)).astype(float)
+ROWS = {
+    "dense": lambda path: as_samples(X),
+    "sparse": lambda path: as_samples(scipy.sparse.csr_array(X)),
+    "file": lambda path: (np.save(path, X), as_samples(path))[1],
+    "stream": lambda path: as_samples(lambda: iter(np.array_split(X, 9))),
+    "dask": lambda path: as_samples(da.from_array(X, chunks=(33, 4))),
+}
+
+
+@pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["equal", "weighted"])
+@pytest.mark.parametrize("container", ROWS)
+@pytest.mark.parametrize("lag", [1, 3, 9])
+def test_sums_are_of_pairs_within_trials(lag, container, weights, small_pieces, tmp_path):
+    rows = ROWS[container](tmp_path / "X.npy")
+    marks = Marks(weights, np.repeat(np.arange(40), 10))
+    marked = type(rows)(**{**vars(rows), "marks": marks})
+    lagged, differences = by_hand(lag, weights)
+    found = lagged_moments(marked, lag)
+    np.testing.assert_allclose(found.lagged, lagged, rtol=0, atol=1e-12 * np.abs(lagged).max())
+    np.testing.assert_allclose(found.mean, np.average(X, 0, weights), rtol=1e-13)
+    np.testing.assert_allclose(difference_scatter(marked), differences, rtol=0, atol=1e-9)
+    assert found.n == (len(X) if weights is None else weights.sum())
+
+
+@pytest.mark.parametrize("name", TIMED)
+def test_the_order_of_the_trials_does_not_matter(name):
+    found = ldr.solve(name, X, 2, groups=IDS)
+    order = np.random.default_rng(2).permutation(40)
+    shuffled = [TRIALS[k] for k in order]
+    for other in (ldr.solve(name, shuffled, 2), ldr.solve(name, np.array(shuffled), 2)):
+        assert other.value == pytest.approx(found.value, rel=1e-11)
+        assert ldr.subspaces.distance(other.M, found.M) < 1e-6
+    apart = ldr.solve(name, X, 2)
+    assert abs(apart.value - found.value) > 1e-2 * abs(found.value)
+    sign = 1.0 if found.objective.sense == "max" else -1.0
+    assert ldr.score(found, TRIALS) == pytest.approx(sign * found.value, rel=1e-9)
+
+
+@pytest.mark.parametrize("name", TIMED)
+def test_one_trial_is_one_long_series(name):
+    series = ldr.solve(name, X, 2)
+    for given, groups in ((X, np.zeros(len(X))), (X[None], None)):
+        trial = ldr.solve(name, given, 2, groups=groups)
+        assert trial.value == series.value
+        np.testing.assert_array_equal(trial.M, series.M)
+
+
+def test_methods_without_time_order_stack_them():
+    expected = ldr.solve("pca", X, 2).value
+    for given in (TRIALS, np.array(TRIALS)):
+        assert ldr.solve("pca", given, 2).value == pytest.approx(expected, rel=1e-12)
+    assert ldr.solve("pca", X, 2, groups=IDS).value == expected
+
+
+def test_files_columns_and_the_command_line(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    expected = ldr.solve("maf", X, 2, groups=IDS).value
+    frame = pd.DataFrame(X, columns=list("abcd")).assign(trial=IDS)
+    frame.to_csv("trials.csv", index=False)
+    for k, trial in enumerate(TRIALS[:3]):
+        np.save(f"{k}.npy", trial)
+    assert ldr.solve("maf", "trials.csv", 2, groups="trial").value == pytest.approx(expected)
+    few = ldr.solve("maf", [f"{k}.npy" for k in range(3)], 2).value
+    assert few == pytest.approx(ldr.solve("maf", TRIALS[:3], 2).value, rel=1e-12)
+    shuffled = frame["trial"].sample(frac=1, random_state=0)
+    by_index = ldr.solve("maf", frame.drop(columns="trial"), 2, groups=shuffled)
+    assert by_index.value == pytest.approx(expected, rel=1e-12)
+    monkeypatch.setattr(
+        sys, "argv", ["ldr", "solve", "maf", "trials.csv", "--groups", "trial", "--json"]
+    )
+    with pytest.raises(SystemExit) as exit:
+        main()
+    assert exit.value.code == 0
+    assert json.loads(capsys.readouterr().out)["value"] == pytest.approx(expected, rel=1e-12)
+
+
+def test_estimators():
+    expected = ldr.solve("maf", X, 2, groups=IDS).value
+    for given, groups in ((X, IDS), (TRIALS, None), (np.array(TRIALS), None)):
+        model = ldr.MAF(2).fit(given, groups=groups)
+        assert model.result_.value == pytest.approx(expected, rel=1e-12)
+        assert model.score(given, groups=groups) == pytest.approx(expected, rel=1e-12)
+    in_blocks, listed = ldr.MAF(2), ldr.MAF(2)
+    for part in (slice(0, 95), slice(95, 98), slice(98, 400)):  # within trials
+        in_blocks.partial_fit(X[part], groups=IDS[part])
+    assert in_blocks.result_.value == pytest.approx(expected, rel=1e-12)
+    for blocks in (TRIALS[:3], TRIALS[3:4], TRIALS[4:5], TRIALS[5:]):
+        listed.partial_fit(blocks)
+    assert listed.result_.value == pytest.approx(expected, rel=1e-12)
+    reducer = ldr.Reducer("maf").fit(X, groups=IDS)
+    assert reducer.result_.value == pytest.approx(expected, rel=1e-12)
+    with config_context(enable_metadata_routing=True):
+        assert ldr.MAF(2).set_fit_request(groups=True)
+    with pytest.raises(TypeError, match="groups"):
+        ldr.PCA(2).fit(X, groups=IDS)
+
+
+def test_folds_and_draws_take_whole_trials():
+    path = ldr.path("maf", TRIALS, [1, 2], folds=4, random_state=0)
+    assert path.scores.shape == (2, 4) and path.values[1] == pytest.approx(
+        ldr.solve("maf", TRIALS, 2).value, rel=1e-12
+    )
+    drawn = ldr.bootstrap("maf", X, 2, groups=IDS, draws=3, random_state=0)
+    assert drawn.converged.all() and np.abs(drawn.values - drawn.result.value).max() < 0.1
+    with pytest.raises(ArgumentError, match="at most 40, the number of trials"):
+        ldr.path("maf", TRIALS, [1], folds=41)
+    with pytest.raises(ArgumentError, match="does not go with trials"):
+        ldr.bootstrap("maf", TRIALS, 2, block=5)
+
+
+def test_what_is_no_trials():
+    with pytest.raises(DataError, match=r"groups: the rows of trial 0 do not stand next"):
+        ldr.solve("maf", X, 2, groups=np.arange(400) % 7)
+    with pytest.raises(DataError, match=r"groups has shape \(3,\), expected \(400,\)"):
+        ldr.solve("maf", X, 2, groups=[1, 2, 3])
+    with pytest.raises(ArgumentError, match="lag = 10 leaves no two rows of X"):
+        ldr.solve("maf", TRIALS, 2, lag=10)
+    with pytest.raises(DataError, match="X has trials of 4, 3 columns"):
+        ldr.MAF(1).fit([TRIALS[0], TRIALS[1][:, :3]])
+    with pytest.raises(DataError, match=r"groups is the string 'trial', which names a column"):
+        ldr.solve("maf", X, 2, groups="trial")
+
+
+def test_lists_of_trajectories_as_deeptime_has_them():
+    covariance = pytest.importorskip("deeptime.covariance", reason="deeptime is not installed")
+    lengths = np.array([10, 25, 7, 40])
+    trials = [np.cumsum(rng.standard_normal((n, 3)), axis=0) for n in lengths]
+    theirs = covariance.Covariance(
+        lagtime=2, compute_c00=True, compute_c0t=True, compute_ctt=True, bessels_correction=False
+    )
+    model = theirs.fit(trials).fetch_model()
+    mean = np.concatenate(trials).mean(axis=0)
+    ours = ldr.solve("autocovariance", trials, 3, lag=2)
+    # deeptime centres each side of the pairs by its own mean: about ours instead
+    uncentred = covariance.Covariance(
+        lagtime=2, compute_c00=False, compute_c0t=True, remove_data_mean=False,
+        bessels_correction=False,
+    ).fit([trial - mean for trial in trials]).fetch_model().cov_0t  # fmt: skip
+    S = 0.5 * (uncentred + uncentred.T)
+    assert model is not None and ours.value == pytest.approx(np.trace(S), rel=1e-12)
