@@ -29,7 +29,7 @@ from ldr.objectives.data.data import Data
 from ldr.objectives.data.stored import StoredSamples
 from ldr.objectives.objective import Objective
 from ldr.objectives.problem import BoundObjective, Fitted
-from ldr.result import Result
+from ldr.result import Result, as_tuple
 from ldr.running import Starts, best_of, closed_form_run, solve_from, solver_for
 from ldr.solvers.checks import flag, whole
 from ldr.solvers.errors import ArgumentError, ConvergenceWarning
@@ -251,7 +251,12 @@ def solve(
         warn(f"{objective.name}: {said}", ConvergenceWarning)
     return replace(
         result,
-        notes=result.notes + notes + (() if units else units_matter(objective, data)),
+        notes=(
+            *result.notes,
+            *notes,
+            *(() if units else units_matter(objective, data)),
+            *_cautions(result, data),
+        ),
         parameters={**result.parameters, **compared},
         starts=Starts.of(reached, objective.sense) if len(reached) > 1 else None,
     )
@@ -309,6 +314,14 @@ def as_result(
         feature_names=_single(tuple(view.feature_names for view in data.views)),
         features=_single(tuple(view.features for view in problem.views)),
     )
+
+
+def _cautions(result: Result, data: Data) -> list[str]:
+    """What to make of the value; nothing where the rows were not counted."""
+    if not all(view.n_known for view in data.views):
+        return []
+    d = max(len(M) for M in as_tuple(result.M))
+    return result.objective.of_features().cautions(result.value, data, d, result.r)
 
 
 def _brought(data: Data) -> list[str]:

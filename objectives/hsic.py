@@ -71,6 +71,9 @@ class HSIC(Objective):
     response: str = word("auto", KINDS)
     landmarks: int | str | None = declared("auto", keep_landmarks)
 
+    def explains(self, data: Data) -> bool:
+        return data.y is not None
+
     def bind(self, data: Data, r: int) -> BoundObjective:
         if data.samples.stored:
             return on_some_rows(self, data, r)

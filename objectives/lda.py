@@ -76,6 +76,7 @@ class LDA(NestedMethod, Scattered):
     source = "Fisher 1936; Cunningham & Ghahramani 2015, 3.1.3"
     baseline = "orthonormalised generalised eigenvectors of (S_B, S_W)"
     exact = "r = 1"
+    sibling = "classical-lda"
 
     def bind(self, data: Data, r: int) -> TraceRatio:
         rows, classes = self.scatters(data)
@@ -86,7 +87,7 @@ class LDA(NestedMethod, Scattered):
         if codes is None:
             return None
         between, within = data.rows.scatters_of_classes(codes)
-        return StackedRatios(between, ridged(within, self.ridge))
+        return StackedRatios(between, ridged(within, self.ridge), 1.0, self.column_weights)
 
 
 @dataclass(frozen=True)

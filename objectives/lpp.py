@@ -97,6 +97,7 @@ class OrthogonalLPP(NestedMethod, LaplacianMethod):
     source = "Kokiopoulou, Chen & Saad 2011; Ngo, Bellalij & Saad 2012"
     baseline = "orthonormalised generalised eigenvectors of (X'LX, X'DX)"
     exact = "r = 1"
+    sibling = "lpp"
 
     ridge: float = number(0.0)
 

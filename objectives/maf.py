@@ -60,6 +60,20 @@ class Factors(Lagged):
 
         return RowPencil(compact, pencil, "the covariance")
 
+    def autocorrelations(self, r: int) -> int:
+        """How many are added up, of r factors."""
+        return r
+
+    def cautions(self, value: float, data: Data, d: int, r: int) -> list[str]:
+        notes, n = super().cautions(value, data, d, r), data.samples.n
+        if value > self.autocorrelations(r):
+            bounded = value * (n - self.lag) / n
+            notes.append(
+                f"autocorrelations exceed 1, as lagged sums are divided by {n - self.lag} and "
+                f"variances by {n}: with {n} for both, the value is {bounded:.6g}, and bounded"
+            )
+        return notes
+
 
 @dataclass(frozen=True)
 class MAF(NestedMethod, Factors):
@@ -76,6 +90,10 @@ class MAF(NestedMethod, Factors):
     source = "Larsen 2002; Cunningham & Ghahramani 2015, 3.1.5"
     baseline = "orthonormalised generalised eigenvectors of (S_lag, C)"
     exact = "r = 1"
+    sibling = "classical-maf"
+
+    def autocorrelations(self, r: int) -> int:
+        return 1  # the ratio is their mean
 
     def bind(self, data: Data, r: int) -> TraceRatio:
         return trace_ratio(self, self.covariances(data), r, ridge=self.ridge)
@@ -83,7 +101,8 @@ class MAF(NestedMethod, Factors):
     def stacked(self, data: StackedData) -> Stacked:
         rows = data.rows
         C = rows.scatter() / rows.n
-        return StackedRatios(rows.lagged(self.lag), ridged(C, self.ridge))
+        lagged, C = rows.lagged(self.lag), ridged(C, self.ridge)
+        return StackedRatios(lagged, C, 1.0, self.column_weights)
 
 
 @dataclass(frozen=True)

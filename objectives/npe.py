@@ -84,6 +84,7 @@ class OrthogonalNPE(NestedMethod, ReconstructionMethod):
     source = "Kokiopoulou, Chen & Saad 2011; Ngo, Bellalij & Saad 2012"
     baseline = "orthonormalised generalised eigenvectors of (X'(I-W)'(I-W)X, X'X)"
     exact = "r = 1"
+    sibling = "npe"
 
     ridge: float = number(0.0)
 

@@ -17,6 +17,9 @@ from ldr.objectives.problem import BoundObjective
 from ldr.objectives.statistics.stacked import StackedData
 from ldr.solvers.errors import ArgumentError
 
+# What a method can match without a remainder, where the rows are few.
+_EXPLAINED = {"labels", "response", "second view", "time order"}
+
 
 class Objective(ABC):
     """What a projection should preserve. Subclasses are frozen dataclasses of their parameters.
@@ -83,6 +86,22 @@ class Objective(ABC):
     def largest_r(self, data: Data) -> int:
         """The most dimensions to ask for: the columns of the narrowest view."""
         return min(view.d for view in data.views)
+
+    def explains(self, data: Data) -> bool:
+        """Whether it is about something beside the rows, which few rows can match by chance."""
+        return bool(_EXPLAINED & set(self.needs))
+
+    def cautions(self, value: float, data: Data, d: int, r: int) -> list[str]:
+        """What to make of the value that r of d columns reached; the number of rows is known."""
+        n = data.samples.n
+        if n > d or not self.explains(data):
+            return []
+        ridge = "; ridge= weakens what single rows can do" if hasattr(self, "ridge") else ""
+        return [
+            f"{n} rows of {d} columns: noise does as well, or nearly, and even a perfect value is "
+            "no finding. ldr.permutation_test compares it with chance, ldr.path(..., folds=5) "
+            f"looks at other rows{ridge}"
+        ]
 
     @abstractmethod
     def bind(self, data: Data, r: int) -> BoundObjective:

@@ -172,6 +172,7 @@ class OrthogonalSFA(NestedMethod, Slow):
     source = "Wiskott & Sejnowski 2002; Cunningham & Ghahramani 2015, 3.1.6"
     baseline = "orthonormalised generalised eigenvectors of (X_dot'X_dot, C)"
     exact = "r = 1"
+    sibling = "sfa with whiten=True"
     from_sums = True
 
     ridge: float = number(0.0)
@@ -191,4 +192,4 @@ class OrthogonalSFA(NestedMethod, Slow):
     def stacked(self, data: StackedData) -> Stacked:
         rows = data.rows
         C = ridged(rows.scatter() / rows.n, self.ridge)
-        return StackedRatios(rows.scatter_of_changes(), C, -1.0)
+        return StackedRatios(rows.scatter_of_changes(), C, -1.0, self.column_weights)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -28,12 +28,19 @@ class NestedMethod(Objective):
 
     Source: Szwagier and Pennec 2025.
 
+    Attributes
+    ----------
+    sibling : str
+        The method of the same matrices that counts every direction alike.
+
     Parameters
     ----------
     nested : bool, sequence of int, or dict of int to float
         The dimensions that the first columns of M are to serve: True for all from 1 to r; or some,
         the largest of them r; or a weight for each.
     """
+
+    sibling: ClassVar[str]
 
     nested: Any = field(default=False, kw_only=True)
 

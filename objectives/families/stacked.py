@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -106,14 +107,14 @@ class StackedRatios(Stacked):
     ----------
     A, B : ndarray (b, k, k)
     sign : float
-    weights : ndarray (r,) or None
-        Of the columns, where the projections are nested.
+    weights : callable
+        From r to those of the columns, which differ where the projections are nested.
     """
 
     A: Array
     B: Array
     sign: float = 1.0
-    weights: Array | None = None
+    weights: Callable[[int], Array] = np.ones
 
     @cached_property
     def _both(self) -> tuple[Array, Array]:
@@ -126,7 +127,7 @@ class StackedRatios(Stacked):
 
     def solve(self, r: int, certify: bool = True) -> StackedOptima:
         A, B = self._both
-        weights = np.ones(r) if self.weights is None else self.weights
+        weights = self.weights(r)
         rho, M, f = stacked_trace_ratio(A, B, weights)
         sound = np.broadcast_to(_of_full_rank(self.B), rho.shape)
         gaps = None

@@ -31,11 +31,14 @@ from ldr.solvers.linalg.eigen import (
 from ldr.solvers.linalg.symmetric import symmetric_product
 from ldr.solvers.loop import run_through
 from ldr.solvers.manifolds import Array, Grassmann, Stiefel
+from ldr.solvers.manifolds.orthonormal import sym
 from ldr.solvers.problem import Point, Preconditioner
 from ldr.solvers.trace_ratio.davidson import trace_ratio_solver
 
 # Least gap of eigenvalues that the preconditioner divides by, relative to the largest one.
 _LEAST_GAP = 1e-12
+# A direction of M with less than this share of the denominator, times r, is next to empty.
+_LEAST_SHARE = 1e-2
 # Turning the columns to a basis of B's range can move eigenvalues this far below the tolerance.
 _TURNED = 1e-2
 
@@ -119,6 +122,8 @@ class TraceRatio(BoundObjective):
         B's eigenvalue in the directions that the coordinates leave out, where A's is zero.
     weights : ndarray (r,)
         Of the columns: the first one's 1, falling, above 0; by default all are 1.
+    sibling : str
+        The method of the same matrices that counts every direction alike.
 
     Both matrices are divided by the power of two next to B's size, which changes no digit of the
     ratio and keeps squares in range, and made symmetric to the last bit.
@@ -130,6 +135,7 @@ class TraceRatio(BoundObjective):
     restricted: bool = field(default=False, kw_only=True)
     outside: float = field(default=0.0, kw_only=True)
     weights: Array = field(default_factory=lambda: np.ones(1), kw_only=True)
+    sibling: str = field(default="", kw_only=True)
 
     def __post_init__(self) -> None:
         check_dimension(self.r, len(self.A))
@@ -274,6 +280,24 @@ class TraceRatio(BoundObjective):
             return math.inf
         return self.reported(run_through(alone, M, trace_ratio_solver(alone, k)).value)
 
+    def remarks(self, M: Array) -> list[str]:
+        """A note where directions of M carry next to nothing of the denominator."""
+        AM, BM = self.at(M).products
+        least = _LEAST_SHARE / self.r
+        shares, Q = np.linalg.eigh(sym(M.T @ BM) / float(np.vdot(M, BM)))
+        empty = int(np.sum(shares < least))
+        if not empty or not self.sibling:
+            return []
+        whitened = Q / np.sqrt(np.maximum(shares, np.finfo(float).eps))
+        values = np.linalg.eigvalsh(whitened.T @ sym(M.T @ AM) @ whitened) / float(np.vdot(M, BM))
+        listed = ", ".join(f"{self.reported(-value):.3g}" for value in values[::-1])
+        return [
+            f"of the {self.r} directions of M, {empty} carry less than {100 * least:.2g} % of the "
+            f"denominator ({100 * shares[0]:.2g} % the least), so that the ratio hardly counts "
+            f"them: by themselves the directions have {listed} (generalised eigenvalues in the "
+            f"span of M). {self.sibling} counts all alike"
+        ]
+
     def _better_outside(self, M: Array) -> bool:
         """Whether a direction that the coordinates leave out beats one of M's, beyond rounding."""
         if math.isinf(self.outside):
@@ -316,5 +340,6 @@ def trace_ratio(
         restricted=total is None and bool(kept.notes),
         outside=math.inf if lost else ridge_amount(kept(B), ridge),
         weights=objective.column_weights(r),
+        sibling=objective.sibling,
         answers=rows.answers(rows.plain, rows.compact.coordinates),
     )

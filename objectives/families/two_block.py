@@ -20,6 +20,7 @@ from ldr.objectives.statistics.covariance import Variation
 from ldr.objectives.view import Range, View
 from ldr.solvers.errors import SingularError
 from ldr.solvers.limits import check_eigen
+from ldr.solvers.linalg.eigen import unit_diagonal
 from ldr.solvers.linalg.symmetric import symmetric_product
 from ldr.solvers.manifolds import Array, Product, Stiefel, polar_factor
 from ldr.solvers.problem import Point, Preconditioner
@@ -34,6 +35,8 @@ _EVALUATIONS_ORDER_SQUARED = 12_000_000
 
 # Least eigenvalue of K that the preconditioner divides by, relative to the largest.
 _LEAST_CURVATURE = 1e-12
+# Two coordinates of a view with this correlation say nearly the same.
+_ALIKE = 0.95
 
 
 class TwoBlockPoint(Point):
@@ -222,6 +225,22 @@ class TwoBlock(BoundObjective):
         if self.span is None or largest + self.at(M).value <= _GLOBAL:
             return found
         return found.restricted_to(self.span)
+
+    def remarks(self, M: Array) -> list[str]:
+        """A note where pairs of directions are nearly one and the same."""
+        Ma, Mb = self.blocks(M)
+        U, _, Vt = np.linalg.svd(Ma.T @ self.Cab @ Mb)
+        notes = []
+        for which, N, C in (("first", Ma @ U, self.Caa), ("second", Mb @ Vt.T, self.Cbb)):
+            found = unit_diagonal(N.T @ C @ N)[0]
+            largest = float(np.abs(np.triu(found, 1)).max())
+            if largest > _ALIKE:
+                notes.append(
+                    f"two coordinates of the {which} view are correlated by {largest:.3f}: they "
+                    "say the same, orthogonal as their directions are; classical-cca's are "
+                    "uncorrelated"
+                )
+        return notes
 
     def _within(self, M: Array) -> Certificate:
         """What is proved of all M in these coordinates."""

@@ -4,8 +4,10 @@ import warnings
 
 import numpy as np
 import pytest
+import scipy
 
 import ldr
+from ldr.objectives import LDA, named
 from ldr.objectives.families.trace_ratio import TraceRatio
 from ldr.objectives.registry import REGISTRY
 from ldr.objectives.view import View
@@ -352,3 +354,87 @@ def test_trace_ratios_in_very_different_units_agree_with_80_bits(units, r):
     result = ldr.solve("lda", X, r, y=y, certify=False)
     assert result.converged
     assert abs(result.value - optimum) <= 1e-12 * optimum
+
+
+def noted(result, words):
+    (note,) = [note for note in result.notes if words in note]
+    return note
+
+
+def test_directions_that_carry_nothing_of_a_ratio_are_named():
+    """Images of digits, raw: the second direction of lda has a quarter of a percent of S_W."""
+    X, y = real_data.digits()
+    result = ldr.solve("lda", X, 2, y=y)
+    note = noted(result, "carry less than 0.5 % of the denominator")
+    means = np.array([X[y == c].mean(axis=0) for c in range(10)])[y]
+    SB, SW = ((Z @ result.M).T @ (Z @ result.M) for Z in (means - X.mean(axis=0), X - means))
+    least = np.linalg.eigvalsh(SW)[0] / np.trace(SW)
+    assert f"({100 * least:.2g} % the least)" in note
+    each = scipy.linalg.eigh(SB, SW, eigvals_only=True)[::-1]
+    assert f"have {each[0]:.3g}, {each[1]:.3g} (gen" in note and "classical-lda" in note
+    again = ldr.solve(2 * LDA(), X, 2, y=y)
+    assert noted(again, "carry less than")
+    alike = ldr.solve("lda", X[:, X.std(axis=0) > 1], 2, y=y, standardise=True)
+    assert not any("carry less than" in note for note in alike.notes)
+
+
+def test_empty_directions_of_minimised_ratios_and_of_denominators_that_vanish():
+    objective = named("orthogonal-sfa")
+    A, B = np.diag([-1.0, -2.0, -3.0]), np.diag([1.0, 1e-6, 1.0])
+    problem = TraceRatio(objective, (View(np.zeros(3)),), A, B, 2, sibling="sfa")
+    (note,) = problem.remarks(np.eye(3)[:, :2])
+    assert "1 carry less" in note and "have 1, 2e+06 (" in note
+    problem = TraceRatio(LDA(), (View(np.zeros(3)),), -A, np.diag([1.0, 0.0, 1.0]), 2, sibling="x")
+    assert "(0 % the least)" in problem.remarks(np.eye(3)[:, :2])[0]
+
+
+def test_coordinates_of_a_view_that_say_the_same_are_named():
+    rng = np.random.default_rng(0)
+    w = rng.standard_normal((300, 2)) * [2.0, 1.0]
+    Xa = w + 10.0 * rng.standard_normal((300, 1))
+    result = ldr.solve("cca", (Xa, w), 2)
+    Ya, Yb = (Z - Z.mean(axis=0) for Z in result.transform((Xa, w)))
+    U = np.linalg.svd(Ya.T @ Yb)[0]
+    correlation = abs(np.corrcoef((Ya @ U).T)[0, 1])
+    note = noted(result, "coordinates of the first view are correlated")
+    assert f"correlated by {correlation:.3f}" in note and "classical-cca" in note
+    apart = rng.standard_normal((2, 300, 3))
+    alone = ldr.solve("cca", (apart[0], apart[0] + apart[1]), 2)
+    assert not any("correlated by" in note for note in alone.notes)
+
+
+FEW = {
+    "sir": {"y": np.linspace(0.0, 1.0, 21)},
+    "hsic": {"y": np.linspace(0.0, 1.0, 21)},
+    "classical-lda": {"y": np.arange(21) % 3},
+    "least-squares": {"y": np.linspace(0.0, 1.0, 21)},
+    "maf": {},
+}
+
+
+@pytest.mark.parametrize("name", FEW)
+def test_fewer_rows_than_columns_is_no_finding(name):
+    N = np.random.default_rng(0).standard_normal((21, 30))
+    note = noted(ldr.solve(name, N, 1, certify=False, **FEW[name]), "no finding")
+    assert "21 rows of 30 columns" in note and "ldr.permutation_test" in note
+    assert ("ridge=" in note) == ("ridge" in REGISTRY[name].__dataclass_fields__)
+    enough = ldr.solve(name, N[:, :5], 1, certify=False, **FEW[name])
+    assert not any("no finding" in note for note in enough.notes)
+
+
+def test_what_explains_nothing_has_no_such_note():
+    N = np.random.default_rng(0).standard_normal((21, 30))
+    assert not any("no finding" in note for note in ldr.solve("pca", N, 2).notes)
+
+
+@pytest.mark.parametrize("name", ["maf", "classical-maf"])
+def test_autocorrelations_above_one_stand_beside_those_that_are_bounded(name):
+    wave = np.sin(np.linspace(0.0, 2.0 * np.pi, 40))
+    X = np.column_stack([wave, np.random.default_rng(0).standard_normal(40)])
+    result = ldr.solve(name, X, 1)
+    Y = result.transform(X)[:, 0]
+    bounded = (Y[1:] @ Y[:-1]) / (Y @ Y)
+    assert result.value > 1 > bounded
+    assert f"the value is {bounded:.6g}" in noted(result, "autocorrelations exceed 1")
+    noise = ldr.solve(name, np.random.default_rng(0).standard_normal((40, 2)), 1)
+    assert not any("autocorrelations" in note for note in noise.notes)
