@@ -21,7 +21,8 @@ from ldr.objectives.statistics.covariance import KnownScatter
 from ldr.objectives.view import Compact
 from ldr.solvers.checks import SMALLEST
 from ldr.solvers.errors import SingularError
-from ldr.solvers.linalg.eigen import graded_eigen, range_basis, symmetric_eigen
+from ldr.solvers.linalg.eigen import graded_eigen, is_graded, range_basis, symmetric_eigen
+from ldr.solvers.linalg.symmetric import scaled_factor
 from ldr.solvers.manifolds import Array
 
 
@@ -107,11 +108,13 @@ class IsotropicFactors(Factors):
     @cached_property
     def _eigen(self) -> tuple[Array, Array]:
         """Eigenvalues of C and eigenvectors."""
-        return symmetric_eigen(self.C) if self.of_rows is None else graded_eigen(self.of_rows)
+        if self.of_rows is None and not is_graded(self.C):
+            return symmetric_eigen(self.C)
+        return graded_eigen(self.root)
 
     @cached_property
-    def root(self) -> Array | None:
-        return super().root if self.of_rows is None else self.of_rows
+    def root(self) -> Array:
+        return scaled_factor(self.C) if self.of_rows is None else self.of_rows
 
     @property
     def _noise(self) -> float:

@@ -9,6 +9,8 @@ from functools import cached_property
 from typing import Protocol
 
 import numpy as np
+import scipy
+from scipy.linalg.lapack import dormqr
 
 from ldr.objectives.axes import Axes
 from ldr.objectives.factor_model import FactorModel
@@ -120,10 +122,22 @@ class FactorPoint(Point):
         return 0.5 * problem.n * float(problem.constant + logdet + fit)
 
     def _squares(self, root: Array) -> float:
-        """tr(S^{-1}C) with C = F'F: the rows x of F leave x - My of y = G'x, with y'y beside it."""
-        y = root @ self._G
-        left = root - y @ self._loadings.T
-        return float(np.sum(left**2 / self._psi)) + float(np.vdot(y, y))
+        """tr(S^{-1}C), the sum of squares ||(I + TT')^{-1/2} Z'||^2.
+
+        T is M, and Z the rows F with F'F = C, in units of the noise. By reflections that turn T to
+        [R; 0], its columns pivoted and its large rows first: so rows of very different size keep
+        their own digits (Cox and Higham 1998).
+        """
+        unit = np.sqrt(self._psi)
+        T = self._loadings / unit[:, None]
+        order = np.argsort(-np.abs(T).max(axis=1), kind="stable")
+        (reflections, tau), R, _ = scipy.linalg.qr(T[order], mode="raw", pivoting=True)
+        Z, _, _ = dormqr("L", "T", reflections, tau, (root / unit).T[order], 64 * len(root))
+        k = len(tau)
+        y = scipy.linalg.solve_triangular(
+            scipy.linalg.cholesky(np.eye(k) + R[:k] @ R[:k].T, lower=True), Z[:k], lower=True
+        )
+        return float(np.vdot(Z[k:], Z[k:])) + float(np.vdot(y, y))
 
     @cached_property
     def _U(self) -> Array:

@@ -14,6 +14,7 @@ from ldr.objectives.families.regression import Rounding, exact
 from ldr.objectives.prediction import LinearPredictor
 from ldr.objectives.problem import BoundObjective, check_dimension
 from ldr.objectives.statistics.covariance import Variation
+from ldr.solvers.linalg.eigen import graded_qr
 from ldr.solvers.manifolds import Array, Product, Stiefel
 from ldr.solvers.problem import Point
 
@@ -119,8 +120,8 @@ class ReducedRank(BoundObjective):
 
     def _factored(self, left: Array, right: Array) -> Array:
         """The point of the coefficients left @ right', from their singular vectors."""
-        Q, R = np.linalg.qr(left)
-        Qr, Rr = np.linalg.qr(right)
+        Q, R, pivots = graded_qr(left)
+        Qr, Rr = np.linalg.qr(right[:, pivots])
         U, _, Vt = np.linalg.svd(R @ Rr.T)
         return self.manifold.nearest(self.point([Q @ U, Qr @ Vt.T]))
 
@@ -130,14 +131,20 @@ class ReducedRank(BoundObjective):
 
     @cached_property
     def _optimum(self) -> Array:
+        """Where rounding leaves it above the heuristic, that."""
         U, values, Vt = self._singular
         r = self.r
-        return self._factored(self.inverse @ (U[:, :r] * values[:r]), Vt[:r].T)
+        found = self._factored(self.inverse @ (U[:, :r] * values[:r]), Vt[:r].T)
+        return min(found, self.baseline(), key=lambda M: self.at(M).value)
 
     def closed_form(self) -> Array:
         return self._optimum
 
     def baseline(self) -> Array:
+        return self._heuristic
+
+    @cached_property
+    def _heuristic(self) -> Array:
         E = self.directions(self.r)
         coefficients = np.linalg.lstsq(self.Z @ E, self.T, rcond=None)[0]
         return self._factored(E, np.asarray(coefficients.T, dtype=np.float64))

@@ -24,6 +24,7 @@ from ldr.objectives.statistics import JointMoments, joint_moments
 from ldr.objectives.statistics.covariance import KnownScatter, RowScatter
 from ldr.objectives.view import Compact, View, check_varies
 from ldr.solvers.limits import SINGULAR_COST, check_eigen
+from ldr.solvers.linalg.eigen import graded_svd, is_graded
 from ldr.solvers.manifolds import Array, Euclidean
 from ldr.solvers.nonsmooth.coordinate_descent import CoordinateDescent
 from ldr.solvers.problem import Point
@@ -121,13 +122,14 @@ class Regression(BoundObjective):
     @cached_property
     def _singular(self) -> tuple[Array, Array, Array]:
         check_eigen(min(self.Z.shape), SINGULAR_COST)
-        return scipy.linalg.svd(self.Z, full_matrices=False)
+        return graded_svd(self.Z) if is_graded(self.Z.T) else scipy.linalg.svd(self.Z, False)
 
     @property
     def _there(self) -> npt.NDArray[np.bool_]:
         """Which singular values are not zero."""
         s = self._singular[1]
-        return s > max(self.Z.shape) * np.finfo(float).eps * s[0]
+        rounding = 0.0 if self.inverse is not None else max(self.Z.shape) * np.finfo(float).eps
+        return s > rounding * s[0]
 
     def baseline(self) -> Array:
         """Least squares of least norm, with the ridge if there is one."""

@@ -144,6 +144,9 @@ class TwoBlock(BoundObjective):
     r : int
     orthonormalise : {"polar", "qr"}
         How the heuristic makes the canonical directions orthonormal.
+    only_constant : bool
+        Whether the coordinates leave out constant columns alone, in which nothing varies, and not
+        directions of which sums cannot tell.
     """
 
     Caa: Array
@@ -151,6 +154,7 @@ class TwoBlock(BoundObjective):
     Cbb: Array
     r: int
     orthonormalise: str = "polar"
+    only_constant: bool = True
 
     def __post_init__(self) -> None:
         check_dimension(self.r, min(self.Cab.shape))
@@ -222,7 +226,8 @@ class TwoBlock(BoundObjective):
         """
         found = self._within(M)
         largest = float(self._canonical[2][0])
-        if self.span is None or largest + self.at(M).value <= _GLOBAL:
+        reached = largest + self.at(M).value <= _GLOBAL
+        if self.span is None or (self.only_constant and reached):
             return found
         return found.restricted_to(self.span)
 
@@ -299,8 +304,10 @@ def two_block(
             f"{n} rows are too few for {len(Caa)} + {len(Cbb)} columns: canonical correlations "
             "of 1 are certain whatever the data; give ridge= a positive value"
         )
+    ranges = (in_a, stats.scatter_aa), (in_b, stats.scatter_bb)
+    only_constant = all(kept.rank == np.count_nonzero(np.diag(total)) for kept, total in ranges)
     views = a.within(in_a).noting(*ridged_a), b.within(in_b).noting(*ridged_b)
-    return TwoBlock(objective, views, Caa, Cab, Cbb, r, orthonormalise)
+    return TwoBlock(objective, views, Caa, Cab, Cbb, r, orthonormalise, only_constant)
 
 
 def _inverse_factor(C: Array) -> Array:

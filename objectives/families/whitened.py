@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
-import scipy
 
 from ldr.objectives.coordinates import Coordinates, Whitening, inverse_root
 from ldr.objectives.data.change import Change
@@ -27,7 +26,7 @@ from ldr.objectives.ridge import add_ridge, ridge_amount
 from ldr.objectives.statistics import Moments, moments
 from ldr.objectives.statistics.covariance import KnownScatter
 from ldr.objectives.view import Compact, Range, nothing_varies
-from ldr.solvers.linalg.eigen import has_full_rank, rank_tolerance, unit_diagonal
+from ldr.solvers.linalg.eigen import graded_qr, has_full_rank, rank_tolerance, unit_diagonal
 from ldr.solvers.linalg.lengths import length
 from ldr.solvers.manifolds import Array
 
@@ -286,10 +285,12 @@ class _Root:
         _, shares, Vt = np.linalg.svd(self._sizes(W), full_matrices=False)
         lost = shares * rank_tolerance(len(self.T)) >= 1.0
         silent = np.eye(len(W))[:, ~W.any(axis=1)]
-        silent = silent / np.linalg.norm(self._sizes(silent), axis=0)
-        nothing = np.hstack([W @ Vt[lost].T / shares[lost], silent])
+        lengths = np.linalg.norm(self._sizes(silent), axis=0)
+        nothing = np.hstack([W @ Vt[lost].T / shares[lost], silent / lengths])
+        besides = np.vstack([shares[lost, None] * Vt[lost] @ inverse, lengths[:, None] * silent.T])
         kept = self._range(given, name, nothing)
         W, inverse = W @ Vt[~lost].T, Vt[~lost] @ inverse
+        again = self._changed(np.hstack([W, nothing]), np.vstack([inverse, besides]))
         if nothing.size:  # A may see what B does not: M is orthogonal to it in the user's columns
             directions = self.T @ nothing
             W = W - nothing @ np.linalg.lstsq(directions, self.T @ W, rcond=None)[0]
@@ -301,7 +302,7 @@ class _Root:
             B = B + ridge_amount(before, given.ridge) * (M.T @ M)
         more, less = inverse_root(W.T @ B @ W)
         W, inverse = W @ more, less @ inverse
-        root = _Root(self.T @ W, inverse @ self.inverse, self.first)
+        root = self._changed(W, inverse)
         whitened = Whitened(
             W,
             self.change,
@@ -314,7 +315,11 @@ class _Root:
             np.sqrt(diagonal(B))[:, None] * W,
             _defect(W, B),
         )
-        return whitened, root
+        return whitened, again
+
+    def _changed(self, W: Array, inverse: Array) -> _Root:
+        """In further coordinates W'z."""
+        return _Root(self.T @ W, inverse @ self.inverse, self.first)
 
     def _sizes(self, W: Array) -> Array:
         """Of the numbers in the rows, in the coordinates of W'z."""
@@ -331,7 +336,7 @@ class _Root:
             return Range(given.coordinates, [], d, None)
         if rank == 0:
             raise nothing_varies(what)
-        Q = scipy.linalg.qr(left_out)[0][:, d - rank :]
+        Q = graded_qr(left_out, "full")[0][:, d - rank :]
         why = f"in others the rows vary by less than {rank_tolerance(d):.1e} of their size"
         return Range.along(Q, given.coordinates, what, why)
 

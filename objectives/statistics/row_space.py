@@ -14,7 +14,7 @@ from ldr.objectives.statistics.moments import mean
 from ldr.objectives.statistics.sparse import column_means, shifted_rows
 from ldr.objectives.statistics.sums import dense, symmetric
 from ldr.solvers.limits import check_eigen
-from ldr.solvers.linalg.eigen import rank_tolerance
+from ldr.solvers.linalg.eigen import graded_qr, rank_tolerance
 from ldr.solvers.threads import threads_for
 
 # Directions of the rows' span below this share of the largest eigenvalue are lost in a Gram matrix.
@@ -22,7 +22,7 @@ _GRAM_CUT = 1e-10
 # Of which so many are looked for at a time.
 _DIRECTIONS = 64
 # Reciprocal condition below which directions of dense rows may be rounding.
-_NEARLY_SINGULAR = 1e-10
+_NEARLY_SINGULAR = 1e-7
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,41 +169,44 @@ def _dense_row_space(samples: Samples) -> DenseRowSpace:
     multiple of e_1 turns Xc into H Xc, whose first row is zero; the others, B, are
     the same span without the dependence. With B' = Q R, Xc = H [0; R'] Q'.
     """
-    n, d = samples.shape
-    centre = mean(samples)
-    Z = np.empty((n, d))
-    for where, block in samples.blocks():
-        np.subtract(block, centre, out=Z[where])
-    root = np.sqrt(n)
-    first = Z[0] / root
-    # H = I - v v' / (1 + 1/root) with v = 1/root + e_1; all entries of v but the first agree.
-    Z[1:] -= (first + Z.sum(axis=0) / n) / (1 + 1 / root)
+    n, centre = samples.n, mean(samples)
+    B = _blind_to_the_mean(samples, centre)
     with threads_for(n):
-        R = _tall_qr(Z[1:].T)
-    basis = Z[1:].T[:, : len(R)]
+        R = _tall_qr(B.T)
+    basis = B.T[:, : len(R)]
     if dtrcon(R[:, : len(R)])[0] < _NEARLY_SINGULAR:
-        basis, R = _without_rounding(samples, centre, basis, R)
-    scores = np.empty((n, basis.shape[1]))
-    scores[0] = -R.sum(axis=1) / root
-    scores[1:] = R.T - R.sum(axis=1) / (n * (1 + 1 / root))
+        basis, R = _graded(samples, centre)
+    scores = np.empty((n, len(R)))
+    scores[0] = -R.sum(axis=1) / np.sqrt(n)
+    scores[1:] = R.T - R.sum(axis=1) / (n + np.sqrt(n))
     return DenseRowSpace(centre, scores, basis)
 
 
-def _without_rounding(
-    samples: Samples, centre: Array, basis: Array, R: Array
-) -> tuple[Array, Array]:
-    """Basis and R turned to singular directions, those that only rounding has set to zero.
+def _blind_to_the_mean(samples: Samples, centre: Array) -> Array:
+    """The rows of H Xc but the first, (n - 1, d)."""
+    n, d = samples.shape
+    Z = np.empty((n, d))
+    for where, block in samples.blocks():
+        np.subtract(block, centre, out=Z[where])
+    # H = I - v v' / (1 + 1/root n) with v = 1/root n + e_1; all entries of v but the first agree.
+    Z[1:] -= Z[0] / (np.sqrt(n) + 1) + Z.sum(axis=0) / (n + np.sqrt(n))
+    return Z[1:]
+
+
+def _graded(samples: Samples, centre: Array) -> tuple[Array, Array]:
+    """Basis and R in which each feature keeps its own digits, and R none that are rounding.
 
     How many dimensions the rows have is counted with every feature at length 1: its unit does not
     matter.
     """
-    Z = samples.dense() - centre
-    lengths = np.linalg.norm(Z, axis=0)
-    values = scipy.linalg.svdvals(Z[:, lengths > 0] / lengths[lengths > 0])
-    rank = int(np.sum(values > rank_tolerance(len(Z)) * values.max(initial=0.0)))
-    U, lengths, Vt = scipy.linalg.svd(R, full_matrices=False)
-    lengths[rank:] = 0.0
-    return basis @ U, lengths[:, None] * Vt
+    B = _blind_to_the_mean(samples, centre)
+    lengths = np.linalg.norm(B, axis=0)
+    values = scipy.linalg.svdvals(B[:, lengths > 0] / lengths[lengths > 0])
+    rank = int(np.sum(values > rank_tolerance(len(B)) * values.max(initial=0.0)))
+    basis, pivoted, pivots = graded_qr(B.T)
+    R = np.zeros_like(pivoted)
+    R[:rank, pivots] = pivoted[:rank]
+    return basis, R
 
 
 # Rows for each column of the pieces of a tall matrix, which then stay in cache.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import scipy
 from scipy.linalg.lapack import dgejsv, dpotrf, dsyevr
@@ -23,7 +25,7 @@ _SMALL = 1e-3
 def top_eigenvectors(A: Array, r: int) -> tuple[Array, Array]:
     """The r largest eigenvalues of the symmetric A, descending, and their eigenvectors."""
     d = len(A)
-    if r < _PARTIAL_SHARE * d and not _is_graded(A):
+    if r < _PARTIAL_SHARE * d and not is_graded(A):
         check_eigen(d, FEW_COST)
         # LAPACK itself: the checks of scipy.linalg.eigh cost as much as a small problem.
         values, vectors, found, _, failed = dsyevr(A, range="I", il=d - r + 1, iu=d, lower=1)
@@ -41,11 +43,11 @@ def symmetric_eigen(A: Array) -> tuple[Array, Array]:
     small eigenvalues and their vectors are accurate too.
     """
     check_eigen(len(A))
-    values, vectors = _deflated_eigen(A) if _is_graded(A) else np.linalg.eigh(A)
+    values, vectors = _deflated_eigen(A) if is_graded(A) else np.linalg.eigh(A)
     return values[::-1], vectors[:, ::-1]
 
 
-def _is_graded(A: Array) -> bool:
+def is_graded(A: Array) -> bool:
     """Whether some rows are far larger than others that are not zero."""
     sizes = np.maximum(A.max(axis=1), -A.min(axis=1))
     return bool(sizes.max() > _ALIKE * sizes[sizes > 0].min(initial=np.inf))
@@ -67,14 +69,32 @@ def _deflated_eigen(A: Array) -> tuple[Array, Array]:
     return values, vectors
 
 
-def graded_eigen(F: Array) -> tuple[Array, Array]:
-    """The m eigenvalues of F'F, descending, that are not zero, and their eigenvectors; F is m x k.
+def graded_svd(F: Array) -> tuple[Array, Array, Array]:
+    """U, s, Vt with F = U diag(s) Vt of the m x k F, m <= k.
 
-    From F by Jacobi's rotations: the small ones are as good as F in columns of length 1 is well
+    By Jacobi's rotations: small singular values are as good as F in columns of length 1 is well
     conditioned, whatever the units of the columns (Drmac and Veselic 2008).
     """
-    values, vectors, _, scales, _, _ = dgejsv(F.T, joba=2, jobv=3)
-    return (values * (scales[0] / scales[1])) ** 2, vectors[:, : len(F)]
+    values, V, U, scales, _, _ = dgejsv(F.T, joba=2, jobv=0)
+    return U, values * (scales[0] / scales[1]), V[:, : len(F)].T
+
+
+def graded_eigen(F: Array) -> tuple[Array, Array]:
+    """The m eigenvalues of F'F, descending, that are not zero, and their eigenvectors, so found."""
+    _, values, Vt = graded_svd(F)
+    return values**2, Vt.T
+
+
+def graded_qr(A: Array, mode: str = "economic") -> tuple[Array, Array, Any]:
+    """Q, R and pivots with A[:, pivots] = QR, of rows of very different size.
+
+    With large rows first and columns pivoted each row keeps its own digits (Cox and Higham 1998).
+    """
+    order = np.argsort(-np.abs(A).max(axis=1, initial=0.0), kind="stable")
+    Q, R, pivots = scipy.linalg.qr(A[order], mode=mode, pivoting=True, check_finite=False)
+    rows = np.empty_like(Q)
+    rows[order] = Q
+    return rows, R, pivots
 
 
 def generalised_top_eigenvectors(A: Array, B: Array, r: int) -> tuple[Array, Array]:
@@ -140,7 +160,7 @@ def range_basis(S: Array, tolerance: float | None = None) -> Array | None:
     kept = values > tolerance * max(values[-1], 0.0)
     if kept.all():
         return None
-    return np.linalg.qr(scale[:, None] * vectors[:, kept])[0]
+    return graded_qr(scale[:, None] * vectors[:, kept])[0]
 
 
 def unit_diagonal(S: Array) -> tuple[Array, Array]:

@@ -451,13 +451,12 @@ class Gaussian(Reference):
     def at(self, result):
         n, d = self.X.shape
         noise = extended(result.parameters["noise_variance"])
-        U, s, _ = svd(extended(result.M))
-        loud = s**2 + noise
-        Z = self.X @ U
-        inside = np.sum(Z**2 / loud)
-        outside = np.sum((self.X - Z @ U.T) ** 2) / noise
-        logs = np.sum(np.log(loud)) + (d - len(s)) * np.log(noise)
-        parts = (n * d * np.log(2 * PI), n * logs, inside, outside)
+        M = extended(result.M)
+        s = svd(M)[1]
+        logs = np.sum(np.log(s**2 + noise)) + (d - len(s)) * np.log(noise)
+        # WW' is the inverse of G'G = MM' + noise I
+        W = orthonormal(np.vstack([M.T, np.sqrt(noise) * np.eye(d)]), 0)[1]
+        parts = (n * d * np.log(2 * PI), n * logs, np.sum((self.X @ W) ** 2))
         return sum(parts) / 2, sum(map(abs, parts))
 
 

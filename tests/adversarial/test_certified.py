@@ -48,6 +48,17 @@ ONCE_REFUTED = [
     ("orthogonal-sfa", 64, 2),
     ("squared-difference", 214, 2),
     ("sfa whitened", 45, 3),
+    ("sfa whitened", 198, 3),
+    ("sfa quadratic", 126, 0),
+    ("sfa quadratic", 137, 1),
+    ("npe", 132, 0),
+    ("npe", 222, 3),
+    ("reduced-rank-regression", 41, 0),
+    ("ridge-regression", 47, 3),
+    ("cca", 221, 0),
+    ("ppca", 174, 0),
+    ("ppca", 215, 0),
+    ("ppca", 128, 1),
 ]
 
 

@@ -4,12 +4,14 @@ import numpy as np
 import pytest
 
 from ldr.solvers.linalg.eigen import (
+    graded_qr,
+    graded_svd,
     has_full_rank,
     rank_tolerance,
     symmetric_eigen,
     top_eigenvectors,
 )
-from tests.adversarial.extended import AVAILABLE, eigh
+from tests.adversarial.extended import AVAILABLE, eigh, extended, svd
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -78,3 +80,25 @@ def test_small_eigenvalues_of_graded_matrices(decades, share):
     np.testing.assert_allclose(vectors.T @ vectors, np.eye(r), atol=1e-13)
     overlap = np.abs(np.sum(vectors * theirs[:, :r], axis=0))
     np.testing.assert_allclose(overlap.astype(float), 1.0, atol=1e-10)
+
+
+@pytest.mark.skipif(not AVAILABLE, reason="longdouble is a double here")
+def test_rows_of_very_different_size_keep_their_digits():
+    rng = np.random.default_rng(0)
+    units = 10.0 ** rng.uniform(-12, 12, (30, 1))
+    A = units * rng.standard_normal((30, 6))
+    Q, R, pivots = graded_qr(A)
+    np.testing.assert_allclose(Q.T @ Q, np.eye(6), atol=1e-14)
+    np.testing.assert_allclose((Q @ R) / units, A[:, pivots] / units, atol=1e-13)
+    complement = graded_qr(A, "full")[0][:, 6:]
+    off = np.abs(extended(A).T @ complement) / (np.abs(A).T @ np.abs(complement))
+    assert off.max() < 1e-14
+
+
+@pytest.mark.skipif(not AVAILABLE, reason="longdouble is a double here")
+def test_singular_values_of_columns_in_any_units():
+    rng = np.random.default_rng(0)
+    F = rng.standard_normal((5, 9)) * 10.0 ** rng.uniform(-12, 12, 9)
+    U, values, Vt = graded_svd(F)
+    np.testing.assert_allclose(values, svd(F)[1].astype(float), rtol=1e-13)
+    np.testing.assert_allclose((U * values) @ Vt / F, 1.0, atol=1e-12)
