@@ -25,6 +25,7 @@ from rich.table import Table
 import ldr
 from benchmarks.growth import slope
 from ldr.inputs import as_data
+from ldr.objectives.needs import Need
 from ldr.objectives.registry import REGISTRY, named
 from ldr.solvers.threads import threads_for
 
@@ -189,7 +190,7 @@ def _accuracies_of_split(
     X, rest = ((A - mean)[:, varying] / deviation[varying] for A in (X, rest))
     found = {"all columns": _accuracy(X, y, rest, asked, neighbours)}
     for name in PROJECTIONS:
-        labels = y if "labels" in named(name).needs else None
+        labels = y if Need.LABELS in named(name).needs else None
         result = ldr.solve(name, X, r, y=labels, max_iterations=_STEPS, certify=False)
         found[name] = _accuracy(result.transform(X), y, result.transform(rest), asked, neighbours)
     return found

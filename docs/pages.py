@@ -12,6 +12,7 @@ from typing import Any
 
 import ldr
 from docs.guides import GUIDES, Guide
+from ldr.cli.options import NEEDED
 from ldr.objectives import REGISTRY, Objective
 from ldr.objectives.listing import Entry
 
@@ -176,13 +177,7 @@ def _module(name: str, module: ModuleType) -> str:
 
 def _options(cls: type[Objective]) -> str:
     """What the command needs besides the data."""
-    options = {
-        "labels": " --label COLUMN",
-        "response": " --response COLUMN",
-        "second view": " --second-view FILE",
-        "background": " --background FILE",
-    }
-    return "".join(options.get(need, "") for need in cls.needs)
+    return "".join(f" {NEEDED[need][1]}" for need in cls.needs if need in NEEDED)
 
 
 def _cell(text: str) -> str:

@@ -15,6 +15,7 @@ from ldr.objectives.data.opening import as_samples, with_columns
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.data.stored import brought
 from ldr.objectives.data.streams import expect, together
+from ldr.objectives.needs import OF_Y, Need
 from ldr.objectives.objective import Objective
 from ldr.objectives.registry import named
 from ldr.solvers.checks import number, whole
@@ -60,7 +61,7 @@ def as_data(
     X, y, weights, groups = by_index(objective, X, y, sample_weight=weights, groups=groups)
     views: tuple[Samples, ...]
     background = None
-    if "background" in objective.needs:
+    if Need.BACKGROUND in objective.needs:
         sample, background = _with_background(objective, X)
         views = (sample,)
     elif objective.views == 1:
@@ -79,8 +80,8 @@ def as_data(
     y = brought(y)
     expect(views[0], y)
     data = Data(views, y, background)
-    for need in ("labels", "response"):
-        if need in objective.needs:
+    for need in objective.needs:
+        if need in OF_Y:
             data.require(need, objective.name)
     return marked(objective, data, weights, groups, listed)
 

@@ -15,6 +15,7 @@ from ldr.objectives.data.samples import Samples
 from ldr.objectives.data.sources import Stack
 from ldr.objectives.data.stored import brought
 from ldr.objectives.data.streams import expect
+from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.objectives.registry import REGISTRY
 from ldr.solvers.errors import ArgumentError, DataError
@@ -62,7 +63,7 @@ def marked(objective: Objective, data: Data, sample_weight: Any, groups: Any, li
     """
     if sample_weight is not None:
         check_weighted(objective)
-    timed, first = "time order" in objective.needs, data.samples
+    timed, first = Need.TIME_ORDER in objective.needs, data.samples
     source = first.array
     if groups is None and listed and isinstance(source, Stack):
         groups = np.repeat(np.arange(len(source.sources)), np.diff(source.starts))

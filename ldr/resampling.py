@@ -12,6 +12,7 @@ import numpy.typing as npt
 from ldr.inputs import as_data
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.labels import as_array, as_labels
+from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.solvers.checks import whole
 from ldr.solvers.errors import ArgumentError, DataError
@@ -45,7 +46,7 @@ class Sampled:
         groups: Any = None,
     ) -> Sampled:
         """Refuse distances: their rows are columns too."""
-        if "distances" in objective.needs:
+        if Need.DISTANCES in objective.needs:
             raise ArgumentError(f"objective {objective.name!r} is of distances: no {what}")
         data = as_data(objective, X, y, sample_weight, groups)
         if data.y is not None and len(as_array(data.y)) != data.samples.n:
@@ -59,7 +60,7 @@ class Sampled:
     @property
     def ordered(self) -> bool:
         """Whether the rows are a time series."""
-        return "time order" in self.objective.needs
+        return Need.TIME_ORDER in self.objective.needs
 
     @property
     def trials(self) -> Rows | None:
@@ -80,7 +81,7 @@ class Sampled:
 
     def classes(self) -> list[Rows]:
         """The rows of each class, for methods of labels; else all rows."""
-        if "labels" not in self.objective.needs:
+        if Need.LABELS not in self.objective.needs:
             return [np.arange(self.n)]
         codes, names = as_labels(self.data.y, self.n)
         return [np.flatnonzero(codes == k) for k in range(len(names))]
@@ -97,7 +98,7 @@ class Sampled:
         if count > smallest:
             raise ArgumentError(
                 f"folds = {count} is too large: expected at most {smallest}, the rows"
-                f"{' of the smallest class' if 'labels' in self.objective.needs else ''}"
+                f"{' of the smallest class' if Need.LABELS in self.objective.needs else ''}"
             )
         held = np.empty(self.n, dtype=np.intp)
         for rows in self.classes():

@@ -8,6 +8,7 @@ from ldr.doors import in_words
 from ldr.inputs import as_data, with_marks
 from ldr.io.alignment import by_index
 from ldr.objectives.data.opening import as_samples
+from ldr.objectives.needs import Need
 from ldr.objectives.problem import BoundObjective
 from ldr.result import Result, as_tuple
 from ldr.solvers.errors import ArgumentError
@@ -50,7 +51,7 @@ def score(
     if not isinstance(result, Result):
         raise ArgumentError(f"result must be a Result of ldr.solve, got {type(result).__name__}")
     objective = result.objective
-    if "distances" in objective.needs:
+    if Need.DISTANCES in objective.needs:
         raise ArgumentError(f"objective {objective.name!r} is of the n rows' distances: no score")
     X, y = with_marks(objective, X, y, sample_weight, groups)
     X, y = by_index(objective, X, y)

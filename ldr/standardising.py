@@ -17,6 +17,7 @@ from ldr.objectives.data.sources import Scaled
 from ldr.objectives.data.stored import StoredSamples, lazy_rows
 from ldr.objectives.data.streams import StreamSamples
 from ldr.objectives.features import Features, then
+from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.objectives.statistics.sums import spread_rows
 from ldr.result import Result, as_tuple
@@ -55,7 +56,7 @@ class Units:
         ldr.errors.ArgumentError
             The objective is of distances.
         """
-        if "distances" in objective.needs:
+        if Need.DISTANCES in objective.needs:
             raise ArgumentError(
                 f"objective {objective.name!r} is of distances, which have no columns to divide: "
                 "leave standardise= out"
@@ -181,7 +182,7 @@ def units_matter(objective: Objective, data: Data) -> tuple[str, ...]:
         return ()
     notes = []
     for view in data.views:
-        if view.stored or not view.n_known or "distances" in objective.needs:
+        if view.stored or not view.n_known or Need.DISTANCES in objective.needs:
             continue
         sd = _deviations(view.take(spread_rows(view.n, _LOOKED_AT)))[0]
         least, most = float(sd.min(where=sd > 0, initial=np.inf)), float(sd.max())

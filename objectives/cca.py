@@ -8,6 +8,7 @@ from ldr.objectives.data.data import Data
 from ldr.objectives.families.bilinear import Bilinear, whitened_bilinear
 from ldr.objectives.families.stacked import Stacked, StackedPairs, ridged
 from ldr.objectives.families.two_block import TwoBlock, two_block
+from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number, word
 from ldr.objectives.prediction import Pair
@@ -25,7 +26,7 @@ class Correlations(Objective):
 
     sense = "max"
     views = 2
-    needs = ("second view",)
+    needs = (Need.SECOND_VIEW,)
     predicts = "view"
     domain = "St x St"
     from_sums = True

@@ -13,6 +13,7 @@ from ldr.objectives.certificate import Certificate
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.families.projected import DenseRows
+from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import flag
 from ldr.objectives.problem import BoundObjective, Fitted, check_dimension
@@ -51,7 +52,7 @@ class Dynamics(Objective):
     formula = "min ||Xdot - X M D' M'||_F^2 over M and D"
     source = "Cunningham & Ghahramani 2015; Churchland et al. 2012"
     sense = "min"
-    needs = ("time order",)
+    needs = (Need.TIME_ORDER,)
     baseline = "top eigenvectors of X'X (pca)"
     sparse = False
 

@@ -13,6 +13,7 @@ from ldr.objectives.data.data import Data
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.features import Features
 from ldr.objectives.kernels import centred_gram
+from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import whole
 from ldr.objectives.problem import BoundObjective, check_dimension
@@ -96,7 +97,7 @@ class Kernel(Objective):
     def __post_init__(self) -> None:
         super().__post_init__()
         inner = self.objective
-        if "distances" in inner.needs:
+        if Need.DISTANCES in inner.needs:
             raise ArgumentError(
                 f"objective {inner.name!r} is of distances: it has no kernel version"
             )

@@ -17,6 +17,7 @@ from ldr.objectives.families.stacked import Stacked, StackedPencils, StackedRati
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.trace_ratio import TraceRatio, trace_ratio
 from ldr.objectives.families.whitened_trace import whitened_trace
+from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number
 from ldr.objectives.prediction import GroupedRows
@@ -39,7 +40,7 @@ class Scattered(Objective):
     """
 
     sense = "max"
-    needs = ("labels",)
+    needs = (Need.LABELS,)
     predicts = "classes"
     from_sums = True
 
@@ -165,7 +166,7 @@ class SemiSupervisedDA(LaplacianMethod):
     formula = "max tr(M'B^{-1/2} S_B B^{-1/2} M), B = S_T + mu X'LX"
     source = "Cai, He & Han 2007"
     sense = "max"
-    needs = ("labels", "graph")
+    needs = (Need.LABELS, Need.GRAPH)
     predicts = "classes"
     baseline = "top generalised eigenvectors of (S_B, S_T + mu X'LX)"
     transposed = False

@@ -14,6 +14,7 @@ from ldr.objectives.families.labelled_pairs import LabelledPairs, LabelledRows
 from ldr.objectives.families.pairwise import PairwisePoint
 from ldr.objectives.families.row_sum import in_pieces
 from ldr.objectives.graphs import nearest_others
+from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number, whole, word
 from ldr.objectives.prediction import GroupedRows
@@ -61,7 +62,7 @@ class LMNN(Objective):
     formula = "min sum_{j in eta(i)} [d_ij^2 + penalty sum_{l: z_l != z_i} h(1 + d_ij^2 - d_il^2)]"
     source = "Weinberger & Saul 2009; Cunningham & Ghahramani 2015"
     sense = "min"
-    needs = ("labels",)
+    needs = (Need.LABELS,)
     predicts = "classes"
     baseline = "lda, unit variance within classes"
     sparse = False

@@ -12,6 +12,7 @@ from ldr.objectives.families.stacked import Stacked, StackedPencils, StackedRati
 from ldr.objectives.families.trace import Trace, trace_where_varied
 from ldr.objectives.families.trace_ratio import TraceRatio, trace_ratio
 from ldr.objectives.families.whitened_trace import whitened_trace
+from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number, whole, word
 from ldr.objectives.statistics import lagged_moments
@@ -31,7 +32,7 @@ class Lagged(Objective):
     """
 
     sense = "max"
-    needs = ("time order",)
+    needs = (Need.TIME_ORDER,)
     from_sums = True
 
     lag: int = whole(1, 1)

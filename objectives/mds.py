@@ -19,6 +19,7 @@ from ldr.objectives.families.trace import Trace
 from ldr.objectives.features import HalfSquaredDistances
 from ldr.objectives.kernels import centred_gram
 from ldr.objectives.lengths import typical_length
+from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number, word
 from ldr.objectives.problem import BoundObjective
@@ -72,7 +73,7 @@ class DistanceMDS(Objective):
     formula = "max 2n tr(M'BM), B = -J D2 J / 2"
     source = "Torgerson 1952; Gower 1968"
     sense = "max"
-    needs = ("distances",)
+    needs = (Need.DISTANCES,)
     baseline = "top eigenvectors of B"
     sparse = False
     transposed = False

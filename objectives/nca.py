@@ -13,6 +13,7 @@ from ldr.objectives.families.batches import in_batches
 from ldr.objectives.families.labelled_pairs import LabelledPairs, LabelledRows
 from ldr.objectives.families.pairwise import PairwisePoint
 from ldr.objectives.families.row_sum import in_pieces
+from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.objectives.prediction import GroupedRows
 from ldr.objectives.problem import BoundObjective
@@ -56,7 +57,7 @@ class NCA(Objective):
     formula = "max sum_i sum_{j: z_j = z_i} p_ij, p_i = softmax_j(-||M'(x_i - x_j)||^2)"
     source = "Goldberger, Roweis, Hinton & Salakhutdinov 2004; Cunningham & Ghahramani 2015"
     sense = "max"
-    needs = ("labels",)
+    needs = (Need.LABELS,)
     predicts = "classes"
     baseline = "lda, unit variance within classes"
     sparse = False

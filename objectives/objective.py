@@ -12,6 +12,7 @@ from ldr.objectives.data.data import Data
 from ldr.objectives.families.stacked import Stacked
 from ldr.objectives.families.weighted_sum import weighted_sum
 from ldr.objectives.l1 import L1, coefficient
+from ldr.objectives.needs import Need, need_named
 from ldr.objectives.parameters import inherit_descriptions, keep_parameters
 from ldr.objectives.problem import BoundObjective
 from ldr.objectives.statistics.stacked import StackedData
@@ -34,9 +35,8 @@ class Objective(ABC):
         Of the value that is reported; solvers always minimise.
     views : int
         Number of data matrices it takes.
-    needs : tuple of str
-        What it needs besides X: "labels", "response", "second view", "time order", "distances",
-        "graph", "background".
+    needs : tuple of Need
+        What it needs besides X; strings of that name will do.
     baseline : str
         The heuristic that people use instead.
     domain : str
@@ -65,7 +65,7 @@ class Objective(ABC):
     sense: ClassVar[str]
     baseline: ClassVar[str]
     views: ClassVar[int] = 1
-    needs: ClassVar[tuple[str, ...]] = ()
+    needs: ClassVar[tuple[Need, ...]] = ()
     domain: ClassVar[str] = "Gr"
     exact: ClassVar[str] = "no"
     transposed: ClassVar[bool] = True
@@ -78,6 +78,8 @@ class Objective(ABC):
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
+        if isinstance(needs := vars(cls).get("needs"), tuple):
+            cls.needs = tuple(need_named(name) for name in needs)
         inherit_descriptions(cls)
 
     def __post_init__(self) -> None:
@@ -281,7 +283,7 @@ def _check_data_agree(parts: Sequence[Objective]) -> None:
                 f"objectives {first.name!r} and {part.name!r} do not add up: one is of "
                 f"{first.views} view(s) of the data, the other of {part.views}"
             )
-        if ("distances" in part.needs) != ("distances" in first.needs):
+        if (Need.DISTANCES in part.needs) != (Need.DISTANCES in first.needs):
             raise ArgumentError(
                 f"objectives {first.name!r} and {part.name!r} do not add up: one is of distances, "
                 "the other of samples"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from ldr.objectives.data.data import Data
 from ldr.objectives.families.bilinear import Bilinear
 from ldr.objectives.families.stacked import Stacked, StackedPairs
+from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.objectives.prediction import Pair
 from ldr.objectives.statistics import joint_moments
@@ -29,7 +30,7 @@ class PLS(Objective):
     source = "Wold 1975; Bookstein 1994"
     sense = "max"
     views = 2
-    needs = ("second view",)
+    needs = (Need.SECOND_VIEW,)
     predicts = "view"
     baseline = "leading singular vectors of Xa'Xb"
     domain = "St x St"

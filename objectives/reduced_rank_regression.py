@@ -9,6 +9,7 @@ import numpy as np
 from ldr.objectives.data.data import Data
 from ldr.objectives.families.reduced_rank import ReducedRank
 from ldr.objectives.families.regression import Fit
+from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import word
 from ldr.objectives.statistics.covariance import KnownScatter
@@ -39,7 +40,7 @@ class ReducedRankRegression(Objective):
     source = "Izenman 1975; Cunningham & Ghahramani 2015"
     sense = "min"
     views = 2
-    needs = ("second view",)
+    needs = (Need.SECOND_VIEW,)
     predicts = "view"
     baseline = "principal components regression, or partial least squares"
     transposed = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
 from difflib import get_close_matches
 
 from ldr.objectives.objective import Objective
@@ -37,7 +38,7 @@ def named(name: str, **parameters: object) -> Objective:
     cls = REGISTRY.get(name.lower())
     if cls is None:
         raise ArgumentError(f"unknown objective {name!r}: {nearest_names(name, sorted(REGISTRY))}")
-    known = list(getattr(cls, "__dataclass_fields__", {}))
+    known: list[str] = [field.name for field in fields(cls)] if is_dataclass(cls) else []
     for parameter in parameters:
         if parameter not in known:
             listed = ", ".join(known) if known else "none"

@@ -11,6 +11,7 @@ from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.regression import Regression, regression
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.kernels import as_response
+from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number
 from ldr.objectives.prediction import Outputs, Regressed
@@ -34,7 +35,7 @@ class LeastSquares(Objective):
     formula = "min ||Y - XM||^2"
     source = "Legendre 1805; Cunningham & Ghahramani 2015, 3.2"
     sense = "min"
-    needs = ("response",)
+    needs = (Need.RESPONSE,)
     predicts = "response"
     baseline = "least squares"
     transposed = False
@@ -65,7 +66,7 @@ class RidgeRegression(Objective):
     formula = "min ||Y - XM||^2 + penalty ||M||^2"
     source = "Hoerl & Kennard 1970; Cunningham & Ghahramani 2015, 3.2"
     sense = "min"
-    needs = ("response",)
+    needs = (Need.RESPONSE,)
     predicts = "response"
     baseline = "closed form"
     transposed = False
@@ -100,7 +101,7 @@ class Lasso(Objective):
     formula = "min ||Y - XM||^2 + penalty sum |m_ij|"
     source = "Tibshirani 1996; Cunningham & Ghahramani 2015, 3.2"
     sense = "min"
-    needs = ("response",)
+    needs = (Need.RESPONSE,)
     predicts = "response"
     baseline = "least squares"
     transposed = False
@@ -127,7 +128,7 @@ class PrincipalComponentsRegression(Objective):
     formula = "max tr(M'X'XM), then min ||Y - XMB||^2"
     source = "Massy 1965"
     sense = "max"
-    needs = ("response",)
+    needs = (Need.RESPONSE,)
     predicts = "response"
     baseline = "top eigenvectors of the covariance"
     exact = "yes"

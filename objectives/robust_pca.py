@@ -152,7 +152,7 @@ class MedianRows:
             Samples(rows.X / length - median),
             Frame(np.zeros(len(median))),
             length,
-            replace(view, mean=centre).noting(CENTRED),
+            replace(view, mean=centre, centre="median").noting(CENTRED),
             _REWEIGHTINGS,
         )
 
@@ -166,7 +166,7 @@ class MedianRows:
         frame = Frame(stats.mean, 2.0 ** round(0.5 * math.log2(square)))
         frame = frame.moved(median_in_pieces(samples, frame))
         scatter = KnownScatter(stats.scatter, stats.n)
-        view = View(frame.centre, notes=(CENTRED, IN_PIECES), scatter=scatter)
+        view = View(frame.centre, notes=(CENTRED, IN_PIECES), scatter=scatter, centre="median")
         return cls(samples, frame, frame.length, view, _PASSES)
 
     def distances(self, M: Array | None = None) -> Array:

@@ -22,6 +22,7 @@ from ldr.objectives.families.landmarks import (
 )
 from ldr.objectives.families.projected import DenseRows
 from ldr.objectives.kernels import centred_gram
+from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import declared, number, numbers, whole, word
 from ldr.objectives.problem import BoundObjective
@@ -77,7 +78,7 @@ class SDR(Objective):
     formula = "min tr(K_z (K_XM + n eps I)^{-1})"
     source = "Fukumizu, Bach & Jordan 2009; Cunningham & Ghahramani 2015, 3.1.8"
     sense = "min"
-    needs = ("response",)
+    needs = (Need.RESPONSE,)
     baseline = "sliced inverse regression"
     sparse = False
 

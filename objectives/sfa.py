@@ -24,6 +24,7 @@ from ldr.objectives.families.trace import Trace, trace_where_varied
 from ldr.objectives.families.trace_ratio import TraceRatio, trace_ratio
 from ldr.objectives.families.whitened_trace import whitened_trace
 from ldr.objectives.features import Quadratic
+from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import flag, number, whole
 from ldr.objectives.statistics import difference_scatter, mean, moments
@@ -40,7 +41,7 @@ class Slow(Objective):
     """Of the differences of successive rows, in time order."""
 
     sense = "min"
-    needs = ("time order",)
+    needs = (Need.TIME_ORDER,)
 
 
 @dataclass(frozen=True)

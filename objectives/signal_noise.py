@@ -12,6 +12,7 @@ from ldr.objectives.data.data import Data
 from ldr.objectives.families.pencil import Pencil, RowPencil, SumOfSquares
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.whitened_trace import whitened_trace
+from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number
 from ldr.objectives.statistics import moments
@@ -23,7 +24,7 @@ class AgainstNoise(Objective):
     """Of a pair of arrays with the same columns: signal and noise, or target and background."""
 
     sense = "max"
-    needs = ("background",)
+    needs = (Need.BACKGROUND,)
     exact = "yes"
     from_sums = True
 

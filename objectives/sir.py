@@ -14,6 +14,7 @@ from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.whitened import Unwhitened, whiten_rows
 from ldr.objectives.families.whitened_trace import spectral_bound, whitened_trace
 from ldr.objectives.lda import few_directions
+from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number, whole
 from ldr.objectives.slices import sliced
@@ -35,7 +36,7 @@ class Sliced(Objective):
     """
 
     sense = "max"
-    needs = ("response",)
+    needs = (Need.RESPONSE,)
     transposed = False
     exact = "yes"
     scale_free = True

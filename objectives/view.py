@@ -45,6 +45,8 @@ class View:
         The map put before the objective.
     scatter : Scatter or None
         How the rows vary in the columns of the map; None where they cannot be read again.
+    centre : {"mean", "median", "zero"}
+        What of the rows `mean` is.
     """
 
     mean: Array
@@ -52,6 +54,7 @@ class View:
     notes: tuple[str, ...] = ()
     features: Features | None = None
     scatter: Scatter | None = None
+    centre: str = "mean"
 
     def noting(self, *notes: str) -> View:
         """With further notes."""

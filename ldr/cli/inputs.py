@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from ldr.cli.options import Selection
+from ldr.cli.options import NEEDED, Selection
 
 if TYPE_CHECKING:
     from ldr.objectives.objective import Objective
@@ -104,23 +104,14 @@ def _key_and_value(text: str) -> tuple[str, Any]:
         return key, value
 
 
-_NEEDED = {
-    "labels": "--label",
-    "response": "--label",
-    "second view": "--second-view",
-    "background": "--background",
-}
-
-
 def _check_needs(objective: Objective, selection: Selection) -> None:
     """Refuse a command without what the objective needs, in the command's own terms."""
     from ldr.errors import ArgumentError
 
     for need in objective.needs:
-        option = _NEEDED.get(need)
-        if option is not None and not getattr(selection, option[2:].replace("-", "_")):
-            what = "COLUMN" if option == "--label" else "FILE"
-            raise ArgumentError(f"objective {objective.name!r} needs {need}: give {option} {what}")
+        field, option = NEEDED.get(need, ("", ""))
+        if field and not getattr(selection, field):
+            raise ArgumentError(f"objective {objective.name!r} needs {need}: give {option}")
 
 
 def _names(text: str) -> list[str]:

@@ -70,6 +70,15 @@ class Selection:
     ] = None
 
 
+# What gives an objective what it needs: the field of a `Selection`, and its option.
+NEEDED = {
+    "labels": ("label", "--label COLUMN"),
+    "response": ("label", "--response COLUMN"),
+    "second view": ("second_view", "--second-view FILE"),
+    "background": ("background", "--background FILE"),
+}
+
+
 def with_fields(verb: Callable[..., None]) -> Callable[..., None]:
     """The verb as typer reads it: a parameter that is a dataclass stands for its fields."""
     parameters: list[inspect.Parameter] = []

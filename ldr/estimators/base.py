@@ -15,6 +15,7 @@ from ldr.estimators.partial_fit import PartialFit
 from ldr.inputs import as_data
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.data.stored import is_dask
+from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.predicting import predicted
 from ldr.result import Result, as_tuple
@@ -40,7 +41,7 @@ OPTIONS: dict[str, Any] = {
 
 def of_points(estimator: Given) -> bool:
     """Whether X holds points: distances to the n rows have no inverse, and no score elsewhere."""
-    return "distances" not in estimator._traits().needs
+    return Need.DISTANCES not in estimator._traits().needs
 
 
 def predicts(estimator: Given) -> bool:

@@ -9,6 +9,7 @@ from sklearn.utils.metaestimators import available_if
 
 from ldr.estimators.base import Projection, of_points
 from ldr.estimators.partial_fit import from_sums
+from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 
 _ENTRIES = {
@@ -29,7 +30,7 @@ def taken_by(method: type[Objective]) -> tuple[str, ...]:
 
     Weights in time order are left to `ldr.solve`: to scikit-learn weighted rows may be shuffled.
     """
-    if "time order" in method.needs:
+    if Need.TIME_ORDER in method.needs:
         return ("groups",)
     return ("sample_weight",) if method.weighted else ()
 

@@ -17,6 +17,7 @@ from ldr.objectives.data.marks import Marks
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.data.stored import brought, is_dask
+from ldr.objectives.needs import OF_Y, Need
 from ldr.objectives.objective import Objective
 from ldr.solvers.errors import DataError
 
@@ -59,19 +60,19 @@ class Given(BaseEstimator):
             )
         if objective.views > 1:
             return (samples, other_rows(y, "y")), None
-        if "background" in objective.needs:
+        if Need.BACKGROUND in objective.needs:
             if background is None:
                 raise DataError(f"{type(self).__name__} needs background=, samples to compare with")
             return (samples, other_rows(background, "background")), None
         y = brought(y)
-        return samples, _numbers(y) if "response" in objective.needs else y
+        return samples, _numbers(y) if Need.RESPONSE in objective.needs else y
 
     def _samples(self, X: Any, *, reset: bool, minimum_rows: int = 1) -> Samples:
         """X checked by scikit-learn's rules, with the names of its columns."""
         if is_dask(X):
             return self._lazy_samples(X, reset, minimum_rows)
         trials = None
-        if "time order" in self._traits().needs:
+        if Need.TIME_ORDER in self._traits().needs:
             X, trials = of_list(X)
         array = validate_data(
             self,
@@ -81,7 +82,7 @@ class Given(BaseEstimator):
             dtype="numeric",
             ensure_min_samples=minimum_rows,
             ensure_all_finite="allow-nan" if self._allows_nan() else True,
-            ensure_non_negative="distances" in self._traits().needs,
+            ensure_non_negative=Need.DISTANCES in self._traits().needs,
         )
         names = getattr(self, "feature_names_in_", None)
         samples = as_samples(array, "X", minimum_rows, allow_nan=self._allows_nan())
@@ -103,9 +104,7 @@ class Given(BaseEstimator):
 
     def _requires_y(self) -> bool:
         traits = self._traits()
-        graph = getattr(self, "graph", getattr(traits, "graph", None))
-        by_class = isinstance(graph, str) and "class" in graph
-        return by_class or traits.views > 1 or bool({"labels", "response"} & set(traits.needs))
+        return traits.views > 1 or not OF_Y.isdisjoint(traits.needs)
 
     def _allows_nan(self) -> bool:
         """Whether NaN is a missing value."""
@@ -116,7 +115,7 @@ class Given(BaseEstimator):
         traits = self._traits()
         tags.target_tags.required = self._requires_y()
         tags.target_tags.two_d_labels = traits.views > 1
-        tags.input_tags.pairwise = tags.input_tags.positive_only = "distances" in traits.needs
+        tags.input_tags.pairwise = tags.input_tags.positive_only = Need.DISTANCES in traits.needs
         tags.input_tags.allow_nan = self._allows_nan()
         tags.input_tags.sparse = traits.sparse
         return tags

@@ -11,6 +11,7 @@ from ldr.estimators.base import OPTIONS, Projection
 from ldr.estimators.doors import doors, taken_by
 from ldr.estimators.predicting import Classifies, Regresses
 from ldr.estimators.two_views import TwoViews
+from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import described
 from ldr.objectives.registry import REGISTRY
@@ -81,7 +82,7 @@ def estimator_of(method: type[Objective]) -> type[Named]:
         "__init__": _initialiser(method, name),
         "_method": method,
     }
-    if "distances" in method.needs:
+    if Need.DISTANCES in method.needs:
         namespace["metric"] = "precomputed"  # as scikit-learn's own estimators of distances say
     bases = _bases(method)
     namespace.update(doors(bases[-1], taken_by(method)))
@@ -93,7 +94,7 @@ def estimator_of(method: type[Objective]) -> type[Named]:
 def _bases(method: type[Objective]) -> tuple[type, ...]:
     if method.views > 1:
         return (Named, TwoViews)
-    if "background" in method.needs:
+    if Need.BACKGROUND in method.needs:
         return (Named, WithBackground)
     # Of scikit-learn's classifiers every label is a class.
     if method.predicts == "classes" and not hasattr(method, "unlabelled"):

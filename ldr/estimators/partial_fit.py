@@ -11,6 +11,7 @@ from sklearn.utils.metaestimators import available_if
 from ldr.estimators.given import Given
 from ldr.objectives.data.labels import CodedLabels, as_array, as_labels, distinct
 from ldr.objectives.data.partial_sums import AccumulatedSamples, Totals
+from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.result import as_tuple
 from ldr.solvers.errors import ArgumentError, DataError
@@ -89,7 +90,7 @@ class PartialFit(Given):
             for block, sums in zip(blocks, before, strict=True)
         )
         known = None
-        if "labels" in objective.needs:
+        if Need.LABELS in objective.needs:
             known = self._known_classes(y, blocks[0].n, classes)
             y = CodedLabels.of(y, blocks[0].n, known)
         self._solve(objective, views if len(views) > 1 else views[0], y, **beside)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.solvers.errors import DataError
 from ldr.solvers.manifolds import Array
@@ -77,7 +78,7 @@ def chunks(objective: Objective, X: Any, y: Any) -> Iterator[Chunk | Single]:
 
 def takes_pairs(objective: Objective) -> bool:
     """Whether X is a pair: of two views, or of samples and a background."""
-    return objective.views > 1 or "background" in objective.needs
+    return objective.views > 1 or Need.BACKGROUND in objective.needs
 
 
 def _is_array(view: Any) -> bool:

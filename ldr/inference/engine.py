@@ -15,6 +15,7 @@ import numpy as np
 from ldr.inference.chunks import Chunk, Single
 from ldr.objectives.data.map_reduce import fold
 from ldr.objectives.families.stacked import StackedOptima
+from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.objectives.statistics.stacked import StackedData, StackedRows
 from ldr.result import as_tuple
@@ -129,7 +130,7 @@ def _rows(objective: Objective, chunk: Chunk | Single, r: int) -> tuple[StackedR
 
     It refuses what is not finite in words, and knows fewer rows than columns.
     """
-    if not isinstance(chunk, Chunk) or "background" in objective.needs:
+    if not isinstance(chunk, Chunk) or Need.BACKGROUND in objective.needs:
         return None
     if any(view.shape[-2] <= view.shape[-1] or r > view.shape[-1] for view in chunk.views):
         return None

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from ldr.inference.chunks import Chunk
 from ldr.inputs import as_data
 from ldr.objectives.data.labels import as_array
+from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.solvers.checks import choice, flag
 from ldr.solvers.errors import ArgumentError, DataError
@@ -66,7 +67,7 @@ class Null:
         standardise: bool = False,
     ) -> Null:
         """Of data as `ldr.solve` takes them, which are brought into memory."""
-        if "distances" in objective.needs:
+        if Need.DISTANCES in objective.needs:
             raise ArgumentError(
                 f"objective {objective.name!r} is of distances, of which no rows can be permuted"
             )
@@ -145,11 +146,11 @@ def _natural(objective: Objective, y: Any) -> str:
     """The null that fits a method."""
     if objective.views > 1:
         return "second view"
-    if "background" in objective.needs:
+    if Need.BACKGROUND in objective.needs:
         return "background"
     if y is not None:
         return "response"
-    return "rows" if "time order" in objective.needs else "columns"
+    return "rows" if Need.TIME_ORDER in objective.needs else "columns"
 
 
 def _orders(rng: np.random.Generator, count: int, n: int) -> Orders:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.solvers.errors import DataError
 
@@ -17,7 +18,7 @@ def by_index(objective: Objective, X: Any, y: Any, **beside: Any) -> tuple[Any, 
     A background has rows of its own.
     """
     beside = {"y": y, **beside}
-    if objective.views == 1 and "background" not in objective.needs:
+    if objective.views == 1 and Need.BACKGROUND not in objective.needs:
         return X, *(aligned(X, other, name, "X") for name, other in beside.items())
     if not isinstance(X, (tuple, list)) or not X:
         return X, *beside.values()

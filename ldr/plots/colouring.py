@@ -10,6 +10,7 @@ import numpy as np
 
 from ldr.objectives.data.labels import as_array, as_labels
 from ldr.objectives.kernels import is_categorical
+from ldr.objectives.needs import Need
 from ldr.plots.canvas import SINGLE, figure_of, literal
 from ldr.plots.drawn import Drawn
 from ldr.solvers.errors import DataError
@@ -62,7 +63,7 @@ class Colouring:
 def colouring_of(result: Drawn, y: Any, n: int) -> Colouring:
     needs = result.objective.needs
     if y is None:
-        if "time order" in needs:
+        if Need.TIME_ORDER in needs:
             return Colouring(quantity=np.arange(n, dtype=float), label="row", is_time=True)
         return Colouring()
     array = as_array(y)
@@ -70,7 +71,7 @@ def colouring_of(result: Drawn, y: Any, n: int) -> Colouring:
         array = array[:, 0]
     if array.ndim != 1 or len(array) != n:
         raise DataError(f"y has shape {np.shape(y)}, expected ({n},), one entry a row of X")
-    if "labels" in needs or is_categorical(array):
+    if Need.LABELS in needs or is_categorical(array):
         codes, classes = _classes(array, n)
         return Colouring(codes=codes, names=tuple(literal(str(c)) for c in classes))
     return Colouring(quantity=array.astype(float), label="y")

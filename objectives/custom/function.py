@@ -20,6 +20,7 @@ from ldr.objectives.data.finite import check_squares
 from ldr.objectives.data.labels import as_array
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.row_sum import RowSum
+from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.objectives.problem import BoundObjective
 from ldr.objectives.statistics import mean
@@ -174,7 +175,7 @@ class CustomObjective(Objective):
         for option in ("center", "sum_over_rows"):
             keep_flag(self, option)
         count = _required_parameters(self.function, "function", (2, 3), "f(M, X) or f(M, X, y)")
-        object.__setattr__(self, "needs", ("response",) if count == 3 else ())
+        object.__setattr__(self, "needs", (Need.RESPONSE,) if count == 3 else ())
         object.__setattr__(self, "sparse", self.backend == "numpy" and not self.center)
         self._look_like_function()
         self._check_derivatives()
@@ -194,12 +195,12 @@ class CustomObjective(Objective):
         for attribute, value in attributes.items():
             object.__setattr__(self, attribute, value)
         lines = inspect.cleandoc(self.__doc__ or "").splitlines()
-        data = "X, y" if "response" in self.needs else "X"
+        data = "X, y" if Need.RESPONSE in self.needs else "X"
         formula = lines[0] if lines else f"{self.sense} {name}(M, {data})"
         object.__setattr__(self, "formula", formula)
 
     def _check_derivatives(self) -> None:
-        takes_y = "response" in self.needs
+        takes_y = Need.RESPONSE in self.needs
         data = "X, y" if takes_y else "X"
         for argument, extra in (("gradient", ""), ("hessian", ", V")):
             given = getattr(self, argument)
@@ -303,7 +304,7 @@ class CustomObjective(Objective):
         manifold = manifold_named(self.manifold, rows.d, r)
         arguments = term.arguments(rows, *beside)
         scatter = RowScatter(all_rows, term.mean if self.center else None)
-        view = View(term.mean, scatter=scatter)
+        view = View(term.mean, scatter=scatter, centre="mean" if self.center else "zero")
         problem = CustomProblem(self, (view,), manifold, term, arguments)
         return attached(problem, self.manifold)
 
@@ -335,7 +336,7 @@ class CustomObjective(Objective):
 
     def _beside(self, data: Data) -> tuple[Cells, ...]:
         """What f takes after X."""
-        if "response" not in self.needs:
+        if Need.RESPONSE not in self.needs:
             return ()
         return (self._response(data.y, data.samples.n),)
 

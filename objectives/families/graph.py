@@ -16,6 +16,7 @@ from ldr.objectives.data.labels import as_labels
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.pencil import Pencil, RowPencil, SumOfSquares
 from ldr.objectives.graphs import Graph, as_graph, given_weights, lle_weights, within_classes
+from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number, whole
 from ldr.objectives.statistics import (
@@ -84,7 +85,7 @@ class GraphMethod(Objective):
     """
 
     sense = "min"
-    needs: ClassVar[tuple[str, ...]] = ("graph",)
+    needs: ClassVar[tuple[Need, ...]] = (Need.GRAPH,)
     of_spread: ClassVar[str]  # B, in formulas
 
     graph: str | Matrix = "neighbours"
@@ -93,6 +94,8 @@ class GraphMethod(Objective):
     def __post_init__(self) -> None:
         super().__post_init__()
         self._graph()
+        if isinstance(self.graph, str) and "class" in self.graph and Need.LABELS not in self.needs:
+            vars(self)["needs"] = (*self.needs, Need.LABELS)
 
     def _graph(self) -> Graph:
         """The graph, which refuses what there is not."""
@@ -104,8 +107,6 @@ class GraphMethod(Objective):
 
     def scatters(self, data: Data) -> RowPencil[Scatters]:
         """A against B, of the rows in any coordinates."""
-        if isinstance(self.graph, str) and "class" in self.graph:
-            data.require("labels", self.name)
         if isinstance(self.graph, str) and self.graph == "classes":
             compact = Compact.of(data.samples)
             codes, classes = as_labels(data.y, data.samples.n)

@@ -84,11 +84,11 @@ def weighted_sum(
             "the penalty is of the columns: M may leave the subspace to which terms are restricted,"
             " and they see its projection"
         )
-    if any(not _same_means(bound, bounds[0]) for bound in bounds):
+    centred_alike = [bound for bound in bounds if _centres(bound) == _centres(bounds[0])]
+    if len(centred_alike) < len(bounds):
         notes.append("the terms subtract different means: the map subtracts the first one's")
     views = noted(_views(common, bounds), *notes)
-    known = (b.answers for b in bounds if b.answers is not None and _same_means(b, bounds[0]))
-    answers = next(known, None)
+    answers = next((b.answers for b in centred_alike if b.answers is not None), None)
     if penalty == 0 and isinstance(manifold, Grassmann):
         active = [term for term in terms if term.weight != 0]
         if active and all(_is_trace(term.bound) for term in active):
@@ -124,9 +124,8 @@ def _views(common: Common, bounds: Sequence[BoundObjective]) -> list[View]:
     ]
 
 
-def _same_means(a: BoundObjective, b: BoundObjective) -> bool:
-    pairs = zip(a.views, b.views, strict=True)
-    return all(np.allclose(one.mean, other.mean, rtol=1e-6) for one, other in pairs)
+def _centres(bound: BoundObjective) -> list[str]:
+    return [view.centre for view in bound.views]
 
 
 def _union(notes: Iterable[Sequence[str]]) -> tuple[str, ...]:

@@ -369,3 +369,11 @@ def test_normalised_is_an_objective_of_its_own():
     normalised = ldr.normalised("lda")
     assert isinstance(normalised, Normalised) and normalised.needs == ("labels",)
     assert ldr.check(normalised, X, 2, y=LABELS).passed
+
+
+@pytest.mark.parametrize("size", [1.0, 1e-10])
+def test_different_centres_are_told_whatever_the_unit(size):
+    X = size * (np.random.default_rng(0).exponential(size=(40, 5)) + 1.0)
+    apart = "the terms subtract different means: the map subtracts the first one's"
+    assert apart in ldr.solve(PCA() + ldr.objectives.RobustPCA(), X, 2).notes
+    assert apart not in ldr.solve(PCA() + ldr.objectives.MDSStress(), X, 2).notes

@@ -21,6 +21,7 @@ from ldr.objectives import (
     MDSStress,
     RobustPCA,
 )
+from ldr.objectives.needs import Need
 from ldr.objectives.parameters import described, number
 from ldr.objectives.registry import REGISTRY, named
 from ldr.objectives.statistics import covariance
@@ -174,3 +175,12 @@ def test_a_multiple_starts_where_its_objective_starts():
     bound = (2 * objective).bind(as_data(objective, X, RESPONSE), 1)
     assert len(bound.easier) == 1
     assert ldr.solve(2 * LDA(), X, 2, y=LABELS).starts is None
+
+
+def test_needs_are_named_once():
+    assert all(isinstance(need, Need) for cls in REGISTRY.values() for need in cls.needs)
+    assert ldr.objectives.LPP(graph="classes").needs == ("graph", "labels")
+    with pytest.raises(ArgumentError, match="needs has 'label', expected some of 'labels', 'resp"):
+
+        class Wrong(PCA):
+            needs = ("label",)
