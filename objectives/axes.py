@@ -63,9 +63,12 @@ class Axes:
 
     @classmethod
     def singular(cls, K: Array) -> Axes:
-        """The singular vectors of K, one set a view: they align the views, and order the pairs."""
-        U, values, Vt = np.linalg.svd(K)
-        return cls((U, Vt.T), values)
+        """The eigenvectors of K's symmetric part: one turn of both views, which keeps tr(K).
+
+        Where M is stationary K is symmetric, and they are its singular vectors.
+        """
+        both = cls.principal(K)
+        return cls(both.turns * 2, both.numbers)
 
     @classmethod
     def ordered(cls, numbers: Array, views: int = 1) -> Axes:
