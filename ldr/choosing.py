@@ -118,7 +118,7 @@ def path(
     sample_weight: Any = None,
     groups: Any = None,
     standardise: bool = False,
-    folds: int | None = None,
+    folds: Any = None,
     solver: str | Solver = "auto",
     starts: int | None = None,
     tolerance: float = 1e-10,
@@ -141,11 +141,12 @@ def path(
         As in `ldr.solve`.
     dimensions : sequence of int
         Such as ``range(1, 11)``; taken in ascending order.
-    folds : int, optional
+    folds : int or splitter of scikit-learn, optional
         Also score each dimension on that many held-out folds, by `ldr.score`: log-likelihood, or
         the objective. Every class stands in every fold; of trials whole ones are held out, other
         time series are cut into pieces in order, which leaves one false succession in the training
-        rows; a background is not split.
+        rows; a background is not split. A splitter (`GroupKFold()`, `TimeSeriesSplit()`, ...) is
+        given y and `groups` and decides itself.
     random_state : int or Generator, optional
         Of the folds and of random starts.
     **parameters
@@ -172,7 +173,9 @@ def path(
     ('global', 'global', 'global', 'global', 'global')
     """
     objective = as_objective(objective, parameters)
-    sampled = Sampled.of(objective, X, y, "folds", sample_weight, groups) if folds else None
+    sampled = (
+        Sampled.of(objective, X, y, "folds", sample_weight, groups) if folds is not None else None
+    )
     rng = as_generator(random_state)
     options: dict[str, Any] = {
         "standardise": standardise,
@@ -187,12 +190,11 @@ def path(
         X, y = with_marks(objective, X, y, sample_weight, groups)
         along = _along(objective, X, y, order, certify=certify, **options)
         return Path(tuple(complete(along, len(order), "dimensions")))
-    assert folds is not None
     along = _along(objective, sampled.data.X, sampled.data.y, order, certify=certify, **options)
     results = complete(along, len(order), "dimensions")
     if len(results) < len(order):
         return Path(tuple(results))
-    parts = sampled.folds(folds, rng)
+    parts = sampled.folds(folds, rng, groups)
 
     def scored() -> Iterator[list[float]]:
         for training, held in parts:

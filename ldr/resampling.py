@@ -86,11 +86,16 @@ class Sampled:
         codes, names = as_labels(self.data.y, self.n)
         return [np.flatnonzero(codes == k) for k in range(len(names))]
 
-    def folds(self, count: int, rng: np.random.Generator) -> list[tuple[Rows, Rows]]:
+    def folds(
+        self, count: Any, rng: np.random.Generator, groups: Any = None
+    ) -> list[tuple[Rows, Rows]]:
         """(training, held out) of each fold: every class in all; time series in one piece each.
 
-        Of trials whole ones are held out.
+        Of trials whole ones are held out. A splitter in the place of a count says itself, of y and
+        the groups.
         """
+        if hasattr(count, "split"):
+            return self._split(count, groups)
         whole("folds", count, 2)
         if self.trials is not None:
             return self._folds_of_trials(self.trials, count, rng)
@@ -106,6 +111,20 @@ class Sampled:
             if not self.ordered:
                 held[rows] = rng.permutation(held[rows])
         return [(np.flatnonzero(held != k), np.flatnonzero(held == k)) for k in range(count)]
+
+    def _split(self, splitter: Any, groups: Any) -> list[tuple[Rows, Rows]]:
+        y = None if self.data.y is None else as_array(self.data.y)
+        try:
+            parts = list(splitter.split(np.zeros((self.n, 1)), y, groups))
+        except (TypeError, ValueError) as error:
+            raise ArgumentError(
+                f"folds = {splitter!r} does not split these rows: {error}"
+            ) from error
+        if len(parts) < 2:
+            raise ArgumentError(
+                f"folds = {splitter!r} has {len(parts)} fold, expected two at least"
+            )
+        return [(np.asarray(training), np.asarray(held)) for training, held in parts]
 
     def without_groups(self, block: int | None) -> Iterator[Rows]:
         """The rows without each of at most 100 groups of equal size: of neighbours in a series.

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 from scipy.stats import spearmanr
+from sklearn.model_selection import GroupKFold
 
 import ldr
 from ldr.choosing import Path
@@ -223,3 +224,16 @@ def test_plot_of_a_parallel_analysis():
     np.testing.assert_array_equal(lines["data"], found.eigenvalues)
     np.testing.assert_array_equal(lines["without correlations"], found.threshold)
     assert draws(ax.figure)
+
+
+def test_folds_of_a_splitter():
+    subjects = np.arange(len(X)) % 6
+    folds = GroupKFold(3)
+    found = ldr.path("ppca", X, [1, 2], folds=folds, groups=subjects)
+    expected = [
+        ldr.score(ldr.solve("ppca", X[training], 2), X[held])
+        for training, held in folds.split(X, None, subjects)
+    ]
+    np.testing.assert_allclose(found.scores[1], expected, rtol=1e-9)
+    with pytest.raises(ArgumentError, match="does not split these rows"):
+        ldr.path("lda", X, [1], y=labels, folds=GroupKFold(3))
