@@ -1,6 +1,8 @@
 from . import errors, estimators, objectives, observers, plots, report, solvers, subspaces, testing
 from .checking import Check, check
 from .choosing import Path, path
+from .comparing import compare
+from .comparison import Comparison
 from .estimators import (
     HSIC,
     ICA,
@@ -89,6 +91,7 @@ __all__ = [
     "ClassicalCCA",
     "ClassicalLDA",
     "ClassicalMAF",
+    "Comparison",
     "ContrastivePCA",
     "Dimension",
     "DistanceMDS",
@@ -123,6 +126,7 @@ __all__ = [
     "UndercompleteICA",
     "bootstrap",
     "check",
+    "compare",
     "dimension",
     "errors",
     "estimators",

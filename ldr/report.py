@@ -1,4 +1,4 @@
-"""A result as one HTML file: its figures and its pictures, with nothing outside the file."""
+"""Results and comparisons as one HTML file: figures and pictures, with nothing outside it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import ldr
 from ldr import plots
 from ldr.io.outputs import check_outputs, files_of, replaced
 from ldr.plots.canvas import parts
-from ldr.plots.drawn import Drawn
+from ldr.plots.drawn import Drawn, DrawnComparison
 from ldr.solvers.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -96,15 +96,11 @@ def html(
     more: Sequence[tuple[str, str, Figure]] = (),
 ) -> str:
     """The text that `write_report` writes."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("ldr"), autoescape=True, undefined=StrictUndefined
-    )
     shapes = " and ".join(str(M.shape[0]) for M in parts(result.M))
     rows = len(parts(result.transform(X))[0])
     where = f"{data_name}, " if data_name else ""
-    return environment.get_template("report.html.jinja").render(
+    return _page(
+        "report.html.jinja",
         title=f"{result.objective.name}: {shapes} to {result.r} dimensions",
         subtitle=f"{where}{rows} rows, {result.objective!r}",
         formula=result.objective.formula,
@@ -114,8 +110,45 @@ def html(
         notes=result.notes,
         sections=[Section.of(*picture) for picture in (*_pictures(result, X, y), *more)],
         table=list(_table(result.summary())),
-        version=ldr.__version__,
-        date=date.today().isoformat(),
+    )
+
+
+def write_comparison(path: str | Path, comparison: DrawnComparison, *, data_name: str = "") -> None:
+    """Write the page of a comparison: its table, what it says, the projections side by side.
+
+    Parameters
+    ----------
+    path : str or Path
+        Of the HTML file.
+    comparison : Comparison
+    data_name : str
+        What to call the data.
+
+    Raises
+    ------
+    OSError
+        The file cannot be written.
+    """
+    check_outputs({"path": path}, {})
+    caption = "The first two coordinates of each projection."
+    text = _page(
+        "comparison.html.jinja",
+        title=f"{data_name}: methods compared" if data_name else "Methods compared",
+        comparison=comparison,
+        picture=Section.of("Projections", caption, comparison.plot()),
+    )
+    with replaced(path) as file:
+        file.write_text(text, encoding="utf-8")
+
+
+def _page(template: str, **what: Any) -> str:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("ldr"), autoescape=True, undefined=StrictUndefined
+    )
+    return environment.get_template(template).render(
+        **what, version=ldr.__version__, date=date.today().isoformat()
     )
 
 

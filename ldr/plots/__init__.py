@@ -4,6 +4,7 @@ Every function returns a matplotlib Figure that belongs to no window and no glob
 in a notebook by naming it, or write it with ``figure.savefig("name.png")``.
 """
 
+from ldr.plots.beside import side_by_side
 from ldr.plots.canvas import new_figure
 from ldr.plots.dimensions import bootstrap, parallel_analysis, path
 from ldr.plots.inference import dimension, intervals, permutation_test, solutions
@@ -25,6 +26,7 @@ __all__ = [
     "path",
     "permutation_test",
     "projection",
+    "side_by_side",
     "solutions",
     "space",
 ]

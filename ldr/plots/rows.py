@@ -198,6 +198,11 @@ def _draw(
     return list(axes.flat)
 
 
+def draw_first(ax: Axes, Y: tuple[Array, ...], colouring: Colouring) -> None:
+    """One panel, whatever r is: the first pair of two views, or the first two coordinates."""
+    _draw_one(ax, tuple(y[:, :2] for y in Y), colouring, Y)
+
+
 def _draw_one(
     ax: Axes, Y: tuple[Array, ...], colouring: Colouring, extent: tuple[Array, ...], k: int = 0
 ) -> None:

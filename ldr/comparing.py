@@ -1,0 +1,195 @@
+"""`ldr.compare`: methods beside one another and beside their heuristics, by numbers that count."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ldr.comparison import Compared, Comparison, at_heuristic
+from ldr.doors import in_words
+from ldr.inputs import as_generator
+from ldr.judging import Judge, Part, judges
+from ldr.objectives.data.opening import with_columns
+from ldr.objectives.kernels import is_categorical
+from ldr.objectives.objective import Objective
+from ldr.objectives.registry import named
+from ldr.resampling import Rows, Sampled
+from ldr.result import Result, as_tuple
+from ldr.solvers.checks import flag, whole
+from ldr.solvers.errors import ArgumentError, ConvergenceWarning, DataError, SingularError
+from ldr.solvers.limits import complete
+from ldr.solving import solve
+from ldr.suited import asked_for, has_gaps, suited
+
+
+@in_words
+def compare(
+    methods: Sequence[str | Objective] | None = None,
+    X: Any = None,
+    y: Any = None,
+    r: int = 2,
+    *,
+    folds: int = 5,
+    standardise: bool = False,
+    time_order: bool = False,
+    starts: int | None = None,
+    time_limit: float | None = None,
+    random_state: int | np.random.Generator | None = 0,
+) -> Comparison:
+    """Solve several methods and judge them, and their heuristics, on rows that they did not see.
+
+    An optimum is better than its heuristic by the objective, which is not always what is wanted of
+    a projection. Here both are judged by the same score: of labels the accuracy of the nearest
+    training rows and of the nearest class mean in the projection, of a response the R2 of least
+    squares and of the nearest rows, of two views the R2 of the second from the first and the mean
+    correlation, of time series the R2 of the next step, of missing values that of entries which
+    were hidden, otherwise that of the columns of X. All that is fitted, standard deviations too, is
+    fitted to the training rows of a fold.
+
+    Parameters
+    ----------
+    methods : sequence of str or Objective, optional
+        Names, or objectives with their parameters; by default those of the registry that fit what
+        was handed over, and pca beside them.
+    X : array, sparse matrix or DataFrame (n, d); a pair of them for two views or a background
+    y : array (n,), optional
+        Labels or a response.
+    r : int
+        Dimension to reduce to.
+    folds : int
+        Every class in all of them; a time series is cut into pieces in order.
+    standardise : bool
+        Columns in units of their standard deviations; see `ldr.solve`.
+    time_order : bool
+        Whether the rows are a time series, where the methods do not say so.
+    starts, time_limit :
+        As in `ldr.solve`, for each method and fold.
+    random_state : int or Generator, optional
+        Of the folds and of random starts.
+
+    Returns
+    -------
+    Comparison
+        With `table`, `findings`, ``plot()`` and ``write_html(path)``. After Ctrl-C it has the
+        methods that were done, and a warning says how many.
+
+    Raises
+    ------
+    ldr.errors.ArgumentError
+        An unknown method, one twice, none that fits; folds that the rows do not allow.
+    ldr.errors.DataError
+        The data do not fit a method that was asked for.
+
+    Examples
+    --------
+    >>> import ldr
+    >>> from sklearn.datasets import load_wine
+    >>> X, y = load_wine(return_X_y=True)
+    >>> found = ldr.compare(["lda", "classical-lda"], X, y, 2, standardise=True)
+    >>> [method.result.certificate.kind for method in found.methods]
+    ['global', 'global']
+    """
+    flag("standardise", standardise)
+    flag("time_order", time_order)
+    whole("folds", folds, 2)
+    if X is None:
+        raise ArgumentError("X is None, expected the rows to compare methods on")
+    X, y = with_columns(X, y=y)
+    rng = as_generator(random_state)
+    chosen = asked_for(methods) if methods is not None else suited(X, y, time_order)
+    first = next(iter(chosen.values()))[0]
+    gaps = first.views == 1 and "background" not in first.needs and has_gaps(X)
+    ordered = time_order or any("time order" in o.needs for o, _ in chosen.values())
+    by = judges(X, y, views=first.views, ordered=ordered, gaps=gaps)
+    parts = _folds([o for o, _ in chosen.values()], X, y, ordered, folds, rng)
+    options: dict[str, Any] = {
+        "standardise": standardise,
+        "starts": starts,
+        "time_limit": time_limit,
+        "random_state": int(rng.integers(2**31)),
+    }
+    left_out: dict[str, str] = {}
+
+    def compared() -> Iterator[Compared]:
+        for name, (objective, why) in chosen.items():
+            try:
+                yield _compared(name, objective, why, X, y, r, by, parts, options)
+            except (ArgumentError, DataError, SingularError) as error:
+                if methods is not None:
+                    raise type(error)(f"{name}: {error}") from error
+                left_out[name] = str(error)
+
+    found = complete(compared(), len(chosen), "methods")
+    if not found:
+        reasons = "; ".join(f"{name}: {why}" for name, why in left_out.items())
+        raise ArgumentError(f"no method fits the data: {reasons}")
+    return Comparison(tuple(found), folds, X, y, left_out)
+
+
+def _folds(
+    objectives: Sequence[Objective],
+    X: Any,
+    y: Any,
+    ordered: bool,
+    folds: int,
+    rng: np.random.Generator,
+) -> list[tuple[Rows, Rows]]:
+    """The same for all methods: pieces of a time series, else every class in each."""
+    first = objectives[0]
+    if ordered:
+        first = next((o for o in objectives if "time order" in o.needs), named("maf"))
+    elif first.views == 1 and not first.missing and y is not None and is_categorical(y):
+        first = next((o for o in objectives if "labels" in o.needs), named("lda"))
+    return Sampled.of(first, X, y, "folds").folds(folds, rng)
+
+
+def _compared(
+    name: str,
+    objective: Objective,
+    why: str,
+    X: Any,
+    y: Any,
+    r: int,
+    by: Mapping[str, Judge],
+    parts: Sequence[tuple[Rows, Rows]],
+    options: Mapping[str, Any],
+) -> Compared:
+    """A method solved on all rows, and judged fold by fold."""
+    sampled = Sampled.of(objective, X, y, "folds")
+    scores: dict[str, list[float]] = {judged: [] for judged in by}
+    heuristic: dict[str, list[float]] = {judged: [] for judged in by}
+    unconverged = 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        result = solve(objective, sampled.data.X, r, y=sampled.data.y, **options)
+        another = at_heuristic(result) is not None
+        for training, held in parts:
+            old, new = sampled.take(training), sampled.take(held)
+            found = solve(objective, old[0], r, y=old[1], certify=False, **options)
+            unconverged += not found.converged
+            _judge(scores, by, found, old, new)
+            if another:
+                _judge(heuristic, by, at_heuristic(found) or found, old, new)
+    both = [
+        {judged: np.array(each) for judged, each in found.items()} for found in (scores, heuristic)
+    ]
+    return Compared(name, result, both[0], both[1] if another else None, why, unconverged)
+
+
+def _judge(
+    scores: dict[str, list[float]], by: Mapping[str, Judge], result: Result, old: Any, new: Any
+) -> None:
+    shown_rows = 0 if "background" in result.objective.needs else slice(None)
+    where = [
+        Part(X, y, tuple(map(np.asarray, as_tuple(result.transform(_views(X, shown_rows))))))
+        for X, y in (old, new)
+    ]
+    for name, judge in by.items():
+        scores[name].append(judge(result, *where))
+
+
+def _views(X: Any, shown_rows: Any) -> Any:
+    return X[shown_rows] if isinstance(X, tuple) else X

@@ -1,0 +1,248 @@
+"""What `ldr.compare` returns: methods beside one another, and what their scores say."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ldr.judging import OWN
+from ldr.result import Result
+from ldr.solvers.manifolds import Array
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+# An improvement below this is none: heuristic and optimum are one.
+_SAME = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """One method of a comparison.
+
+    Attributes
+    ----------
+    name : str
+    result : Result
+        Of all rows.
+    scores : dict of ndarray (folds,)
+        Of held-out folds, by what is judged; larger is better.
+    heuristic_scores : dict of ndarray (folds,), or None
+        Of the heuristic; None where it is the optimum, or there is none.
+    why : str
+        Why it was taken.
+    unconverged : int
+        Folds whose solver stopped early.
+    """
+
+    name: str
+    result: Result
+    scores: dict[str, Array]
+    heuristic_scores: dict[str, Array] | None
+    why: str = ""
+    unconverged: int = 0
+
+    @property
+    def heuristic(self) -> Result | None:
+        """The heuristic's projection of all rows, to transform with."""
+        return at_heuristic(self.result)
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Methods beside one another; its repr is the table.
+
+    Attributes
+    ----------
+    methods : tuple of Compared
+    folds : int
+    left_out : dict
+        Methods that fit but failed, and why.
+    X, y : the data that were compared
+    """
+
+    methods: tuple[Compared, ...]
+    folds: int
+    X: Any
+    y: Any
+    left_out: Mapping[str, str]
+
+    @property
+    def judged_by(self) -> tuple[str, ...]:
+        """What is scored; the first is what findings are about, the last the own objective."""
+        return tuple(self.methods[0].scores)
+
+    @property
+    def records(self) -> list[dict[str, Any]]:
+        """The table's rows: a method, then its heuristic where that is another projection.
+
+        Of each score the mean over the folds and its standard error. "held-out value" is the
+        method's own objective, in its own units: not to be compared between methods.
+        """
+        return [row for method in self.methods for row in self._rows(method)]
+
+    def _rows(self, method: Compared) -> Iterator[dict[str, Any]]:
+        result = method.result
+        kind = None if result.certificate is None else result.certificate.kind
+        yield {
+            "method": method.name,
+            "projection": "optimum",
+            "value": result.value,
+            "improvement": result.improvement,
+            "certificate": kind,
+            **_means(method.scores),
+            "seconds": result.seconds,
+        }
+        if method.heuristic_scores is not None:
+            yield {
+                "method": method.name,
+                "projection": "heuristic",
+                "value": result.baseline,
+                "improvement": None,
+                "certificate": None,
+                **_means(method.heuristic_scores),
+                "seconds": None,
+            }
+
+    @property
+    def table(self) -> Any:
+        """`records` as a pandas.DataFrame; the records themselves where pandas is not installed."""
+        try:
+            import pandas
+        except ImportError:
+            return self.records
+        return pandas.DataFrame(self.records)
+
+    @property
+    def header(self) -> list[str]:
+        """Of the columns that are shown."""
+        return ["method", "projection", *_NUMBERS, *self.judged_by, "seconds"]
+
+    def cells(self, record: Mapping[str, Any]) -> list[str]:
+        """A record as text, in the order of the header."""
+        return [_shown(record, column) for column in self.header]
+
+    @property
+    def findings(self) -> list[str]:
+        """What the first score says: the best of all, and where a heuristic is not improved."""
+        judged = self.judged_by[0]
+        scored = [
+            (float(np.mean(scores[judged])), name)
+            for m in self.methods
+            for name, scores in (
+                (m.name, m.scores),
+                (f"the heuristic of {m.name}", m.heuristic_scores),
+            )
+            if scores is not None and np.isfinite(np.mean(scores[judged]))
+        ]
+        found = []
+        if scored:
+            best = max(value for value, _ in scored)
+            names = " and ".join(name for value, name in scored if value == best)
+            found.append(f"best {judged}: {names}, {best:.3f}")
+        for m in self.methods:
+            if m.heuristic_scores is None:
+                continue
+            ours, theirs = m.scores[judged], m.heuristic_scores[judged]
+            if np.mean(theirs) > np.mean(ours):
+                apart, error = float(np.mean(theirs - ours)), _error(theirs - ours)
+                noise = ", within the noise of the folds" if apart < 2 * error else ""
+                found.append(
+                    f"{m.name}: the heuristic scores higher than the optimum, "
+                    f"{np.mean(theirs):.3f} against {np.mean(ours):.3f} "
+                    f"({judged}; by {apart:.3f} +- {error:.3f}{noise})"
+                )
+        for m in self.methods:
+            if m.unconverged or not m.result.converged:
+                rows = "" if m.result.converged else "all rows and "
+                found.append(
+                    f"{m.name}: not converged on {rows}{m.unconverged} of {self.folds} folds"
+                )
+        return found
+
+    def plot(self, X: Any = None, y: Any = None) -> Figure:
+        """The projections side by side; see `ldr.plots.side_by_side`.
+
+        Parameters
+        ----------
+        X, y : as in `ldr.compare`, optional
+            Other rows; by default those that were compared.
+        """
+        from ldr.plots import side_by_side
+
+        given = (self.X, self.y) if X is None else (X, y)
+        return side_by_side(self, *given)
+
+    def write_html(self, path: str | Path) -> None:
+        """The table, what it says, and the projections, in one HTML file.
+
+        Raises
+        ------
+        OSError
+            The file cannot be written.
+        """
+        from ldr.report import write_comparison
+
+        write_comparison(path, self)
+
+    def __repr__(self) -> str:
+        lines = [self.header, *map(self.cells, self.records)]
+        widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
+        text = [
+            "  ".join(
+                cell.ljust(width) if i < 2 else cell.rjust(width)
+                for i, (cell, width) in enumerate(zip(line, widths, strict=True))
+            ).rstrip()
+            for line in lines
+        ]
+        text.append(f"scores: mean +- standard error of {self.folds} held-out folds")
+        text += [f"  {finding}" for finding in self.findings]
+        text += [f"  left out: {name} ({why})" for name, why in self.left_out.items()]
+        return "\n".join(text)
+
+
+_NUMBERS = ("value", "improvement", "certificate")
+
+
+def _shown(record: Mapping[str, Any], column: str) -> str:
+    """A cell of the table as text."""
+    value = record[column]
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return value
+    if f"{column} (error)" in record:
+        number = ".4g" if column == OWN else ".3f"
+        text = f"{value:{number}} +- {record[f'{column} (error)']:{number}}"
+        return "-" if math.isnan(value) else text
+    if column == "improvement":
+        return "0 (exact)" if value == 0 else f"{value:+.3g}"
+    return f"{value:.3g}" if column == "seconds" else f"{value:.6g}"
+
+
+def _means(scores: Mapping[str, Array]) -> dict[str, float]:
+    found = {}
+    for name, each in scores.items():
+        found[name], found[f"{name} (error)"] = float(np.mean(each)), _error(each)
+    return found
+
+
+def _error(scores: Array) -> float:
+    """The standard error of the mean."""
+    return float(np.std(scores, ddof=1) / math.sqrt(len(scores)))
+
+
+def at_heuristic(result: Result) -> Result | None:
+    """The heuristic's projection as a result, to transform and to score with.
+
+    None where there is none, or it is the optimum, or the start of a model that is fitted.
+    """
+    same = result.improvement is None or abs(result.improvement) <= _SAME
+    if same or result.baseline_P is None or result.model is not None:
+        return None
+    return replace(result, M=result.baseline_M, P=result.baseline_P, predictors=())
