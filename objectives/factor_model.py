@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ldr.objectives.data.containers import like
 from ldr.objectives.data.opening import as_samples
@@ -34,7 +35,7 @@ class Observed:
 
     Z: Array
     patterns: Array
-    which: Any
+    which: npt.NDArray[np.intp]
 
     @classmethod
     def of(cls, X: Array) -> Observed:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from ldr.objectives.custom.backends import Arguments, Backend
-from ldr.objectives.data.cells import Cells
+from ldr.objectives.data.cells import Cells, Matrix
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.row_sum import RowTerm, parts_of
 from ldr.objectives.problem import BoundObjective
@@ -106,7 +106,7 @@ class FunctionTerm(RowTerm):
         X = self._seen(rows)
         return self.objective.derivatives.place(X, *beside, accelerator=rows.accelerator)
 
-    def _seen(self, rows: Samples) -> Any:
+    def _seen(self, rows: Samples) -> Matrix:
         if rows.is_sparse:
             return rows.array.astype(np.float64, copy=False)
         X = rows.dense()  # it may be the user's own memory

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -99,11 +98,15 @@ class ChangedSamples(Samples):
         return replace(_changed(self.change, self.array), accelerator=None)
 
 
-def _of_changed(term: Callable[..., object], changes: list[Change], *pieces: object) -> Any:
-    return term(*(_changed(*pair) for pair in zip(changes, pieces, strict=True)))
+def _of_changed(term: Callable[..., Term], changes: list[Change], *pieces: Beside) -> Term:
+    changed = [
+        _changed(change, piece) if isinstance(piece, Samples) else piece
+        for change, piece in zip(changes, pieces, strict=True)
+    ]
+    return term(*changed)
 
 
-def _changed(change: Change, piece: Any) -> Any:
+def _changed(change: Change, piece: Samples) -> Samples:
     if change.T is None:
         return piece
     rows = change.of(piece)

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 from operator import add, or_
-from typing import Any
 
 import numpy as np
 
@@ -163,7 +162,7 @@ class Filled(Samples):
         return self.array.reduce(partial(_of_filled, term, self.numbers), merge, *beside)
 
 
-def _of_filled(term: Callable[..., object], numbers: Array, piece: Samples, *beside: Cells) -> Any:
+def _of_filled(term: Callable[..., Term], numbers: Array, piece: Samples, *beside: Cells) -> Term:
     rows = piece.dense()
     filled = np.where(np.isnan(rows), numbers, rows)
     return term(replace(piece, array=filled, has_nan=False), *beside)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from ldr.objectives.coordinates import Coordinates
+from ldr.objectives.data.cells import Cells
 from ldr.objectives.data.change import Change
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.prediction import Groups
@@ -103,7 +103,7 @@ class RowPencil(Generic[Found]):
     of: Callable[[Change], Found]
     what: str
     others: Sequence[Samples] = ()
-    classes: npt.NDArray[Any] | None = None
+    classes: Cells | None = None
 
     @cached_property
     def plain(self) -> Found:
