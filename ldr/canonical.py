@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ldr.objectives.axes import signs
+from ldr.components import Directions
+from ldr.objectives.axes import Axes, signs
 from ldr.objectives.problem import BoundObjective
 from ldr.objectives.statistics.covariance import Variation
 from ldr.solvers.limits import check, unlimited
-from ldr.solvers.manifolds import Array
+from ldr.solvers.manifolds import Array, Orthonormal
 from ldr.solvers.run import Run
 
 
@@ -30,10 +31,47 @@ class Heuristic:
             return None if M is None else cls(M, problem.value(M))
 
 
+@dataclass(frozen=True)
+class Placed:
+    """A point in its canonical coordinates, and what is known of these."""
+
+    M: Array
+    axes: Axes
+    directions: Directions
+
+    @classmethod
+    def of(
+        cls,
+        problem: BoundObjective,
+        M: Array,
+        maps: Sequence[Array],
+        seen: Sequence[Variation | None],
+    ) -> Placed:
+        axes = problem.axes(M, seen)
+        if not axes.signed:
+            flips = signs(axes.turns[0].T @ maps[0])
+            turns = [Q * flips for Q in axes.turns]
+            M = problem.turned(M, turns)
+            seen = [
+                None if one is None else one.turned(Q) for one, Q in zip(seen, turns, strict=True)
+            ]
+        return cls(M, axes, directions_of(problem, M, axes, seen))
+
+
+def directions_of(
+    problem: BoundObjective, M: Array, axes: Axes, seen: Sequence[Variation | None]
+) -> Directions:
+    """What each coordinate of a point is worth."""
+    orthonormal = problem.objective.transposed and all(
+        isinstance(factor, Orthonormal) for factor in problem.factors
+    )
+    return Directions(problem.numbers(M, axes, seen), tuple(seen), orthonormal)
+
+
 def in_canonical_coordinates(
     problem: BoundObjective, run: Run, heuristic: Heuristic | None
-) -> tuple[Run, Heuristic | None, tuple[str, ...]]:
-    """The run's point and the heuristic's, turned; and notes.
+) -> tuple[Run, Heuristic | None, Directions, tuple[str, ...]]:
+    """The run's point and the heuristic's, turned; what each coordinate is worth; and notes.
 
     The rows are looked at once, for both.
     """
@@ -41,27 +79,14 @@ def in_canonical_coordinates(
     if heuristic is not None and heuristic.M is not run.M:
         points.append(heuristic.M)
     maps = [problem.maps(M) for M in points]
-    seen = problem.variations([np.vstack(of_view) for of_view in zip(*maps, strict=True)])
-    M, ties = _turned(problem, points[0], maps[0], seen, 0)
-    run = replace(run, M=M)
+    together = problem.variations([np.vstack(of_view) for of_view in zip(*maps, strict=True)])
+    placed = []
+    for i, (M, own) in enumerate(zip(points, maps, strict=True)):
+        rows = slice(i * len(own[0]), (i + 1) * len(own[0]))
+        seen = [None if one is None else one.of_rows(rows) for one in together]
+        placed.append(Placed.of(problem, M, own, seen))
+    found = placed[0]
+    run = replace(run, M=found.M)
     if heuristic is not None:
-        if len(points) == 2:
-            M = _turned(problem, points[1], maps[1], seen, len(maps[0][0]))[0]
-        heuristic = replace(heuristic, M=M)
-    return run, heuristic, ties
-
-
-def _turned(
-    problem: BoundObjective,
-    M: Array,
-    maps: Sequence[Array],
-    seen: Sequence[Variation | None],
-    start: int,
-) -> tuple[Array, tuple[str, ...]]:
-    """A point turned to its axes, with the signs that its maps ask for; and what is tied."""
-    rows = slice(start, start + len(maps[0]))
-    axes = problem.axes(M, [None if one is None else one.of_rows(rows) for one in seen])
-    if axes.signed:
-        return M, ()
-    flips = signs(axes.turns[0].T @ maps[0])
-    return problem.turned(M, [Q * flips for Q in axes.turns]), axes.ties()
+        heuristic = replace(heuristic, M=placed[-1].M)
+    return run, heuristic, found.directions, found.axes.ties()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ldr.components import Directions
 from ldr.io.models import read_model
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.data.samples import Samples
@@ -14,6 +15,7 @@ from ldr.objectives.l1 import L1
 from ldr.objectives.normalised import Normalised
 from ldr.objectives.objective import Sum
 from ldr.objectives.prediction import ClassPredictor, LinearPredictor
+from ldr.objectives.statistics.covariance import Variation
 from ldr.result import Result
 from ldr.running import Starts
 from ldr.solvers.errors import DataError
@@ -22,6 +24,7 @@ from ldr.standardising import Divided
 
 _KINDS = (
     *(Result, Run, Starts, Certificate, FactorModel, ClassPredictor, LinearPredictor),
+    *(Directions, Variation),
     *(Composed, Divided, HalfSquaredDistances, KernelFeatures, Quadratic, Samples),
     *(Kernel, L1, Normalised, Sum),
 )

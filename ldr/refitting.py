@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from ldr.canonical import directions_of
 from ldr.certifying import ENDED
 from ldr.doors import in_words
 from ldr.inputs import as_data
+from ldr.objectives.axes import Axes
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.objective import penalty_of, without_penalty
 from ldr.result import Result, as_tuple
@@ -119,4 +121,8 @@ def refit(
     found_result = as_result(problem, data, run, None, solver, certificate, result.r, seconds)
     if result.scale is not None:
         found_result = undone(found_result, as_tuple(result.scale))
-    return replace(found_result, objective=without_penalty(result.objective))
+    maps = problem.maps(run.M)
+    given = Axes.given(len(maps[0]), len(maps))
+    directions = directions_of(problem, run.M, given, problem.variations(maps))
+    objective = without_penalty(result.objective)
+    return replace(found_result, objective=objective, directions=directions)

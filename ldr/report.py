@@ -199,6 +199,7 @@ def _table(summary: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, str
             yield name, f"{value:.12g}"
         elif isinstance(value, (list, tuple)):
             if value:
-                yield name, ", ".join(map(str, value))
+                texts = (f"{x:.6g}" if isinstance(x, float) else str(x) for x in value)
+                yield name, ", ".join(texts)
         elif value is not None:
             yield name, str(value)

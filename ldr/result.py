@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ldr.components import Directions
 from ldr.doors import in_words
 from ldr.moved import OF_ANOTHER
 from ldr.objectives.certificate import Certificate
@@ -47,6 +48,8 @@ class Result:
         and `history` are read off it.
     baseline : float or None
         The objective at the heuristic's M; None where there is no heuristic.
+    directions : Directions
+        What each coordinate is worth, of which `components` is the table.
     baseline_M, baseline_P : ndarray or None
         The heuristic's matrix and map.
     improvement : float or None
@@ -102,6 +105,26 @@ class Result:
     scale: Any = None
     predictors: tuple[Predictor, ...] = ()
     baseline_P: Any = None
+    directions: Directions = field(default_factory=Directions)
+
+    @property
+    def components(self) -> Any:
+        """What each coordinate is worth: a DataFrame, or where there is no pandas a dict of arrays.
+
+        The objective's own numbers come first; then the variance (over n), for orthonormal M its
+        share of X's (explained_variance_ratio), how much of X the coordinates up to it predict (r2)
+        and what it adds to that (r2_share).
+        """
+        return self.directions.table([f"{self.objective.name}{k}" for k in range(self.r)])
+
+    @property
+    def correlations(self) -> Any:
+        """Correlation matrix of the coordinates (r, r); a pair for two views.
+
+        None where the rows are gone, or were distances.
+        """
+        found = [seen and seen.correlations for seen in self.directions.variations]
+        return tuple(found) if len(found) > 1 else (found or [None])[0]
 
     @property
     def value(self) -> float:
@@ -313,6 +336,10 @@ class Result:
             "gradient_norm": _finite(self.gradient_norm),
             "seconds": self.seconds,
             "fitted": {name: _plain(value) for name, value in self.parameters.items()},
+            "components": {
+                name: [_finite(x) for x in column]
+                for name, column in self.directions.columns().items()
+            },
             "starts": None
             if self.starts is None
             else dict(zip(self.starts.names, self.starts.values, strict=True)),
@@ -342,6 +369,8 @@ class Result:
         )
         if self.starts is not None:
             lines.append(f"  starts       {self.starts}")
+        if brief := self.directions.brief():
+            lines.append(f"  components   {brief}")
         lines += [f"  {name:<12} {shown(value)}" for name, value in self.parameters.items()]
         lines += [f"  note         {note}" for note in self.notes]
         return "\n".join(lines)

@@ -239,7 +239,9 @@ def solve(
                     with until_told():
                         compared = problem.comparisons(run.M)
                 with unlimited():
-                    run, heuristic, ties = in_canonical_coordinates(problem, run, heuristic)
+                    run, heuristic, directions, ties = in_canonical_coordinates(
+                        problem, run, heuristic
+                    )
                     notes += ties
         if interrupt.heard:
             run = replace(run, status=Status.INTERRUPTED)
@@ -258,6 +260,7 @@ def solve(
             *_cautions(result, data),
         ),
         parameters={**result.parameters, **compared},
+        directions=directions,
         starts=Starts.of(reached, objective.sense) if len(reached) > 1 else None,
     )
 

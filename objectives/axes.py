@@ -8,7 +8,7 @@ which the matrix that the objective is about is diagonal, the best or the larges
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from scipy.linalg import block_diag
@@ -29,8 +29,8 @@ class Axes:
     ----------
     turns : tuple of ndarray (r, r)
         One a view.
-    numbers : ndarray (r,) or None
-        What the axes are told apart by, largest first; None where all are as the solver left them.
+    numbers : ndarray (r,)
+        What the axes are told apart by, largest first; none where all are as the solver left them.
     levels : tuple of int
         The numbers of first columns within which axes are free.
     signed : bool
@@ -38,7 +38,7 @@ class Axes:
     """
 
     turns: tuple[Array, ...]
-    numbers: Array | None = None
+    numbers: Array = field(default_factory=lambda: np.zeros(0))
     levels: tuple[int, ...] = ()
     signed: bool = False
 
@@ -78,7 +78,7 @@ class Axes:
 
     def ties(self) -> tuple[str, ...]:
         """A note where numbers agree to rounding."""
-        if self.numbers is None or len(self.numbers) < 2:
+        if len(self.numbers) < 2:
             return ()
         close = np.abs(np.diff(self.numbers)) <= _TIED * np.abs(self.numbers).max()
         close[[level - 1 for level in self.levels[:-1]]] = False

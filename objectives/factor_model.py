@@ -189,6 +189,17 @@ class FactorModel:
         """free_parameters log n - 2 log_likelihood: the lower the better (Schwarz 1978)."""
         return self.free_parameters * math.log(self.n) - 2.0 * self.log_likelihood
 
+    @property
+    def communalities(self) -> Array:
+        """The share of each column's variance that the factors explain, shape (d,)."""
+        explained = np.sum(self.loadings**2, axis=1)
+        return np.asarray(explained / (explained + self.noise))
+
+    @property
+    def uniquenesses(self) -> Array:
+        """The share that is the column's own, shape (d,)."""
+        return 1.0 - self.communalities
+
     @cached_property
     def posterior_covariance(self) -> Array:
         """Of y given a complete row, (I + M' noise^{-1} M)^{-1}, shape (r, r)."""

@@ -164,6 +164,10 @@ class ByContrast(BoundObjective):
     def axes(self, M: Array, seen: Sequence[Variation | None]) -> Axes:
         return Axes.ordered(self.contributions(M))
 
+    def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
+        """What each column adds."""
+        return {"contribution": axes.numbers}
+
 
 @dataclass(frozen=True)
 class Pursuit(ByContrast, Projected):

@@ -189,6 +189,10 @@ class BoundObjective(Problem):
         (lifted,) = self.lift(M)
         return Axes.principal(lifted.T @ (np.arange(len(lifted), 0.0, -1.0)[:, None] * lifted))
 
+    def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
+        """The objective's own numbers of each canonical coordinate, by name; M stands in `axes`."""
+        return {}
+
     def turned(self, M: Array, turns: Sequence[Array]) -> Array:
         """The point with the columns of each view's matrix turned."""
         if not isinstance(self.manifold, Product):

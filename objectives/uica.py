@@ -169,6 +169,10 @@ class ByExpert(BoundObjective):
     def axes(self, M: Array, seen: Sequence[Variation | None]) -> Axes:
         return Axes.ordered(np.log(np.linalg.norm(M, axis=0)) - self.costs(M))
 
+    def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
+        """What each column adds."""
+        return {"contribution": axes.numbers}
+
 
 @dataclass(frozen=True)
 class ProductOfExperts(ByExpert, Projected):

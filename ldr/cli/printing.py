@@ -63,6 +63,8 @@ def print_result(result: Result, name: str, written: list[str]) -> None:
     rows.append(("solver", f"{result.solver}, {steps}: {result.message}"))
     if result.starts is not None:
         rows.append(("starts", str(result.starts)))
+    if brief := result.directions.brief():
+        rows.append(("components", brief))
     rows += [(key, shown(value)) for key, value in result.parameters.items()]
     rows += [("note", note) for note in result.notes]
     rows += [("written", path) for path in written]

@@ -10,6 +10,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from ldr.estimators.fitted import named
 from ldr.estimators.given import Given, other_rows
 from ldr.estimators.partial_fit import PartialFit
 from ldr.inputs import as_data
@@ -63,6 +64,12 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PartialFit):
         The linear map P; a pair of them for two views.
     mean_ : ndarray (n_features,)
         Subtracted before the map; a pair for two views.
+    explained_variance_, explained_variance_ratio_, singular_values_ : ndarray (n_components,)
+        As scikit-learn's PCA has them, of the methods whose map has orthonormal rows.
+    noise_variance_ : float or ndarray (n_features,)
+        Of likelihoods.
+    x_weights_, y_weights_, x_loadings_, y_loadings_ : ndarray (n_features, n_components)
+        Of two views: of the columns in a coordinate, and of the coordinates in a column.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Where X had names.
@@ -181,6 +188,8 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PartialFit):
             raise type(error)(f"{error} ({shape})") from error
         self.components_ = self.result_.P
         self.mean_ = self.result_.mean
+        for name, value in named(self.result_).items():
+            setattr(self, name, value)
 
     def _project(self, X: Any, y: Any = None) -> Any:
         check_is_fitted(self)

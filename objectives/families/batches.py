@@ -88,6 +88,9 @@ class Batches(InPieces):
     def axes(self, M: Array, seen: Sequence[Variation | None]) -> Axes:
         return self.sample.axes(M, seen)
 
+    def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
+        return self.sample.numbers(M, axes, seen)
+
     def baseline(self) -> Array | None:
         return self.sample.baseline()
 

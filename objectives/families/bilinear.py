@@ -12,6 +12,7 @@ import numpy as np
 from ldr.objectives.axes import Axes
 from ldr.objectives.certificate import NEARLY_COLLINEAR, PROVED_GLOBAL, Certificate
 from ldr.objectives.families.pencil import SumOfSquares
+from ldr.objectives.families.two_block import pair_correlations
 from ldr.objectives.families.whitened import Unwhitened, whiten
 from ldr.objectives.families.whitened_trace import spectral_bound
 from ldr.objectives.prediction import Pair
@@ -100,6 +101,14 @@ class Bilinear(BoundObjective):
         """The singular vectors of Ma'K Mb."""
         Ma, Mb = self.blocks(M)
         return Axes.singular(Ma.T @ self.K @ Mb)
+
+    def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
+        """The singular values, and the correlation of each pair."""
+        rows = 1 if self.correlations or seen[0] is None else seen[0].n
+        return {
+            "singular_value": axes.numbers,
+            "correlation": pair_correlations(axes.numbers / rows, seen),
+        }
 
     def baseline(self) -> Array:
         U, _, V = self._singular

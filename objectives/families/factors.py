@@ -247,6 +247,10 @@ class FactorLikelihood(BoundObjective):
         loadings, t = self.manifold.split(M)[:2]
         return Axes.principal(loadings.T @ (loadings / self.noise.variances(t)[:, None]))
 
+    def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
+        """theta_k = (M'Psi^{-1}M)_kk, and the loadings' sum of squares in the user's units."""
+        return {"theta": axes.numbers, "sum_of_squares": np.sum(self.lift(M)[0] ** 2, axis=0)}
+
     def model(self, M: Array) -> FactorModel:
         """In the user's units. Of the free parameters, M's are known up to a rotation."""
         psi = self.noise.variances(self.manifold.split(M)[1])
@@ -304,6 +308,12 @@ class Factors(FactorLikelihood):
 
     def at(self, M: Array) -> FactorPoint:
         return FactorPoint(self, M)
+
+    def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
+        """Also n/2 (theta_k - log(1 + theta_k)), by which the factor raises the log-likelihood."""
+        found = super().numbers(M, axes, seen)
+        theta = found["theta"]
+        return {**found, "likelihood_part": 0.5 * self.n * (theta - np.log1p(theta))}
 
     def random_point(self, rng: np.random.Generator) -> Array:
         """Loadings of the data's scale, so that S starts near C in size."""

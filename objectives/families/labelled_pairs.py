@@ -96,6 +96,10 @@ class LabelledPairs(Pairwise):
         _, lengths, Vt = np.linalg.svd(lifted, full_matrices=False)
         return Axes((Vt.T,), lengths**2)
 
+    def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
+        """Of the columns of the user's M."""
+        return {"squared_length": axes.numbers}
+
     def own(self, rows: slice) -> slice:
         """All rows of the class of these."""
         c = int(np.searchsorted(self.boundaries, rows.start, side="right"))

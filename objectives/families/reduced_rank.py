@@ -157,6 +157,10 @@ class ReducedRank(BoundObjective):
         """The singular vectors of the coefficients, by their singular values."""
         return Axes.ordered(np.abs(self.at(M).S), views=2)
 
+    def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
+        """The singular values of the coefficients."""
+        return {"singular_value": np.abs(self.at(M).S)}
+
     def lift(self, M: Array) -> tuple[Array, ...]:
         """Min's columns have the signs that make S >= 0."""
         signs = np.where(self.at(M).S < 0, -1.0, 1.0)

@@ -199,6 +199,9 @@ class Multiple(Around, WeightedSum):
     def axes(self, M: Array, seen: Sequence[Variation | None]) -> Axes:
         return self.inside.axes(M, seen) if self._same_optimum else super().axes(M, seen)
 
+    def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
+        return self.inside.numbers(M, axes, seen) if self._same_optimum else {}
+
     def closed_form(self) -> Array | None:
         return self.inside.closed_form() if self._same_optimum else None
 

@@ -201,6 +201,10 @@ class Trace(BoundObjective):
         """The eigenvectors of M'AM, the best first."""
         return Axes.principal(np.sign(self.scale) * self.compressed(M))
 
+    def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
+        """The diagonal of M'AM."""
+        return {"eigenvalue": np.sign(self.scale) * axes.numbers}
+
     def baseline(self) -> Array:
         return self._eigen[1]
 

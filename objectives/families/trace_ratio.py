@@ -136,11 +136,13 @@ class TraceRatio(BoundObjective):
     outside: float = field(default=0.0, kw_only=True)
     weights: Array = field(default_factory=lambda: np.ones(1), kw_only=True)
     sibling: str = field(default="", kw_only=True)
+    _size: float = field(default=1.0, init=False)  # the solver's B is the objective's divided by it
 
     def __post_init__(self) -> None:
         check_dimension(self.r, len(self.A))
         shrink = 0.5 / power_of_two(self.B)
         vars(self).update(
+            _size=0.5 / shrink,
             A=(self.A + self.A.T) * shrink,
             B=(self.B + self.B.T) * shrink,
             outside=2.0 * shrink * self.outside,
@@ -225,6 +227,23 @@ class TraceRatio(BoundObjective):
         if not self.nested:
             return super().axes(M, seen)
         return Axes.nested(M.T @ (self.A + self.at(M).value * self.B) @ M, self.levels.tolist())
+
+    def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
+        """a_k = m_k'Am_k, b_k = m_k'Bm_k, their ratios, and the shares of the b_k in their sum.
+
+        rho is the mean of the ratios, weighted by the shares. The generalised eigenvalues of
+        (M'AM, M'BM) belong to the span, not to its axes.
+        """
+        AM, BM = self.at(M).products
+        a = -self.objective.sign * self._size * np.sum(M * AM, axis=0)
+        b = self._size * np.sum(M * BM, axis=0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found = {"ratio": a / b, "share": b / b.sum(), "numerator": a, "denominator": b}
+        try:
+            pairs = scipy.linalg.eigh(M.T @ AM, M.T @ BM, eigvals_only=True)[::-1]
+        except np.linalg.LinAlgError:  # M'BM is singular
+            return found
+        return {**found, "generalised_eigenvalue": -self.objective.sign * pairs}
 
     def baseline(self) -> Array:
         return self._heuristic

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -155,12 +155,14 @@ class TwoBlock(BoundObjective):
     r: int
     orthonormalise: str = "polar"
     only_constant: bool = True
+    _size: float = field(default=1.0, init=False)  # the solver's Cab is the objective's times it
 
     def __post_init__(self) -> None:
         check_dimension(self.r, min(self.Cab.shape))
         # Powers of two, so that nothing is rounded: f does not depend on the units of the views.
         a, b = (-(math.frexp(float(np.trace(C)))[1] // 2) for C in (self.Caa, self.Cbb))
         vars(self).update(
+            _size=math.ldexp(1.0, a + b),
             Caa=np.ldexp(self.Caa, 2 * a),
             Cab=np.ldexp(self.Cab, a + b),
             Cbb=np.ldexp(self.Cbb, 2 * b),
@@ -206,6 +208,11 @@ class TwoBlock(BoundObjective):
         """The singular vectors of Ma'Cab Mb, whose trace they make as large as it can be."""
         Ma, Mb = self.blocks(M)
         return Axes.singular(Ma.T @ self.Cab @ Mb)
+
+    def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
+        """What each pair adds to the value, and its correlation."""
+        found = {"contribution": axes.numbers / self.at(M).scale}
+        return {"correlation": pair_correlations(axes.numbers / self._size, seen), **found}
 
     def baseline(self) -> Array:
         orthonormal = polar_factor if self.orthonormalise == "polar" else _qr_factor
@@ -281,6 +288,13 @@ class TwoBlock(BoundObjective):
         rounding = (self.order + M.size) * np.finfo(float).eps * (cross + 0.5 * (own_a + own_b))
         normal = self.manifold.distance_from(M) * self.r * float(np.linalg.norm(point.gradient))
         return -point.value, rounding + normal
+
+
+def pair_correlations(covariances: Array, seen: Sequence[Variation | None]) -> Array:
+    """Of pairs of coordinates, from their covariances; not a number of those that do not vary."""
+    a, b = (np.full(len(covariances), np.nan) if one is None else one.variances for one in seen)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(covariances / np.sqrt(a) / np.sqrt(b))
 
 
 def two_block(

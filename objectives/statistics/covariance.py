@@ -175,9 +175,8 @@ class Variation:
     ----------
     within : ndarray (r, r)
         PCP', the covariance of y.
-    across : ndarray (r, r)
-        PC^2P'/tr C: with Phi = PCP', the trace of Phi^+ times it is the share of the variance of x
-        that y predicts.
+    columns : ndarray (d, r)
+        CP', the covariances of x and y.
     total : float
         tr C.
     n : float
@@ -185,7 +184,7 @@ class Variation:
     """
 
     within: Array
-    across: Array
+    columns: Array
     total: float
     n: float
 
@@ -193,16 +192,44 @@ class Variation:
     def of(cls, P: Array, CP: Array, total: float, n: float) -> Variation:
         """From P and CP'."""
         within = P @ CP
-        across = CP.T @ (CP / total) if total > 0 else np.zeros_like(within)
-        return cls(0.5 * (within + within.T), across, total, n)
+        return cls(0.5 * (within + within.T), CP, total, n)
 
     def turned(self, Q: Array) -> Variation:
         """Of the coordinates Q'y."""
-        return replace(self, within=Q.T @ self.within @ Q, across=Q.T @ self.across @ Q)
+        return replace(self, within=Q.T @ self.within @ Q, columns=self.columns @ Q)
 
     def of_rows(self, where: slice) -> Variation:
         """Of some of the coordinates."""
-        return replace(self, within=self.within[where, where], across=self.across[where, where])
+        return replace(self, within=self.within[where, where], columns=self.columns[:, where])
+
+    @property
+    def variances(self) -> Array:
+        """Of the coordinates."""
+        return np.maximum(np.diag(self.within), 0.0)
+
+    @property
+    def correlations(self) -> Array:
+        """Of the coordinates with one another; zero of those that do not vary."""
+        roots = np.sqrt(self.variances)
+        inverse = np.divide(1.0, roots, where=roots > 0, out=np.zeros_like(roots))
+        return self.within * inverse * inverse[:, None]
+
+    @property
+    def loadings(self) -> Array:
+        """CP'(PCP')^+, the coefficients of x on y."""
+        return np.asarray(self.columns @ np.linalg.pinv(self.within, hermitian=True))
+
+    @property
+    def predicted(self) -> Array:
+        """R2_k = tr(CP_k'(P_kCP_k')^+ P_kC) / tr C: of x, by the first k coordinates."""
+        if not self.total > 0:
+            return np.zeros(len(self.within))
+        shares = self.columns.T @ (self.columns / self.total)
+        inverses = (
+            np.linalg.pinv(self.within[:k, :k], hermitian=True)
+            for k in range(1, len(self.within) + 1)
+        )
+        return np.array([np.vdot(A, shares[: len(A), : len(A)]) for A in inverses])
 
 
 class Scatter(Protocol):
@@ -240,37 +267,40 @@ class RowScatter:
     def variation(self, P: Array) -> Variation:
         centre = mean(self.samples) if self.centre is None else self.centre
         sums = self.samples.reduce(partial(_variation_sums, centre=centre, P=P), added)
-        n = self.samples.weight
-        offset = sums[:, -1] / n
-        squares = float(sums[:, -2].sum()) / n - float(offset @ offset)
-        CP = sums[:, :-2] / n - np.outer(offset, P @ offset)
-        return Variation.of(P, CP, squares, n)
+        n = float(sums[0, -1])
+        offset = sums[:, -2] / n
+        total = float(sums[:, -3].sum()) / n - float(offset @ offset)
+        CP = sums[:, :-3] / n - np.outer(offset, P @ offset)
+        return Variation.of(P, CP, total, n)
 
 
 def _variation_sums(piece: Samples, centre: Array, P: Array) -> Array:
-    """Of z = x - centre: sum z (Pz)', sum z^2 and sum z, beside one another."""
-    sums = np.zeros((piece.d, len(P) + 2))
+    """Of z = x - centre: sum z (Pz)', sum z^2, sum z and of the weights, side by side."""
+    sums = np.zeros((piece.d, len(P) + 3))
+    sums[:, -1] = piece.weight
     if piece.is_sparse:
         rows, n = piece.array.astype(np.float64, copy=False), piece.weight
         counted = scaled_rows(rows, piece.weights)
         totals = np.asarray(counted.sum(axis=0)).ravel()
         squares = np.asarray(rows.multiply(counted).sum(axis=0)).ravel()
         products = counted_rows(piece.centred_times(P.T, centre), piece.weights)
-        sums[:, :-2] = piece.centred_transpose_times(products, centre)
-        sums[:, -2] = squares - centre * (2.0 * totals - n * centre)
-        sums[:, -1] = totals - n * centre
+        sums[:, :-3] = piece.centred_transpose_times(products, centre)
+        sums[:, -3] = squares - centre * (2.0 * totals - n * centre)
+        sums[:, -2] = totals - n * centre
         return sums
     for where, block in piece.blocks():
         Z = block - centre
         counted = counted_rows(Z, piece.weights, where)
-        sums[:, :-2] += counted.T @ (Z @ P.T)
-        sums[:, -2] += np.einsum("ij,ij->j", counted, Z)
-        sums[:, -1] += counted.sum(axis=0)
+        sums[:, :-3] += counted.T @ (Z @ P.T)
+        sums[:, -3] += np.einsum("ij,ij->j", counted, Z)
+        sums[:, -2] += counted.sum(axis=0)
     return sums
 
 
 class Spanned(Protocol):
-    """A subspace with an orthonormal basis Q: Q'M."""
+    """A subspace with an orthonormal basis Q: QZ and Q'M."""
+
+    def lift(self, Z: Array) -> Array: ...
 
     def lower(self, M: Array) -> Array: ...
 
@@ -283,4 +313,5 @@ class SpannedScatter:
     inner: Scatter
 
     def variation(self, P: Array) -> Variation:
-        return self.inner.variation(self.space.lower(P.T).T)
+        found = self.inner.variation(self.space.lower(P.T).T)
+        return replace(found, columns=self.space.lift(found.columns))

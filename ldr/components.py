@@ -1,0 +1,80 @@
+"""What each direction of a result is worth: numbers by name, a row a coordinate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ldr.objectives.statistics.covariance import Variation
+from ldr.solvers.manifolds import Array
+
+# Numbers of a line of `Directions.brief`.
+_SHOWN = 5
+
+
+@dataclass(frozen=True)
+class Directions:
+    """Numbers of the coordinates of a result.
+
+    Attributes
+    ----------
+    own : dict of str to ndarray (r,)
+        The objective's, the first of them foremost.
+    variations : tuple of (Variation or None)
+        Of the rows under P, one a view; None of rows that are gone.
+    orthonormal : bool
+        Whether P has orthonormal rows, so that variances are shares of that of x.
+    """
+
+    own: Mapping[str, Array] = field(default_factory=dict)
+    variations: Sequence[Variation | None] = ()
+    orthonormal: bool = False
+
+    def columns(self) -> dict[str, Array]:
+        """All numbers, by name; of two views those of each with "_a" and "_b"."""
+        found = dict(self.own)
+        ends = ("_a", "_b") if len(self.variations) > 1 else ("",)
+        for end, seen in zip(ends, self.variations, strict=False):
+            if seen is None:
+                continue
+            found[f"variance{end}"] = seen.variances
+            if self.orthonormal and seen.total > 0:
+                found[f"explained_variance_ratio{end}"] = seen.variances / seen.total
+            found[f"r2{end}"] = seen.predicted
+            found[f"r2_share{end}"] = np.diff(found[f"r2{end}"], prepend=0.0)
+        return found
+
+    def table(self, names: Sequence[str]) -> Any:
+        """A DataFrame with a row a coordinate, where pandas is there; else the columns."""
+        try:
+            from pandas import DataFrame
+        except ModuleNotFoundError:
+            return Columns(self.columns())
+        return DataFrame(self.columns(), index=list(names))
+
+    def brief(self) -> str:
+        """The foremost numbers in a line: the objective's, and the share of the variance."""
+        columns = self.columns()
+        shares = "explained_variance_ratio" if self.orthonormal else "r2_share"
+        chosen = [*list(self.own)[:1], *(name for name in columns if name.startswith(shares))]
+        return "; ".join(f"{name.replace('_', ' ')} {_line(columns[name])}" for name in chosen)
+
+
+class Columns(dict[str, Array]):
+    """Columns of numbers by name, printed as a table."""
+
+    def __repr__(self) -> str:
+        heads = [f"{name:>{max(len(name), 12)}}" for name in self]
+        rows = zip(*self.values(), strict=True)
+        cells = (
+            (f"{x:>{len(head)}.6g}" for x, head in zip(row, heads, strict=True)) for row in rows
+        )
+        return "\n".join(["  ".join(heads), *map("  ".join, cells)])
+
+
+def _line(numbers: Array) -> str:
+    text = ", ".join(f"{x:.4g}" for x in numbers[:_SHOWN])
+    return text if len(numbers) <= _SHOWN else f"{text}, ..."

@@ -1,0 +1,35 @@
+"""What scikit-learn's users know by other names: numbers and loadings of a result."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ldr.result import Result, as_tuple
+
+
+def named(result: Result) -> dict[str, Any]:
+    """Attributes by scikit-learn's names, those that have a meaning here.
+
+    Variances are over n - 1, as scikit-learn's PCA has them, those of orthonormal maps alone.
+    Weights are those of the columns in a coordinate, (X - mean) weights; loadings those of the
+    coordinates in a column, by least squares.
+    """
+    seen = result.directions.variations
+    found = {}
+    if len(seen) == 1 and seen[0] is not None and result.directions.orthonormal:
+        variances, n = seen[0].variances, seen[0].n
+        found["explained_variance_"] = variances * (n / (n - 1))
+        found["explained_variance_ratio_"] = result.directions.columns()["explained_variance_ratio"]
+        found["singular_values_"] = np.sqrt(n * variances)
+    for name in ("noise_variance", "noise_variances"):
+        if name in result.parameters:
+            found["noise_variance_"] = result.parameters[name]
+    if isinstance(result.P, tuple):
+        scales = (1.0, 1.0) if result.scale is None else as_tuple(result.scale)
+        for view, P, one, scale in zip("xy", result.P, seen, scales, strict=True):
+            found[f"{view}_weights_"] = P.T
+            if one is not None:
+                found[f"{view}_loadings_"] = (one.loadings.T * scale).T
+    return found
