@@ -12,7 +12,9 @@ from ldr.solvers import (
     LBFGS,
     ConjugateGradient,
     Euclidean,
+    ProximalGradient,
     SelfConsistentField,
+    Smoothing,
     Status,
     SteepestDescent,
     Stopping,
@@ -39,6 +41,9 @@ def random_start(problem, seed=0):
 
 @pytest.mark.smoke
 @pytest.mark.parametrize("test", ldr.testing.SOLVER, ids=lambda test: test.__name__)
+@pytest.mark.parametrize(
+    "solver", [*SOLVERS, ProximalGradient(), Smoothing()], ids=lambda s: s.name, indirect=True
+)
 def test_every_solver(solver, test):
     test(solver)
 

@@ -10,7 +10,10 @@ from hypothesis import strategies as st
 import ldr.testing
 from ldr.errors import ArgumentError
 from ldr.solvers import Euclidean, Grassmann, Product, Stiefel
-from ldr.solvers.manifolds import polar_factor
+from ldr.solvers.manifolds import SparseStiefel, polar_factor
+from ldr.testing.manifolds import (
+    retraction_stays_on_the_manifold_after_many_large_steps as retraction_stays,
+)
 
 MANIFOLDS = [
     Stiefel(7, 3),
@@ -22,10 +25,11 @@ MANIFOLDS = [
     Grassmann(6, 1),
     Euclidean(4, 2),
     Product(Stiefel(5, 2), Stiefel(4, 2, retraction="qr"), Euclidean(1)),
+    SparseStiefel(np.array([[1.0, 0, 1, 1, 0, 1, 1], [1, 1, 0, 0, 1, 1, 1]]).T),
 ]
 
 
-@pytest.fixture(params=MANIFOLDS, ids=str)
+@pytest.fixture(params=MANIFOLDS, ids=lambda m: str(m).split("support")[0])
 def manifold(request):
     return request.param
 
@@ -38,6 +42,8 @@ def rng():
 @pytest.mark.smoke
 @pytest.mark.parametrize("test", ldr.testing.MANIFOLD, ids=lambda test: test.__name__)
 def test_every_manifold(manifold, test):
+    if isinstance(manifold, SparseStiefel) and test is retraction_stays:
+        pytest.skip("its curves end: what a long step leads to is no point")
     test(manifold)
 
 
