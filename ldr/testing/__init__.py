@@ -1,6 +1,6 @@
 """Tests of what users add: a manifold, a solver, an objective; our own are held to the same.
 
-Each function takes one and runs every test of its kind, or gives the tests one by one, for pytest:
+Each function takes one and runs every test of its kind, or gives the tests one by one, for pytest::
 
     @pytest.mark.parametrize("test", ldr.testing.MANIFOLD, ids=lambda test: test.__name__)
     def test_sphere(test):
