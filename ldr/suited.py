@@ -37,8 +37,9 @@ def asked_for(methods: Sequence[str | Objective]) -> Chosen:
 def suited(X: Any, y: Any = None, time_order: bool = False) -> Chosen:
     """The methods of the registry that fit what was handed over, and why each was taken."""
     pair = isinstance(X, tuple) and len(X) == 2
+    rows = [as_samples(view, "X").n for view in X] if pair else []
     beside = "pca, which does not look at it, as a yardstick"
-    if pair and len(X[0]) == len(X[1]):
+    if pair and rows[0] == rows[1]:
         return _needing("second view", "X is a pair of views of the same rows")
     if pair:
         return _needing("background", "X is a pair with other rows, a background")

@@ -21,6 +21,8 @@ import typer
 
 from ldr.cli.chance import bootstrap, dimension, test
 from ldr.cli.check import check
+from ldr.cli.compare import compare
+from ldr.cli.models import impute, transform
 from ldr.cli.options import Json, with_fields
 from ldr.cli.path import path
 from ldr.cli.printing import INTERRUPTED, MISTAKE, complain, is_printed
@@ -60,7 +62,7 @@ def _ldr(
         print(context.get_help())
 
 
-for verb in (solve, path, check, test, dimension, bootstrap):
+for verb in (solve, path, compare, check, test, dimension, bootstrap, transform, impute):
     app.command()(with_fields(verb))
 
 

@@ -53,21 +53,28 @@ def opened(objective: str, data: Path, selection: Selection, cluster: str = "") 
 
 
 def _read(objective: str, data: Path, selection: Selection, in_chunks: bool) -> Input:
+    found = load(objective, selection.param)
+    _check_needs(found, selection)
+    return Input(found, *rows_of(data, selection, found.missing, in_chunks))
+
+
+def rows_of(
+    data: Path, selection: Selection, allow_nan: bool, in_chunks: bool = False
+) -> tuple[Any, Any, Any, dict[str, Any]]:
+    """X, y, what is shown and the options of an `Input`."""
     if in_chunks:
         from ldr.io.cluster import read_in_chunks as read
     else:
         from ldr.io.files import read
 
-    found = load(objective, selection.param)
-    _check_needs(found, selection)
     table = read(data)
-    labels = _names(selection.label)
+    labels = names_in(selection.label)
     y = table.response(labels) if labels else None
     groups = table.column(selection.groups) if selection.groups else None
     beside = [*labels, *filter(None, [selection.groups])]
     not_projected = [name for name in beside if name not in table.beside]
-    kept = table.select(_names(selection.columns), not_projected + _names(selection.drop))
-    X = kept.samples(found.missing)
+    kept = table.select(names_in(selection.columns), not_projected + names_in(selection.drop))
+    X = kept.samples(allow_nan)
     background, other = selection.background, None
     if selection.second_view is not None:
         other = read(selection.second_view).samples()
@@ -76,7 +83,7 @@ def _read(objective: str, data: Path, selection: Selection, in_chunks: bool) -> 
         other = (second.select(kept.columns) if X.feature_names else second).samples()
     both = X if other is None else (X, other)
     options = {"groups": groups, "standardise": selection.standardise}
-    return Input(found, both, y, X if background is not None else both, options)
+    return both, y, X if background is not None else both, options
 
 
 def load(objective: str, parameters: list[str] | None) -> Objective:
@@ -114,7 +121,7 @@ def _check_needs(objective: Objective, selection: Selection) -> None:
             raise ArgumentError(f"objective {objective.name!r} needs {need}: give {option}")
 
 
-def _names(text: str) -> list[str]:
+def names_in(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
 
 

@@ -14,7 +14,7 @@ FAILED = 1
 INTERRUPTED = 130
 MISTAKE = 2
 
-_ENDINGS = {"--plot": (".png", ".pdf", ".svg"), "--report": (".html",)}
+_ENDINGS = {"--plot": (".png", ".pdf", ".svg"), "--report": (".html",), "--save": (".npz",)}
 
 
 def check_outputs(outputs: dict[str, Path | None], inputs: dict[str, list[Path]]) -> None:

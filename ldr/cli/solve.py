@@ -48,6 +48,10 @@ def solve(
     report: Annotated[
         Path | None, typer.Option(metavar="FILE", help="All figures and pictures: .html.")
     ] = None,
+    save: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The model, for `transform` and `impute`: .npz."),
+    ] = None,
     cluster: Cluster = "",
     as_json: Json = False,
 ) -> None:
@@ -62,7 +66,7 @@ def solve(
     from ldr.report import write_report
     from ldr.solvers.status import Status
 
-    outputs = {"--out": out, "--plot": plot, "--report": report}
+    outputs = {"--out": out, "--plot": plot, "--report": report, "--save": save}
     check_outputs(outputs, files_read(objective, data, selection, start))
     with opened(objective, data, selection, cluster) as given:
         with Progress() as progress:
@@ -83,6 +87,8 @@ def solve(
         colour = given.y if given.y is not None and given.y.ndim == 1 else None
         if out is not None:
             write_projection(out, result, given.shown)
+        if save is not None:
+            result.save(save)
         if plot is not None:
             write_figure(plot, result.plot_projection(given.shown, colour))
         if report is not None:

@@ -216,7 +216,7 @@ def write_projection(path: str | Path, result: Result, X: Any) -> None:
         if ending == ".npy":
             _save_parts(file, (views[0].n, result.r), parts)
         else:
-            _write_frames(file, ending, parts, names)
+            write_frames(file, ending, parts, names)
 
 
 def write(path: str | Path, result: Result, Y: Any) -> None:
@@ -268,7 +268,7 @@ def _write(path: Path, ending: str, result: Result, Y: Any) -> None:
             savemat(path, arrays)
     else:
         names = sum(result.columns, ()) if pair else result.columns
-        _write_frame(path, ending, np.hstack(Y) if pair else Y, names)
+        write_frames(path, ending, [np.asarray(np.hstack(Y) if pair else Y)], names)
 
 
 def _is_matrix(path: Path) -> bool:
@@ -317,11 +317,9 @@ def _pandas(ending: str) -> ModuleType:
     return pandas
 
 
-def _write_frame(path: Path, ending: str, Y: Array, names: Sequence[str]) -> None:
-    _write_frames(path, ending, iter([np.asarray(Y)]), names)
-
-
-def _write_frames(path: Path, ending: str, parts: Iterable[Array], names: Sequence[str]) -> None:
+def write_frames(
+    path: Path, ending: str, parts: Iterable[Array | dict[str, Array]], names: Sequence[str]
+) -> None:
     """Rows below one another in a table, a part at a time."""
     pandas = _pandas(ending)
     frames = (pandas.DataFrame(part, columns=list(names)) for part in parts)

@@ -17,6 +17,7 @@ from tests.programs import run_programs
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = [
     "index",
+    "answers",
     "writing-an-objective",
     "choosing-a-solver",
     "larger-than-memory",

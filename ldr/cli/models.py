@@ -1,0 +1,78 @@
+"""The verbs `transform` and `impute`: what a saved model says of new rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ldr.cli.inputs import one_line_each
+from ldr.cli.options import DataFile
+from ldr.cli.printing import check_outputs
+
+ModelFile = Annotated[
+    Path, typer.Argument(metavar="MODEL", help="What `ldr solve --save` wrote: .npz.")
+]
+
+
+def transform(
+    *,
+    model: ModelFile,
+    data: DataFile,
+    out: Annotated[
+        Path, typer.Option(metavar="FILE", help="The projected rows: .csv, .tsv, .parquet, .npy.")
+    ],
+    second_view: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The other view, of a model of two.")
+    ] = None,
+) -> None:
+    """Project a file's rows by a saved model.
+
+    Columns are found by their names, where the model knows them; others are left alone.
+    """
+    import ldr
+    from ldr.errors import ArgumentError
+    from ldr.io.files import read, write_projection
+    from ldr.io.filling import known_columns
+
+    files = [file for file in (data, second_view) if file is not None]
+    check_outputs({"--out": out}, {"MODEL": [model], "DATA": files})
+    with one_line_each():
+        result = ldr.load(model)
+        pair = isinstance(result.P, tuple)
+        if pair != (second_view is not None):
+            raise ArgumentError(
+                f"{model} is of {result.objective.name!r}, of {'two views' if pair else 'one view'}"
+                f": {'give' if pair else 'leave out'} --second-view"
+            )
+        named = result.feature_names if pair else (result.feature_names,)
+        gaps = result.model is not None and result.features is None
+        rows = tuple(
+            known_columns(read(file), names).samples(gaps)
+            for file, names in zip(files, named, strict=True)
+        )
+        write_projection(out, result, rows if pair else rows[0])
+    print(f"written {out}")
+
+
+def impute(
+    *,
+    model: ModelFile,
+    data: DataFile,
+    out: Annotated[
+        Path, typer.Option(metavar="FILE", help="All columns: .csv, .tsv, .parquet or .npy.")
+    ],
+) -> None:
+    """Fill in the empty cells of a file by a saved model of ppca or fa.
+
+    Each becomes its expectation given those of its row that are there.
+    """
+    import ldr
+    from ldr.io.files import read
+    from ldr.io.filling import write_filled
+
+    check_outputs({"--out": out}, {"MODEL": [model], "DATA": [data]})
+    with one_line_each():
+        count = write_filled(out, ldr.load(model), read(data))
+    print(f"{count} missing values filled in; written {out}")
