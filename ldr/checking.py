@@ -19,6 +19,7 @@ from ldr.objectives.custom import (
 from ldr.objectives.objective import Objective
 from ldr.objectives.problem import BoundObjective
 from ldr.solvers.manifolds import Array, Manifold, Orthonormal, Product
+from ldr.solvers.pickles import Pickled
 from ldr.solvers.problem import Problem
 from ldr.solvers.riemannian import RiemannianProblem
 from ldr.standardising import Units
@@ -36,7 +37,7 @@ _CONSTANT = 0.02  # root mean square of log10(error) around a line
 
 
 @dataclass(frozen=True, repr=False)
-class Check:
+class Check(Pickled):
     """What `ldr.check` found.
 
     Attributes

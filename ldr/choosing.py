@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+# Pickles of it say that it is here.
+from ldr.horn import ParallelAnalysis as ParallelAnalysis
 from ldr.inputs import as_data, as_generator, as_objective, check_r, with_marks
 from ldr.objectives.objective import Objective
 from ldr.objectives.problem import BoundObjective
@@ -19,6 +21,7 @@ from ldr.solvers.checks import whole
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.limits import complete
 from ldr.solvers.manifolds import Array
+from ldr.solvers.pickles import Pickled
 from ldr.solvers.solver import Solver
 from ldr.solving import solve
 from ldr.standardising import divided
@@ -28,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Path:
+class Path(Pickled):
     """An objective's results along the dimension.
 
     Attributes

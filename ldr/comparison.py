@@ -13,6 +13,7 @@ import numpy as np
 from ldr.judging import OWN
 from ldr.result import Result
 from ldr.solvers.manifolds import Array
+from ldr.solvers.pickles import Pickled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -54,7 +55,7 @@ class Compared:
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class Comparison(Pickled):
     """Methods beside one another; its repr is the table.
 
     Attributes

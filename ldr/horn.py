@@ -18,6 +18,7 @@ from ldr.solvers.checks import choice, number, whole
 from ldr.solvers.errors import DataError
 from ldr.solvers.limits import complete
 from ldr.solvers.manifolds import Array
+from ldr.solvers.pickles import Pickled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -26,7 +27,7 @@ Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class ParallelAnalysis:
+class ParallelAnalysis(Pickled):
     """Eigenvalues beside those of data without structure.
 
     Attributes

@@ -1,10 +1,5 @@
 """What is said of modules that this version does not have: a pickle of an earlier one asks so."""
 
-OF_ANOTHER = (
-    "another version of ldr wrote that pickle and this one cannot read it: read it with the "
-    "version that wrote it and keep P and mean, which are arrays, or solve again"
-)
-
 
 class Moved:
     """The last finder, asked for a module that no other has found.
@@ -27,6 +22,8 @@ class Moved:
             A module of ldr.
         """
         if name.startswith("ldr."):
+            from ldr.solvers.pickles import OF_ANOTHER
+
             raise ModuleNotFoundError(
                 f"ldr {self.version} has no module {name!r}. If a pickle refers to it, "
                 + OF_ANOTHER,

@@ -16,12 +16,13 @@ from ldr.objectives.sparse_pca import SparsePCA
 from ldr.result import Result, as_tuple
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.limits import complete
+from ldr.solvers.pickles import Pickled
 from ldr.solvers.solver import Solver
 from ldr.solving import solve
 
 
 @dataclass(frozen=True, repr=False)
-class RegularisationPath:
+class RegularisationPath(Pickled):
     """Solutions for growing penalties.
 
     Attributes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,6 @@ import numpy as np
 
 from ldr.components import Directions
 from ldr.doors import in_words
-from ldr.moved import OF_ANOTHER
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.factor_model import FactorModel
 from ldr.objectives.objective import Objective
@@ -21,6 +20,7 @@ from ldr.projecting import in_kind, project_rows
 from ldr.running import Starts
 from ldr.solvers.errors import DataError
 from ldr.solvers.manifolds import Array
+from ldr.solvers.pickles import Pickled
 from ldr.solvers.run import Run
 from ldr.solvers.status import Status
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Result:
+class Result(Pickled):
     """The optimal projection, and what is known about it.
 
     For objectives of two views, M, P, mean, baseline_M and feature_names are pairs.
@@ -345,11 +345,6 @@ class Result:
             else dict(zip(self.starts.names, self.starts.values, strict=True)),
             "notes": list(self.notes),
         }
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        if set(state) != {field.name for field in fields(self)}:
-            raise DataError(f"a result cannot be read that has other attributes: {OF_ANOTHER}")
-        vars(self).update(state)
 
     def __repr__(self) -> str:
         shapes = " x ".join(str(len(M)) for M in as_tuple(self.M))

@@ -18,6 +18,7 @@ from ldr.solvers.checks import number, whole
 from ldr.solvers.errors import ArgumentError, ConvergenceWarning
 from ldr.solvers.limits import complete
 from ldr.solvers.manifolds import Array
+from ldr.solvers.pickles import Pickled
 from ldr.solvers.solver import Solver
 from ldr.solvers.status import Status
 from ldr.solving import solve
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Bootstrap:
+class Bootstrap(Pickled):
     """Subspaces of resampled data, against that of all data.
 
     Attributes

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from ldr.solvers.pickles import Pickled
+
 # A proved gap, with every rounding error in it, is called "global" up to this relative size: that
 # of the value for ratios, of the terms it is the difference of for traces.
 PROVED_GLOBAL = 1e-8
@@ -16,7 +18,7 @@ NEARLY_COLLINEAR = (
 
 
 @dataclass(frozen=True)
-class Certificate:
+class Certificate(Pickled):
     """A statement about the returned M, and the theory behind it.
 
     Attributes

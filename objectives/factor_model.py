@@ -17,6 +17,7 @@ from ldr.objectives.data.samples import Samples
 from ldr.objectives.statistics.sums import dense
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.manifolds import Array
+from ldr.solvers.pickles import Pickled
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,7 +133,7 @@ def times(matrices: Array, vectors: Array) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class FactorModel:
+class FactorModel(Pickled):
     """x = mean + My + noise with y ~ N(0, I_r) and independent noise in each column.
 
     So x ~ N(mean, MM' + diag(noise)). Rows may have missing entries (NaN) everywhere: what is said

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from typing import ClassVar
 
 from ldr.objectives.data.data import Data
@@ -16,7 +16,8 @@ from ldr.objectives.needs import Need, need_named
 from ldr.objectives.parameters import inherit_descriptions, keep_parameters
 from ldr.objectives.problem import BoundObjective
 from ldr.objectives.statistics.stacked import StackedData
-from ldr.solvers.errors import ArgumentError
+from ldr.solvers.errors import ArgumentError, DataError
+from ldr.solvers.pickles import OF_ANOTHER
 
 # What a method can match without a remainder, where the rows are few.
 _EXPLAINED = {"labels", "response", "second view", "time order"}
@@ -84,6 +85,17 @@ class Objective(ABC):
 
     def __post_init__(self) -> None:
         keep_parameters(self)
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        """As the pickled parameters make it, with what this version knows of the method."""
+        vars(self).update(state)
+        if not is_dataclass(self):
+            return
+        own = {each.name: state[each.name] for each in fields(self) if each.name in state}
+        try:
+            type(self).__init__(self, **own)
+        except TypeError as error:
+            raise DataError(f"a pickled {type(self).__name__}: {error}; {OF_ANOTHER}") from error
 
     def largest_r(self, data: Data) -> int:
         """The most dimensions to ask for: the columns of the narrowest view."""

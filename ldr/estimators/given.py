@@ -28,6 +28,10 @@ class Given(BaseEstimator):
     n_features_in_: int
     feature_names_in_: Any
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Parameters that the version which pickled it did not have are as by default."""
+        super().__setstate__({**type(self)().get_params(deep=False), **state})
+
     @abstractmethod
     def _objective(self) -> Objective:
         """The objective with its parameters.

@@ -21,6 +21,7 @@ from ldr.objectives.objective import Objective
 from ldr.solvers.checks import choice, number, whole
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
+from ldr.solvers.pickles import Pickled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -32,7 +33,7 @@ _FEW = 10
 
 
 @dataclass(frozen=True, eq=False)
-class Dimension:
+class Dimension(Pickled):
     """How many directions a rule takes, and what it looked at.
 
     Attributes

@@ -13,13 +13,14 @@ from ldr.inference.engine import optima
 from ldr.inputs import as_objective
 from ldr.objectives.objective import Objective
 from ldr.solvers.manifolds import Array
+from ldr.solvers.pickles import Pickled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True, eq=False)
-class Solutions:
+class Solutions(Pickled):
     """The optima of many problems.
 
     Attributes

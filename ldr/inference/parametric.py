@@ -17,6 +17,7 @@ from ldr.objectives.sir import SAVE, SIR
 from ldr.objectives.slices import sliced
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.manifolds import Array
+from ldr.solvers.pickles import Pickled
 from ldr.solving import solve
 
 
@@ -60,7 +61,7 @@ class Statistic:
 
 
 @dataclass(frozen=True)
-class ParametricTest:
+class ParametricTest(Pickled):
     """The tests of a method, of all its directions and of those after the first, the second, ...
 
     Attributes

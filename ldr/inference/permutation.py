@@ -21,6 +21,7 @@ from ldr.solvers.checks import whole
 from ldr.solvers.errors import TimeLimitError
 from ldr.solvers.limits import complete, within
 from ldr.solvers.manifolds import Array
+from ldr.solvers.pickles import Pickled
 from ldr.solving import solve
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ _SAME = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
-class PermutationTest:
+class PermutationTest(Pickled):
     """An optimum beside those of data in which there is nothing to be found.
 
     Attributes
