@@ -12,20 +12,22 @@ from ldr.objectives.data.data import Data
 from ldr.objectives.data.labels import as_array, as_labels, stacked_labels
 from ldr.objectives.families.graph import LaplacianMethod
 from ldr.objectives.families.nested import NestedMethod
-from ldr.objectives.families.pencil import Pencil, RowPencil, SumOfSquares
+from ldr.objectives.families.pencil import Pencil, RowPencil, SumOfSquares, shrunken
 from ldr.objectives.families.stacked import Stacked, StackedPencils, StackedRatios, ridged
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.trace_ratio import TraceRatio, trace_ratio
 from ldr.objectives.families.whitened_trace import whitened_trace
 from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
-from ldr.objectives.parameters import number
+from ldr.objectives.parameters import number, optional_word
 from ldr.objectives.prediction import GroupedRows
 from ldr.objectives.statistics import class_moments
 from ldr.objectives.statistics.covariance import KnownScatter
+from ldr.objectives.statistics.shrinkage import ledoit_wolf
 from ldr.objectives.statistics.stacked import StackedData
 from ldr.objectives.view import Compact
 from ldr.solvers.errors import ArgumentError, DataError
+from ldr.solvers.manifolds import Array
 
 
 @dataclass(frozen=True)
@@ -37,28 +39,43 @@ class Scattered(Objective):
     ridge : float
         Added to the diagonal of S_W, in units of its mean diagonal. Where S_W is singular,
         orthogonal LDA needs one; the classical one is restricted to the range of S_W without it.
+    shrinkage : "auto" or None
+        "auto" moves the covariance of every class, and that of all rows, towards its diagonal by
+        Ledoit and Wolf's rule, as scikit-learn's LinearDiscriminantAnalysis does; S_B is their
+        difference then. The shares by which they were moved are in the result's parameters.
     """
 
     sense = "max"
     needs = (Need.LABELS,)
     predicts = "classes"
-    from_sums = True
-
     ridge: float = number(0.0)
+    shrinkage: str | None = optional_word(("auto",))
+
+    @property
+    def from_sums(self) -> bool:
+        return self.shrinkage is None
 
     def scatters(self, data: Data) -> tuple[RowPencil[Pencil], int]:
         """(S_B, S_W) of the rows in any coordinates; the number of classes."""
         codes, classes = as_labels(data.y, data.samples.n)
-        compact = Compact.of(data.samples)
+        shrinks = self.shrinkage is not None
+        compact = (Compact.of_columns if shrinks else Compact.of)(data.samples)
+        chosen: dict[str, float | Array] = {}
+        if shrinks:
+            within = ledoit_wolf(compact.rows, codes, len(classes))
+            total = ledoit_wolf(compact.rows)
+            chosen = {"shrinkage": within.coefficients, "of_total": float(total.coefficients[0])}
 
         def pencil(change: Change) -> Pencil:
             stats = class_moments(change(compact.rows), codes, len(classes))
-            n, total = int(stats.counts.sum()), stats.total
-            known = KnownScatter(total, n)
-            B = SumOfSquares(stats.within, stats.mean, float(n), total, True, known)
-            return Pencil(stats.between, B, groups=stats)
+            n = int(stats.counts.sum())
+            known = KnownScatter(stats.total, n)
+            B = SumOfSquares(stats.within, stats.mean, float(n), stats.total, True, known)
+            found = Pencil(stats.between, B, groups=stats)
+            return shrunken(found, change, within.added, total.added) if shrinks else found
 
-        return RowPencil(compact, pencil, "S_W", classes=classes), len(classes)
+        rows = RowPencil(compact, pencil, "S_W", classes=classes, chosen=chosen)
+        return rows, len(classes)
 
 
 @dataclass(frozen=True)
@@ -81,11 +98,12 @@ class LDA(NestedMethod, Scattered):
 
     def bind(self, data: Data, r: int) -> TraceRatio:
         rows, classes = self.scatters(data)
-        return trace_ratio(self, rows, r, ridge=self.ridge, notes=_of_low_rank(r, classes))
+        notes = _of_low_rank(r, classes) if self.shrinkage is None else []
+        return trace_ratio(self, rows, r, ridge=self.ridge, notes=notes)
 
     def stacked(self, data: StackedData) -> Stacked | None:
         codes = stacked_labels(data.y)
-        if codes is None:
+        if codes is None or self.shrinkage is not None:
             return None
         between, within = data.rows.scatters_of_classes(codes)
         return StackedRatios(between, ridged(within, self.ridge), 1.0, self.column_weights)
@@ -111,12 +129,12 @@ class ClassicalLDA(Scattered):
 
     def bind(self, data: Data, r: int) -> Trace:
         rows, classes = self.scatters(data)
-        notes = few_directions(r, classes, "classes")
+        notes = few_directions(r, classes, "classes") if self.shrinkage is None else []
         return whitened_trace(self, rows, r, ridge=self.ridge, notes=notes)
 
     def stacked(self, data: StackedData) -> Stacked | None:
         codes = stacked_labels(data.y)
-        if codes is None:
+        if codes is None or self.shrinkage is not None:
             return None
         between, within = data.rows.scatters_of_classes(codes)
         return StackedPencils(between, ridged(within, self.ridge))

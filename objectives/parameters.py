@@ -39,13 +39,20 @@ def word(default: str, allowed: Collection[str]) -> Any:
     return declared(default, partial(_check_word, allowed=allowed))
 
 
+def optional_word(allowed: Collection[str]) -> Any:
+    """One of the allowed words, or None."""
+    return declared(None, partial(_check_word, allowed=allowed, optional=True))
+
+
 def declared(default: object, check: Callable[[Any, str], None]) -> Any:
     """A field that `check`, given the owner and the name, refuses or keeps."""
     return field(default=default, metadata={_CHECK: check})
 
 
-def _check_word(owner: object, name: str, allowed: Collection[str]) -> None:
-    choice(name, getattr(owner, name), allowed)
+def _check_word(owner: object, name: str, allowed: Collection[str], optional: bool = False) -> None:
+    value = getattr(owner, name)
+    if value is not None or not optional:
+        choice(name, value, allowed)
 
 
 def keep_parameters(owner: Any) -> None:

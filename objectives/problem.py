@@ -62,12 +62,15 @@ class BoundObjective(Problem):
         Power of two by which the solver's values are smaller than the objective's.
     answers : Answers or None
         What of the data a map can be asked for besides: classes, another view.
+    chosen : mapping
+        Numbers of the problem that the data chose, for the result's parameters.
     """
 
     objective: Stated
     views: tuple[View, ...]
     unit: float = field(default=1.0, kw_only=True)
     answers: Answers | None = field(default=None, kw_only=True)
+    chosen: Fitted = field(default_factory=dict, kw_only=True)
 
     @property
     def baseline_exact(self) -> bool:
@@ -222,7 +225,7 @@ class BoundObjective(Problem):
 
     def parameters(self, M: Array) -> Fitted:
         """Numbers and small matrices of a model that are fitted along with M."""
-        return {}
+        return self.chosen
 
     def comparisons(self, M: Array) -> Fitted:
         """Further `parameters`, at the cost of other optima; asked for with the certificate."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Generic, TypeVar
 
@@ -97,6 +97,8 @@ class RowPencil(Generic[Found]):
         What else the matrices are made of.
     classes : ndarray (c,), optional
         The labels of the pencil's groups.
+    chosen : mapping
+        Numbers that the rows chose: see `BoundObjective`.
     """
 
     compact: Compact
@@ -104,6 +106,7 @@ class RowPencil(Generic[Found]):
     what: str
     others: Sequence[Samples] = ()
     classes: Cells | None = None
+    chosen: Mapping[str, float | Array] = field(default_factory=dict)
 
     @cached_property
     def plain(self) -> Found:
@@ -123,6 +126,17 @@ class RowPencil(Generic[Found]):
             return None
         groups = found.groups if W is None else found.groups.through(W)
         return Groups(self.classes, groups, coordinates)
+
+
+def shrunken(found: Pencil, change: Change, within: Array, total: Array) -> Pencil:
+    """The pencil of S_T - S_W against S_W, where numbers were added to both in the columns."""
+    R = change.T
+    within, total = (E if R is None else R.T @ E @ R for E in (within, total))
+    assert found.B.total is not None and found.groups is not None
+    within, total = found.B.B + within, found.B.total + total
+    groups = replace(found.groups, within=within, between=total - within)
+    B = replace(found.B, B=within, total=total)
+    return Pencil(total - within, B, found.size, groups)
 
 
 def diagonal(B: Array) -> Array:

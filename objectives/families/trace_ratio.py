@@ -278,11 +278,11 @@ class TraceRatio(BoundObjective):
     def parameters(self, M: Array) -> Fitted:
         """The ratio at each level, of nested subspaces."""
         if not self.nested:
-            return {}
+            return self.chosen
         a, b = (np.cumsum(np.sum(M * N, axis=0))[self.levels - 1] for N in self.at(M).products)
         with np.errstate(divide="ignore", invalid="ignore"):
             ratios = self.objective.sign * (-a / b)
-        return {"levels": self.levels, "ratios": ratios}
+        return {**self.chosen, "levels": self.levels, "ratios": ratios}
 
     def comparisons(self, M: Array) -> Fitted:
         """The optimum of each level by itself, infinite where that has no bound."""
@@ -361,4 +361,5 @@ def trace_ratio(
         weights=objective.column_weights(r),
         sibling=objective.sibling,
         answers=rows.answers(rows.plain, rows.compact.coordinates),
+        chosen=rows.chosen,
     )

@@ -40,6 +40,7 @@ def whitened_trace(
         is_square=objective.sense == "min",
         outside=whitened.outside,
         answers=rows.answers(found, whitened.coordinates, whitened.W),
+        chosen=rows.chosen,
         doubt=whitened.doubt(max(spectral_bound(A), found.size), r)
         + whitened.doubt_of_numerator(found.A, r),
     )
