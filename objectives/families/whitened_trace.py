@@ -11,6 +11,8 @@ from ldr.objectives.families.pencil import Pencil, RowPencil
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.whitened import Unwhitened, whiten
 from ldr.objectives.problem import Stated
+from ldr.solvers.checks import LARGEST
+from ldr.solvers.errors import DataError
 from ldr.solvers.linalg.lengths import length
 from ldr.solvers.manifolds import Array
 
@@ -29,7 +31,13 @@ def whitened_trace(
     """
     given = Unwhitened.of(rows.compact, rows.what, ridge, *rows.others)
     found, (whitened,) = whiten(rows.of, lambda found: (found.B,), given)
-    A = whitened(found.A)
+    with np.errstate(over="ignore", invalid="ignore"):
+        A = whitened(found.A)
+    if not length(A) <= LARGEST:
+        raise DataError(
+            f"{rows.what} is so small in some direction that the objective exceeds {LARGEST:.0e} "
+            "there: bring what is compared to like units, or leave out columns that hardly vary"
+        )
     view = rows.compact.view(whitened.mean, whitened.scatter).noting(*notes).within(whitened)
     return Trace(
         objective,

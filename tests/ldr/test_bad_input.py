@@ -334,6 +334,10 @@ MISFITS = {
         lambda: ldr.solve(ldr.objective(lambda M, X: 0.0), X * 1e200, 2),
         r"X has a largest entry of",
     ),
+    "noise beyond comparison": (
+        lambda: ldr.solve("opca", (X * 1e90, X * 1e-90), 1),
+        r"second moment of the noise is so small in some direction",
+    ),
     "huge rows in parallel": (lambda: ldr.parallel_analysis(X * 1e200), r"X has a largest entry"),
 }
 STILL = {
