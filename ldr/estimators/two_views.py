@@ -56,9 +56,10 @@ class TwoViews(Projection):
         reset: bool,
         minimum_rows: int = 2,
     ) -> Any:
-        if reset:
+        given = super()._given(X, y, background, objective, reset, minimum_rows)
+        if reset:  # of a y that is no ragged list any more
             self._flat = (y if hasattr(y, "ndim") else np.asarray(y)).ndim == 1
-        return super()._given(X, y, background, objective, reset, minimum_rows)
+        return given
 
     def _predicted(self, X: Any, question: str = "predict") -> Any:
         found = super()._predicted(X, question)

@@ -43,17 +43,6 @@ class Problem:
     parameters: dict[str, Any] = field(default_factory=dict)
     made: str = ""
 
-    @property
-    def apart(self) -> float:
-        """By what factor the spreads of the columns, or of their products, differ."""
-        factor = 1.0
-        for X in self.X if isinstance(self.X, tuple) else (self.X,):
-            rows = X.toarray() if scipy.sparse.issparse(X) else np.asarray(X)
-            spreads = np.ptp(rows, axis=0)
-            there = spreads[spreads > 0]
-            factor = max(factor, float(there.max() / there.min()) if len(there) else 1.0)
-        return factor ** self.parameters.get("degree", 1)
-
 
 def problem(method: str, index: int, seed: int = SEED) -> Problem:
     """The problem of that number."""
