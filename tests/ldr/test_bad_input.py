@@ -182,6 +182,7 @@ ARGUMENTS = {
 }
 
 FAR = {
+    **dict.fromkeys(("pca", "lda", "maf"), (X * 1e160, X * 1e-160)),
     "opca": ((X * 1e200, X), (X, X * 1e200)),
     "signal-noise": ((X * 1e200, X), (X, X * 1e-200)),
     "contrastive-pca": ((X, X * 1e200),),
@@ -257,7 +258,7 @@ def test_singular(case):
 def test_data_whose_squares_are_no_numbers(name):
     for data in FAR[name]:
         with pytest.raises(DataError, match=r"has a largest entry of .*between 1e-130 and 1e\+130"):
-            ldr.solve(name, data, 1, y=X[:, 0] if name == "lasso" else None)
+            ldr.solve(name, data, 1, y={"lasso": X[:, 0], "lda": y}.get(name))
 
 
 @pytest.mark.parametrize("name", UNITS)

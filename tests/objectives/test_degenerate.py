@@ -259,16 +259,11 @@ def test_duplicate_rows_are_neighbours():
 @pytest.mark.parametrize(
     ("name", "parameters", "message"),
     [
-        ("lpp", {"graph": "classes"}, "labels"),
         ("olpp", {"graph": "epsilon"}, "epsilon"),
         ("olpp", {"graph": "epsilon", "epsilon": 1e-9}, "within epsilon"),
         ("onpp", {"graph": "epsilon"}, "reconstruction"),
-        ("onpp", {"neighbours": 400}, "neighbours"),
-        ("npe", {"graph": np.eye(3)}, "shape"),
         ("opca", {}, "pair"),
-        ("classical-cca", {}, "pair"),
         ("sir", {"y": np.ones(N)}, "slice"),
-        ("sir", {}, "response"),
         ("squared-difference", {"extreme": "least"}, "extreme"),
         ("ridge-regression", {"penalty": -1.0, "y": np.ones(N)}, "penalty"),
         ("sfa", {"degree": 3}, "degree"),
