@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property, partial
 from operator import add
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -40,6 +40,9 @@ _REMEMBERED = 10
 
 Kept = TypeVar("Kept", bound=Point)
 
+# What rows add up to: a number, or several in an array.
+Total: TypeAlias = Any
+
 
 class RowTerm(ABC):
     """What some rows add to a sum. Immutable, and fit to be pickled.
@@ -53,7 +56,7 @@ class RowTerm(ABC):
     has_hessian: bool = True
 
     @abstractmethod
-    def first(self, M: Array, rows: Samples, *beside: Cells) -> tuple[Any, Array]:
+    def first(self, M: Array, rows: Samples, *beside: Cells) -> tuple[Total, Array]:
         """Value and gradient at M; the value may be an array of several sums."""
 
     def second(self, M: Array, V: Array, rows: Samples, *beside: Cells) -> Array:
@@ -68,7 +71,7 @@ class _First:
     term: RowTerm
     M: Array
 
-    def __call__(self, rows: Samples, *beside: Cells) -> tuple[Any, Array]:
+    def __call__(self, rows: Samples, *beside: Cells) -> tuple[Total, Array]:
         return self.term.first(self.M, rows, *beside)
 
 
@@ -84,7 +87,7 @@ class _Second:
         return self.term.second(self.M, self.V, rows, *beside)
 
 
-def added(earlier: tuple[Any, Array], later: tuple[Any, Array]) -> tuple[Any, Array]:
+def added(earlier: tuple[Total, Array], later: tuple[Total, Array]) -> tuple[Total, Array]:
     """The sums of pairs."""
     return earlier[0] + later[0], earlier[1] + later[1]
 
@@ -110,12 +113,12 @@ class SumPoint(Point):
         self._problem = problem
 
     @cached_property
-    def sums(self) -> tuple[Any, Array]:
+    def sums(self) -> tuple[Total, Array]:
         problem = self._problem
         return problem.samples.reduce(_First(problem.term, self.M), added, *problem.beside)
 
     @property
-    def value(self) -> Any:
+    def value(self) -> Total:
         return self.sums[0]
 
     @property
@@ -280,8 +283,8 @@ class ProjectedTerm(RowTerm):
         N = self._to_columns(M)
         return (self.formula(Z, N) for Z in self.frame.blocks(rows))
 
-    def first(self, M: Array, rows: Samples, *beside: Cells) -> tuple[Any, Array]:
-        value: Any = 0.0
+    def first(self, M: Array, rows: Samples, *beside: Cells) -> tuple[Total, Array]:
+        value: Total = 0.0
         gradient = np.zeros((rows.d, M.shape[1]))
         for point in self._points(M, rows):
             value = value + point.value

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+import numpy.typing as npt
 import scipy
 from scipy.linalg.lapack import dgejsv, dpotrf, dsyevr
 
@@ -85,7 +84,7 @@ def graded_eigen(F: Array) -> tuple[Array, Array]:
     return values**2, Vt.T
 
 
-def graded_qr(A: Array, mode: str = "economic") -> tuple[Array, Array, Any]:
+def graded_qr(A: Array, mode: str = "economic") -> tuple[Array, Array, npt.NDArray[np.intp]]:
     """Q, R and pivots with A[:, pivots] = QR, of rows of very different size.
 
     With large rows first and columns pivoted each row keeps its own digits (Cox and Higham 1998).
