@@ -113,11 +113,22 @@ class Comparison(Pickled):
     @property
     def table(self) -> Any:
         """`records` as a pandas.DataFrame; the records themselves where pandas is not installed."""
-        try:
-            import pandas
-        except ImportError:
-            return self.records
-        return pandas.DataFrame(self.records)
+        return _framed(self.records)
+
+    @property
+    def directions(self) -> Any:
+        """The numbers of every direction of every method, as `Result.components` has them.
+
+        A pandas.DataFrame, or the records where pandas is not installed.
+        """
+        numbers = [(m.name, m.result.directions.columns()) for m in self.methods]
+        records = [
+            {"method": name, "direction": k + 1}
+            | {what: float(column[k]) for what, column in columns.items()}
+            for name, columns in numbers
+            for k in range(len(next(iter(columns.values()), ())))
+        ]
+        return _framed(records)
 
     @property
     def header(self) -> list[str]:
@@ -205,6 +216,14 @@ class Comparison(Pickled):
         text += [f"  {finding}" for finding in self.findings]
         text += [f"  left out: {name} ({why})" for name, why in self.left_out.items()]
         return "\n".join(text)
+
+
+def _framed(records: list[dict[str, Any]]) -> Any:
+    try:
+        import pandas
+    except ImportError:
+        return records
+    return pandas.DataFrame(records)
 
 
 _NUMBERS = ("value", "improvement", "certificate")

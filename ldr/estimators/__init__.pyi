@@ -21,11 +21,14 @@ class PCA(Named):
         solver: str | Solver = "auto",
         start: Any = "baseline",
         starts: int | None = None,
+        workers: int = 1,
         tolerance: float = 1e-10,
         max_iterations: int | None = None,
+        time_limit: float | None = None,
         certify: bool = True,
         random_state: Any = None,
         device: str = "cpu",
+        verbose: bool = False,
     ) -> None: ...
 
 class LogDetPCA(Named):
@@ -37,11 +40,14 @@ class LogDetPCA(Named):
         solver: str | Solver = "auto",
         start: Any = "baseline",
         starts: int | None = None,
+        workers: int = 1,
         tolerance: float = 1e-10,
         max_iterations: int | None = None,
+        time_limit: float | None = None,
         certify: bool = True,
         random_state: Any = None,
         device: str = "cpu",
+        verbose: bool = False,
     ) -> None: ...
 
 class RobustPCA(Named):
@@ -56,11 +62,14 @@ class RobustPCA(Named):
         solver: str | Solver = "auto",
         start: Any = "baseline",
         starts: int | None = None,
+        workers: int = 1,
         tolerance: float = 1e-10,
         max_iterations: int | None = None,
+        time_limit: float | None = None,
         certify: bool = True,
         random_state: Any = None,
         device: str = "cpu",
+        verbose: bool = False,
     ) -> None: ...
 
 class SparsePCA(Named):
@@ -73,11 +82,14 @@ class SparsePCA(Named):
         solver: str | Solver = "auto",
         start: Any = "baseline",
         starts: int | None = None,
+        workers: int = 1,
         tolerance: float = 1e-10,
         max_iterations: int | None = None,
+        time_limit: float | None = None,
         certify: bool = True,
         random_state: Any = None,
         device: str = "cpu",
+        verbose: bool = False,
     ) -> None: ...
 
 class PPCA(Named):
@@ -89,11 +101,14 @@ class PPCA(Named):
         solver: str | Solver = "auto",
         start: Any = "baseline",
         starts: int | None = None,
+        workers: int = 1,
         tolerance: float = 1e-10,
         max_iterations: int | None = None,
+        time_limit: float | None = None,
         certify: bool = True,
         random_state: Any = None,
         device: str = "cpu",
+        verbose: bool = False,
     ) -> None: ...
 
 class FactorAnalysis(Named):
@@ -106,11 +121,14 @@ class FactorAnalysis(Named):
         solver: str | Solver = "auto",
         start: Any = "baseline",
         starts: int | None = None,
+        workers: int = 1,
         tolerance: float = 1e-10,
         max_iterations: int | None = None,
+        time_limit: float | None = None,
         certify: bool = True,
         random_state: Any = None,
         device: str = "cpu",
+        verbose: bool = False,
     ) -> None: ...
 
 class MDS(Named):
@@ -122,11 +140,14 @@ class MDS(Named):
         solver: str | Solver = "auto",
         start: Any = "baseline",
         starts: int | None = None,
+        workers: int = 1,
         tolerance: float = 1e-10,
         max_iterations: int | None = None,
+        time_limit: float | None = None,
         certify: bool = True,
         random_state: Any = None,
         device: str = "cpu",
+        verbose: bool = False,
     ) -> None: ...
 
 class DistanceMDS(Named):
@@ -138,11 +159,14 @@ class DistanceMDS(Named):
         solver: str | Solver = "auto",
         start: Any = "baseline",
         starts: int | None = None,
+        workers: int = 1,
         tolerance: float = 1e-10,
         max_iterations: int | None = None,
+        time_limit: float | None = None,
         certify: bool = True,
         random_state: Any = None,
         device: str = "cpu",
+        verbose: bool = False,
     ) -> None: ...
 
 class MDSStress(Named):
@@ -156,11 +180,14 @@ class MDSStress(Named):
         solver: str | Solver = "auto",
         start: Any = "baseline",
         starts: int | None = None,
+        workers: int = 1,
         tolerance: float = 1e-10,
         max_iterations: int | None = None,
+        time_limit: float | None = None,
         certify: bool = True,
         random_state: Any = None,
         device: str = "cpu",
+        verbose: bool = False,
     ) -> None: ...
 
 class OrthogonalLDA(Classifies, Named):
@@ -175,11 +202,14 @@ class OrthogonalLDA(Classifies, Named):
         solver: str | Solver = "auto",
         start: Any = "baseline",
         starts: int | None = None,
+        workers: int = 1,
         tolerance: float = 1e-10,
         max_iterations: int | None = None,
+        time_limit: float | None = None,
         certify: bool = True,
         random_state: Any = None,
         device: str = "cpu",
+        verbose: bool = False,
     ) -> None: ...
 
 class ClassicalLDA(Classifies, Named):
@@ -193,11 +223,14 @@ class ClassicalLDA(Classifies, Named):
         solver: str | Solver = "auto",
         start: Any = "baseline",
         starts: int | None = None,
+        workers: int = 1,
         tolerance: float = 1e-10,
         max_iterations: int | None = None,
+        time_limit: float | None = None,
         certify: bool = True,
         random_state: Any = None,
         device: str = "cpu",
+        verbose: bool = False,
     ) -> None: ...
 
 class SemiSupervisedDA(Named):
@@ -216,11 +249,14 @@ class SemiSupervisedDA(Named):
         solver: str | Solver = "auto",
         start: Any = "baseline",
         starts: int | None = None,
+        workers: int = 1,
         tolerance: float = 1e-10,
         max_iterations: int | None = None,
+        time_limit: float | None = None,
         certify: bool = True,
         random_state: Any = None,
         device: str = "cpu",
+        verbose: bool = False,
     ) -> None: ...
 
 class LMNN(Classifies, Named):
@@ -236,11 +272,14 @@ class LMNN(Classifies, Named):
         solver: str | Solver = "auto",
         start: Any = "baseline",
         starts: int | None = None,
+        workers: int = 1,
         tolerance: float = 1e-10,
         max_iterations: int | None = None,
+        time_limit: float | None = None,
         certify: bool = True,
         random_state: Any = None,
         device: str = "cpu",
+        verbose: bool = False,
     ) -> None: ...
 
 class NCA(Classifies, Named):
@@ -252,11 +291,14 @@ class NCA(Classifies, Named):
         solver: str | Solver = "auto",
         start: Any = "baseline",
         starts: int | None = None,
+        workers: int = 1,
         tolerance: float = 1e-10,
         max_iterations: int | None = None,
+        time_limit: float | None = None,
         certify: bool = True,
         random_state: Any = None,
         device: str = "cpu",
+        verbose: bool = False,
     ) -> None: ...
 
 class OrthogonalCCA(Named, TwoViews):
@@ -270,11 +312,14 @@ class OrthogonalCCA(Named, TwoViews):
         solver: str | Solver = "auto",
         start: Any = "baseline",
         starts: int | None = None,
+        workers: int = 1,
         tolerance: float = 1e-10,
         max_iterations: int | None = None,
+        time_limit: float | None = None,
         certify: bool = True,
         random_state: Any = None,
         device: str = "cpu",
+        verbose: bool = False,
     ) -> None: ...
 
 class ClassicalCCA(Named, TwoViews):
@@ -287,11 +332,14 @@ class ClassicalCCA(Named, TwoViews):
         solver: str | Solver = "auto",
         start: Any = "baseline",
         starts: int | None = None,
+        workers: int = 1,
         tolerance: float = 1e-10,
         max_iterations: int | None = None,
+        time_limit: float | None = None,
         certify: bool = True,
         random_state: Any = None,
         device: str = "cpu",
+        verbose: bool = False,
     ) -> None: ...
 
 class PLS(Named, TwoViews):
@@ -303,11 +351,14 @@ class PLS(Named, TwoViews):
         solver: str | Solver = "auto",
         start: Any = "baseline",
         starts: int | None = None,
+        workers: int = 1,
         tolerance: float = 1e-10,
         max_iterations: int | None = None,
+        time_limit: float | None = None,
         certify: bool = True,
         random_state: Any = None,
         device: str = "cpu",
+        verbose: bool = False,
     ) -> None: ...
 
 class ReducedRankRegression(Named, TwoViews):
@@ -320,11 +371,14 @@ class ReducedRankRegression(Named, TwoViews):
         solver: str | Solver = "auto",
         start: Any = "baseline",
         starts: int | None = None,
+        workers: int = 1,
         tolerance: float = 1e-10,
         max_iterations: int | None = None,
+        time_limit: float | None = None,
         certify: bool = True,
         random_state: Any = None,
         device: str = "cpu",
+        verbose: bool = False,
     ) -> None: ...
 
 class LeastSquares(Regresses, Named):
@@ -336,11 +390,14 @@ class LeastSquares(Regresses, Named):
         solver: str | Solver = "auto",
         start: Any = "baseline",
         starts: int | None = None,
+        workers: int = 1,
         tolerance: float = 1e-10,
         max_iterations: int | None = None,
+        time_limit: float | None = None,
         certify: bool = True,
         random_state: Any = None,
         device: str = "cpu",
+        verbose: bool = False,
     ) -> None: ...
 
 class RidgeRegression(Regresses, Named):
@@ -353,11 +410,14 @@ class RidgeRegression(Regresses, Named):
         solver: str | Solver = "auto",
         start: Any = "baseline",
         starts: int | None = None,
+        workers: int = 1,
         tolerance: float = 1e-10,
         max_iterations: int | None = None,
+        time_limit: float | None = None,
         certify: bool = True,
         random_state: Any = None,
         device: str = "cpu",
+        verbose: bool = False,
     ) -> None: ...
 
 class Lasso(Regresses, Named):
@@ -370,11 +430,14 @@ class Lasso(Regresses, Named):
         solver: str | Solver = "auto",
         start: Any = "baseline",
         starts: int | None = None,
+        workers: int = 1,
         tolerance: float = 1e-10,
         max_iterations: int | None = None,
+        time_limit: float | None = None,
         certify: bool = True,
         random_state: Any = None,
         device: str = "cpu",
+        verbose: bool = False,
     ) -> None: ...
 
 class PrincipalComponentsRegression(Regresses, Named):
@@ -386,11 +449,14 @@ class PrincipalComponentsRegression(Regresses, Named):
         solver: str | Solver = "auto",
         start: Any = "baseline",
         starts: int | None = None,
+        workers: int = 1,
         tolerance: float = 1e-10,
         max_iterations: int | None = None,
+        time_limit: float | None = None,
         certify: bool = True,
         random_state: Any = None,
         device: str = "cpu",
+        verbose: bool = False,
     ) -> None: ...
 
 class MAF(Named):
@@ -405,11 +471,14 @@ class MAF(Named):
         solver: str | Solver = "auto",
         start: Any = "baseline",
         starts: int | None = None,
+        workers: int = 1,
         tolerance: float = 1e-10,
         max_iterations: int | None = None,
+        time_limit: float | None = None,
         certify: bool = True,
         random_state: Any = None,
         device: str = "cpu",
+        verbose: bool = False,
     ) -> None: ...
     def fit(self, X: Any, y: Any = None, *, groups: Any = None) -> Self: ...
     def partial_fit(
@@ -428,11 +497,14 @@ class ClassicalMAF(Named):
         solver: str | Solver = "auto",
         start: Any = "baseline",
         starts: int | None = None,
+        workers: int = 1,
         tolerance: float = 1e-10,
         max_iterations: int | None = None,
+        time_limit: float | None = None,
         certify: bool = True,
         random_state: Any = None,
         device: str = "cpu",
+        verbose: bool = False,
     ) -> None: ...
     def fit(self, X: Any, y: Any = None, *, groups: Any = None) -> Self: ...
     def partial_fit(
@@ -450,11 +522,14 @@ class Autocovariance(Named):
         solver: str | Solver = "auto",
         start: Any = "baseline",
         starts: int | None = None,
+        workers: int = 1,
         tolerance: float = 1e-10,
         max_iterations: int | None = None,
+        time_limit: float | None = None,
         certify: bool = True,
         random_state: Any = None,
         device: str = "cpu",
+        verbose: bool = False,
     ) -> None: ...
     def fit(self, X: Any, y: Any = None, *, groups: Any = None) -> Self: ...
     def partial_fit(
@@ -473,11 +548,14 @@ class SquaredDifference(Named):
         solver: str | Solver = "auto",
         start: Any = "baseline",
         starts: int | None = None,
+        workers: int = 1,
         tolerance: float = 1e-10,
         max_iterations: int | None = None,
+        time_limit: float | None = None,
         certify: bool = True,
         random_state: Any = None,
         device: str = "cpu",
+        verbose: bool = False,
     ) -> None: ...
     def fit(self, X: Any, y: Any = None, *, groups: Any = None) -> Self: ...
     def partial_fit(
@@ -497,11 +575,14 @@ class SFA(Named):
         solver: str | Solver = "auto",
         start: Any = "baseline",
         starts: int | None = None,
+        workers: int = 1,
         tolerance: float = 1e-10,
         max_iterations: int | None = None,
+        time_limit: float | None = None,
         certify: bool = True,
         random_state: Any = None,
         device: str = "cpu",
+        verbose: bool = False,
     ) -> None: ...
     def fit(self, X: Any, y: Any = None, *, groups: Any = None) -> Self: ...
     def partial_fit(
@@ -520,11 +601,14 @@ class OrthogonalSFA(Named):
         solver: str | Solver = "auto",
         start: Any = "baseline",
         starts: int | None = None,
+        workers: int = 1,
         tolerance: float = 1e-10,
         max_iterations: int | None = None,
+        time_limit: float | None = None,
         certify: bool = True,
         random_state: Any = None,
         device: str = "cpu",
+        verbose: bool = False,
     ) -> None: ...
     def fit(self, X: Any, y: Any = None, *, groups: Any = None) -> Self: ...
     def partial_fit(
@@ -543,11 +627,14 @@ class Dynamics(Named):
         solver: str | Solver = "auto",
         start: Any = "baseline",
         starts: int | None = None,
+        workers: int = 1,
         tolerance: float = 1e-10,
         max_iterations: int | None = None,
+        time_limit: float | None = None,
         certify: bool = True,
         random_state: Any = None,
         device: str = "cpu",
+        verbose: bool = False,
     ) -> None: ...
     def fit(self, X: Any, y: Any = None, *, groups: Any = None) -> Self: ...
     def partial_fit(
@@ -570,11 +657,14 @@ class LPP(Named):
         solver: str | Solver = "auto",
         start: Any = "baseline",
         starts: int | None = None,
+        workers: int = 1,
         tolerance: float = 1e-10,
         max_iterations: int | None = None,
+        time_limit: float | None = None,
         certify: bool = True,
         random_state: Any = None,
         device: str = "cpu",
+        verbose: bool = False,
     ) -> None: ...
 
 class OLPP(Named):
@@ -590,11 +680,14 @@ class OLPP(Named):
         solver: str | Solver = "auto",
         start: Any = "baseline",
         starts: int | None = None,
+        workers: int = 1,
         tolerance: float = 1e-10,
         max_iterations: int | None = None,
+        time_limit: float | None = None,
         certify: bool = True,
         random_state: Any = None,
         device: str = "cpu",
+        verbose: bool = False,
     ) -> None: ...
 
 class OrthogonalLPP(Named):
@@ -612,11 +705,14 @@ class OrthogonalLPP(Named):
         solver: str | Solver = "auto",
         start: Any = "baseline",
         starts: int | None = None,
+        workers: int = 1,
         tolerance: float = 1e-10,
         max_iterations: int | None = None,
+        time_limit: float | None = None,
         certify: bool = True,
         random_state: Any = None,
         device: str = "cpu",
+        verbose: bool = False,
     ) -> None: ...
 
 class NPE(Named):
@@ -632,11 +728,14 @@ class NPE(Named):
         solver: str | Solver = "auto",
         start: Any = "baseline",
         starts: int | None = None,
+        workers: int = 1,
         tolerance: float = 1e-10,
         max_iterations: int | None = None,
+        time_limit: float | None = None,
         certify: bool = True,
         random_state: Any = None,
         device: str = "cpu",
+        verbose: bool = False,
     ) -> None: ...
 
 class ONPP(Named):
@@ -651,11 +750,14 @@ class ONPP(Named):
         solver: str | Solver = "auto",
         start: Any = "baseline",
         starts: int | None = None,
+        workers: int = 1,
         tolerance: float = 1e-10,
         max_iterations: int | None = None,
+        time_limit: float | None = None,
         certify: bool = True,
         random_state: Any = None,
         device: str = "cpu",
+        verbose: bool = False,
     ) -> None: ...
 
 class OrthogonalNPE(Named):
@@ -672,11 +774,14 @@ class OrthogonalNPE(Named):
         solver: str | Solver = "auto",
         start: Any = "baseline",
         starts: int | None = None,
+        workers: int = 1,
         tolerance: float = 1e-10,
         max_iterations: int | None = None,
+        time_limit: float | None = None,
         certify: bool = True,
         random_state: Any = None,
         device: str = "cpu",
+        verbose: bool = False,
     ) -> None: ...
 
 class SignalNoise(Named, WithBackground):
@@ -689,11 +794,14 @@ class SignalNoise(Named, WithBackground):
         solver: str | Solver = "auto",
         start: Any = "baseline",
         starts: int | None = None,
+        workers: int = 1,
         tolerance: float = 1e-10,
         max_iterations: int | None = None,
+        time_limit: float | None = None,
         certify: bool = True,
         random_state: Any = None,
         device: str = "cpu",
+        verbose: bool = False,
     ) -> None: ...
 
 class ContrastivePCA(Named, WithBackground):
@@ -706,11 +814,14 @@ class ContrastivePCA(Named, WithBackground):
         solver: str | Solver = "auto",
         start: Any = "baseline",
         starts: int | None = None,
+        workers: int = 1,
         tolerance: float = 1e-10,
         max_iterations: int | None = None,
+        time_limit: float | None = None,
         certify: bool = True,
         random_state: Any = None,
         device: str = "cpu",
+        verbose: bool = False,
     ) -> None: ...
 
 class OPCA(Named, WithBackground):
@@ -723,11 +834,14 @@ class OPCA(Named, WithBackground):
         solver: str | Solver = "auto",
         start: Any = "baseline",
         starts: int | None = None,
+        workers: int = 1,
         tolerance: float = 1e-10,
         max_iterations: int | None = None,
+        time_limit: float | None = None,
         certify: bool = True,
         random_state: Any = None,
         device: str = "cpu",
+        verbose: bool = False,
     ) -> None: ...
 
 class ICA(Named):
@@ -740,11 +854,14 @@ class ICA(Named):
         solver: str | Solver = "auto",
         start: Any = "baseline",
         starts: int | None = None,
+        workers: int = 1,
         tolerance: float = 1e-10,
         max_iterations: int | None = None,
+        time_limit: float | None = None,
         certify: bool = True,
         random_state: Any = None,
         device: str = "cpu",
+        verbose: bool = False,
     ) -> None: ...
 
 class UndercompleteICA(Named):
@@ -758,11 +875,14 @@ class UndercompleteICA(Named):
         solver: str | Solver = "auto",
         start: Any = "baseline",
         starts: int | None = None,
+        workers: int = 1,
         tolerance: float = 1e-10,
         max_iterations: int | None = None,
+        time_limit: float | None = None,
         certify: bool = True,
         random_state: Any = None,
         device: str = "cpu",
+        verbose: bool = False,
     ) -> None: ...
 
 class SIR(Named):
@@ -776,11 +896,14 @@ class SIR(Named):
         solver: str | Solver = "auto",
         start: Any = "baseline",
         starts: int | None = None,
+        workers: int = 1,
         tolerance: float = 1e-10,
         max_iterations: int | None = None,
+        time_limit: float | None = None,
         certify: bool = True,
         random_state: Any = None,
         device: str = "cpu",
+        verbose: bool = False,
     ) -> None: ...
 
 class SAVE(Named):
@@ -794,11 +917,14 @@ class SAVE(Named):
         solver: str | Solver = "auto",
         start: Any = "baseline",
         starts: int | None = None,
+        workers: int = 1,
         tolerance: float = 1e-10,
         max_iterations: int | None = None,
+        time_limit: float | None = None,
         certify: bool = True,
         random_state: Any = None,
         device: str = "cpu",
+        verbose: bool = False,
     ) -> None: ...
 
 class KernelSDR(Named):
@@ -817,11 +943,14 @@ class KernelSDR(Named):
         solver: str | Solver = "auto",
         start: Any = "baseline",
         starts: int | None = None,
+        workers: int = 1,
         tolerance: float = 1e-10,
         max_iterations: int | None = None,
+        time_limit: float | None = None,
         certify: bool = True,
         random_state: Any = None,
         device: str = "cpu",
+        verbose: bool = False,
     ) -> None: ...
 
 class HSIC(Named):
@@ -837,9 +966,12 @@ class HSIC(Named):
         solver: str | Solver = "auto",
         start: Any = "baseline",
         starts: int | None = None,
+        workers: int = 1,
         tolerance: float = 1e-10,
         max_iterations: int | None = None,
+        time_limit: float | None = None,
         certify: bool = True,
         random_state: Any = None,
         device: str = "cpu",
+        verbose: bool = False,
     ) -> None: ...

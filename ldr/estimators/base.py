@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any, Self
 
@@ -18,25 +19,30 @@ from ldr.objectives.data.opening import as_samples
 from ldr.objectives.data.stored import is_dask
 from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
+from ldr.observers import Progress
 from ldr.predicting import predicted
 from ldr.result import Result, as_tuple
 from ldr.scoring import score
-from ldr.solvers.checks import whole
+from ldr.solvers.checks import flag, whole
 from ldr.solvers.errors import ArgumentError, DataError, SingularError
 from ldr.solvers.manifolds import Array
 from ldr.solving import solve
 
-# What every estimator passes on to `ldr.solve`, with its default value.
+# What every estimator passes on to `ldr.solve`, with its default value; `verbose` is the observer
+# that follows the run on the terminal.
 OPTIONS: dict[str, Any] = {
     "standardise": False,
     "solver": "auto",
     "start": "baseline",
     "starts": None,
+    "workers": 1,
     "tolerance": 1e-10,
     "max_iterations": None,
+    "time_limit": None,
     "certify": True,
     "random_state": None,
     "device": "cpu",
+    "verbose": False,
 }
 
 
@@ -176,13 +182,18 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PartialFit):
         r = whole("n_components", self.n_components, 1)
         options = {name: getattr(self, name) for name in OPTIONS}
         options["random_state"] = _generator(options["random_state"])
+        following = _observer(options.pop("verbose"))
         try:
             most = objective.largest_r(as_data(objective, samples, y, **beside))
             if r > most:
                 raise ArgumentError(
                     f"n_components = {r} is out of range: expected 1 <= n_components <= {most}"
                 )
-            self.result_ = solve(objective, samples, r, y=y, **beside, **options)
+            with following as progress:
+                observers = [] if progress is None else [progress]
+                self.result_ = solve(
+                    objective, samples, r, y=y, observers=observers, **beside, **options
+                )
         except (ArgumentError, DataError, SingularError) as error:  # in a pipeline, say of what
             shape = f"n_samples = {as_tuple(samples)[0].n}, n_features = {self.n_features_in_}"
             raise type(error)(f"{error} ({shape})") from error
@@ -244,3 +255,9 @@ def _generator(random_state: Any) -> Any:
     if isinstance(random_state, np.random.RandomState):
         return int(random_state.randint(np.iinfo(np.int32).max))
     return random_state
+
+
+def _observer(verbose: Any) -> AbstractContextManager[Progress | None]:
+    """What follows a run; scikit-learn's users say 1 for True."""
+    wanted = flag("verbose", bool(verbose) if type(verbose) is int else verbose)
+    return Progress() if wanted else nullcontext()

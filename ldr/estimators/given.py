@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, validate_data
 
+from ldr.doors import in_words
 from ldr.io.alignment import aligned
 from ldr.marking import of_list
 from ldr.objectives.data.labels import as_array
@@ -71,11 +72,12 @@ class Given(BaseEstimator):
         y = brought(y)
         return samples, _numbers(y) if Need.RESPONSE in objective.needs else y
 
+    @in_words
     def _samples(self, X: Any, *, reset: bool, minimum_rows: int = 1) -> Samples:
         """X checked by scikit-learn's rules, with the names of its columns."""
         if is_dask(X):
             return self._lazy_samples(X, reset, minimum_rows)
-        trials = None
+        trials, distances = None, Need.DISTANCES in self._traits().needs
         if Need.TIME_ORDER in self._traits().needs:
             X, trials = of_list(X)
         array = validate_data(
@@ -85,8 +87,8 @@ class Given(BaseEstimator):
             accept_sparse="csr",
             dtype="numeric",
             ensure_min_samples=minimum_rows,
-            ensure_all_finite="allow-nan" if self._allows_nan() else True,
-            ensure_non_negative=Need.DISTANCES in self._traits().needs,
+            ensure_all_finite=distances,  # of others as_samples says where, and who takes gaps
+            ensure_non_negative=distances,
         )
         names = getattr(self, "feature_names_in_", None)
         samples = as_samples(array, "X", minimum_rows, allow_nan=self._allows_nan())
@@ -125,12 +127,18 @@ class Given(BaseEstimator):
         return tags
 
 
+@in_words
 def other_rows(given: Any, name: str) -> Samples:
     """A second view or a background, by the rules for X; a single column may come as (n,)."""
     if type(given).__name__ == "LazyFrame" or hasattr(given, "columns") or is_dask(given):
         return as_samples(given, name, 1)
     array = check_array(
-        given, accept_sparse="csr", ensure_2d=False, dtype="numeric", input_name=name
+        given,
+        accept_sparse="csr",
+        ensure_2d=False,
+        dtype="numeric",
+        ensure_all_finite=False,
+        input_name=name,
     )
     return as_samples(array[:, None] if array.ndim == 1 else array, name, 1)
 

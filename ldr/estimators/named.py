@@ -23,8 +23,12 @@ NAMES = {"lda": "OrthogonalLDA", "cca": "OrthogonalCCA", "sdr": "KernelSDR", "fa
 
 _PARAMETERS = """n_components : int
     Dimension to reduce to.
-{own}standardise, solver, start, starts, tolerance, max_iterations, certify, random_state, device
-    As in `ldr.solve`."""
+{own}standardise, solver, start, starts, workers, tolerance, max_iterations, time_limit, certify
+    As in `ldr.solve`.
+random_state, device
+    As in `ldr.solve`.
+verbose : bool
+    Whether to follow each run on the terminal; see `ldr.observers.Progress`."""
 
 _DOCSTRING = """{summary}
 

@@ -26,8 +26,12 @@ class Reducer(TwoViews, WithBackground):
         kernel version (`ldr.kernel`), or one of your own (`ldr.objective`).
     n_components : int
         Dimension to reduce to.
-    standardise, solver, start, starts, tolerance, max_iterations, certify, random_state, device
+    standardise, solver, start, starts, workers, tolerance, max_iterations, time_limit, certify
         As in `ldr.solve`.
+    random_state, device
+        As in `ldr.solve`.
+    verbose : bool
+        Whether to follow each run on the terminal; see `ldr.observers.Progress`.
 
     Attributes
     ----------
@@ -62,11 +66,14 @@ class Reducer(TwoViews, WithBackground):
         solver: str | Solver = "auto",
         start: Any = "baseline",
         starts: int | None = None,
+        workers: int = 1,
         tolerance: float = 1e-10,
         max_iterations: int | None = None,
+        time_limit: float | None = None,
         certify: bool = True,
         random_state: Any = None,
         device: str = "cpu",
+        verbose: bool = False,
     ) -> None:
         self.objective = objective
         self.n_components = n_components
@@ -74,11 +81,14 @@ class Reducer(TwoViews, WithBackground):
         self.solver = solver
         self.start = start
         self.starts = starts
+        self.workers = workers
         self.tolerance = tolerance
         self.max_iterations = max_iterations
+        self.time_limit = time_limit
         self.certify = certify
         self.random_state = random_state
         self.device = device
+        self.verbose = verbose
 
     def _objective(self) -> Objective:
         return as_objective(self.objective, {})

@@ -21,11 +21,14 @@ _OPTION_TYPES = {
     "solver": "str | Solver",
     "start": "Any",
     "starts": "int | None",
+    "workers": "int",
     "tolerance": "float",
     "max_iterations": "int | None",
+    "time_limit": "float | None",
     "certify": "bool",
     "random_state": "Any",
     "device": "str",
+    "verbose": "bool",
 }
 
 _HEADER = """# Written by python -m ldr.estimators.stub; not by hand.

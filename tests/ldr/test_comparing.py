@@ -166,12 +166,19 @@ def test_table_page_and_picture(wine, tmp_path):
     assert list(table["projection"]) == ["optimum", "heuristic", "optimum"]
     mean = table["accuracy, 5 nearest"][0]
     assert mean == pytest.approx(wine.methods[0].scores["accuracy, 5 nearest"].mean())
+    numbers = wine.directions
+    assert list(numbers["method"]) == ["lda", "lda", "pca", "pca"]
+    components = wine.methods[1].result.components
+    np.testing.assert_array_equal(
+        numbers["explained_variance_ratio"][2:], components["explained_variance_ratio"]
+    )
     figure = wine.plot()
     titles = [ax.get_title().split("\n")[0] for ax in figure.axes if ax.get_visible()]
     assert titles == ["lda", "lda: heuristic", "pca"]
     wine.write_html(tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text()
     assert "0.989 +- 0.007" in page and "scores higher than the optimum" in page
+    assert wine.methods[0].result.directions.brief() in page
     assert page.count("<img") == 1 and "asked for" in page
     other = wine.plot(FRAME[::2], labels[::2])
     assert sum(ax.get_visible() for ax in other.axes) == 3

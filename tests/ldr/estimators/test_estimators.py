@@ -4,6 +4,7 @@ import dataclasses
 import functools
 import inspect
 import pickle
+import re
 
 import joblib
 import numpy as np
@@ -24,8 +25,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import ldr
-from ldr.errors import ArgumentError, DataError
-from ldr.estimators import ESTIMATORS, Reducer, stub
+from ldr.errors import ArgumentError, DataError, TimeLimitError
+from ldr.estimators import ESTIMATORS, Reducer, base, stub
 from ldr.estimators.background import WithBackground
 from ldr.estimators.base import OPTIONS
 from ldr.estimators.two_views import TwoViews
@@ -123,11 +124,7 @@ def test_parameters_are_the_objectives(name):
         assert given[field.name] == field.default
     documented = inspect.getdoc(estimator)
     for parameter in given:
-        assert (
-            f"{parameter} :" in documented
-            or f"{parameter}," in documented
-            or (parameter == list(OPTIONS)[-1])
-        )
+        assert re.search(rf"^(.*, )?{parameter}( :|,|$)", documented, re.MULTILINE)
     with pytest.raises(TypeError, match=f"{estimator.__name__}: .*'no_such'"):
         estimator(no_such=1)
 
@@ -459,3 +456,34 @@ def test_digits_by_orthogonal_lda_and_neighbours():
     assert accuracy[0] == pytest.approx(fisher.cv_results_["mean_test_score"][0], abs=0.01)
     assert np.all(np.diff(accuracy) > 0) and accuracy[-1] > 0.9
     assert ours.best_params_ == {"orthogonallda__n_components": 24}
+
+
+def test_every_estimator_ends_in_time_and_tells_what_it_does(monkeypatch):
+    given = {"time_limit": 5.0, "workers": 2, "verbose": True}
+    for estimator in (Reducer, *ESTIMATORS.values()):
+        assert given.items() <= clone(estimator(**given)).get_params().items()
+    with pytest.raises(TimeLimitError):
+        ldr.NCA(2, time_limit=2e-6).fit(X, labels)
+    seen = []
+
+    def solve(*args, observers, workers, **options):
+        seen.append((len(observers), workers))
+        return ldr.solve(*args, **options)
+
+    monkeypatch.setattr(base, "solve", solve)
+    for verbose in (True, 1, 0, False):
+        ldr.PCA(2, verbose=verbose, workers=2).fit(X)
+    assert seen == [(1, 2), (1, 2), (0, 2), (0, 2)]
+    with pytest.raises(ArgumentError, match="verbose must be True or False, got 'yes'"):
+        ldr.PCA(2, verbose="yes").fit(X)
+
+
+def test_gaps_are_refused_with_the_methods_that_take_them():
+    gaps = np.where(np.arange(13) == 5, np.nan, X)
+    for fit in (
+        lambda: ldr.OrthogonalLDA(2).fit(gaps, labels),
+        lambda: ldr.PLS(2).fit(X[:, :5], gaps),
+        lambda: ldr.PCA(2).fit(X).transform(gaps),
+    ):
+        with pytest.raises(DataError, match=r"row 0, column 5.*'ppca' and 'fa' take missing"):
+            fit()

@@ -128,7 +128,7 @@ def test_a_block_that_is_refused_is_not_counted():
     spoiled = X[30:].copy()
     spoiled[3, 1] = np.inf
     for wrong in (spoiled, X[30:, :4]):
-        with pytest.raises(ValueError, match=r"infinity|features"):
+        with pytest.raises(ValueError, match=r"infinite|features"):
             parts.partial_fit(wrong)
     assert parts.n_samples_seen_ == 30 and parts.components_ is before
     parts.partial_fit(X[30:])
