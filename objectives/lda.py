@@ -13,25 +13,24 @@ from ldr.objectives.data.labels import as_array, as_labels, stacked_labels
 from ldr.objectives.families.graph import LaplacianMethod
 from ldr.objectives.families.nested import NestedMethod
 from ldr.objectives.families.pencil import Pencil, RowPencil, SumOfSquares, shrunken
+from ldr.objectives.families.shrinking import Shrinking
 from ldr.objectives.families.stacked import Stacked, StackedPencils, StackedRatios, ridged
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.trace_ratio import TraceRatio, trace_ratio
 from ldr.objectives.families.whitened_trace import whitened_trace
 from ldr.objectives.needs import Need
-from ldr.objectives.objective import Objective
-from ldr.objectives.parameters import number, optional_word
+from ldr.objectives.parameters import number
 from ldr.objectives.prediction import GroupedRows
 from ldr.objectives.statistics import class_moments
 from ldr.objectives.statistics.covariance import KnownScatter
 from ldr.objectives.statistics.shrinkage import ledoit_wolf
 from ldr.objectives.statistics.stacked import StackedData
-from ldr.objectives.view import Compact
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.manifolds import Array
 
 
 @dataclass(frozen=True)
-class Scattered(Objective):
+class Scattered(Shrinking):
     """Of S_B = sum_i (mu_c - mu)(mu_c - mu)' against S_W = sum_i (x_i - mu_c)(x_i - mu_c)'.
 
     Parameters
@@ -49,17 +48,11 @@ class Scattered(Objective):
     needs = (Need.LABELS,)
     predicts = "classes"
     ridge: float = number(0.0)
-    shrinkage: str | None = optional_word(("auto",))
-
-    @property
-    def from_sums(self) -> bool:
-        return self.shrinkage is None
 
     def scatters(self, data: Data) -> tuple[RowPencil[Pencil], int]:
         """(S_B, S_W) of the rows in any coordinates; the number of classes."""
         codes, classes = as_labels(data.y, data.samples.n)
-        shrinks = self.shrinkage is not None
-        compact = (Compact.of_columns if shrinks else Compact.of)(data.samples)
+        shrinks, compact = self.shrinkage is not None, self.compact(data)
         chosen: dict[str, float | Array] = {}
         if shrinks:
             within = ledoit_wolf(compact.rows, codes, len(classes))
@@ -103,7 +96,7 @@ class LDA(NestedMethod, Scattered):
 
     def stacked(self, data: StackedData) -> Stacked | None:
         codes = stacked_labels(data.y)
-        if codes is None or self.shrinkage is not None:
+        if codes is None:
             return None
         between, within = data.rows.scatters_of_classes(codes)
         return StackedRatios(between, ridged(within, self.ridge), 1.0, self.column_weights)
@@ -134,7 +127,7 @@ class ClassicalLDA(Scattered):
 
     def stacked(self, data: StackedData) -> Stacked | None:
         codes = stacked_labels(data.y)
-        if codes is None or self.shrinkage is not None:
+        if codes is None:
             return None
         between, within = data.rows.scatters_of_classes(codes)
         return StackedPencils(between, ridged(within, self.ridge))

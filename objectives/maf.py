@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
+from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.nested import NestedMethod
 from ldr.objectives.families.pencil import Pencil, RowPencil, SumOfSquares
+from ldr.objectives.families.shrinking import Shrinking
 from ldr.objectives.families.stacked import Stacked, StackedPencils, StackedRatios, ridged
 from ldr.objectives.families.trace import Trace, trace_where_varied
 from ldr.objectives.families.trace_ratio import TraceRatio, trace_ratio
@@ -33,13 +34,12 @@ class Lagged(Objective):
 
     sense = "max"
     needs = (Need.TIME_ORDER,)
-    from_sums = True
 
     lag: int = whole(1, 1)
 
 
 @dataclass(frozen=True)
-class Factors(Lagged):
+class Factors(Shrinking, Lagged):
     """Of S_lag against C = X'X/n.
 
     Parameters
@@ -52,28 +52,34 @@ class Factors(Lagged):
 
     def covariances(self, data: Data) -> RowPencil[Pencil]:
         """(S_lag, C) of the rows in any coordinates."""
-        compact = Compact.of(data.samples)
 
-        def pencil(change: Change) -> Pencil:
-            stats = lagged_moments(change(compact.rows), self.lag)
+        def pencil(rows: Samples) -> Pencil:
+            stats = lagged_moments(rows, self.lag)
             C = SumOfSquares.covariance(stats.scatter, stats.mean, stats.n)
             return Pencil(stats.lagged, C, 1.0)
 
-        return RowPencil(compact, pencil, "the covariance")
+        return self.against_covariance(data, pencil)
 
     def autocorrelations(self, r: int) -> int:
         """How many are added up, of r factors."""
         return r
 
     def cautions(self, value: float, data: Data, d: int, r: int) -> list[str]:
-        notes, n = super().cautions(value, data, d, r), data.samples.n
+        notes = super().cautions(value, data, d, r)
         if value > self.autocorrelations(r):
-            bounded = value * (n - self.lag) / n
+            n, pairs = data.samples.weight, self.pairs(data.samples)
             notes.append(
-                f"autocorrelations exceed 1, as lagged sums are divided by {n - self.lag} and "
-                f"variances by {n}: with {n} for both, the value is {bounded:.6g}, and bounded"
+                f"autocorrelations exceed 1, as lagged sums are divided by {pairs:g} and variances "
+                f"by {n:g}: with {n:g} for both, the value is {value * pairs / n:.6g}, and bounded"
             )
         return notes
+
+    def pairs(self, samples: Samples) -> float:
+        """How many pairs of rows the lag makes, or what they weigh."""
+        marks = samples.marks
+        if marks is None:
+            return samples.n - self.lag
+        return float(marks[: -self.lag].before(marks[self.lag :]).sum())
 
 
 @dataclass(frozen=True)
@@ -150,6 +156,7 @@ class Autocovariance(Lagged):
     source = "Cunningham & Ghahramani 2015, 3.1.5"
     baseline = "top eigenvectors of S_lag"
     exact = "yes"
+    from_sums = True
 
     def bind(self, data: Data, r: int) -> Trace:
         compact = Compact.of(data.samples, room=r)
@@ -179,6 +186,7 @@ class SquaredDifference(Lagged):
     source = "Cunningham & Ghahramani 2015, 3.1.5"
     baseline = "extreme eigenvectors of C - S_lag"
     exact = "yes"
+    from_sums = True
 
     extreme: str = word("min", ("min", "max"))
 

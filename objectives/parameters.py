@@ -40,13 +40,13 @@ def word(default: str, allowed: Collection[str]) -> Any:
 
 
 def optional_word(allowed: Collection[str]) -> Any:
-    """One of the allowed words, or None."""
-    return declared(None, partial(_check_word, allowed=allowed, optional=True))
+    """One of the allowed words, or None; by its name only."""
+    return declared(None, partial(_check_word, allowed=allowed, optional=True), kw_only=True)
 
 
-def declared(default: object, check: Callable[[Any, str], None]) -> Any:
+def declared(default: object, check: Callable[[Any, str], None], *, kw_only: bool = False) -> Any:
     """A field that `check`, given the owner and the name, refuses or keeps."""
-    return field(default=default, metadata={_CHECK: check})
+    return field(default=default, metadata={_CHECK: check}, kw_only=kw_only)
 
 
 def _check_word(owner: object, name: str, allowed: Collection[str], optional: bool = False) -> None:

@@ -11,8 +11,10 @@ from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.finite import check_squares
 from ldr.objectives.data.opening import as_samples
+from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.nested import NestedMethod
 from ldr.objectives.families.pencil import Pencil, RowPencil, SumOfSquares
+from ldr.objectives.families.shrinking import Shrinking
 from ldr.objectives.families.stacked import (
     Stacked,
     StackedPencils,
@@ -154,7 +156,7 @@ class SFA(Slow):
 
 
 @dataclass(frozen=True)
-class OrthogonalSFA(NestedMethod, Slow):
+class OrthogonalSFA(NestedMethod, Shrinking, Slow):
     """Find what changes slowly against its variance: min tr(M'X_dot'X_dot M) / tr(M'CM).
 
     M orthonormal, X_dot the differences of successive rows, C = X'X/n. P = M'. The heuristic is the
@@ -174,21 +176,16 @@ class OrthogonalSFA(NestedMethod, Slow):
     baseline = "orthonormalised generalised eigenvectors of (X_dot'X_dot, C)"
     exact = "r = 1"
     sibling = "sfa with whiten=True"
-    from_sums = True
 
     ridge: float = number(0.0)
 
     def bind(self, data: Data, r: int) -> TraceRatio:
-        compact = Compact.of(data.samples)
-
-        def pencil(change: Change) -> Pencil:
-            rows = change(compact.rows)
+        def pencil(rows: Samples) -> Pencil:
             stats = moments(rows)
             C = SumOfSquares.covariance(stats.scatter, stats.mean, stats.n)
             return Pencil(difference_scatter(rows), C)
 
-        rows = RowPencil(compact, pencil, "the covariance")
-        return trace_ratio(self, rows, r, ridge=self.ridge)
+        return trace_ratio(self, self.against_covariance(data, pencil), r, ridge=self.ridge)
 
     def stacked(self, data: StackedData) -> Stacked:
         rows = data.rows

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
-from ldr.objectives.families.pencil import Pencil, RowPencil, SumOfSquares
+from ldr.objectives.data.samples import Samples
+from ldr.objectives.families.pencil import Pencil, SumOfSquares
+from ldr.objectives.families.shrinking import Shrinking
 from ldr.objectives.families.stacked import Stacked, StackedPencils, ridged
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.whitened import Unwhitened, whiten_rows
@@ -50,7 +51,7 @@ class Sliced(Objective):
 
 
 @dataclass(frozen=True)
-class SIR(Sliced):
+class SIR(Shrinking, Sliced):
     """Find what the response says about the mean of X: max tr(M' Cov(E[z | slice]) M).
 
     z = C^{-1/2}(x - mean), slices of equal counts of the sorted response (or its labels); P =
@@ -65,16 +66,20 @@ class SIR(Sliced):
     source = "Li 1991; Burges 2010"
     baseline = "top generalised eigenvectors of (Cov(E[x|slice]), C)"
 
+    @property
+    def from_sums(self) -> bool:
+        return False  # the slices are those of all rows
+
     def bind(self, data: Data, r: int) -> Trace:
-        codes, compact = self.codes(data), Compact.of(data.samples)
+        codes = self.codes(data)
         groups = int(codes.max()) + 1
 
-        def pencil(change: Change) -> Pencil:
-            stats = class_moments(change(compact.rows), codes, groups)
+        def pencil(rows: Samples) -> Pencil:
+            stats = class_moments(rows, codes, groups)
             n = int(stats.counts.sum())
             return Pencil(stats.between / n, SumOfSquares.covariance(stats.total, stats.mean, n))
 
-        rows = RowPencil(compact, pencil, "the covariance")
+        rows = self.against_covariance(data, pencil)
         notes = few_directions(r, groups, "slices")
         return whitened_trace(self, rows, r, ridge=self.ridge, notes=notes)
 

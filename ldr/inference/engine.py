@@ -148,7 +148,7 @@ def _stacked(
 ) -> StackedOptima | None:
     assert isinstance(chunk, Chunk)
     y = chunk.y if chunk.y is None or chunk.own_y else chunk.y[None]
-    if y is not None and y.ndim > 2:
+    if getattr(objective, "shrinkage", None) is not None or (y is not None and y.ndim > 2):
         return None
     stacked = objective.stacked(StackedData(rows, y))
     return None if stacked is None else stacked.solve(r, options.get("certify", True))

@@ -35,6 +35,10 @@ class Change:
         """z = T'x."""
         return self if self.T is None else Change(self.T, np.zeros(len(self.T)))
 
+    def of_matrix(self, A: Array) -> Array:
+        """T'AT: a sum of squares of rows about the centre, of the changed ones."""
+        return A if self.T is None else self.T.T @ A @ self.T
+
     def of(self, samples: Samples) -> Array:
         """The rows z of samples with a T."""
         assert self.T is not None and self.centre is not None

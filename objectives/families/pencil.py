@@ -130,8 +130,7 @@ class RowPencil(Generic[Found]):
 
 def shrunken(found: Pencil, change: Change, within: Array, total: Array) -> Pencil:
     """The pencil of S_T - S_W against S_W, where numbers were added to both in the columns."""
-    R = change.T
-    within, total = (E if R is None else R.T @ E @ R for E in (within, total))
+    within, total = change.of_matrix(within), change.of_matrix(total)
     assert found.B.total is not None and found.groups is not None
     within, total = found.B.B + within, found.B.total + total
     groups = replace(found.groups, within=within, between=total - within)

@@ -110,7 +110,7 @@ ARGUMENTS = {
     "unknown parameter": (
         ("maf", X, 2),
         {"leg": 1},
-        r"'maf' has no parameter 'leg'; it has: lag, ridge, nested",
+        r"'maf' has no parameter 'leg'; it has: lag, shrinkage, ridge, nested",
     ),
     "parameter of none": (("pca", X, 2), {"lag": 1}, r"'pca' has no parameter 'lag'"),
     "class, not instance": ((ldr.objectives.PCA, X, 2), {}, r"an instance, PCA\(\), not the class"),

@@ -101,6 +101,41 @@ def test_orthogonal_lda_is_of_the_same_matrices():
     assert {"shrinkage", "of_total", "levels"} <= set(result.parameters)
 
 
+_rng = np.random.default_rng(1)
+SERIES = np.cumsum(_rng.standard_normal((50, 4)), axis=0) @ _rng.standard_normal((4, 8))
+SERIES += _rng.standard_normal((50, 8))
+
+
+@pytest.mark.parametrize("name", ["maf", "classical-maf", "orthogonal-sfa", "sir"])
+def test_covariances_are_moved_towards_their_diagonal(name):
+    y = SERIES[:, 0] if name == "sir" else None
+    result = ldr.solve(name, SERIES, 2, y=y, shrinkage="auto")
+    s = coefficient(SERIES)
+    assert result.parameters["shrinkage"] == pytest.approx(s, rel=1e-12)
+    assert result.certificate.kind == "global"
+    X = SERIES - SERIES.mean(axis=0)
+    C = X.T @ X / 50
+    C = (1 - s) * C + s * np.diag(np.diag(C))
+    if name == "sir":
+        order = np.argsort(y, kind="stable")
+        A = sum(np.outer(m, m) for m in X[order].reshape(10, 5, 8).mean(axis=1)) / 10
+    elif name == "orthogonal-sfa":
+        A = np.diff(X, axis=0).T @ np.diff(X, axis=0)
+    else:
+        A = X[:-1].T @ X[1:] / 49
+        A = (A + A.T) / 2
+    if name in ("sir", "classical-maf"):
+        best = scipy.linalg.eigh(A, C, eigvals_only=True)[-2:].sum()
+    else:
+        best = np.trace(result.P @ A @ result.P.T) / np.trace(result.P @ C @ result.P.T)
+    assert result.value == pytest.approx(best, rel=1e-10)
+    streamed = ldr.solve(name, lambda: iter(np.array_split(SERIES, 4)), 2, y=y, shrinkage="auto")
+    np.testing.assert_allclose(streamed.P, result.P, atol=1e-9 * np.abs(result.P).max())
+    labels = np.arange(7) > 3 if name == "sir" else None
+    few = ldr.solve(name, SERIES[:7], 1, y=labels, shrinkage="auto")
+    assert few.certificate.kind == ("bound" if name == "orthogonal-sfa" else "global")  # 0 is least
+
+
 def test_columns_and_groups_that_are_constant():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((30, 3))
