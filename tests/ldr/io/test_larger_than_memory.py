@@ -138,7 +138,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow.csv, pyarrow.parquet
 import ldr
-from ldr.objectives import samples, stored, streams
+from ldr.objectives.data import samples, stored, streams
 from ldr.objectives.data.sources import parquet, text
 
 for module in (samples, stored, streams, parquet, text):
