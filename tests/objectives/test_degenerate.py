@@ -433,3 +433,16 @@ def test_autocorrelations_above_one_stand_beside_those_that_are_bounded(name):
     assert f"the value is {bounded:.6g}" in noted(result, "autocorrelations exceed 1")
     noise = ldr.solve(name, np.random.default_rng(0).standard_normal((40, 2)), 1)
     assert not any("autocorrelations" in note for note in noise.notes)
+
+
+def test_of_trials_the_pairs_inside_them_are_counted():
+    rng = np.random.default_rng(0)
+    wave = np.sin(np.linspace(0.0, 2.0 * np.pi, 40))[:, None]
+    trials = [wave + 0.001 * rng.standard_normal((40, 2)) for _ in range(3)]
+    result = ldr.solve("maf", trials, 1)
+    Y = np.vstack(trials) @ result.P.T - result.mean @ result.P.T
+    inside = np.arange(1, 120) % 40 != 0
+    bounded = np.sum((Y[1:] * Y[:-1])[inside]) / np.sum(Y**2)
+    assert result.value > 1 > bounded
+    note = noted(result, "autocorrelations exceed 1")
+    assert "divided by 117" in note and f"the value is {bounded:.6g}" in note
