@@ -93,7 +93,7 @@ def _trials(ids: Any, samples: Samples) -> Any:
 def check_weighted(objective: Objective) -> None:
     """Refuse weights where the objective takes none."""
     if not objective.weighted:
-        names = ", ".join(name for name, method in REGISTRY.items() if method.weighted)
+        names = ", ".join(name for name, method in REGISTRY.items() if method().weighted)
         raise ArgumentError(
             f"objective {objective.name!r} takes no weights of its rows (sample_weight=); "
             f"these do: {names}"

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ldr.inputs import as_data
 from ldr.objectives.data.data import Data
-from ldr.objectives.data.labels import as_array, as_labels
+from ldr.objectives.data.labels import as_array
 from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.solvers.checks import whole
@@ -83,7 +83,7 @@ class Sampled:
         """The rows of each class, for methods of labels; else all rows."""
         if Need.LABELS not in self.objective.needs:
             return [np.arange(self.n)]
-        codes, names = as_labels(self.data.y, self.n)
+        codes, names = self.data.labels
         return [np.flatnonzero(codes == k) for k in range(len(names))]
 
     def folds(

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ldr.objectives.data.cells import Cells
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.finite import check_squares
 from ldr.objectives.data.opening import stored
@@ -164,12 +165,13 @@ def _deviations(samples: Samples) -> tuple[Array, Array]:
 
         X = samples.array
         low, high = X.min(axis=0).toarray().ravel(), X.max(axis=0).toarray().ravel()
-        sd = np.sqrt(mean_variance_axis(X.astype(np.float64), axis=0)[1])
-        entries = np.full(samples.d, samples.n)
+        rows = X.astype(np.float64)
+        sd = np.sqrt(mean_variance_axis(rows, axis=0, weights=samples.weights)[1])
+        entries = np.full(samples.d, samples.weight)
     else:
         extent = samples.reduce(Extent.of, Extent.merge)
         low, high, entries = extent.low, extent.high, extent.n
-        sd = np.sqrt(extent.squares / np.maximum(extent.n, 1))
+        sd = np.sqrt(extent.squares / np.where(extent.n > 0, extent.n, 1))
     return np.where(low == high, 0.0, sd), entries
 
 
@@ -202,7 +204,8 @@ class Extent:
     Attributes
     ----------
     n, mean, squares, low, high : ndarray (d,)
-        Of the entries that are not missing; squares is sum_i (x_i - mean)^2.
+        Of the entries that are not missing; squares is sum_i w_i (x_i - mean)^2, n the sum of the
+        weights.
     """
 
     n: np.ndarray
@@ -214,16 +217,28 @@ class Extent:
     @classmethod
     def of(cls, piece: Samples) -> Extent:
         X = np.asarray(piece.array)
+        if piece.weights is not None:
+            return cls.of_weighted(X, piece.weights)
         there = ~np.isnan(X) if piece.has_nan else np.True_
         n = there.sum(axis=0) if piece.has_nan else np.full(X.shape[1], len(X))
         mean = X.sum(axis=0, dtype=np.float64, where=there) / np.maximum(n, 1)
         squares = np.square(X - mean).sum(axis=0, where=there)
         return cls(n, mean, squares, np.fmin.reduce(X), np.fmax.reduce(X))
 
+    @classmethod
+    def of_weighted(cls, X: Cells, weights: Array) -> Extent:
+        X, weights = X[weights > 0].astype(np.float64), weights[weights > 0]
+        there = ~np.isnan(X)
+        n, zero = weights @ there, np.where(there, X, 0.0)
+        mean = (weights @ zero) / np.where(n > 0, n, 1)
+        squares = weights @ np.where(there, zero - mean, 0.0) ** 2
+        ends = (np.fmin.reduce(X, initial=np.inf), np.fmax.reduce(X, initial=-np.inf))
+        return cls(n, mean, squares, *ends)
+
     def merge(self, other: Extent) -> Extent:
         """That of both: sum of squares a + b + (n_a n_b/n) (mean_b - mean_a)^2."""
         n = self.n + other.n
-        share = other.n / np.maximum(n, 1)
+        share = other.n / np.where(n > 0, n, 1)
         change = other.mean - self.mean
         return Extent(
             n,

@@ -43,7 +43,9 @@ class Pair:
         compact = Compact.of(Samples(np.vstack([both, -both])), room=room)
         space = compact.space
         assert space is not None
-        lowered = [Samples(space.lower(s.dense().T).T) for s in (samples, background)]
+        lowered = [
+            Samples(space.lower(s.dense().T).T, marks=s.marks) for s in (samples, background)
+        ]
         return cls(lowered[0], lowered[1], compact)
 
     def view(self, mean: Array, scatter: Scatter | None = None) -> View:

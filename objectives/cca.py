@@ -51,6 +51,7 @@ class CCA(Correlations):
     """
 
     name = "cca"
+    weighted = True
     formula = "max tr(Ma'Cab Mb) / sqrt(tr(Ma'Caa Ma) tr(Mb'Cbb Mb))"
     source = "Hotelling 1936; Cunningham & Ghahramani 2015, 3.1.4"
     baseline = "traditional cca's maps, orthonormalised"
@@ -91,6 +92,7 @@ class ClassicalCCA(Correlations):
     """
 
     name = "classical-cca"
+    weighted = True
     formula = "max tr(Ma'Caa^{-1/2} Cab Cbb^{-1/2} Mb)"
     source = "Hotelling 1936; Burges 2010"
     baseline = "leading singular vectors of Caa^{-1/2} Cab Cbb^{-1/2}"

@@ -49,6 +49,7 @@ class Dynamics(Objective):
     """
 
     name = "dynamics"
+    weighted = True
     formula = "min ||Xdot - X M D' M'||_F^2 over M and D"
     source = "Cunningham & Ghahramani 2015; Churchland et al. 2012"
     sense = "min"

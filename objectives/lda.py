@@ -51,7 +51,7 @@ class Scattered(Shrinking):
 
     def scatters(self, data: Data) -> tuple[RowPencil[Pencil], int]:
         """(S_B, S_W) of the rows in any coordinates; the number of classes."""
-        codes, classes = as_labels(data.y, data.samples.n)
+        codes, classes = data.labels
         shrinks, compact = self.shrinkage is not None, self.compact(data)
         chosen: dict[str, float | Array] = {}
         if shrinks:

@@ -152,6 +152,7 @@ class Autocovariance(Lagged):
     """
 
     name = "autocovariance"
+    weighted = True
     formula = "max tr(M'S_lag M)"
     source = "Cunningham & Ghahramani 2015, 3.1.5"
     baseline = "top eigenvectors of S_lag"
@@ -182,6 +183,7 @@ class SquaredDifference(Lagged):
     """
 
     name = "squared-difference"
+    weighted = True
     formula = "min (or max) tr(M'(C - S_lag)M)"
     source = "Cunningham & Ghahramani 2015, 3.1.5"
     baseline = "extreme eigenvectors of C - S_lag"

@@ -42,6 +42,7 @@ class MDS(Objective):
     """
 
     name = "mds"
+    weighted = True
     formula = "max sum_ij ||M'(x_i - x_j)||^2 = 2 n^2 tr(M'CM)"
     source = "Torgerson 1952; Cunningham & Ghahramani 2015, 3.1.2"
     sense = "max"

@@ -245,6 +245,7 @@ class Sum(Objective):
             "predicts": next((part.predicts for part in parts if part.predicts), ""),
             "missing": alone and first.missing,
             "sparse": all(part.sparse for part in parts),
+            "weighted": all(part.weighted for part in parts),
         }
         for attribute, value in attributes.items():
             object.__setattr__(self, attribute, value)

@@ -35,6 +35,7 @@ class PCA(Principal):
     """
 
     name = "pca"
+    weighted = True
     formula = "min sum ||x - MM'x||^2"
     source = "Pearson 1901; Cunningham & Ghahramani 2015, 3.1.1"
     sense = "min"
@@ -68,6 +69,7 @@ class LogDetPCA(Principal):
     """
 
     name = "log-det-pca"
+    weighted = True
     formula = "max log|M'CM|"
     source = "Linsker 1988; Burges 2010"
     sense = "max"

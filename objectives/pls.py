@@ -26,6 +26,7 @@ class PLS(Objective):
     """
 
     name = "pls"
+    weighted = True
     formula = "max tr(Ma'Xa'Xb Mb)"
     source = "Wold 1975; Bookstein 1994"
     sense = "max"

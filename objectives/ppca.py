@@ -43,6 +43,7 @@ class PPCA(Objective):
     """
 
     name = "ppca"
+    weighted = True
     formula = "min n/2 [d log 2pi + log|S| + tr(S^{-1}C)], S = MM' + s2 I"
     source = "Tipping & Bishop 1999; Cunningham & Ghahramani 2015, 3.1.1"
     sense = "min"

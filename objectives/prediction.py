@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ldr.objectives.coordinates import Coordinates, inverse_root
 from ldr.objectives.data.data import Data
-from ldr.objectives.data.labels import as_array, as_labels
+from ldr.objectives.data.labels import as_array
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.statistics import ClassMoments, JointMoments, class_moments
 from ldr.solvers.manifolds import Array
@@ -155,14 +155,15 @@ class GroupedRows:
 
     @classmethod
     def of(cls, data: Data) -> GroupedRows:
-        codes, classes = as_labels(data.y, data.samples.n)
+        codes, classes = data.labels
         return cls(classes, codes, data.samples)
 
     def predictors(
         self, maps: tuple[Array, ...], means: tuple[Array, ...]
     ) -> tuple[Predictor, ...]:
         (P,), (mean,) = maps, means
-        Y = Samples(self.samples.centred_times(np.ascontiguousarray(P.T), mean))
+        rows = self.samples.centred_times(np.ascontiguousarray(P.T), mean)
+        Y = Samples(rows, marks=self.samples.marks)
         moments = class_moments(Y, self.codes, len(self.classes))
         return (ClassPredictor.of(P, self.classes, replace(moments, mean=np.zeros(len(P)))),)
 

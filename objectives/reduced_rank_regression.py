@@ -36,6 +36,7 @@ class ReducedRankRegression(Objective):
     """
 
     name = "reduced-rank-regression"
+    weighted = True
     formula = "min ||Y - X Min S Mout'||^2"
     source = "Izenman 1975; Cunningham & Ghahramani 2015"
     sense = "min"

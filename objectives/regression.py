@@ -32,6 +32,7 @@ class LeastSquares(Objective):
     """
 
     name = "least-squares"
+    weighted = True
     formula = "min ||Y - XM||^2"
     source = "Legendre 1805; Cunningham & Ghahramani 2015, 3.2"
     sense = "min"
@@ -63,6 +64,7 @@ class RidgeRegression(Objective):
     """
 
     name = "ridge-regression"
+    weighted = True
     formula = "min ||Y - XM||^2 + penalty ||M||^2"
     source = "Hoerl & Kennard 1970; Cunningham & Ghahramani 2015, 3.2"
     sense = "min"
@@ -98,6 +100,7 @@ class Lasso(Objective):
     """
 
     name = "lasso"
+    weighted = True
     formula = "min ||Y - XM||^2 + penalty sum |m_ij|"
     source = "Tibshirani 1996; Cunningham & Ghahramani 2015, 3.2"
     sense = "min"
@@ -125,6 +128,7 @@ class PrincipalComponentsRegression(Objective):
     """
 
     name = "principal-components-regression"
+    weighted = True
     formula = "max tr(M'X'XM), then min ||Y - XMB||^2"
     source = "Massy 1965"
     sense = "max"
@@ -136,7 +140,7 @@ class PrincipalComponentsRegression(Objective):
 
     def bind(self, data: Data, r: int) -> Components:
         compact = Compact.of(data.samples)
-        outputs = Samples(as_response(data.y, data.samples.n), None, "y")
+        outputs = Samples(as_response(data.y, data.samples.n), None, "y", marks=data.samples.marks)
         stats = joint_moments(compact.rows, outputs)
         return Components(
             self,

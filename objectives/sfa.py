@@ -67,6 +67,7 @@ class SFA(Slow):
     """
 
     name = "sfa"
+    weighted = True
     formula = "min tr(M'X_dot'X_dot M)"
     source = "Wiskott & Sejnowski 2002; Cunningham & Ghahramani 2015, 3.1.6"
     baseline = "bottom eigenvectors of X_dot'X_dot"

@@ -46,6 +46,7 @@ class SignalNoise(AgainstNoise):
     """
 
     name = "signal-noise"
+    weighted = True
     formula = "max tr(M'(C_signal - alpha C_noise)M)"
     source = "Cunningham & Ghahramani 2015; Burges 2010"
     baseline = "top eigenvectors of C_signal - alpha C_noise"
@@ -75,6 +76,7 @@ class ContrastivePCA(SignalNoise):
     """
 
     name = "contrastive-pca"
+    weighted = True
     formula = "max tr(M'(C_target - alpha C_background)M)"
     source = "Abid, Zhang, Bagaria & Zou 2018"
     baseline = "top eigenvectors of C_target - alpha C_background"
@@ -100,6 +102,7 @@ class OPCA(AgainstNoise):
     """
 
     name = "opca"
+    weighted = True
     formula = "max tr(M'R^{-1/2} C R^{-1/2} M), R the second moment of noise"
     source = "Diamantaras & Kung 1996; Burges 2010"
     baseline = "top generalised eigenvectors of (C, R)"

@@ -47,7 +47,7 @@ class Sliced(Objective):
 
     def codes(self, data: Data) -> np.ndarray:
         """The slice of each row."""
-        return sliced(data.y, data.samples.n, self.slices)
+        return sliced(data.y, data.samples.n, self.slices, data.samples.weights)
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class SIR(Shrinking, Sliced):
 
         def pencil(rows: Samples) -> Pencil:
             stats = class_moments(rows, codes, groups)
-            n = int(stats.counts.sum())
+            n = stats.n
             return Pencil(stats.between / n, SumOfSquares.covariance(stats.total, stats.mean, n))
 
         rows = self.against_covariance(data, pencil)
@@ -104,6 +104,7 @@ class SAVE(Sliced):
     """
 
     name = "save"
+    weighted = True
     formula = "max tr(M' sum_b p_b (I - Cov_b(z))^2 M), z = C^{-1/2} x"
     source = "Cook & Weisberg 1991; Burges 2010"
     baseline = "top eigenvectors of sum_b p_b (I - Cov_b(z))^2"
@@ -115,11 +116,12 @@ class SAVE(Sliced):
         rows = whitened.change(compact.rows)
         identity = np.eye(whitened.W.shape[1])
         A, size = np.zeros_like(identity), 0.0
-        for b, count in enumerate(np.bincount(codes)):
+        counts = np.bincount(codes, compact.rows.weights)
+        for b, count in enumerate(counts):
             of_slice = whitened(moments(rows.take(codes == b)).covariance)
             change = identity - of_slice
-            A += (count / len(codes)) * (change @ change)
-            size += (count / len(codes)) * spectral_bound(change) * spectral_bound(of_slice)
+            A += (count / counts.sum()) * (change @ change)
+            size += (count / counts.sum()) * spectral_bound(change) * spectral_bound(of_slice)
         return Trace(
             self,
             (compact.view(whitened.mean, whitened.scatter).within(whitened),),

@@ -11,18 +11,34 @@ from ldr.solvers.linalg.eigen import generalised_top_eigenvectors, range_basis
 from ldr.solvers.manifolds import Array
 
 
-def slice_codes(response: Response, slices: int) -> np.ndarray:
+def slice_codes(response: Response, slices: int, weights: Array | None = None) -> np.ndarray:
     """Slice of each sample: its label, or the quantile bin of its (first) response."""
     if response.codes is not None:
         return response.codes
-    z = response.values[:, 0]
-    edges = np.unique(np.quantile(z, np.linspace(0, 1, slices + 1)[1:-1]))
+    z, shares = response.values[:, 0], np.linspace(0, 1, slices + 1)[1:-1]
+    edges = np.unique(np.quantile(z, shares) if weights is None else _quantiles(z, shares, weights))
     return np.unique(np.searchsorted(edges, z, side="right"), return_inverse=True)[1]
 
 
-def sliced(y: npt.ArrayLike, n: int, slices: int) -> np.ndarray:
+def _quantiles(z: Array, shares: Array, weights: Array) -> Array:
+    """Those of z with every entry as often as its weight says.
+
+    Weights that are no whole numbers are taken in units of their mean.
+    """
+    if np.any(weights != np.floor(weights)):
+        weights = weights * (np.count_nonzero(weights) / weights.sum())
+    order = np.argsort(z, kind="stable")
+    ends = np.cumsum(weights[order])
+    place = shares * (ends[-1] - 1.0)
+    first = np.floor(place)
+    ranks = np.searchsorted(ends, np.array([first, first + 1.0]) + 1e-9, side="right")
+    low, high = z[order][np.minimum(ranks, len(z) - 1)]
+    return low + (place - first) * (high - low)
+
+
+def sliced(y: npt.ArrayLike, n: int, slices: int, weights: Array | None = None) -> np.ndarray:
     """Slice of each sample, of which there must be two at least."""
-    codes = slice_codes(Response.of(y, n), slices)
+    codes = slice_codes(Response.of(y, n), slices, weights)
     if codes.max() == 0:
         raise DataError("y is constant, or nearly: it has a single slice, expected two at least")
     return codes

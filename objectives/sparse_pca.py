@@ -44,6 +44,7 @@ class SparsePCA(Objective):
     """
 
     name = "sparse-pca"
+    weighted = True
     formula = "min ||X - XMM'||^2 + penalty ||M||_1"
     source = "Jolliffe, Trendafilov & Uddin 2003; Chen, Ma, So & Zhang 2020"
     sense = "min"

@@ -70,8 +70,8 @@ def rows_of(
     table = read(data)
     labels = names_in(selection.label)
     y = table.response(labels) if labels else None
-    groups = table.column(selection.groups) if selection.groups else None
-    beside = [*labels, *filter(None, [selection.groups])]
+    marks = {"sample_weight": selection.weights, "groups": selection.groups}
+    beside = [*labels, *filter(None, marks.values())]
     not_projected = [name for name in beside if name not in table.beside]
     kept = table.select(names_in(selection.columns), not_projected + names_in(selection.drop))
     X = kept.samples(allow_nan)
@@ -82,7 +82,8 @@ def rows_of(
         second = read(background)
         other = (second.select(kept.columns) if X.feature_names else second).samples()
     both = X if other is None else (X, other)
-    options = {"groups": groups, "standardise": selection.standardise}
+    columns = {name: table.column(column) for name, column in marks.items() if column}
+    options = {**columns, "standardise": selection.standardise}
     return both, y, X if background is not None else both, options
 
 

@@ -54,6 +54,10 @@ class Selection:
         Path | None,
         typer.Option(metavar="FILE", help="Noise or background, with the same columns."),
     ] = None
+    weights: Annotated[
+        str,
+        typer.Option(metavar="COLUMN", help="How much each row counts, >= 0. Not projected."),
+    ] = ""
     groups: Annotated[
         str,
         typer.Option(

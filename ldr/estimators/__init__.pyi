@@ -30,6 +30,11 @@ class PCA(Named):
         device: str = "cpu",
         verbose: bool = False,
     ) -> None: ...
+    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
+    def partial_fit(
+        self, X: Any, y: Any = None, *, classes: Any = None, sample_weight: Any = None
+    ) -> Self: ...
+    def score(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> float: ...
 
 class LogDetPCA(Named):
     def __init__(
@@ -49,6 +54,11 @@ class LogDetPCA(Named):
         device: str = "cpu",
         verbose: bool = False,
     ) -> None: ...
+    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
+    def partial_fit(
+        self, X: Any, y: Any = None, *, classes: Any = None, sample_weight: Any = None
+    ) -> Self: ...
+    def score(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> float: ...
 
 class RobustPCA(Named):
     def __init__(
@@ -91,6 +101,11 @@ class SparsePCA(Named):
         device: str = "cpu",
         verbose: bool = False,
     ) -> None: ...
+    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
+    def partial_fit(
+        self, X: Any, y: Any = None, *, classes: Any = None, sample_weight: Any = None
+    ) -> Self: ...
+    def score(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> float: ...
 
 class PPCA(Named):
     def __init__(
@@ -110,6 +125,11 @@ class PPCA(Named):
         device: str = "cpu",
         verbose: bool = False,
     ) -> None: ...
+    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
+    def partial_fit(
+        self, X: Any, y: Any = None, *, classes: Any = None, sample_weight: Any = None
+    ) -> Self: ...
+    def score(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> float: ...
 
 class FactorAnalysis(Named):
     def __init__(
@@ -130,6 +150,11 @@ class FactorAnalysis(Named):
         device: str = "cpu",
         verbose: bool = False,
     ) -> None: ...
+    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
+    def partial_fit(
+        self, X: Any, y: Any = None, *, classes: Any = None, sample_weight: Any = None
+    ) -> Self: ...
+    def score(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> float: ...
 
 class MDS(Named):
     def __init__(
@@ -149,6 +174,11 @@ class MDS(Named):
         device: str = "cpu",
         verbose: bool = False,
     ) -> None: ...
+    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
+    def partial_fit(
+        self, X: Any, y: Any = None, *, classes: Any = None, sample_weight: Any = None
+    ) -> Self: ...
+    def score(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> float: ...
 
 class DistanceMDS(Named):
     def __init__(
@@ -211,6 +241,10 @@ class OrthogonalLDA(Classifies, Named):
         device: str = "cpu",
         verbose: bool = False,
     ) -> None: ...
+    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
+    def partial_fit(
+        self, X: Any, y: Any = None, *, classes: Any = None, sample_weight: Any = None
+    ) -> Self: ...
 
 class ClassicalLDA(Classifies, Named):
     def __init__(
@@ -232,6 +266,10 @@ class ClassicalLDA(Classifies, Named):
         device: str = "cpu",
         verbose: bool = False,
     ) -> None: ...
+    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
+    def partial_fit(
+        self, X: Any, y: Any = None, *, classes: Any = None, sample_weight: Any = None
+    ) -> Self: ...
 
 class SemiSupervisedDA(Named):
     def __init__(
@@ -321,6 +359,11 @@ class OrthogonalCCA(Named, TwoViews):
         device: str = "cpu",
         verbose: bool = False,
     ) -> None: ...
+    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
+    def partial_fit(
+        self, X: Any, y: Any = None, *, classes: Any = None, sample_weight: Any = None
+    ) -> Self: ...
+    def score(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> float: ...
 
 class ClassicalCCA(Named, TwoViews):
     def __init__(
@@ -341,6 +384,11 @@ class ClassicalCCA(Named, TwoViews):
         device: str = "cpu",
         verbose: bool = False,
     ) -> None: ...
+    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
+    def partial_fit(
+        self, X: Any, y: Any = None, *, classes: Any = None, sample_weight: Any = None
+    ) -> Self: ...
+    def score(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> float: ...
 
 class PLS(Named, TwoViews):
     def __init__(
@@ -360,6 +408,11 @@ class PLS(Named, TwoViews):
         device: str = "cpu",
         verbose: bool = False,
     ) -> None: ...
+    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
+    def partial_fit(
+        self, X: Any, y: Any = None, *, classes: Any = None, sample_weight: Any = None
+    ) -> Self: ...
+    def score(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> float: ...
 
 class ReducedRankRegression(Named, TwoViews):
     def __init__(
@@ -380,6 +433,11 @@ class ReducedRankRegression(Named, TwoViews):
         device: str = "cpu",
         verbose: bool = False,
     ) -> None: ...
+    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
+    def partial_fit(
+        self, X: Any, y: Any = None, *, classes: Any = None, sample_weight: Any = None
+    ) -> Self: ...
+    def score(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> float: ...
 
 class LeastSquares(Regresses, Named):
     def __init__(
@@ -399,6 +457,10 @@ class LeastSquares(Regresses, Named):
         device: str = "cpu",
         verbose: bool = False,
     ) -> None: ...
+    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
+    def partial_fit(
+        self, X: Any, y: Any = None, *, classes: Any = None, sample_weight: Any = None
+    ) -> Self: ...
 
 class RidgeRegression(Regresses, Named):
     def __init__(
@@ -419,6 +481,10 @@ class RidgeRegression(Regresses, Named):
         device: str = "cpu",
         verbose: bool = False,
     ) -> None: ...
+    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
+    def partial_fit(
+        self, X: Any, y: Any = None, *, classes: Any = None, sample_weight: Any = None
+    ) -> Self: ...
 
 class Lasso(Regresses, Named):
     def __init__(
@@ -439,6 +505,10 @@ class Lasso(Regresses, Named):
         device: str = "cpu",
         verbose: bool = False,
     ) -> None: ...
+    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
+    def partial_fit(
+        self, X: Any, y: Any = None, *, classes: Any = None, sample_weight: Any = None
+    ) -> Self: ...
 
 class PrincipalComponentsRegression(Regresses, Named):
     def __init__(
@@ -458,6 +528,10 @@ class PrincipalComponentsRegression(Regresses, Named):
         device: str = "cpu",
         verbose: bool = False,
     ) -> None: ...
+    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
+    def partial_fit(
+        self, X: Any, y: Any = None, *, classes: Any = None, sample_weight: Any = None
+    ) -> Self: ...
 
 class MAF(Named):
     def __init__(
@@ -806,6 +880,21 @@ class SignalNoise(Named, WithBackground):
         device: str = "cpu",
         verbose: bool = False,
     ) -> None: ...
+    def fit(
+        self, X: Any, y: Any = None, *, background: Any = None, sample_weight: Any = None
+    ) -> Self: ...
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        classes: Any = None,
+        background: Any = None,
+        sample_weight: Any = None,
+    ) -> Self: ...
+    def score(
+        self, X: Any, y: Any = None, *, background: Any = None, sample_weight: Any = None
+    ) -> float: ...
 
 class ContrastivePCA(Named, WithBackground):
     def __init__(
@@ -826,6 +915,21 @@ class ContrastivePCA(Named, WithBackground):
         device: str = "cpu",
         verbose: bool = False,
     ) -> None: ...
+    def fit(
+        self, X: Any, y: Any = None, *, background: Any = None, sample_weight: Any = None
+    ) -> Self: ...
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        classes: Any = None,
+        background: Any = None,
+        sample_weight: Any = None,
+    ) -> Self: ...
+    def score(
+        self, X: Any, y: Any = None, *, background: Any = None, sample_weight: Any = None
+    ) -> float: ...
 
 class OPCA(Named, WithBackground):
     def __init__(
@@ -846,6 +950,21 @@ class OPCA(Named, WithBackground):
         device: str = "cpu",
         verbose: bool = False,
     ) -> None: ...
+    def fit(
+        self, X: Any, y: Any = None, *, background: Any = None, sample_weight: Any = None
+    ) -> Self: ...
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        classes: Any = None,
+        background: Any = None,
+        sample_weight: Any = None,
+    ) -> Self: ...
+    def score(
+        self, X: Any, y: Any = None, *, background: Any = None, sample_weight: Any = None
+    ) -> float: ...
 
 class ICA(Named):
     def __init__(
@@ -909,6 +1028,11 @@ class SIR(Named):
         device: str = "cpu",
         verbose: bool = False,
     ) -> None: ...
+    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
+    def partial_fit(
+        self, X: Any, y: Any = None, *, classes: Any = None, sample_weight: Any = None
+    ) -> Self: ...
+    def score(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> float: ...
 
 class SAVE(Named):
     def __init__(
@@ -930,6 +1054,11 @@ class SAVE(Named):
         device: str = "cpu",
         verbose: bool = False,
     ) -> None: ...
+    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
+    def partial_fit(
+        self, X: Any, y: Any = None, *, classes: Any = None, sample_weight: Any = None
+    ) -> Self: ...
+    def score(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> float: ...
 
 class KernelSDR(Named):
     def __init__(

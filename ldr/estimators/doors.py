@@ -32,7 +32,7 @@ def taken_by(method: type[Objective]) -> tuple[str, ...]:
     """
     if Need.TIME_ORDER in method.needs:
         return ("groups",)
-    return ("sample_weight",) if method.weighted else ()
+    return ("sample_weight",) if method().weighted else ()
 
 
 def doors(base: type[Projection], names: tuple[str, ...]) -> dict[str, Any]:

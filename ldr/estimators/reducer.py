@@ -105,6 +105,7 @@ class Reducer(TwoViews, WithBackground):
         y: Any = None,
         *,
         background: Any = None,
+        sample_weight: Any = None,
         groups: Any = None,
     ) -> Reducer:
         """Find the projection.
@@ -117,14 +118,14 @@ class Reducer(TwoViews, WithBackground):
             Labels or a response (n,), or the second view (n, e), where the objective needs them.
         background : array (m, d), optional
             Noise, or what is to be ignored, where the objective needs it.
-        groups : array (n,), optional
-            The trial of each row; see `ldr.solve`.
+        sample_weight, groups : array (n,), optional
+            Weights and trials of the rows; see `ldr.solve`.
 
         Returns
         -------
         self
         """
-        return self._fit(X, y, background, groups=groups)
+        return self._fit(X, y, background, sample_weight=sample_weight, groups=groups)
 
     def inverse_transform(self, X: Any, y: Any = None) -> Any:
         """Back from projected rows: mean_ + X pinv(components_)'.

@@ -5,7 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from ldr.objectives.data.accelerator import Accelerator
+from ldr.objectives.data.labels import as_labels
 from ldr.objectives.data.samples import Samples
 from ldr.solvers.errors import ArgumentError
 
@@ -30,6 +34,14 @@ class Data:
     @property
     def samples(self) -> Samples:
         return self.views[0]
+
+    @property
+    def labels(self) -> tuple[npt.NDArray[np.intp], npt.NDArray[Any]]:
+        """y as codes of classes, and the classes; see `as_labels`. One row with a weight is enough
+        for a class.
+        """
+        smallest = 2 if self.samples.weights is None else 1
+        return as_labels(self.y, self.samples.n, smallest_class=smallest)
 
     @property
     def X(self) -> Any:

@@ -12,7 +12,6 @@ import numpy as np
 from ldr.objectives.data.cells import Matrix
 from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
-from ldr.objectives.data.labels import as_labels
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.pencil import Pencil, RowPencil, SumOfSquares
 from ldr.objectives.graphs import Graph, as_graph, given_weights, lle_weights, within_classes
@@ -58,7 +57,7 @@ def _of_classes(rows: Samples, codes: np.ndarray, classes: int) -> Scatters:
     class, is not formed.
     """
     stats = class_moments(rows, codes, classes)
-    n, total = int(stats.counts.sum()), stats.total
+    n, total = stats.n, stats.total
     squares = SumOfSquares(total, stats.mean, n, scatter=KnownScatter(total, n))
     return Scatters(stats.within, squares, total=total)
 
@@ -102,6 +101,11 @@ class GraphMethod(Objective):
         return Graph(self.graph, self.neighbours)
 
     @property
+    def weighted(self) -> bool:  # type: ignore[override]
+        """Of the classes alone: a row is not its own neighbour, however often it counts."""
+        return isinstance(self.graph, str) and self.graph == "classes"
+
+    @property
     def scale_free(self) -> bool:  # type: ignore[override]
         return not self.transposed and not sees_distances(self.graph)
 
@@ -109,7 +113,7 @@ class GraphMethod(Objective):
         """A against B, of the rows in any coordinates."""
         if isinstance(self.graph, str) and self.graph == "classes":
             compact = Compact.of(data.samples)
-            codes, classes = as_labels(data.y, data.samples.n)
+            codes, classes = data.labels
             matrices = partial(_of_classes, codes=codes, classes=len(classes))
         else:
             data = data.in_memory()

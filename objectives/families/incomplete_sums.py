@@ -28,6 +28,7 @@ from ldr.objectives.families.incomplete_factors import (
 from ldr.objectives.families.row_sum import InParts, Remembered, RowTerm, SumPoint, in_pieces
 from ldr.objectives.problem import Stated
 from ldr.objectives.view import View
+from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
 
 
@@ -49,6 +50,11 @@ def incomplete(
     objective: Stated, samples: Samples, r: int, *, tied: bool, floor: float = 0.0
 ) -> IncompleteLikelihood:
     """The problem of samples with missing entries; raises as `IncompleteFactors.of` does."""
+    if samples.weights is not None:
+        raise ArgumentError(
+            f"rows with missing values take no weights (sample_weight=) in {objective.name!r}: "
+            "repeat the rows, or leave those with missing values out"
+        )
     if not in_pieces(samples):
         return IncompleteFactors.of(objective, samples, r, tied=tied, floor=floor)
     entries = samples.reduce(_entries, Entries.merge)

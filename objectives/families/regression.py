@@ -22,6 +22,7 @@ from ldr.objectives.prediction import LinearPredictor, Outputs
 from ldr.objectives.problem import BoundObjective, Stated
 from ldr.objectives.statistics import JointMoments, joint_moments
 from ldr.objectives.statistics.covariance import KnownScatter, RowScatter
+from ldr.objectives.statistics.sums import weighted
 from ldr.objectives.view import Compact, View, check_varies
 from ldr.solvers.limits import SINGULAR_COST, check_eigen
 from ldr.solvers.linalg.eigen import graded_svd, is_graded
@@ -212,7 +213,7 @@ def regression(
     one they do not, and for n < d the rows themselves are used.
     """
     samples = data.samples
-    outputs = Samples(as_response(data.y, samples.n), None, "y")
+    outputs = Samples(as_response(data.y, samples.n), None, "y", marks=samples.marks)
     compact = Compact.of_columns(samples) if lasso > 0 else Compact.of(samples)
     if lasso > 0 and samples.n < samples.d:
         return _of_rows(objective, data, outputs, r, lasso)
@@ -318,7 +319,9 @@ def _square_root(gram: Array, cross: Array) -> tuple[Array, Array]:
 
 def _of_rows(objective: Stated, data: Data, outputs: Samples, r: int, lasso: float) -> Regression:
     X, Y = data.samples.dense(), outputs.dense()
-    mean, mean_y = X.mean(axis=0), Y.mean(axis=0)
+    w = data.samples.weights
+    mean, mean_y = np.average(X, 0, w), np.average(Y, 0, w)
     of_y = Outputs.of(data.y, mean_y)
     view = View(mean, scatter=RowScatter(data.samples, mean))
-    return Regression(objective, (view,), X - mean, Y - mean_y, r, lasso=lasso, outputs=of_y)
+    rows = weighted(X - mean, w), weighted(Y - mean_y, w)
+    return Regression(objective, (view,), *rows, r, lasso=lasso, outputs=of_y)

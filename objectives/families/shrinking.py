@@ -33,6 +33,11 @@ class Shrinking(Objective):
     def from_sums(self) -> bool:
         return self.shrinkage is None
 
+    @property
+    def weighted(self) -> bool:  # type: ignore[override]
+        """The rule counts rows."""
+        return self.shrinkage is None
+
     def compact(self, data: Data) -> Compact:
         """The rows; in all their columns where they shrink, as what is added there is of all."""
         return (Compact.of if self.shrinkage is None else Compact.of_columns)(data.samples)

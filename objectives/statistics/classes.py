@@ -9,19 +9,21 @@ from functools import partial
 import numpy as np
 
 from ldr.objectives.data.samples import Array, Samples
-from ldr.objectives.statistics.sparse import shifted_classes
+from ldr.objectives.statistics.sparse import scaled_rows, shifted_classes
 from ldr.objectives.statistics.sums import (
     NO_SHIFT,
     Codes,
     add_outers,
     add_square,
+    counted_rows,
+    counting_rows,
     dense,
     full,
     membership,
     pilot_rows,
     sampled,
-    spread_rows,
     symmetric,
+    weighted,
     zeros,
 )
 from ldr.solvers.errors import ArgumentError
@@ -35,8 +37,8 @@ class ClassMoments:
 
     Attributes
     ----------
-    counts : ndarray of int, shape (c,)
-        n_k, the samples in each class.
+    counts : ndarray, shape (c,)
+        n_k, the samples in each class, or the sum of their weights.
     means : ndarray, shape (c, d)
         mu_k.
     mean : ndarray, shape (d,)
@@ -47,11 +49,16 @@ class ClassMoments:
         S_B = sum_k n_k (mu_k - mu)(mu_k - mu)'.
     """
 
-    counts: Codes
+    counts: Codes | Array
     means: Array
     mean: Array
     within: Array
     between: Array
+
+    @property
+    def n(self) -> float:
+        """The number of samples, or the sum of their weights."""
+        return float(self.counts.sum()) if self.counts.dtype.kind == "f" else int(self.counts.sum())
 
     @property
     def total(self) -> Array:
@@ -103,13 +110,13 @@ class ClassSpread:
 
     Attributes
     ----------
-    counts : ndarray of int, shape (c,)
+    counts : ndarray, shape (c,)
     origins, offsets : ndarray, shape (c, d)
     within : ndarray, shape (d, d)
         Its upper triangle, in Fortran order.
     """
 
-    counts: Codes
+    counts: Codes | Array
     origins: Array
     offsets: Array
     within: Array
@@ -117,7 +124,7 @@ class ClassSpread:
     def merge(self, other: ClassSpread) -> ClassSpread:
         """Those of both, in place; each class is merged like a `Spread`."""
         counts = self.counts + other.counts
-        share = other.counts / np.maximum(counts, 1)
+        share = other.counts / np.where(counts > 0, counts, 1)
         apart = (other.origins - self.origins) + (other.offsets - self.offsets)
         self.within += other.within
         self.within = add_outers(self.within, np.sqrt(self.counts * share)[:, None] * apart, 1.0)
@@ -131,21 +138,26 @@ class ClassSpread:
     def moments(self) -> ClassMoments:
         if np.any(self.counts == 0):
             missing = int(np.argmin(self.counts))
-            raise ArgumentError(f"class {missing} of {len(self.counts)} has no samples")
+            raise ArgumentError(
+                f"class {missing} of {len(self.counts)} has no samples, or none with a weight"
+            )
         # Class means measured from one of the origins keep the digits that their differences need.
         origin = self.origins[0]
         offsets = (self.origins - origin) + self.offsets
         centre = self.counts @ offsets / self.counts.sum()
-        weighted = np.sqrt(self.counts)[:, None] * (offsets - centre)
-        between = symmetric(weighted.T @ weighted)
+        apart = np.sqrt(self.counts)[:, None] * (offsets - centre)
+        between = symmetric(apart.T @ apart)
         within = full(self.within)
         return ClassMoments(self.counts, origin + offsets, origin + centre, within, between)
 
 
 def _class_spread(piece: Samples, codes: Codes, n_classes: int, rows: int | None) -> ClassSpread:
     """Counts, means and the scatter within the classes of a piece."""
-    counts = np.bincount(codes, minlength=n_classes)
+    counts = np.bincount(codes, piece.weights, minlength=n_classes)
     there = np.flatnonzero(counts)
+    if len(there) == 0:  # no row of the piece has a weight
+        origins, offsets = np.zeros((2, n_classes, piece.d))
+        return ClassSpread(counts, origins, offsets, zeros(piece.d, piece.d))
     if len(there) < n_classes:  # work with the classes of this piece alone
         place = np.zeros(n_classes, dtype=np.intp)
         place[there] = np.arange(len(there))
@@ -162,12 +174,12 @@ def _class_spread(piece: Samples, codes: Codes, n_classes: int, rows: int | None
 
 
 def _dense_class_sums(
-    piece: Samples, codes: Codes, counts: Codes, rows: int | None
+    piece: Samples, codes: Codes, counts: Codes | Array, rows: int | None
 ) -> tuple[Array, Array, Array]:
     """Pilots, means less the pilots, and the scatter within classes (upper triangle)."""
     c, d = len(counts), piece.d
     pilots = _class_pilots(piece, codes, counts)
-    if piece.accelerator is not None:
+    if piece.accelerator is not None and piece.weights is None:
         shift = np.zeros((c, d)) if pilots is None else pilots
         sums, squares = piece.accelerator.class_sums(piece.array, shift, codes)
         return shift, *_centred_classes(sums, squares, counts)
@@ -175,12 +187,12 @@ def _dense_class_sums(
     rows = rows or max(piece.block_rows, _ROWS_PER_CLASS * c)
     sums, squares = np.zeros((c, d)), zeros(d, d)
     for where, Z in _class_shifted_blocks(piece, codes, pilots, rows):
-        sums += membership(codes[where], c) @ Z
-        squares = add_square(squares, Z)
+        sums += membership(codes[where], c) @ counted_rows(Z, piece.weights, where)
+        squares = add_square(squares, weighted(Z, piece.weights, where))
     return np.zeros((c, d)) if pilots is None else pilots, *_centred_classes(sums, squares, counts)
 
 
-def _centred_classes(sums: Array, squares: Array, counts: Codes) -> tuple[Array, Array]:
+def _centred_classes(sums: Array, squares: Array, counts: Codes | Array) -> tuple[Array, Array]:
     """Means of classes from their sums, and the scatter about them from that about zero."""
     means = np.asarray(sums / counts[:, None], order="C")
     return means, add_outers(squares, np.sqrt(counts)[:, None] * means, -1.0)
@@ -210,28 +222,32 @@ def _check_codes(codes: Codes, n: int, n_classes: int) -> None:
         )
 
 
-def _class_pilots(samples: Samples, codes: Codes, counts: Codes) -> Array | None:
+def _class_pilots(samples: Samples, codes: Codes, counts: Codes | Array) -> Array | None:
     """Shift for each class, from sampled rows and each class's first: close to its mean.
 
     None where the class means are already small against the spread within classes.
     """
     first_rows = np.empty(len(counts), dtype=np.intp)
-    first_rows[codes[::-1]] = np.arange(samples.n)[::-1]  # of equal codes the last one written
-    rows = np.union1d(spread_rows(samples.n, pilot_rows(samples.d)), first_rows)
+    counting = counting_rows(samples, samples.n)[::-1]
+    first_rows[codes[counting]] = counting  # of equal codes the last one written
+    rows = np.union1d(counting_rows(samples, pilot_rows(samples.d)), first_rows)
     firsts, sample, classes = sampled(samples, first_rows), sampled(samples, rows), codes[rows]
     sample -= firsts[classes]
     offsets = membership(classes, len(counts)) @ sample
     offsets /= np.bincount(classes, minlength=len(counts))[:, None]
     pilots = firsts + offsets
     sample -= offsets[classes]
-    if np.all(counts @ pilots**2 <= NO_SHIFT**2 * samples.n * np.mean(sample**2, axis=0)):
+    if np.all(counts @ pilots**2 <= NO_SHIFT**2 * samples.weight * np.mean(sample**2, axis=0)):
         return None
     return np.asarray(pilots)
 
 
-def _sparse_class_sums(piece: Samples, codes: Codes, counts: Codes) -> tuple[Array, Array, Array]:
-    X, shift = shifted_classes(piece, codes, counts)
-    means = dense(membership(codes, len(counts)).tocsr() @ X) / counts[:, None]
-    weighted = np.sqrt(counts)[:, None] * means
-    within = symmetric(dense(X.T @ X) - weighted.T @ weighted)
+def _sparse_class_sums(
+    piece: Samples, codes: Codes, counts: Codes | Array
+) -> tuple[Array, Array, Array]:
+    X, shift = shifted_classes(piece, codes, np.bincount(codes, minlength=len(counts)))
+    counted = scaled_rows(X, piece.weights)
+    means = dense(membership(codes, len(counts)).tocsr() @ counted) / counts[:, None]
+    apart = np.sqrt(counts)[:, None] * means
+    within = symmetric(dense(X.T @ counted) - apart.T @ apart)
     return shift, means, np.asfortranarray(within)

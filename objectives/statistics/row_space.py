@@ -157,6 +157,7 @@ def row_space(samples: Samples) -> RowSpace:
         rank, and Q is orthonormal to 1e-16 over the smallest share of a Gram eigenvalue (1e-6 at
         worst: directions below 1e-10 are found from the rows, which fills d x m for m of them).
     """
+    samples = replace(samples, marks=None)  # the span of rows is the same whatever they count
     if samples.is_sparse:
         return _sparse_row_space(samples)
     return _dense_row_space(samples)

@@ -1,0 +1,270 @@
+"""Weights of the rows: whole numbers are repeated rows, zero is a row left out."""
+
+import json
+import sys
+
+import dask.array as da
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse
+from sklearn import config_context
+from sklearn.model_selection import cross_val_score
+
+import ldr
+from ldr.cli.app import main
+from ldr.errors import ArgumentError, DataError
+from ldr.objectives import REGISTRY
+from ldr.objectives.data import dask_samples, samples, streams
+from ldr.objectives.registry import named
+from tests.objectives.methods import LABELS, RANDOM, RESPONSES, VIEWS, X, name_of
+
+N = len(X)
+WHOLE = np.random.default_rng(3).integers(0, 4, N).astype(float)
+ANY = np.random.default_rng(4).gamma(1.0, 2.0, N)
+
+
+def objective_of(key):
+    return named(name_of(key), **RANDOM[key][2])
+
+
+WEIGHTED = [key for key in RANDOM if objective_of(key).weighted and "missing" not in key]
+TIMED = [key for key in WEIGHTED if "time order" in objective_of(key).needs]
+UNTIMED = [key for key in WEIGHTED if key not in TIMED]
+
+
+def taken(data, rows):
+    """Rows of all views of the same rows; a background stays."""
+    if isinstance(data, tuple):
+        return tuple(view[rows] if len(view) == N else view for view in data)
+    return data[rows]
+
+
+def projected(result, data):
+    given = data if result.objective.views > 1 or not isinstance(data, tuple) else data[0]
+    found = result.transform(given)
+    return np.hstack(found) if isinstance(found, tuple) else found
+
+
+def same(found, expected, data, rel=1e-10):
+    assert found.value == pytest.approx(expected.value, rel=rel, abs=1e-12)
+    ours, theirs = projected(found, data), projected(expected, data)
+    rest = ours - theirs @ np.linalg.lstsq(theirs, ours, rcond=None)[0]
+    assert np.linalg.norm(rest) <= 1e-6 * np.linalg.norm(ours)
+
+
+def solved(key, data, y, **options):
+    return ldr.solve(objective_of(key), data, 2, y=y, random_state=0, **options)
+
+
+@pytest.mark.parametrize("key", UNTIMED)
+def test_whole_numbers_are_repeated_rows_and_zero_is_left_out(key):
+    data, y, _ = RANDOM[key]
+    rows = np.repeat(np.arange(N), WHOLE.astype(int))
+    expected = solved(key, taken(data, rows), None if y is None else y[rows])
+    same(solved(key, data, y, sample_weight=WHOLE), expected, data)
+
+
+@pytest.mark.parametrize("key", UNTIMED)
+def test_the_scale_of_the_weights(key):
+    """Twice the weights move no optimum, but of penalties in units of the sum over rows."""
+    if "penalty" in RANDOM[key][2]:
+        return
+    data, y, _ = RANDOM[key]
+    once, twice = (solved(key, data, y, sample_weight=c * ANY) for c in (1.0, 2.0))
+    ours, theirs = projected(once, data), projected(twice, data)
+    rest = ours - theirs @ np.linalg.lstsq(theirs, ours, rcond=None)[0]
+    assert np.linalg.norm(rest) <= 1e-6 * np.linalg.norm(ours)
+    equal = solved(key, data, y, sample_weight=np.ones(N))
+    same(equal, solved(key, data, y), data)
+
+
+@pytest.mark.parametrize("key", TIMED)
+def test_weights_in_time_order(key):
+    """Constant ones change nothing; whole ones constant in a trial repeat it; zero cuts."""
+    data, y, parameters = RANDOM[key]
+    same(solved(key, data, y, sample_weight=np.ones(N)), solved(key, data, y), data)
+    if "derivatives" in parameters:
+        return
+    ids = np.repeat(np.arange(6), 10)
+    times = np.array([1, 2, 1, 3, 0, 2])
+    trials = [data[ids == k] for k in range(6) for _ in range(times[k])]
+    weights = times[ids].astype(float)
+    same(solved(key, data, y, groups=ids, sample_weight=weights), solved(key, trials, y), data)
+    if getattr(objective_of(key), "lag", 1) == 1:
+        hole = np.ones(N)
+        hole[25] = 0.0
+        parts = [data[:25], data[26:]]
+        same(solved(key, data, y, sample_weight=hole), solved(key, parts, y), data)
+
+
+CONTAINERS = {
+    "sparse": lambda A, path: scipy.sparse.csr_array(A),
+    "file": lambda A, path: (np.save(path, A), path)[1],
+    "stream": lambda A, path: lambda: iter(np.array_split(A, 4)),
+    "list": lambda A, path: [A[:13], A[13:]],
+    "dask": lambda A, path: da.from_array(A, chunks=(17, A.shape[1])),
+    "frame": lambda A, path: pd.DataFrame(A, columns=list("abcdefg")[: A.shape[1]]),
+}
+METHODS = {
+    "pca": (X, None, {}),
+    "lda": (X, LABELS, {}),
+    "cca": (VIEWS, None, {}),
+    "maf": (X, None, {}),
+    "orthogonal-sfa": (X, None, {}),
+    "least-squares": (X, RESPONSES, {}),
+    "fa": (X, None, {}),
+}
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("weights", [WHOLE, ANY], ids=["whole", "any"])
+def test_every_container(name, container, weights, tmp_path, monkeypatch):
+    for module in (samples, streams, dask_samples):
+        monkeypatch.setattr(module, "PIECE_NUMBERS", 70)
+    data, y, _ = METHODS[name]
+    if name in ("maf", "orthogonal-sfa") and container == "list":
+        return  # trials
+    views = data if isinstance(data, tuple) else (data,)
+    given = tuple(
+        CONTAINERS[container](view, tmp_path / f"{i}.npy") for i, view in enumerate(views)
+    )
+    found = ldr.solve(name, given if len(given) > 1 else given[0], 2, y=y, sample_weight=weights)
+    same(found, ldr.solve(name, data, 2, y=y, sample_weight=weights), data)
+
+
+def test_more_columns_than_rows():
+    wide = np.random.default_rng(0).standard_normal((20, 50))
+    weights = np.random.default_rng(1).integers(0, 4, 20).astype(float)
+    rows = np.repeat(np.arange(20), weights.astype(int))
+    for name in ("pca", "ppca", "fa"):
+        for given in (wide, scipy.sparse.csr_array(wide))[: 1 if name == "fa" else 2]:
+            expected = ldr.solve(name, wide[rows], 2)
+            found = ldr.solve(name, given, 2, sample_weight=weights)
+            assert found.value == pytest.approx(expected.value, rel=1e-9)
+            np.testing.assert_allclose(found.mean, expected.mean, atol=1e-13)
+    labels = np.arange(20) % 2
+    ratio = ldr.solve("lda", wide, 1, y=labels, sample_weight=weights, ridge=0.1)
+    repeated = ldr.solve("lda", wide[rows], 1, y=labels[rows], ridge=0.1)
+    assert ratio.value == pytest.approx(repeated.value, rel=1e-9)
+
+
+def test_the_definition_in_extended_precision():
+    mean = (ANY[:, None] * X.astype(np.longdouble)).sum(axis=0) / ANY.sum()
+    Z = X - mean
+    values = np.linalg.eigvalsh((Z.T @ (ANY[:, None] * Z)).astype(float))
+    found = ldr.solve("pca", X, 2, sample_weight=ANY)
+    assert found.value == pytest.approx(values[:-2].sum(), rel=1e-12)
+    np.testing.assert_allclose(found.mean, mean.astype(float), rtol=1e-13)
+    far = X + 1e7  # rows that do not count may be anywhere
+    outliers = np.vstack([far, 1e12 * np.ones((2, X.shape[1]))])
+    weights = np.append(ANY, [0.0, 0.0])
+    shifted = ldr.solve("pca", lambda: iter([outliers]), 2, sample_weight=weights)
+    assert shifted.value == pytest.approx(found.value, rel=1e-7)
+
+
+def test_standard_deviations_are_weighted():
+    found = ldr.solve("pca", X, 2, sample_weight=WHOLE, standardise=True)
+    rows = np.repeat(np.arange(N), WHOLE.astype(int))
+    np.testing.assert_allclose(found.scale, X[rows].std(axis=0), rtol=1e-12)
+    expected = ldr.solve("pca", X[rows], 2, standardise=True)
+    assert found.value == pytest.approx(expected.value, rel=1e-11)
+    sparse = ldr.solve("pca", scipy.sparse.csr_array(X), 2, sample_weight=WHOLE, standardise=True)
+    assert sparse.value == pytest.approx(expected.value, rel=1e-11)
+
+
+def test_statsmodels_weighted_pca():
+    """Where the definitions agree: its weights are of columns, ours of rows."""
+    multivariate = pytest.importorskip("statsmodels.multivariate.pca")
+    theirs = multivariate.PCA(
+        np.sqrt(WHOLE)[:, None] * (X - np.average(X, 0, WHOLE)),
+        standardize=False,
+        demean=False,
+        normalize=False,
+    )
+    found = ldr.solve("pca", X, 2, sample_weight=WHOLE)
+    assert found.value == pytest.approx(float(np.sum(theirs.eigenvals[2:])), rel=1e-10)
+
+
+def test_scores_folds_and_draws():
+    result = ldr.solve("fa", X, 2, sample_weight=WHOLE)
+    rows = np.repeat(np.arange(N), WHOLE.astype(int))
+    score = ldr.score(result, X, sample_weight=WHOLE)
+    assert score == pytest.approx(ldr.score(result, X[rows]), rel=1e-12)
+    assert result.model.log_likelihood == pytest.approx(score * WHOLE.sum(), rel=1e-9)
+    assert result.model.n == WHOLE.sum()
+    lda = ldr.solve("lda", X, 2, y=LABELS, sample_weight=WHOLE)
+    assert ldr.score(lda, X, LABELS, sample_weight=WHOLE) == pytest.approx(lda.value, rel=1e-10)
+    path = ldr.path("lda", X, [1, 2], y=LABELS, sample_weight=WHOLE, folds=3, random_state=0)
+    assert path.values[1] == pytest.approx(lda.value, rel=1e-12) and path.scores.shape == (2, 3)
+    drawn = ldr.bootstrap("pca", X, 2, sample_weight=ANY, draws=2, random_state=0)
+    assert drawn.result.value == ldr.solve("pca", X, 2, sample_weight=ANY).value
+
+
+def test_estimators():
+    expected = ldr.solve("lda", X, 2, y=LABELS, sample_weight=ANY)
+    model = ldr.OrthogonalLDA(2).fit(X, LABELS, sample_weight=ANY)
+    assert model.result_.value == pytest.approx(expected.value, rel=1e-12)
+    in_blocks = ldr.OrthogonalLDA(2)
+    for part in (slice(0, 40), slice(40, N)):
+        in_blocks.partial_fit(X[part], LABELS[part], sample_weight=ANY[part])
+    assert in_blocks.result_.value == pytest.approx(expected.value, rel=1e-10)
+    both = ldr.OrthogonalCCA(2).fit(*VIEWS, sample_weight=ANY)
+    reference = ldr.solve("cca", VIEWS, 2, sample_weight=ANY).value
+    assert both.result_.value == pytest.approx(reference, rel=1e-12)
+    with config_context(enable_metadata_routing=True):
+        routed = ldr.PCA(2).set_fit_request(sample_weight=True)
+        routed.set_score_request(sample_weight=True)
+        scores = cross_val_score(routed, X, params={"sample_weight": ANY}, cv=2)
+    half = np.arange(N) < N // 2
+    by_hand = ldr.solve("pca", X[~half], 2, sample_weight=ANY[~half])
+    first = ldr.score(by_hand, X[half], sample_weight=ANY[half])
+    assert scores[0] == pytest.approx(first, rel=1e-12)
+    with pytest.raises(TypeError, match="sample_weight"):
+        ldr.NCA(2).fit(X, LABELS, sample_weight=ANY)
+
+
+def test_columns_of_files_and_the_command_line(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    expected = ldr.solve("lda", X, 2, y=LABELS, sample_weight=ANY).value
+    frame = pd.DataFrame(X, columns=list("abcdefg")).assign(kind=LABELS, times=ANY)
+    frame.to_parquet("rows.parquet")
+    np.save("times.npy", ANY)
+    for weights in ("times", "times.npy"):
+        data = "rows.parquet" if weights == "times" else X
+        labels = "kind" if weights == "times" else LABELS
+        found = ldr.solve("lda", data, 2, y=labels, sample_weight=weights)
+        assert found.value == pytest.approx(expected, rel=1e-10)
+    command = "ldr solve lda rows.parquet --label kind --weights times --json"
+    monkeypatch.setattr(sys, "argv", command.split())
+    with pytest.raises(SystemExit) as exit:
+        main()
+    assert exit.value.code == 0
+    assert json.loads(capsys.readouterr().out)["value"] == pytest.approx(expected, rel=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("weights", "words"),
+    [
+        (np.ones(3), r"sample_weight has shape \(3,\), expected \(60,\)"),
+        (np.where(np.arange(N) == 4, -1.0, 1.0), r"1 weight\(s\) that are negative.*-1.0 in row 4"),
+        (np.where(np.arange(N) == 4, np.nan, 1.0), "nan in row 4"),
+        (np.zeros(N), "zero in every row: no row counts"),
+        (np.array(["a"] * N), "sample_weight must hold real numbers"),
+        ("times", "sample_weight is the string 'times', which names a column"),
+    ],
+)
+def test_what_is_no_weight(weights, words):
+    with pytest.raises(DataError, match=words):
+        ldr.solve("pca", X, 2, sample_weight=weights)
+
+
+def test_methods_without_weights_say_so():
+    for name in ("nca", "lpp", "mds-stress"):
+        assert not REGISTRY[name]().weighted
+        with pytest.raises(ArgumentError, match=f"{name!r} takes no weights .*these do: pca, "):
+            ldr.solve(name, X, 2, y=LABELS, sample_weight=ANY)
+    gaps = np.where(np.random.default_rng(0).random(X.shape) < 0.1, np.nan, X)
+    with pytest.raises(ArgumentError, match="missing values take no weights"):
+        ldr.solve("fa", gaps, 2, sample_weight=ANY)
