@@ -39,8 +39,6 @@ class CCA(Correlations):
     Pa = Ma', Pb = Mb'. The heuristic is traditional CCA's maps made orthonormal, each by itself; it
     is optimal for r = 1 only.
 
-    Source: Hotelling 1936; Cunningham and Ghahramani 2015, section 3.1.4.
-
     Parameters
     ----------
     orthonormalise : {"polar", "qr"}
@@ -83,8 +81,6 @@ class ClassicalCCA(Correlations):
     samples in general position max(0, da + db - (n - 1)) of them are 1 whatever the data: a warning
     says so.
 
-    Source: Hotelling 1936; Burges 2010, section 4.4.
-
     Parameters
     ----------
     ridge : float
@@ -94,7 +90,7 @@ class ClassicalCCA(Correlations):
     name = "classical-cca"
     weighted = True
     formula = "max tr(Ma'Caa^{-1/2} Cab Cbb^{-1/2} Mb)"
-    source = "Hotelling 1936; Burges 2010"
+    source = "Hotelling 1936; Burges 2010, 4.4"
     baseline = "leading singular vectors of Caa^{-1/2} Cab Cbb^{-1/2}"
     transposed = False
     exact = "yes"

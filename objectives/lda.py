@@ -70,6 +70,14 @@ class Scattered(Shrinking):
         rows = RowPencil(compact, pencil, "S_W", classes=classes, chosen=chosen)
         return rows, len(classes)
 
+    def stacked_scatters(self, data: StackedData) -> tuple[Array, Array] | None:
+        """Those of many problems; None where a class is missing from one."""
+        codes = stacked_labels(data.y)
+        if codes is None:
+            return None
+        between, within = data.rows.scatters_of_classes(codes)
+        return between, ridged(within, self.ridge)
+
 
 @dataclass(frozen=True)
 class LDA(NestedMethod, Scattered):
@@ -78,8 +86,6 @@ class LDA(NestedMethod, Scattered):
     S_W = sum_i (x_i - mu_c)(x_i - mu_c)', S_B = sum_i (mu_c - mu)(mu_c - mu)'. P = M'. The
     heuristic everybody uses, the generalised eigenvectors of (S_B, S_W), maximises
     tr((M'S_W M)^{-1} M'S_B M); made orthonormal it is optimal here for r = 1 only.
-
-    Source: Fisher 1936; Cunningham and Ghahramani 2015, section 3.1.3.
     """
 
     name = "lda"
@@ -95,11 +101,8 @@ class LDA(NestedMethod, Scattered):
         return trace_ratio(self, rows, r, ridge=self.ridge, notes=notes)
 
     def stacked(self, data: StackedData) -> Stacked | None:
-        codes = stacked_labels(data.y)
-        if codes is None:
-            return None
-        between, within = data.rows.scatters_of_classes(codes)
-        return StackedRatios(between, ridged(within, self.ridge), 1.0, self.column_weights)
+        found = self.stacked_scatters(data)
+        return None if found is None else StackedRatios(*found, 1.0, self.column_weights)
 
 
 @dataclass(frozen=True)
@@ -108,13 +111,11 @@ class ClassicalLDA(Scattered):
 
     In the whitened variable max tr(M'S_W^{-1/2} S_B S_W^{-1/2} M), P = M'S_W^{-1/2}. Exact by the
     top generalised eigenvectors of (S_B, S_W), at most c - 1 of them informative for c classes.
-
-    Source: Fisher 1936; Rao 1948; Burges 2010, section 4.3.
     """
 
     name = "classical-lda"
     formula = "max tr(M'S_W^{-1/2} S_B S_W^{-1/2} M)"
-    source = "Fisher 1936; Rao 1948; Burges 2010"
+    source = "Fisher 1936; Rao 1948; Burges 2010, 4.3"
     baseline = "top generalised eigenvectors of (S_B, S_W)"
     transposed = False
     exact = "yes"
@@ -126,11 +127,8 @@ class ClassicalLDA(Scattered):
         return whitened_trace(self, rows, r, ridge=self.ridge, notes=notes)
 
     def stacked(self, data: StackedData) -> Stacked | None:
-        codes = stacked_labels(data.y)
-        if codes is None:
-            return None
-        between, within = data.rows.scatters_of_classes(codes)
-        return StackedPencils(between, ridged(within, self.ridge))
+        found = self.stacked_scatters(data)
+        return None if found is None else StackedPencils(*found)
 
 
 def _of_low_rank(r: int, classes: int) -> list[str]:
@@ -160,8 +158,6 @@ class SemiSupervisedDA(LaplacianMethod):
     S_B and S_T are of the labelled rows, X'LX of a graph on all. In the whitened variable max
     tr(M'B^{-1/2} S_B B^{-1/2} M), B = S_T + mu X'LX, P = M'B^{-1/2}; exact by the top generalised
     eigenvectors.
-
-    Source: Cai, He and Han 2007.
 
     Parameters
     ----------

@@ -42,8 +42,6 @@ class LMNN(Objective):
     O(n^2 r) time to find the margin's violators and O(k) for each of them; memory is O(n (d + r)).
     The heuristic is lda with unit variance within classes.
 
-    Source: Weinberger and Saul 2009; Cunningham and Ghahramani 2015.
-
     Parameters
     ----------
     neighbours : int

@@ -24,8 +24,6 @@ class LPP(LaplacianMethod):
     In M: min tr(M' B^{-1/2} A B^{-1/2} M) with A = X'LX, B = X'DX, L = D - W, D the row sums of W;
     P = M'B^{-1/2}. Exact by the bottom generalised eigenvectors of (A, B).
 
-    Source: He and Niyogi 2003; Kokiopoulou, Chen and Saad 2011.
-
     Parameters
     ----------
     ridge : float
@@ -62,8 +60,6 @@ class OLPP(LaplacianMethod):
     L = D - W, D the row sums of W. With the class graph X'LX is S_W.
 
     P = M'. Exact by the bottom eigenvectors, outside the directions in which nothing varies.
-
-    Source: Kokiopoulou and Saad 2007; Kokiopoulou, Chen and Saad 2011.
     """
 
     name = "olpp"
@@ -83,8 +79,6 @@ class OrthogonalLPP(NestedMethod, LaplacianMethod):
 
     P = M'. The heuristic, the bottom generalised eigenvectors made orthonormal, minimises
     tr((M'BM)^{-1} M'AM) instead and is optimal here for r = 1 only.
-
-    Source: Kokiopoulou, Chen and Saad 2011; Ngo, Bellalij and Saad 2012.
 
     Parameters
     ----------

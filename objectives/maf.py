@@ -20,6 +20,7 @@ from ldr.objectives.statistics import lagged_moments
 from ldr.objectives.statistics.covariance import KnownScatter
 from ldr.objectives.statistics.stacked import StackedData
 from ldr.objectives.view import Compact
+from ldr.solvers.manifolds import Array
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,11 @@ class Factors(Shrinking, Lagged):
 
         return self.against_covariance(data, pencil)
 
+    def stacked_covariances(self, data: StackedData) -> tuple[Array, Array]:
+        """Those of many problems."""
+        rows = data.rows
+        return rows.lagged(self.lag), ridged(rows.scatter() / rows.n, self.ridge)
+
     def autocorrelations(self, r: int) -> int:
         """How many are added up, of r factors."""
         return r
@@ -88,8 +94,6 @@ class MAF(NestedMethod, Factors):
 
     S_lag = sym(1/(n - lag) sum_t x_t x_{t+lag}'), C = X'X/n of the centred X, rows in time order.
     P = M'. The heuristic is the orthonormalised generalised eigenvectors of (S_lag, C).
-
-    Source: Larsen 2002; Cunningham and Ghahramani 2015, section 3.1.5.
     """
 
     name = "maf"
@@ -106,10 +110,7 @@ class MAF(NestedMethod, Factors):
         return trace_ratio(self, self.covariances(data), r, ridge=self.ridge)
 
     def stacked(self, data: StackedData) -> Stacked:
-        rows = data.rows
-        C = rows.scatter() / rows.n
-        lagged, C = rows.lagged(self.lag), ridged(C, self.ridge)
-        return StackedRatios(lagged, C, 1.0, self.column_weights)
+        return StackedRatios(*self.stacked_covariances(data), 1.0, self.column_weights)
 
 
 @dataclass(frozen=True)
@@ -119,8 +120,6 @@ class ClassicalMAF(Factors):
     S_lag = sym(1/(n - lag) sum_t x_t x_{t+lag}'), C = X'X/n of the centred X, rows in time order.
     In the whitened variable max tr(M'C^{-1/2} S_lag C^{-1/2} M), P = M'C^{-1/2}; exact by the top
     generalised eigenvectors of (S_lag, C).
-
-    Source: Switzer and Green 1984; Larsen 2002.
     """
 
     name = "classical-maf"
@@ -135,9 +134,7 @@ class ClassicalMAF(Factors):
         return whitened_trace(self, self.covariances(data), r, ridge=self.ridge)
 
     def stacked(self, data: StackedData) -> Stacked:
-        rows = data.rows
-        C = rows.scatter() / rows.n
-        return StackedPencils(rows.lagged(self.lag), ridged(C, self.ridge))
+        return StackedPencils(*self.stacked_covariances(data))
 
 
 @dataclass(frozen=True)
@@ -147,8 +144,6 @@ class Autocovariance(Lagged):
     S_lag = sym(1/(n - lag) sum_t x_t x_{t+lag}') of the centred X, rows in time order. P = M'.
     Exact by the top eigenvectors of S_lag, which may be indefinite: a direction in which nothing
     varies is better than one that covaries negatively.
-
-    Source: Cunningham and Ghahramani 2015, section 3.1.5.
     """
 
     name = "autocovariance"
@@ -174,8 +169,6 @@ class SquaredDifference(Lagged):
     half the mean squared change over the lag, but for the ends of the series: the discrete analogue
     of slow feature analysis. P = M'. Exact by the extreme eigenvectors of C - S_lag.
 
-    Source: Cunningham and Ghahramani 2015, sections 3.1.5 and 3.1.6.
-
     Parameters
     ----------
     extreme : {"min", "max"}
@@ -185,7 +178,7 @@ class SquaredDifference(Lagged):
     name = "squared-difference"
     weighted = True
     formula = "min (or max) tr(M'(C - S_lag)M)"
-    source = "Cunningham & Ghahramani 2015, 3.1.5"
+    source = "Cunningham & Ghahramani 2015, 3.1.5 and 3.1.6"
     baseline = "extreme eigenvectors of C - S_lag"
     exact = "yes"
     from_sums = True

@@ -37,8 +37,6 @@ class MDS(Objective):
 
     It is 2 n^2 tr(M'CM): the span, and the scores up to an orthogonal matrix, are those of PCA.
     P = M'.
-
-    Source: Torgerson 1952; Cunningham and Ghahramani 2015, section 3.1.2.
     """
 
     name = "mds"
@@ -155,8 +153,6 @@ class MDSStress(Objective):
     that keeps all of them still has stress 0. P = M'. There are local optima in general. An
     evaluation takes O(n^2 r) time, after O(n^2 d) once. Memory is n^2 numbers, or O(n (d + r)) for
     n > 5792, where the O(n^2 d) are spent at each evaluation.
-
-    Source: Kruskal 1964; Sammon 1969; Cunningham and Ghahramani 2015, section 3.1.2.
 
     Parameters
     ----------

@@ -49,8 +49,6 @@ class NCA(Objective):
     heuristic is lda with unit variance within classes. The other default starts are pca and the
     ends of short runs in which the scale of M, kept small at first, grows slowly: one from lda
     ("annealed"), and the best of many from random directions ("screened").
-
-    Source: Goldberger, Roweis, Hinton and Salakhutdinov 2004; Cunningham and Ghahramani 2015.
     """
 
     name = "nca"

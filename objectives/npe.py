@@ -20,8 +20,6 @@ class NPE(ReconstructionMethod):
     In M: min tr(M' B^{-1/2} A B^{-1/2} M) with A = X'(I-W)'(I-W)X and B = X'X, W the weights of
     locally linear embedding; P = M'B^{-1/2}. Exact by the bottom generalised eigenvectors.
 
-    Source: He, Cai, Yan and Zhang 2005; Kokiopoulou, Chen and Saad 2011.
-
     Parameters
     ----------
     ridge : float
@@ -48,8 +46,6 @@ class ONPP(ReconstructionMethod):
     W are the weights of locally linear embedding. With the class graph it is S_W.
 
     P = M'. Exact by the bottom eigenvectors, outside the directions in which nothing varies.
-
-    Source: Kokiopoulou and Saad 2007; Kokiopoulou, Chen and Saad 2011.
     """
 
     name = "onpp"
@@ -70,8 +66,6 @@ class OrthogonalNPE(NestedMethod, ReconstructionMethod):
 
     P = M'. The heuristic, the bottom generalised eigenvectors made orthonormal, minimises
     tr((M'BM)^{-1} M'AM) instead and is optimal here for r = 1 only.
-
-    Source: Kokiopoulou, Chen and Saad 2011; Ngo, Bellalij and Saad 2012.
 
     Parameters
     ----------

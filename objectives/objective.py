@@ -13,7 +13,7 @@ from ldr.objectives.families.stacked import Stacked
 from ldr.objectives.families.weighted_sum import weighted_sum
 from ldr.objectives.l1 import L1, coefficient
 from ldr.objectives.needs import Need, need_named
-from ldr.objectives.parameters import inherit_descriptions, keep_parameters
+from ldr.objectives.parameters import complete_docstring, keep_parameters
 from ldr.objectives.problem import BoundObjective
 from ldr.objectives.statistics.stacked import StackedData
 from ldr.solvers.errors import ArgumentError, DataError
@@ -81,7 +81,7 @@ class Objective(ABC):
         super().__init_subclass__()
         if isinstance(needs := vars(cls).get("needs"), tuple):
             cls.needs = tuple(need_named(name) for name in needs)
-        inherit_descriptions(cls)
+        complete_docstring(cls)
 
     def __post_init__(self) -> None:
         keep_parameters(self)

@@ -73,17 +73,19 @@ def described(text: str | None) -> dict[str, str]:
     return {name: each[0].rstrip() for each in entries for name in each[1].split(", ")}
 
 
-def inherit_descriptions(cls: type) -> None:
-    """Put into the docstring of a class the parameters that its bases describe."""
+def complete_docstring(cls: type) -> None:
+    """Put into the docstring of a class its source, and the parameters that its bases describe."""
     if not vars(cls).get("__doc__"):
         return
-    own, text = described(cls.__doc__), inspect.cleandoc(cls.__doc__ or "")
+    text = inspect.cleandoc(cls.__doc__ or "")
     merged: dict[str, str] = {}
-    for each in (*(described(base.__doc__) for base in reversed(cls.__bases__)), own):
-        merged.update(each)
-    if merged == own:
-        return
-    section = "\n".join(("Parameters", "----------", *dict.fromkeys(merged.values()))) + "\n"
+    for documented in (*(base.__doc__ for base in reversed(cls.__bases__)), text):
+        merged.update(described(documented))
     found = _SECTION.search(text)
-    before, after = (text[: found.start()], text[found.end() :]) if found else (f"{text}\n\n", "")
-    cls.__doc__ = before + section + after
+    before, after = (text[: found.start()], text[found.end() :]) if found else (text, "")
+    source = vars(cls).get("source", "")
+    if isinstance(source, str) and source and "Source:" not in before:
+        before = f"{before.rstrip()}\n\nSource: {source}."
+    section = ("Parameters", "----------", *dict.fromkeys(merged.values())) if merged else ()
+    parts = (before.rstrip(), "\n".join(section), after.strip())
+    cls.__doc__ = "\n\n".join(part for part in parts if part) + "\n"

@@ -30,8 +30,6 @@ class PCA(Principal):
 
     With C = X'X/n of the centred X this is n (tr C - tr(M'CM)), so the r leading eigenvectors of C
     are the global optimum. P = M'.
-
-    Source: Pearson 1901; Cunningham and Ghahramani 2015, section 3.1.1.
     """
 
     name = "pca"
@@ -64,14 +62,12 @@ class LogDetPCA(Principal):
     vanishing noise. The eigenvalues of M'CM interlace with those of C, so the r leading
     eigenvectors of C, pca's, are the global optimum. Where C is singular, M is restricted to its
     range. P = M'. O(nd^2) time once, then O(d^2 r) an evaluation.
-
-    Source: Linsker 1988; Burges 2010, section 3.
     """
 
     name = "log-det-pca"
     weighted = True
     formula = "max log|M'CM|"
-    source = "Linsker 1988; Burges 2010"
+    source = "Linsker 1988; Burges 2010, 3"
     sense = "max"
 
     def bind(self, data: Data, r: int) -> LogDeterminant:

@@ -38,8 +38,6 @@ class PPCA(Objective):
     Missing entries of X are NaN. The likelihood is then that of the observed entries, over M,
     log s2 and the mean; it has no closed form, and the heuristic is the closed form after the
     columns' means are filled in. ``solver="em"`` is expectation maximisation.
-
-    Source: Tipping and Bishop 1999; Cunningham and Ghahramani 2015, section 3.1.1.
     """
 
     name = "ppca"

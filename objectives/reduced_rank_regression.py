@@ -27,8 +27,6 @@ class ReducedRankRegression(Objective):
     squares. The heuristic regresses the outputs on a few directions of the inputs that were chosen
     without the regression.
 
-    Source: Izenman 1975; Cunningham and Ghahramani 2015, section 3.2.
-
     Parameters
     ----------
     heuristic : {"pcr", "pls"}
@@ -38,7 +36,7 @@ class ReducedRankRegression(Objective):
     name = "reduced-rank-regression"
     weighted = True
     formula = "min ||Y - X Min S Mout'||^2"
-    source = "Izenman 1975; Cunningham & Ghahramani 2015"
+    source = "Izenman 1975; Cunningham & Ghahramani 2015, 3.2"
     sense = "min"
     views = 2
     needs = (Need.SECOND_VIEW,)

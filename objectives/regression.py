@@ -27,8 +27,6 @@ class LeastSquares(Objective):
 
     M (d x q) are the coefficients on the centred data, whatever r. P holds the r leading rows of
     S V' from the SVD [I; M'] = U S V', of inputs and predictions together; for r = d they are all.
-
-    Source: Legendre 1805; Cunningham and Ghahramani 2015, 3.2.
     """
 
     name = "least-squares"
@@ -54,8 +52,6 @@ class RidgeRegression(Objective):
 
     M (d x q) are the coefficients on the centred data, whatever r. P holds the r leading rows of
     S V' from the SVD [I; M'] = U S V', of inputs and predictions together; for r = d they are all.
-
-    Source: Hoerl and Kennard 1970; Cunningham and Ghahramani 2015, 3.2.
 
     Parameters
     ----------
@@ -91,8 +87,6 @@ class Lasso(Objective):
     M (d x q) are the coefficients on the centred data, whatever r. P holds the r leading rows of
     S V' from the SVD [I; M'] = U S V', of inputs and predictions together; for r = d they are all.
 
-    Source: Tibshirani 1996; Cunningham and Ghahramani 2015, 3.2.
-
     Parameters
     ----------
     penalty : float
@@ -123,8 +117,6 @@ class PrincipalComponentsRegression(Objective):
 
     M does not see the response; `parameters["residual"]` of the result is ||Y - XMB||^2 at the best
     B. P = M'. A baseline of reduced-rank regression.
-
-    Source: Massy 1965.
     """
 
     name = "principal-components-regression"

@@ -53,8 +53,6 @@ class SFA(Slow):
     Plain, P = M' with orthonormal M; with `whiten`, the usual SFA: features of unit variance,
     min tr(M'C^{-1/2} X_dot'X_dot C^{-1/2} M), P = M'C^{-1/2}. Exact by the bottom eigenvectors.
 
-    Source: Wiskott and Sejnowski 2002; Cunningham and Ghahramani 2015, section 3.1.6.
-
     Parameters
     ----------
     whiten : bool
@@ -162,8 +160,6 @@ class OrthogonalSFA(NestedMethod, Shrinking, Slow):
 
     M orthonormal, X_dot the differences of successive rows, C = X'X/n. P = M'. The heuristic is the
     bottom generalised eigenvectors (whitened slow feature analysis) made orthonormal.
-
-    Source: Wiskott and Sejnowski 2002; Cunningham and Ghahramani 2015, section 3.1.6.
 
     Parameters
     ----------

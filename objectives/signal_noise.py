@@ -37,8 +37,6 @@ class SignalNoise(AgainstNoise):
     P = M'. Exact by the top eigenvectors of the difference, which is indefinite. Unlike oriented
     PCA's, its span changes when the noise is rescaled.
 
-    Source: Cunningham and Ghahramani 2015; Burges 2010, section 4.2.
-
     Parameters
     ----------
     alpha : float
@@ -48,7 +46,7 @@ class SignalNoise(AgainstNoise):
     name = "signal-noise"
     weighted = True
     formula = "max tr(M'(C_signal - alpha C_noise)M)"
-    source = "Cunningham & Ghahramani 2015; Burges 2010"
+    source = "Cunningham & Ghahramani 2015; Burges 2010, 4.2"
     baseline = "top eigenvectors of C_signal - alpha C_noise"
 
     alpha: float = number(1.0)
@@ -66,8 +64,6 @@ class ContrastivePCA(SignalNoise):
 
     X is a pair (target, background) of arrays with the same columns, each centred by itself.
     P = M'. Exact by the top eigenvectors of the difference.
-
-    Source: Abid, Zhang, Bagaria and Zou 2018.
 
     Parameters
     ----------
@@ -92,8 +88,6 @@ class OPCA(AgainstNoise):
     (C, R), which maximise log|M'CM| - log|M'RM| too. The span does not change when signal or noise
     is rescaled.
 
-    Source: Diamantaras and Kung 1996; Burges 2010, section 4.2.
-
     Parameters
     ----------
     ridge : float
@@ -104,7 +98,7 @@ class OPCA(AgainstNoise):
     name = "opca"
     weighted = True
     formula = "max tr(M'R^{-1/2} C R^{-1/2} M), R the second moment of noise"
-    source = "Diamantaras & Kung 1996; Burges 2010"
+    source = "Diamantaras & Kung 1996; Burges 2010, 4.2"
     baseline = "top generalised eigenvectors of (C, R)"
     transposed = False
     scale_free = True

@@ -57,13 +57,11 @@ class SIR(Shrinking, Sliced):
     z = C^{-1/2}(x - mean), slices of equal counts of the sorted response (or its labels); P =
     M'C^{-1/2}. Exact by the top eigenvectors. At most (slices - 1) directions; blind to symmetric
     dependence. With slices = classes its span is that of classical LDA.
-
-    Source: Li 1991; Burges 2010, section 4.5.
     """
 
     name = "sir"
     formula = "max tr(M'C^{-1/2} Cov(E[x|slice]) C^{-1/2} M)"
-    source = "Li 1991; Burges 2010"
+    source = "Li 1991; Burges 2010, 4.5"
     baseline = "top generalised eigenvectors of (Cov(E[x|slice]), C)"
 
     @property
@@ -99,14 +97,12 @@ class SAVE(Sliced):
     z = C^{-1/2}(x - mean), p_b the share of slice b, Cov_b(z) its covariance; P = M'C^{-1/2}. Exact
     by the top eigenvectors. It sees symmetric dependence too; its noise floor grows with the number
     of slices.
-
-    Source: Cook and Weisberg 1991; Burges 2010, section 4.5.
     """
 
     name = "save"
     weighted = True
     formula = "max tr(M' sum_b p_b (I - Cov_b(z))^2 M), z = C^{-1/2} x"
-    source = "Cook & Weisberg 1991; Burges 2010"
+    source = "Cook & Weisberg 1991; Burges 2010, 4.5"
     baseline = "top eigenvectors of sum_b p_b (I - Cov_b(z))^2"
 
     def bind(self, data: Data, r: int) -> Trace:

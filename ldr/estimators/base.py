@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any, Self
@@ -85,6 +87,11 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PartialFit):
     result_: Result
     components_: Any
     mean_: Any
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if vars(cls).get("__doc__"):
+            cls.__doc__ = _with_attributes(cls.__doc__ or "")
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find the projection.
@@ -237,6 +244,17 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PartialFit):
     @property
     def _n_features_out(self) -> int:
         return self.result_.r
+
+
+def _with_attributes(text: str) -> str:
+    """A class's docstring with the attributes of all estimators, behind its parameters."""
+    text, heading = inspect.cleandoc(text), "Attributes\n----------\n"
+    if "\nParameters\n" not in text or heading in text:
+        return text
+    attributes = inspect.cleandoc(Projection.__doc__ or "").partition(heading)[2]
+    behind = re.search(r"^(See Also|References|Examples)\n-", text, re.MULTILINE)
+    at = len(text) if behind is None else behind.start()
+    return f"{text[:at].rstrip()}\n\n{heading}{attributes.rstrip()}\n\n{text[at:]}"
 
 
 def _first_view(result: Result) -> Result:

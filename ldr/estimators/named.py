@@ -38,18 +38,6 @@ Parameters
 ----------
 {parameters}
 
-Attributes
-----------
-result_ : Result
-    Of `ldr.solve`: value, baseline, certificate, history and the rest.
-components_ : ndarray (n_components, n_features)
-    The linear map P{pair}.
-mean_ : ndarray (n_features,)
-    Subtracted before the map{pair}.
-n_features_in_ : int
-feature_names_in_ : ndarray of str
-    Where X had names.
-
 See Also
 --------
 ldr.objectives.{objective} : the objective, with its notes.
@@ -154,7 +142,6 @@ def _docstring(method: type[Objective]) -> str:
         formula=method.formula,
         name=method.name,
         parameters=_PARAMETERS.format(own="".join(f"{entry}\n" for entry in own)),
-        pair="; a pair of them, one a view" if method.views > 1 else "",
         objective=method.__name__,
         source=method.source,
     )

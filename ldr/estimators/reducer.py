@@ -33,18 +33,6 @@ class Reducer(TwoViews, WithBackground):
     verbose : bool
         Whether to follow each run on the terminal; see `ldr.observers.Progress`.
 
-    Attributes
-    ----------
-    result_ : Result
-        Of `ldr.solve`: value, baseline, certificate, history and the rest.
-    components_ : ndarray (n_components, n_features)
-        The linear map P; a pair of them for two views.
-    mean_ : ndarray (n_features,)
-        Subtracted before the map; a pair for two views.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of str
-        Where X had names.
-
     Examples
     --------
     >>> import ldr

@@ -42,6 +42,9 @@ def test_a_docstring_describes_every_parameter_whichever_base_has_it(cls):
         entries = described(documented.__doc__)
         assert [name for name in entries if name in names] == names
         assert not any("See `" in entry for entry in entries.values())
+    assert cls.__doc__.count("\nSource: ") == 1
+    attributes = ldr.estimators.ESTIMATORS[cls.name].__doc__.split("Attributes\n")[1]
+    assert "explained_variance_" in attributes.split("See Also")[0]
 
 
 def test_parameters_of_ones_own_bases_are_described_once():
