@@ -14,6 +14,7 @@ from ldr.inputs import as_generator
 from ldr.judging import Judge, Part, judges
 from ldr.objectives.data.opening import with_columns
 from ldr.objectives.kernels import is_categorical
+from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.objectives.registry import named
 from ldr.resampling import Rows, Sampled
@@ -100,9 +101,9 @@ def compare(
     X, y = with_columns(X, y=y)
     rng = as_generator(random_state)
     chosen = asked_for(methods) if methods is not None else suited(X, y, time_order)
-    first = next(iter(chosen.values()))[0]
-    gaps = first.views == 1 and "background" not in first.needs and has_gaps(X)
-    ordered = time_order or any("time order" in o.needs for o, _ in chosen.values())
+    first = _of_one_kind([objective for objective, _ in chosen.values()])
+    gaps = first.views == 1 and Need.BACKGROUND not in first.needs and has_gaps(X)
+    ordered = time_order or any(Need.TIME_ORDER in o.needs for o, _ in chosen.values())
     by = judges(X, y, views=first.views, ordered=ordered, gaps=gaps)
     parts = _folds([o for o, _ in chosen.values()], X, y, ordered, folds, rng)
     options: dict[str, Any] = {
@@ -129,6 +130,21 @@ def compare(
     return Comparison(tuple(found), folds, X, y, left_out)
 
 
+def _of_one_kind(objectives: Sequence[Objective]) -> Objective:
+    """The first, where all take the same rows."""
+    first, *others = objectives
+    for other in others:
+        if (other.views, Need.BACKGROUND in other.needs) != (
+            first.views,
+            Need.BACKGROUND in first.needs,
+        ):
+            raise ArgumentError(
+                f"methods has {first.name!r} and {other.name!r}, which take other data: expected "
+                "methods of rows alone, of two views, or of rows and a background"
+            )
+    return first
+
+
 def _folds(
     objectives: Sequence[Objective],
     X: Any,
@@ -140,9 +156,9 @@ def _folds(
     """The same for all methods: pieces of a time series, else every class in each."""
     first = objectives[0]
     if ordered:
-        first = next((o for o in objectives if "time order" in o.needs), named("maf"))
+        first = next((o for o in objectives if Need.TIME_ORDER in o.needs), named("maf"))
     elif first.views == 1 and not first.missing and y is not None and is_categorical(y):
-        first = next((o for o in objectives if "labels" in o.needs), named("lda"))
+        first = next((o for o in objectives if Need.LABELS in o.needs), named("lda"))
     return Sampled.of(first, X, y, "folds").folds(folds, rng)
 
 
@@ -182,7 +198,7 @@ def _compared(
 def _judge(
     scores: dict[str, list[float]], by: Mapping[str, Judge], result: Result, old: Any, new: Any
 ) -> None:
-    shown_rows = 0 if "background" in result.objective.needs else slice(None)
+    shown_rows = 0 if Need.BACKGROUND in result.objective.needs else slice(None)
     where = [
         Part(X, y, tuple(map(np.asarray, as_tuple(result.transform(_views(X, shown_rows))))))
         for X, y in (old, new)

@@ -40,9 +40,10 @@ def predicted(result: Predicting, X: Any, view: int, question: str) -> Any:
     predictors = result.predictors if result.objective.predicts else ()
     if view >= len(predictors) or not hasattr(predictors[view], question):
         what = "nothing" if question == "predict" else "no probabilities"
+        where = f" from view {view}" if view > 0 else ""
         raise ArgumentError(
-            f"objective {result.objective.name!r} predicts {what} from view {view}: methods of "
-            "labels predict classes, regressions their response, methods of two views the other"
+            f"objective {result.objective.name!r} predicts {what}{where}: methods of labels "
+            "predict classes, regressions their response, methods of two views the other"
         )
     features, mean, columns = result.features, result.mean, result.feature_names
     if isinstance(mean, tuple):

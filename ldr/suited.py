@@ -10,6 +10,7 @@ import numpy as np
 from ldr.inputs import as_objective
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.kernels import is_categorical
+from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.objectives.registry import REGISTRY, named
 from ldr.solvers.errors import ArgumentError
@@ -40,25 +41,25 @@ def suited(X: Any, y: Any = None, time_order: bool = False) -> Chosen:
     rows = [as_samples(view, "X").n for view in X] if pair else []
     beside = "pca, which does not look at it, as a yardstick"
     if pair and rows[0] == rows[1]:
-        return _needing("second view", "X is a pair of views of the same rows")
+        return _needing(Need.SECOND_VIEW, "X is a pair of views of the same rows")
     if pair:
-        return _needing("background", "X is a pair with other rows, a background")
+        return _needing(Need.BACKGROUND, "X is a pair with other rows, a background")
     if has_gaps(X):
         why = "X has missing values"
         return {name: (named(name), why) for name, m in REGISTRY.items() if m.missing}
     if y is not None and is_categorical(y):
-        found = _needing("labels", "y holds labels")
+        found = _needing(Need.LABELS, "y holds labels")
     elif y is not None:
-        found = _needing("response", "y holds a response")
+        found = _needing(Need.RESPONSE, "y holds a response")
     elif time_order:
-        found = _needing("time order", "the rows are a time series")
+        found = _needing(Need.TIME_ORDER, "the rows are a time series")
     else:
         why = "there are rows alone"
         return {name: (named(name), why) for name, m in REGISTRY.items() if not m.needs}
     return {**found, "pca": (named("pca"), beside)}
 
 
-def _needing(need: str, why: str) -> Chosen:
+def _needing(need: Need, why: str) -> Chosen:
     """Those that need that and nothing else."""
     return {name: (named(name), why) for name, m in REGISTRY.items() if m.needs == (need,)}
 

@@ -192,6 +192,7 @@ def test_table_page_and_picture(wine, tmp_path):
         ((["lda", "lda"], X, labels), r"LDA\(.* twice"),
         ((["ldaa"], X, labels), "unknown objective 'ldaa'"),
         ((["lda"], None, labels), "X is None"),
+        ((["cca", "lda"], (X, X), labels), "'cca' and 'lda', which take other data"),
         ((["lda"], X, labels, 0), "lda: r = 0 is out of range"),
     ],
 )
