@@ -290,11 +290,6 @@ def test_two_views():
     np.testing.assert_array_equal(reducer.transform(a, b)[1], both[1])
 
 
-def test_a_ragged_second_view_is_refused():
-    with pytest.raises(DataError, match="y"):
-        ldr.PLS(1).fit(np.eye(3), [[1.0, 2.0], [3.0], [4.0]])
-
-
 def test_background():
     target, noise, _ = np.split(X, [60, 120])
     pipeline = make_pipeline(StandardScaler(with_std=False), ldr.OPCA(2))
