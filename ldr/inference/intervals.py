@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy
 
+from ldr.objectives.problem import power_of_two
 from ldr.solvers.manifolds import Array, polar_factor
 
 
@@ -18,9 +19,12 @@ def aligned(P: Array, reference: Array, scores: Array | None) -> Array:
         Centred rows: then it is the projections of these rows that are brought together, as for
         maps whose rows are not orthonormal.
     """
-    if scores is None:
-        return polar_factor(reference @ P.T) @ P
-    return polar_factor((scores @ reference.T).T @ (scores @ P.T)) @ P
+    ours, theirs = P.T, reference.T
+    if scores is not None:
+        ours, theirs = scores @ ours, scores @ theirs
+    # in units near 1, in which squares are numbers
+    turn = polar_factor((theirs / power_of_two(theirs)).T @ (ours / power_of_two(ours)))
+    return turn @ P
 
 
 def percentile(draws: Array, level: float) -> tuple[Array, Array]:

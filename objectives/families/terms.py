@@ -126,7 +126,7 @@ class WeightedSum(BoundObjective):
 
     @property
     def exchangeable(self) -> bool:
-        return all(term.bound.exchangeable for term in self.active)
+        return all(term.bound.exchangeable for term in self.terms)
 
     def rewards_leaving(self, weight: float = 1.0) -> bool:
         return any(term.bound.rewards_leaving(weight * term.weight) for term in self.terms)

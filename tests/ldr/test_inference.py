@@ -5,6 +5,7 @@ import pytest
 from sklearn.datasets import load_iris, load_linnerud, load_wine
 
 import ldr
+from ldr.inference.intervals import aligned
 from ldr.inference.nulls import Null
 from ldr.inference.stepwise import canonical_bases, exceedances, statistics
 from ldr.objectives.registry import REGISTRY
@@ -367,3 +368,12 @@ def test_size_of_the_second_step_of_cca():
         permuted = np.linalg.svd(U[orders].transpose(0, 2, 1) @ V, compute_uv=False)
         naive += (1 + np.sum(permuted[:, 1] >= d[1])) / 200 <= 0.05
     assert naive / 400 > 0.2  # what the test that is written by hand does
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_maps_of_any_size_are_turned_towards_the_reference():
+    rng = np.random.default_rng(0)
+    reference = rng.standard_normal((3, 6))
+    turn = np.linalg.qr(rng.standard_normal((3, 3)))[0]
+    found = aligned(1e140 * (turn @ reference), 1e140 * reference, rng.standard_normal((9, 6)))
+    np.testing.assert_allclose(found / 1e140, reference, atol=1e-12)

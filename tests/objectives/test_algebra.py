@@ -23,6 +23,7 @@ from ldr.objectives import (
     FactorAnalysis,
     LeastSquares,
     Normalised,
+    RidgeRegression,
     SignalNoise,
     SparsePCA,
 )
@@ -377,3 +378,11 @@ def test_different_centres_are_told_whatever_the_unit(size):
     apart = "the terms subtract different means: the map subtracts the first one's"
     assert apart in ldr.solve(PCA() + ldr.objectives.RobustPCA(), X, 2).notes
     assert apart not in ldr.solve(PCA() + ldr.objectives.MDSStress(), X, 2).notes
+
+
+def test_nothing_of_an_objective_keeps_its_columns_in_place():
+    """A regression's columns belong to its responses, also where they count nothing."""
+    X = np.random.default_rng(0).standard_normal((20, 3))
+    nothing = ldr.solve(0 * RidgeRegression(penalty=1.0), X, 2, y=X[:, 0])
+    assert nothing.value == 0.0
+    assert nothing.M.shape == (3, 1)
