@@ -21,8 +21,8 @@ from ldr.solvers.warn import warn
 
 
 @dataclass(frozen=True)
-class Correlations(Objective):
-    """Of the covariances Caa and Cbb of two views, and Cab between them."""
+class CorrelationMethod(Objective):
+    """Base of the methods of the covariances Caa and Cbb of two views, and Cab between them."""
 
     sense = "max"
     views = 2
@@ -33,7 +33,7 @@ class Correlations(Objective):
 
 
 @dataclass(frozen=True)
-class CCA(Correlations):
+class CCA(CorrelationMethod):
     """Correlate two views: max tr(Ma'Cab Mb) / sqrt(tr(Ma'Caa Ma) tr(Mb'Cbb Mb)) on St x St.
 
     Pa = Ma', Pb = Mb'. The heuristic is traditional CCA's maps made orthonormal, each by itself; it
@@ -73,7 +73,7 @@ class CCA(Correlations):
 
 
 @dataclass(frozen=True)
-class ClassicalCCA(Correlations):
+class ClassicalCCA(CorrelationMethod):
     """Correlate two views: max tr(Ma'Caa^{-1/2} Cab Cbb^{-1/2} Mb), the sum of the correlations.
 
     Pa = Ma'Caa^{-1/2}, Pb = Mb'Cbb^{-1/2}. Exact by the leading singular vectors; the singular

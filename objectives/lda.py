@@ -30,8 +30,8 @@ from ldr.solvers.manifolds import Array
 
 
 @dataclass(frozen=True)
-class Scattered(Shrinking):
-    """Of S_B = sum_i (mu_c - mu)(mu_c - mu)' against S_W = sum_i (x_i - mu_c)(x_i - mu_c)'.
+class DiscriminantMethod(Shrinking):
+    """Base of the methods of S_B against S_W, the scatters between and within classes.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ class Scattered(Shrinking):
 
 
 @dataclass(frozen=True)
-class LDA(NestedMethod, Scattered):
+class LDA(NestedMethod, DiscriminantMethod):
     """Separate the classes: max tr(M'S_B M) / tr(M'S_W M) over orthonormal M.
 
     S_W = sum_i (x_i - mu_c)(x_i - mu_c)', S_B = sum_i (mu_c - mu)(mu_c - mu)'. P = M'. The
@@ -106,7 +106,7 @@ class LDA(NestedMethod, Scattered):
 
 
 @dataclass(frozen=True)
-class ClassicalLDA(Scattered):
+class ClassicalLDA(DiscriminantMethod):
     """Separate the classes: max tr((M'S_W M)^{-1} M'S_B M), the ratio-trace form.
 
     In the whitened variable max tr(M'S_W^{-1/2} S_B S_W^{-1/2} M), P = M'S_W^{-1/2}. Exact by the

@@ -24,8 +24,8 @@ from ldr.solvers.manifolds import Array
 
 
 @dataclass(frozen=True)
-class Lagged(Objective):
-    """Of S_lag = sym(1/(n - lag) sum_t x_t x_{t+lag}'), of the centred X, rows in time order.
+class LaggedMethod(Objective):
+    """Base of the methods of S_lag, the lagged covariance of rows in time order.
 
     Parameters
     ----------
@@ -40,8 +40,8 @@ class Lagged(Objective):
 
 
 @dataclass(frozen=True)
-class Factors(Shrinking, Lagged):
-    """Of S_lag against C = X'X/n.
+class AutocorrelationMethod(Shrinking, LaggedMethod):
+    """Base of the methods of S_lag against the covariance C.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ class Factors(Shrinking, Lagged):
 
 
 @dataclass(frozen=True)
-class MAF(NestedMethod, Factors):
+class MAF(NestedMethod, AutocorrelationMethod):
     """Find what stays correlated in time: max tr(M'S_lag M) / tr(M'CM) over orthonormal M.
 
     S_lag = sym(1/(n - lag) sum_t x_t x_{t+lag}'), C = X'X/n of the centred X, rows in time order.
@@ -114,7 +114,7 @@ class MAF(NestedMethod, Factors):
 
 
 @dataclass(frozen=True)
-class ClassicalMAF(Factors):
+class ClassicalMAF(AutocorrelationMethod):
     """Find what stays correlated in time: max tr((M'CM)^{-1} M'S_lag M), factors uncorrelated.
 
     S_lag = sym(1/(n - lag) sum_t x_t x_{t+lag}'), C = X'X/n of the centred X, rows in time order.
@@ -138,7 +138,7 @@ class ClassicalMAF(Factors):
 
 
 @dataclass(frozen=True)
-class Autocovariance(Lagged):
+class Autocovariance(LaggedMethod):
     """Find what covaries with its own past: max tr(M'S_lag M) over orthonormal M.
 
     S_lag = sym(1/(n - lag) sum_t x_t x_{t+lag}') of the centred X, rows in time order. P = M'.
@@ -162,7 +162,7 @@ class Autocovariance(Lagged):
 
 
 @dataclass(frozen=True)
-class SquaredDifference(Lagged):
+class SquaredDifference(LaggedMethod):
     """Find what changes least (or most) over a lag: min tr(M'(C - S_lag)M) over orthonormal M.
 
     With S_lag = sym(1/(n - lag) sum_t x_t x_{t+lag}') and C = X'X/n, both of the centred X, it is

@@ -16,8 +16,8 @@ from ldr.objectives.view import Compact, Range, View
 
 
 @dataclass(frozen=True)
-class Principal(Objective):
-    """Of the covariance C = X'X/n of the centred X, by its leading eigenvectors."""
+class PrincipalMethod(Objective):
+    """Base of the methods of the covariance's leading eigenvectors."""
 
     baseline = "top eigenvectors of the covariance"
     exact = "yes"
@@ -25,7 +25,7 @@ class Principal(Objective):
 
 
 @dataclass(frozen=True)
-class PCA(Principal):
+class PCA(PrincipalMethod):
     """Reconstruct the data from r coordinates: min sum_i ||x_i - MM'x_i||^2.
 
     With C = X'X/n of the centred X this is n (tr C - tr(M'CM)), so the r leading eigenvectors of C
@@ -55,7 +55,7 @@ class PCA(Principal):
 
 
 @dataclass(frozen=True)
-class LogDetPCA(Principal):
+class LogDetPCA(PrincipalMethod):
     """Keep the most information of normal data: max log|M'CM| over subspaces.
 
     Twice the entropy of the projection, up to a constant: the mutual information of it and x under

@@ -39,15 +39,15 @@ from ldr.solvers.manifolds import Array
 
 
 @dataclass(frozen=True)
-class Slow(Objective):
-    """Of the differences of successive rows, in time order."""
+class SlowMethod(Objective):
+    """Base of the methods of the differences of successive rows, in time order."""
 
     sense = "min"
     needs = (Need.TIME_ORDER,)
 
 
 @dataclass(frozen=True)
-class SFA(Slow):
+class SFA(SlowMethod):
     """Find what changes slowly: min tr(M'X_dot'X_dot M), X_dot the differences of successive rows.
 
     Plain, P = M' with orthonormal M; with `whiten`, the usual SFA: features of unit variance,
@@ -155,7 +155,7 @@ class SFA(Slow):
 
 
 @dataclass(frozen=True)
-class OrthogonalSFA(NestedMethod, Shrinking, Slow):
+class OrthogonalSFA(NestedMethod, Shrinking, SlowMethod):
     """Find what changes slowly against its variance: min tr(M'X_dot'X_dot M) / tr(M'CM).
 
     M orthonormal, X_dot the differences of successive rows, C = X'X/n. P = M'. The heuristic is the

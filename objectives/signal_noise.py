@@ -20,8 +20,8 @@ from ldr.objectives.statistics.covariance import KnownScatter
 
 
 @dataclass(frozen=True)
-class AgainstNoise(Objective):
-    """Of a pair of arrays with the same columns: signal and noise, or target and background."""
+class NoiseMethod(Objective):
+    """Base of the methods of two arrays with the same columns: signal and noise."""
 
     sense = "max"
     needs = (Need.BACKGROUND,)
@@ -30,7 +30,7 @@ class AgainstNoise(Objective):
 
 
 @dataclass(frozen=True)
-class SignalNoise(AgainstNoise):
+class SignalNoise(NoiseMethod):
     """Vary with the signal and not with the noise: max tr(M'(C_signal - alpha C_noise)M).
 
     X is a pair (signal, noise) of arrays with the same columns, each centred by itself.
@@ -79,7 +79,7 @@ class ContrastivePCA(SignalNoise):
 
 
 @dataclass(frozen=True)
-class OPCA(AgainstNoise):
+class OPCA(NoiseMethod):
     """Signal to noise ratio, also distortion discriminant analysis: max tr((M'RM)^{-1} M'CM).
 
     X is a pair (signal, noise) of arrays with the same columns; C is the covariance of the signal,

@@ -25,8 +25,8 @@ from ldr.objectives.view import Compact
 
 
 @dataclass(frozen=True)
-class Sliced(Objective):
-    """Of z = C^{-1/2}(x - mean) in slices of equal counts of the sorted response, or its labels.
+class SlicedMethod(Objective):
+    """Base of the methods of slices of the response, each with as many rows, or of its labels.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class Sliced(Objective):
 
 
 @dataclass(frozen=True)
-class SIR(Shrinking, Sliced):
+class SIR(Shrinking, SlicedMethod):
     """Find what the response says about the mean of X: max tr(M' Cov(E[z | slice]) M).
 
     z = C^{-1/2}(x - mean), slices of equal counts of the sorted response (or its labels); P =
@@ -91,7 +91,7 @@ class SIR(Shrinking, Sliced):
 
 
 @dataclass(frozen=True)
-class SAVE(Sliced):
+class SAVE(SlicedMethod):
     """Find what the response says about the spread of X: max tr(M' sum_b p_b (I - Cov_b(z))^2 M).
 
     z = C^{-1/2}(x - mean), p_b the share of slice b, Cov_b(z) its covariance; P = M'C^{-1/2}. Exact
