@@ -14,6 +14,7 @@ from ldr.objectives.by_value import reduced
 from ldr.objectives.custom.backends import Autograd, Backend, Function, HandWritten, Jax
 from ldr.objectives.custom.problem import CustomProblem, FunctionTerm, SummedProblem
 from ldr.objectives.custom.verify import Trial, attached, manifold_named, verified
+from ldr.objectives.custom.weighting import WeightedFunction
 from ldr.objectives.data.cells import Cells
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.finite import check_squares
@@ -97,6 +98,8 @@ def objective(
         likewise. Then rows in a file or on a cluster are read piece by piece at each evaluation, f
         sees some of them at a time, and ``solver="svrg"`` is there. A mean is no sum: divide by a
         number of your own, not by len(X). jax compiles f once for each length of a piece.
+        Written with jax, f takes weights of the rows (``sample_weight=``): it then sees one row at
+        a time.
 
     Returns
     -------
@@ -176,6 +179,8 @@ class CustomObjective(Objective):
             keep_flag(self, option)
         count = _required_parameters(self.function, "function", (2, 3), "f(M, X) or f(M, X, y)")
         object.__setattr__(self, "needs", (Need.RESPONSE,) if count == 3 else ())
+        weighted = self.sum_over_rows and self.backend == "jax"
+        object.__setattr__(self, "weighted", weighted)
         object.__setattr__(self, "sparse", self.backend == "numpy" and not self.center)
         self._look_like_function()
         self._check_derivatives()
@@ -309,10 +314,11 @@ class CustomObjective(Objective):
         return attached(problem, self.manifold)
 
     def _term(self, samples: Samples) -> FunctionTerm:
+        of = self if samples.weights is None else WeightedFunction(self, self.function)
         if not self.center:
-            return FunctionTerm(self, np.zeros(samples.d))
+            return FunctionTerm(of, np.zeros(samples.d))
         check_squares(samples)
-        return FunctionTerm(self, mean(samples))
+        return FunctionTerm(of, mean(samples))
 
     def _in_memory(self, samples: Samples) -> Samples:
         """All rows, which f can take."""

@@ -103,8 +103,8 @@ class FunctionTerm(RowTerm):
 
     def arguments(self, rows: Samples, *beside: Cells) -> Arguments:
         """What f takes after M, where and how it takes it."""
-        X = self._seen(rows)
-        return self.objective.derivatives.place(X, *beside, accelerator=rows.accelerator)
+        data = (self._seen(rows), *beside, *(() if rows.weights is None else (rows.weights,)))
+        return self.objective.derivatives.place(*data, accelerator=rows.accelerator)
 
     def _seen(self, rows: Samples) -> Matrix:
         if rows.is_sparse:

@@ -17,7 +17,7 @@ from ldr.errors import ArgumentError, DataError
 from ldr.objectives import REGISTRY
 from ldr.objectives.data import dask_samples, samples, streams
 from ldr.objectives.registry import named
-from tests.objectives.methods import LABELS, RANDOM, RESPONSES, VIEWS, X, name_of
+from tests.objectives.methods import LABELS, RANDOM, RESPONSE, RESPONSES, VIEWS, X, name_of
 
 N = len(X)
 WHOLE = np.random.default_rng(3).integers(0, 4, N).astype(float)
@@ -258,6 +258,30 @@ def test_columns_of_files_and_the_command_line(tmp_path, monkeypatch, capsys):
 def test_what_is_no_weight(weights, words):
     with pytest.raises(DataError, match=words):
         ldr.solve("pca", X, 2, sample_weight=weights)
+
+
+def test_sums_over_rows_of_ones_own(tmp_path):
+    jnp = pytest.importorskip("jax.numpy")
+
+    @ldr.objective(manifold="grassmann", sense="max", sum_over_rows=True)
+    def spread(M, X, y):
+        return jnp.sum((1.0 + y**2) * jnp.sqrt(1.0 + jnp.sum((X @ M) ** 2, axis=1)))
+
+    rows = np.repeat(np.arange(N), WHOLE.astype(int))
+    expected = ldr.solve(spread, X[rows], 2, y=RESPONSE[rows], random_state=0)
+    np.save(tmp_path / "X.npy", X)
+    for given in (X, tmp_path / "X.npy"):
+        found = ldr.solve(spread, given, 2, y=RESPONSE, sample_weight=WHOLE, random_state=0)
+        same(found, expected, X)
+
+    @ldr.objective(manifold="grassmann", sense="max")
+    def whole(M, X):
+        return jnp.mean(jnp.sqrt(1.0 + jnp.sum((X @ M) ** 2, axis=1)))
+
+    with pytest.raises(ArgumentError, match="'whole' takes no weights"):
+        ldr.solve(whole, X, 2, sample_weight=WHOLE)
+    with pytest.raises(ArgumentError, match="'lda' takes no weights"):
+        ldr.solve("lda", X, 2, y=LABELS, sample_weight=WHOLE, shrinkage="auto")
 
 
 def test_methods_without_weights_say_so():
