@@ -167,7 +167,10 @@ def _progress() -> Iterator[Callable[[int, int], None]]:
     from rich.progress import Progress
 
     console = Console(stderr=True)
-    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
+    if not console.is_terminal:  # where older versions of rich end a bar that is none by a line
+        yield lambda done, total: None
+        return
+    with Progress(console=console, transient=True) as bar:
         task = bar.add_task("permutations")
         yield lambda done, total: bar.update(task, completed=done, total=total)
 

@@ -68,10 +68,6 @@ class ChangedSamples(Samples):
         return self.change.T.shape[1]
 
     @property
-    def shape(self) -> tuple[int, int]:
-        return self.n, self.d
-
-    @property
     def n(self) -> int:
         return int(self.array.n)
 

@@ -55,7 +55,7 @@ def test_what_coordinates_predict_is_what_least_squares_finds(name):
     Y, Z = result.transform(X), X - X.mean(axis=0)
     Y = Y - Y.mean(axis=0)
     for k in (1, 2):
-        left = Z - Y[:, :k] @ np.linalg.lstsq(Y[:, :k], Z)[0]
+        left = Z - Y[:, :k] @ np.linalg.lstsq(Y[:, :k], Z, rcond=None)[0]
         share = 1.0 - np.vdot(left, left) / np.vdot(Z, Z)
         assert result.components["r2"].iloc[k - 1] == pytest.approx(share, rel=1e-9)
     _, S = moments(X, result)

@@ -154,7 +154,7 @@ def test_what_knows_no_units(key):
         Y = result.transform(given if objective.views > 1 else given[0])
         coordinates.append(np.hstack(Y) if isinstance(Y, tuple) else Y)
     ours, theirs = coordinates
-    rest = ours - theirs @ np.linalg.lstsq(theirs, ours)[0]
+    rest = ours - theirs @ np.linalg.lstsq(theirs, ours, rcond=None)[0]
     assert np.linalg.norm(rest) <= 1e-7 * np.linalg.norm(ours)
 
 
