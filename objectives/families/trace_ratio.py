@@ -60,7 +60,7 @@ class TraceRatioPoint(Point):
             symmetric_product(problem.A, M),
             symmetric_product(problem.B, M),
         )
-        weighted = M * problem.weights
+        weighted = problem.weighted(M)
         self._b = float(np.vdot(weighted, self._BM))
         a = float(np.vdot(weighted, self._AM))
         # Of a ratio that is minimised -A is semidefinite: what is above zero is rounding.
@@ -82,19 +82,22 @@ class TraceRatioPoint(Point):
 
     @cached_property
     def gradient(self) -> Array:
-        return (-2.0 / self._b) * (self._AM - self._rho * self._BM) * self._problem.weights
+        return self._problem.weighted((-2.0 / self._b) * (self._AM - self._rho * self._BM))
+
+    @cached_property
+    def _BMV(self) -> Array:
+        return self._problem.weighted(self._BM)
 
     @cached_property
     def _K(self) -> Array:
         return (-2.0 / self._b) * (self._problem.A - self._rho * self._problem.B)
 
     def hessian_vector(self, V: Array) -> Array:
-        weights = self._problem.weights
         drho = -float(np.vdot(self.gradient, V))
-        db = 2.0 * float(np.vdot(self._BM * weights, V))
+        db = 2.0 * float(np.vdot(self._BMV, V))
         HV = symmetric_product(self._K, V)
         HV += (2.0 * drho / self._b) * self._BM
-        HV *= weights
+        HV = self._problem.weighted(HV)
         HV -= (db / self._b) * self.gradient
         return HV
 
@@ -161,10 +164,14 @@ class TraceRatio(BoundObjective):
         falls = np.diff(self.weights, append=0.0) < 0
         return np.flatnonzero(falls) + 1
 
-    @property
+    @cached_property
     def nested(self) -> bool:
         """Whether more than the span of all columns counts."""
         return len(self.levels) > 1
+
+    def weighted(self, Z: Array) -> Array:
+        """Z with its columns weighted; where all count alike, Z itself."""
+        return Z * self.weights if self.nested else Z
 
     @cached_property
     def manifold(self) -> Grassmann | Stiefel:  # type: ignore[override]
