@@ -65,7 +65,7 @@ def directions_of(
     orthonormal = problem.objective.transposed and all(
         isinstance(factor, Orthonormal) for factor in problem.factors
     )
-    return Directions(problem.numbers(M, axes, seen), tuple(seen), orthonormal)
+    return Directions(problem.numbers(M, axes, seen), tuple(seen), orthonormal, free=axes.free)
 
 
 def in_canonical_coordinates(

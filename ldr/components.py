@@ -27,11 +27,14 @@ class Directions:
         Of the rows under P, one a view; None of rows that are gone.
     orthonormal : bool
         Whether P has orthonormal rows, so that variances are shares of that of x.
+    free : bool
+        Whether other axes of the same span have the same value.
     """
 
     own: Mapping[str, Array] = field(default_factory=dict)
     variations: Sequence[Variation | None] = ()
     orthonormal: bool = False
+    free: bool = field(default=False, kw_only=True)
 
     def columns(self) -> dict[str, Array]:
         """All numbers, by name; of two views those of each with "_a" and "_b"."""

@@ -17,6 +17,7 @@ from ldr.objectives.objective import Objective
 from ldr.objectives.prediction import Predictor
 from ldr.predicting import predicted
 from ldr.projecting import in_kind, project_rows
+from ldr.rotating import Rotates
 from ldr.running import Starts
 from ldr.solvers.errors import DataError
 from ldr.solvers.manifolds import Array
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Result(Pickled):
+class Result(Rotates, Pickled):
     """The optimal projection, and what is known about it.
 
     For objectives of two views, M, P, mean, baseline_M and feature_names are pairs.

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ldr.asking import as_dimension
 from ldr.canonical import Heuristic, in_canonical_coordinates
 from ldr.certifying import certify_run
 from ldr.doors import in_words
@@ -21,7 +22,6 @@ from ldr.inputs import (
     as_solver,
     as_stopping,
     check_observers,
-    check_r,
 )
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.data.accelerator import accelerator
@@ -48,7 +48,7 @@ from ldr.starting import own_starts, points_from, start_point, uses_own_starts
 def solve(
     objective: str | Objective,
     X: Any,
-    r: int,
+    r: int | float | str,
     *,
     y: Any = None,
     sample_weight: Any = None,
@@ -86,8 +86,12 @@ def solve(
         reduced-rank-regression) a pair of them with the same rows; for opca, signal-noise and
         contrastive-pca a pair (samples, noise or background) with the same columns; for
         mds-distances an n x n matrix of distances.
-    r : int
-        Dimension to reduce to, 1 <= r <= d (or the number of features, of a kernel version).
+    r : int, float or "auto"
+        Dimension to reduce to, 1 <= r <= d (or the number of features, of a kernel version). A
+        number between 0 and 1 asks for the fewest dimensions that explain that share of the
+        variance, of closed forms with orthonormal M (pca, mds, ...); "auto" for those that parallel
+        analysis finds (pca, mds, log-det-pca), or of the least BIC (ppca, fa). A note names the
+        rule; the statistics are found once or twice more.
     y : array (n,), optional
         Labels (lda, or a graph of the classes) or response (sdr, hsic, sir, save,
         regressions); or the name of a column, where X is the path of a table; or the path of an
@@ -203,16 +207,15 @@ def solve(
     with within(as_seconds(time_limit)) as deadline:
         deadline.task = "the data were opened"
         data = as_data(objective, X, y, sample_weight, groups)
-        check_r(r, objective, data)
         units = Units.of(objective, data) if standardise else None
         data = (units.divided(data) if units else data).on(accelerator(device))
         began = time.perf_counter()
         deadline.task = "the statistics of the data were computed"
-        problem = objective.bind(data, int(r))
+        r, notes = as_dimension(r, objective, data)
+        problem = objective.bind(data, r)
         reached: dict[str, float] = {}
         certificate = None
         compared: Fitted = {}
-        notes: tuple[str, ...] = ()
         with threads_for(problem.order):
             deadline.task = "the heuristic was computed"
             baseline = problem.baseline()
@@ -229,7 +232,8 @@ def solve(
                     points = points_from(problem, start, first, named_starts, starts, rng)
                     runs = solve_from(problem, points, chosen, stopping, observers, workers)
                     reached = {name: problem.reported(run.value) for name, run in runs.items()}
-                    run, notes = best_of(runs, len(points))
+                    run, further = best_of(runs, len(points))
+                    notes += further
                 seconds = time.perf_counter() - began
                 if certify:
                     run, certificate, further = certify_run(
@@ -246,7 +250,7 @@ def solve(
         if interrupt.heard:
             run = replace(run, status=Status.INTERRUPTED)
         with unlimited():
-            result = as_result(problem, data, run, heuristic, chosen, certificate, int(r), seconds)
+            result = as_result(problem, data, run, heuristic, chosen, certificate, r, seconds)
             result = units.undone(result) if units else result
     if not run.status.converged:
         said = " ".join((run.status.advice, *notes))

@@ -35,12 +35,15 @@ class Axes:
         The numbers of first columns within which axes are free.
     signed : bool
         Whether the signs of the columns are given too.
+    free : bool
+        Whether any other axes of the span have the same value.
     """
 
     turns: tuple[Array, ...]
     numbers: Array = field(default_factory=lambda: np.zeros(0))
     levels: tuple[int, ...] = ()
     signed: bool = False
+    free: bool = False
 
     @classmethod
     def given(cls, r: int, views: int = 1) -> Axes:
@@ -51,7 +54,7 @@ class Axes:
     def principal(cls, S: Array) -> Axes:
         """The eigenvectors of the symmetric S, largest first."""
         values, Q = np.linalg.eigh(0.5 * (S + S.T))
-        return cls((np.ascontiguousarray(Q[:, ::-1]),), values[::-1])
+        return cls((np.ascontiguousarray(Q[:, ::-1]),), values[::-1], free=True)
 
     @classmethod
     def nested(cls, S: Array, levels: Sequence[int]) -> Axes:
@@ -68,7 +71,7 @@ class Axes:
         Where M is stationary K is symmetric, and they are its singular vectors.
         """
         both = cls.principal(K)
-        return cls(both.turns * 2, both.numbers)
+        return cls(both.turns * 2, both.numbers, free=True)
 
     @classmethod
     def ordered(cls, numbers: Array, views: int = 1) -> Axes:

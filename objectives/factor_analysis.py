@@ -80,6 +80,7 @@ class FactorAnalysis(Objective):
     domain = "R"
     missing = True
     from_sums = True
+    rule = "bic"
 
     least_noise: float = number(1e-6, positive=True, below=0.5)
 

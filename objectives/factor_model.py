@@ -154,6 +154,8 @@ class FactorModel(Pickled):
         Of those rows (of their observed entries): the sum of log p(x_i).
     free_parameters : int
         Of mean, M up to a rotation, and noise.
+    turn : ndarray (r, r), optional
+        T of oblique factors, which have the covariance T'T.
 
     Examples
     --------
@@ -171,6 +173,7 @@ class FactorModel(Pickled):
     n: float
     log_likelihood: float
     free_parameters: int
+    turn: Array | None = None
 
     def in_units(self, scale: Array, logarithm: float) -> FactorModel:
         """The model of columns that were divided by a scale, for the columns as they came.
@@ -193,7 +196,7 @@ class FactorModel(Pickled):
     @property
     def communalities(self) -> Array:
         """The share of each column's variance that the factors explain, shape (d,)."""
-        explained = np.sum(self.loadings**2, axis=1)
+        explained = np.sum(self._uncorrelated**2, axis=1)
         return np.asarray(explained / (explained + self.noise))
 
     @property
@@ -204,13 +207,32 @@ class FactorModel(Pickled):
     @cached_property
     def posterior_covariance(self) -> Array:
         """Of y given a complete row, (I + M' noise^{-1} M)^{-1}, shape (r, r)."""
-        M = self.loadings
+        return np.asarray(self._T.T @ self._spread @ self._T)
+
+    @property
+    def _T(self) -> Array:
+        return np.eye(self.loadings.shape[1]) if self.turn is None else self.turn
+
+    @property
+    def _uncorrelated(self) -> Array:
+        """The loadings of factors that are uncorrelated, MT'."""
+        return self.loadings @ self._T.T
+
+    @cached_property
+    def _spread(self) -> Array:
+        """The posterior covariance of these."""
+        M = self._uncorrelated
         return np.asarray(np.linalg.inv(np.eye(M.shape[1]) + M.T @ (M / self.noise[:, None])))
+
+    def turned(self, T: Array, oblique: bool) -> FactorModel:
+        """Of the factors T'y."""
+        loadings = self.loadings @ np.linalg.inv(T).T
+        return replace(self, loadings=loadings, turn=self._T @ T if oblique else self.turn)
 
     @cached_property
     def P(self) -> Array:
         """The map to the posterior mean of a complete row, M'(MM' + diag noise)^{-1}, (r, d)."""
-        return self.posterior_covariance @ (self.loadings / self.noise[:, None]).T
+        return self._T.T @ self._spread @ (self._uncorrelated / self.noise[:, None]).T
 
     def score_samples(self, X: object) -> Array:
         """log p of the observed entries of each row.
@@ -244,7 +266,7 @@ class FactorModel(Pickled):
 
         Takes and raises the same as `score_samples`.
         """
-        return np.concatenate([part.y for part in self._posteriors(X)])
+        return np.concatenate([part.y @ self._T for part in self._posteriors(X)])
 
     def posterior_covariances(self, X: object) -> Array:
         """Cov[y | observed entries] of each row, shape (m, r, r).
@@ -252,7 +274,10 @@ class FactorModel(Pickled):
         `posterior_covariance` for complete rows, larger for others. Takes and raises the same as
         `score_samples`.
         """
-        return np.concatenate([part.V[part.observed.which] for part in self._posteriors(X)])
+        T = self._T
+        return np.concatenate(
+            [(T.T @ part.V @ T)[part.observed.which] for part in self._posteriors(X)]
+        )
 
     def impute(self, X: object) -> Any:
         """X with its missing entries replaced by their expectation given the observed ones.
@@ -261,7 +286,9 @@ class FactorModel(Pickled):
         its index and columns.
         """
         parts = [
-            np.where(part.observed.mask > 0, part.observed.Z, self.mean + part.y @ self.loadings.T)
+            np.where(
+                part.observed.mask > 0, part.observed.Z, self.mean + part.y @ self._uncorrelated.T
+            )
             for part in self._posteriors(X)
         ]
         return like(X, np.concatenate(parts), getattr(X, "columns", ()))
@@ -274,7 +301,7 @@ class FactorModel(Pickled):
                 f"X has {samples.d} columns, expected {len(self.mean)}, as in the data solved for"
             )
         for _, block in samples.blocks():
-            yield Posterior(Observed.of(dense(block)), self.mean, self.loadings, self.noise)
+            yield Posterior(Observed.of(dense(block)), self.mean, self._uncorrelated, self.noise)
 
 
 def check_observed(samples: Samples) -> Array:

@@ -47,6 +47,7 @@ class MDS(Objective):
     baseline = "top eigenvectors of the covariance"
     exact = "yes"
     from_sums = True
+    rule = "parallel analysis"
 
     def bind(self, data: Data, r: int) -> Trace:
         compact = Compact.of(data.samples, quiet=True)

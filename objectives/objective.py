@@ -54,6 +54,8 @@ class Objective(ABC):
         Whether missing values in X (NaN) are accepted.
     sparse : bool
         Whether sparse X is accepted.
+    rule : {"parallel analysis", "bic"} or None
+        What tells the number of dimensions where that is left to the data.
     weighted : bool
         Whether weights of the rows (sample_weight=) are taken.
     scale_free : bool
@@ -74,6 +76,7 @@ class Objective(ABC):
     predicts: ClassVar[str] = ""
     missing: ClassVar[bool] = False
     sparse: ClassVar[bool] = True
+    rule: ClassVar[str | None] = None
     weighted: ClassVar[bool] = False
     scale_free: ClassVar[bool] = False
 

@@ -22,6 +22,7 @@ class PrincipalMethod(Objective):
     baseline = "top eigenvectors of the covariance"
     exact = "yes"
     from_sums = True
+    rule = "parallel analysis"
 
 
 @dataclass(frozen=True)

@@ -51,6 +51,7 @@ class PPCA(Objective):
     exact = "where nothing is missing"
     missing = True
     from_sums = True
+    rule = "bic"
 
     def bind(self, data: Data, r: int) -> BoundObjective:
         samples = data.samples

@@ -15,7 +15,7 @@ ESTIMATORS: dict[str, type[Named]]
 class PCA(Named):
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int | float | str = 2,
         *,
         standardise: bool = False,
         solver: str | Solver = "auto",
@@ -29,6 +29,7 @@ class PCA(Named):
         random_state: Any = None,
         device: str = "cpu",
         verbose: bool = False,
+        rotation: str | None = None,
     ) -> None: ...
     def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
     def partial_fit(
@@ -39,7 +40,7 @@ class PCA(Named):
 class LogDetPCA(Named):
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int | float | str = 2,
         *,
         standardise: bool = False,
         solver: str | Solver = "auto",
@@ -53,6 +54,7 @@ class LogDetPCA(Named):
         random_state: Any = None,
         device: str = "cpu",
         verbose: bool = False,
+        rotation: str | None = None,
     ) -> None: ...
     def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
     def partial_fit(
@@ -63,7 +65,7 @@ class LogDetPCA(Named):
 class RobustPCA(Named):
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int | float | str = 2,
         *,
         loss: str = "l1",
         epsilon: float = 0.001,
@@ -80,12 +82,13 @@ class RobustPCA(Named):
         random_state: Any = None,
         device: str = "cpu",
         verbose: bool = False,
+        rotation: str | None = None,
     ) -> None: ...
 
 class SparsePCA(Named):
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int | float | str = 2,
         *,
         penalty: float = 1.0,
         standardise: bool = False,
@@ -100,6 +103,7 @@ class SparsePCA(Named):
         random_state: Any = None,
         device: str = "cpu",
         verbose: bool = False,
+        rotation: str | None = None,
     ) -> None: ...
     def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
     def partial_fit(
@@ -110,7 +114,7 @@ class SparsePCA(Named):
 class PPCA(Named):
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int | float | str = 2,
         *,
         standardise: bool = False,
         solver: str | Solver = "auto",
@@ -124,6 +128,7 @@ class PPCA(Named):
         random_state: Any = None,
         device: str = "cpu",
         verbose: bool = False,
+        rotation: str | None = None,
     ) -> None: ...
     def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
     def partial_fit(
@@ -134,7 +139,7 @@ class PPCA(Named):
 class FactorAnalysis(Named):
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int | float | str = 2,
         *,
         least_noise: float = 1e-06,
         standardise: bool = False,
@@ -149,6 +154,7 @@ class FactorAnalysis(Named):
         random_state: Any = None,
         device: str = "cpu",
         verbose: bool = False,
+        rotation: str | None = None,
     ) -> None: ...
     def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
     def partial_fit(
@@ -159,7 +165,7 @@ class FactorAnalysis(Named):
 class MDS(Named):
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int | float | str = 2,
         *,
         standardise: bool = False,
         solver: str | Solver = "auto",
@@ -173,6 +179,7 @@ class MDS(Named):
         random_state: Any = None,
         device: str = "cpu",
         verbose: bool = False,
+        rotation: str | None = None,
     ) -> None: ...
     def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
     def partial_fit(
@@ -183,7 +190,7 @@ class MDS(Named):
 class DistanceMDS(Named):
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int | float | str = 2,
         *,
         standardise: bool = False,
         solver: str | Solver = "auto",
@@ -197,12 +204,13 @@ class DistanceMDS(Named):
         random_state: Any = None,
         device: str = "cpu",
         verbose: bool = False,
+        rotation: str | None = None,
     ) -> None: ...
 
 class MDSStress(Named):
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int | float | str = 2,
         *,
         weights: str = "none",
         epsilon: float = 0.001,
@@ -218,12 +226,13 @@ class MDSStress(Named):
         random_state: Any = None,
         device: str = "cpu",
         verbose: bool = False,
+        rotation: str | None = None,
     ) -> None: ...
 
 class OrthogonalLDA(Classifies, Named):
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int | float | str = 2,
         *,
         shrinkage: str | None = None,
         ridge: float = 0.0,
@@ -240,6 +249,7 @@ class OrthogonalLDA(Classifies, Named):
         random_state: Any = None,
         device: str = "cpu",
         verbose: bool = False,
+        rotation: str | None = None,
     ) -> None: ...
     def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
     def partial_fit(
@@ -249,7 +259,7 @@ class OrthogonalLDA(Classifies, Named):
 class ClassicalLDA(Classifies, Named):
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int | float | str = 2,
         *,
         shrinkage: str | None = None,
         ridge: float = 0.0,
@@ -265,6 +275,7 @@ class ClassicalLDA(Classifies, Named):
         random_state: Any = None,
         device: str = "cpu",
         verbose: bool = False,
+        rotation: str | None = None,
     ) -> None: ...
     def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
     def partial_fit(
@@ -274,7 +285,7 @@ class ClassicalLDA(Classifies, Named):
 class SemiSupervisedDA(Named):
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int | float | str = 2,
         *,
         graph: Any = "neighbours",
         neighbours: int = 10,
@@ -295,12 +306,13 @@ class SemiSupervisedDA(Named):
         random_state: Any = None,
         device: str = "cpu",
         verbose: bool = False,
+        rotation: str | None = None,
     ) -> None: ...
 
 class LMNN(Classifies, Named):
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int | float | str = 2,
         *,
         neighbours: int = 3,
         penalty: float = 1.0,
@@ -318,12 +330,13 @@ class LMNN(Classifies, Named):
         random_state: Any = None,
         device: str = "cpu",
         verbose: bool = False,
+        rotation: str | None = None,
     ) -> None: ...
 
 class NCA(Classifies, Named):
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int | float | str = 2,
         *,
         standardise: bool = False,
         solver: str | Solver = "auto",
@@ -337,12 +350,13 @@ class NCA(Classifies, Named):
         random_state: Any = None,
         device: str = "cpu",
         verbose: bool = False,
+        rotation: str | None = None,
     ) -> None: ...
 
 class OrthogonalCCA(Named, TwoViews):
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int | float | str = 2,
         *,
         orthonormalise: str = "polar",
         ridge: float = 0.0,
@@ -358,6 +372,7 @@ class OrthogonalCCA(Named, TwoViews):
         random_state: Any = None,
         device: str = "cpu",
         verbose: bool = False,
+        rotation: str | None = None,
     ) -> None: ...
     def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
     def partial_fit(
@@ -368,7 +383,7 @@ class OrthogonalCCA(Named, TwoViews):
 class ClassicalCCA(Named, TwoViews):
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int | float | str = 2,
         *,
         ridge: float = 0.0,
         standardise: bool = False,
@@ -383,6 +398,7 @@ class ClassicalCCA(Named, TwoViews):
         random_state: Any = None,
         device: str = "cpu",
         verbose: bool = False,
+        rotation: str | None = None,
     ) -> None: ...
     def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
     def partial_fit(
@@ -393,7 +409,7 @@ class ClassicalCCA(Named, TwoViews):
 class PLS(Named, TwoViews):
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int | float | str = 2,
         *,
         standardise: bool = False,
         solver: str | Solver = "auto",
@@ -407,6 +423,7 @@ class PLS(Named, TwoViews):
         random_state: Any = None,
         device: str = "cpu",
         verbose: bool = False,
+        rotation: str | None = None,
     ) -> None: ...
     def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
     def partial_fit(
@@ -417,7 +434,7 @@ class PLS(Named, TwoViews):
 class ReducedRankRegression(Named, TwoViews):
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int | float | str = 2,
         *,
         heuristic: str = "pcr",
         standardise: bool = False,
@@ -432,6 +449,7 @@ class ReducedRankRegression(Named, TwoViews):
         random_state: Any = None,
         device: str = "cpu",
         verbose: bool = False,
+        rotation: str | None = None,
     ) -> None: ...
     def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
     def partial_fit(
@@ -442,7 +460,7 @@ class ReducedRankRegression(Named, TwoViews):
 class LeastSquares(Regresses, Named):
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int | float | str = 2,
         *,
         standardise: bool = False,
         solver: str | Solver = "auto",
@@ -456,6 +474,7 @@ class LeastSquares(Regresses, Named):
         random_state: Any = None,
         device: str = "cpu",
         verbose: bool = False,
+        rotation: str | None = None,
     ) -> None: ...
     def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
     def partial_fit(
@@ -465,7 +484,7 @@ class LeastSquares(Regresses, Named):
 class RidgeRegression(Regresses, Named):
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int | float | str = 2,
         *,
         penalty: float = 1.0,
         standardise: bool = False,
@@ -480,6 +499,7 @@ class RidgeRegression(Regresses, Named):
         random_state: Any = None,
         device: str = "cpu",
         verbose: bool = False,
+        rotation: str | None = None,
     ) -> None: ...
     def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
     def partial_fit(
@@ -489,7 +509,7 @@ class RidgeRegression(Regresses, Named):
 class Lasso(Regresses, Named):
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int | float | str = 2,
         *,
         penalty: float = 1.0,
         standardise: bool = False,
@@ -504,6 +524,7 @@ class Lasso(Regresses, Named):
         random_state: Any = None,
         device: str = "cpu",
         verbose: bool = False,
+        rotation: str | None = None,
     ) -> None: ...
     def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
     def partial_fit(
@@ -513,7 +534,7 @@ class Lasso(Regresses, Named):
 class PrincipalComponentsRegression(Regresses, Named):
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int | float | str = 2,
         *,
         standardise: bool = False,
         solver: str | Solver = "auto",
@@ -527,6 +548,7 @@ class PrincipalComponentsRegression(Regresses, Named):
         random_state: Any = None,
         device: str = "cpu",
         verbose: bool = False,
+        rotation: str | None = None,
     ) -> None: ...
     def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
     def partial_fit(
@@ -536,7 +558,7 @@ class PrincipalComponentsRegression(Regresses, Named):
 class MAF(Named):
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int | float | str = 2,
         *,
         lag: int = 1,
         shrinkage: str | None = None,
@@ -554,6 +576,7 @@ class MAF(Named):
         random_state: Any = None,
         device: str = "cpu",
         verbose: bool = False,
+        rotation: str | None = None,
     ) -> None: ...
     def fit(self, X: Any, y: Any = None, *, groups: Any = None) -> Self: ...
     def partial_fit(
@@ -564,7 +587,7 @@ class MAF(Named):
 class ClassicalMAF(Named):
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int | float | str = 2,
         *,
         lag: int = 1,
         shrinkage: str | None = None,
@@ -581,6 +604,7 @@ class ClassicalMAF(Named):
         random_state: Any = None,
         device: str = "cpu",
         verbose: bool = False,
+        rotation: str | None = None,
     ) -> None: ...
     def fit(self, X: Any, y: Any = None, *, groups: Any = None) -> Self: ...
     def partial_fit(
@@ -591,7 +615,7 @@ class ClassicalMAF(Named):
 class Autocovariance(Named):
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int | float | str = 2,
         *,
         lag: int = 1,
         standardise: bool = False,
@@ -606,6 +630,7 @@ class Autocovariance(Named):
         random_state: Any = None,
         device: str = "cpu",
         verbose: bool = False,
+        rotation: str | None = None,
     ) -> None: ...
     def fit(self, X: Any, y: Any = None, *, groups: Any = None) -> Self: ...
     def partial_fit(
@@ -616,7 +641,7 @@ class Autocovariance(Named):
 class SquaredDifference(Named):
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int | float | str = 2,
         *,
         lag: int = 1,
         extreme: str = "min",
@@ -632,6 +657,7 @@ class SquaredDifference(Named):
         random_state: Any = None,
         device: str = "cpu",
         verbose: bool = False,
+        rotation: str | None = None,
     ) -> None: ...
     def fit(self, X: Any, y: Any = None, *, groups: Any = None) -> Self: ...
     def partial_fit(
@@ -642,7 +668,7 @@ class SquaredDifference(Named):
 class SFA(Named):
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int | float | str = 2,
         *,
         whiten: bool = False,
         degree: int = 1,
@@ -659,6 +685,7 @@ class SFA(Named):
         random_state: Any = None,
         device: str = "cpu",
         verbose: bool = False,
+        rotation: str | None = None,
     ) -> None: ...
     def fit(self, X: Any, y: Any = None, *, groups: Any = None) -> Self: ...
     def partial_fit(
@@ -669,7 +696,7 @@ class SFA(Named):
 class OrthogonalSFA(Named):
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int | float | str = 2,
         *,
         shrinkage: str | None = None,
         nested: Any = False,
@@ -686,6 +713,7 @@ class OrthogonalSFA(Named):
         random_state: Any = None,
         device: str = "cpu",
         verbose: bool = False,
+        rotation: str | None = None,
     ) -> None: ...
     def fit(self, X: Any, y: Any = None, *, groups: Any = None) -> Self: ...
     def partial_fit(
@@ -696,7 +724,7 @@ class OrthogonalSFA(Named):
 class Dynamics(Named):
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int | float | str = 2,
         *,
         skew: bool = False,
         derivatives: Any = None,
@@ -712,6 +740,7 @@ class Dynamics(Named):
         random_state: Any = None,
         device: str = "cpu",
         verbose: bool = False,
+        rotation: str | None = None,
     ) -> None: ...
     def fit(self, X: Any, y: Any = None, *, groups: Any = None) -> Self: ...
     def partial_fit(
@@ -722,7 +751,7 @@ class Dynamics(Named):
 class LPP(Named):
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int | float | str = 2,
         *,
         graph: Any = "neighbours",
         neighbours: int = 10,
@@ -742,12 +771,13 @@ class LPP(Named):
         random_state: Any = None,
         device: str = "cpu",
         verbose: bool = False,
+        rotation: str | None = None,
     ) -> None: ...
 
 class OLPP(Named):
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int | float | str = 2,
         *,
         graph: Any = "neighbours",
         neighbours: int = 10,
@@ -765,12 +795,13 @@ class OLPP(Named):
         random_state: Any = None,
         device: str = "cpu",
         verbose: bool = False,
+        rotation: str | None = None,
     ) -> None: ...
 
 class OrthogonalLPP(Named):
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int | float | str = 2,
         *,
         graph: Any = "neighbours",
         neighbours: int = 10,
@@ -790,12 +821,13 @@ class OrthogonalLPP(Named):
         random_state: Any = None,
         device: str = "cpu",
         verbose: bool = False,
+        rotation: str | None = None,
     ) -> None: ...
 
 class NPE(Named):
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int | float | str = 2,
         *,
         graph: Any = "neighbours",
         neighbours: int = 10,
@@ -813,12 +845,13 @@ class NPE(Named):
         random_state: Any = None,
         device: str = "cpu",
         verbose: bool = False,
+        rotation: str | None = None,
     ) -> None: ...
 
 class ONPP(Named):
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int | float | str = 2,
         *,
         graph: Any = "neighbours",
         neighbours: int = 10,
@@ -835,12 +868,13 @@ class ONPP(Named):
         random_state: Any = None,
         device: str = "cpu",
         verbose: bool = False,
+        rotation: str | None = None,
     ) -> None: ...
 
 class OrthogonalNPE(Named):
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int | float | str = 2,
         *,
         graph: Any = "neighbours",
         neighbours: int = 10,
@@ -859,12 +893,13 @@ class OrthogonalNPE(Named):
         random_state: Any = None,
         device: str = "cpu",
         verbose: bool = False,
+        rotation: str | None = None,
     ) -> None: ...
 
 class SignalNoise(Named, WithBackground):
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int | float | str = 2,
         *,
         alpha: float = 1.0,
         standardise: bool = False,
@@ -879,6 +914,7 @@ class SignalNoise(Named, WithBackground):
         random_state: Any = None,
         device: str = "cpu",
         verbose: bool = False,
+        rotation: str | None = None,
     ) -> None: ...
     def fit(
         self, X: Any, y: Any = None, *, background: Any = None, sample_weight: Any = None
@@ -899,7 +935,7 @@ class SignalNoise(Named, WithBackground):
 class ContrastivePCA(Named, WithBackground):
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int | float | str = 2,
         *,
         alpha: float = 1.0,
         standardise: bool = False,
@@ -914,6 +950,7 @@ class ContrastivePCA(Named, WithBackground):
         random_state: Any = None,
         device: str = "cpu",
         verbose: bool = False,
+        rotation: str | None = None,
     ) -> None: ...
     def fit(
         self, X: Any, y: Any = None, *, background: Any = None, sample_weight: Any = None
@@ -934,7 +971,7 @@ class ContrastivePCA(Named, WithBackground):
 class OPCA(Named, WithBackground):
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int | float | str = 2,
         *,
         ridge: float = 0.0,
         standardise: bool = False,
@@ -949,6 +986,7 @@ class OPCA(Named, WithBackground):
         random_state: Any = None,
         device: str = "cpu",
         verbose: bool = False,
+        rotation: str | None = None,
     ) -> None: ...
     def fit(
         self, X: Any, y: Any = None, *, background: Any = None, sample_weight: Any = None
@@ -969,7 +1007,7 @@ class OPCA(Named, WithBackground):
 class ICA(Named):
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int | float | str = 2,
         *,
         contrast: str = "log cosh",
         standardise: bool = False,
@@ -984,12 +1022,13 @@ class ICA(Named):
         random_state: Any = None,
         device: str = "cpu",
         verbose: bool = False,
+        rotation: str | None = None,
     ) -> None: ...
 
 class UndercompleteICA(Named):
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int | float | str = 2,
         *,
         expert: str = "log cosh",
         degrees: float = 3.0,
@@ -1005,12 +1044,13 @@ class UndercompleteICA(Named):
         random_state: Any = None,
         device: str = "cpu",
         verbose: bool = False,
+        rotation: str | None = None,
     ) -> None: ...
 
 class SIR(Named):
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int | float | str = 2,
         *,
         slices: int = 10,
         ridge: float = 0.0,
@@ -1027,6 +1067,7 @@ class SIR(Named):
         random_state: Any = None,
         device: str = "cpu",
         verbose: bool = False,
+        rotation: str | None = None,
     ) -> None: ...
     def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
     def partial_fit(
@@ -1037,7 +1078,7 @@ class SIR(Named):
 class SAVE(Named):
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int | float | str = 2,
         *,
         slices: int = 10,
         ridge: float = 0.0,
@@ -1053,6 +1094,7 @@ class SAVE(Named):
         random_state: Any = None,
         device: str = "cpu",
         verbose: bool = False,
+        rotation: str | None = None,
     ) -> None: ...
     def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
     def partial_fit(
@@ -1063,7 +1105,7 @@ class SAVE(Named):
 class KernelSDR(Named):
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int | float | str = 2,
         *,
         epsilon: float = 0.001,
         width: float | None = None,
@@ -1084,12 +1126,13 @@ class KernelSDR(Named):
         random_state: Any = None,
         device: str = "cpu",
         verbose: bool = False,
+        rotation: str | None = None,
     ) -> None: ...
 
 class HSIC(Named):
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int | float | str = 2,
         *,
         width: float | None = None,
         response_width: float | None = None,
@@ -1107,4 +1150,5 @@ class HSIC(Named):
         random_state: Any = None,
         device: str = "cpu",
         verbose: bool = False,
+        rotation: str | None = None,
     ) -> None: ...

@@ -13,6 +13,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from ldr.asking import is_open
 from ldr.estimators.fitted import named
 from ldr.estimators.given import Given, other_rows
 from ldr.estimators.partial_fit import PartialFit
@@ -24,14 +25,15 @@ from ldr.objectives.objective import Objective
 from ldr.observers import Progress
 from ldr.predicting import predicted
 from ldr.result import Result, as_tuple
+from ldr.rotation import ROTATIONS
 from ldr.scoring import score
-from ldr.solvers.checks import flag, whole
+from ldr.solvers.checks import choice, flag, whole
 from ldr.solvers.errors import ArgumentError, DataError, SingularError
 from ldr.solvers.manifolds import Array
 from ldr.solving import solve
 
 # What every estimator passes on to `ldr.solve`, with its default value; `verbose` is the observer
-# that follows the run on the terminal.
+# that follows the run on the terminal, `rotation` what is done to the result.
 OPTIONS: dict[str, Any] = {
     "standardise": False,
     "solver": "auto",
@@ -45,6 +47,7 @@ OPTIONS: dict[str, Any] = {
     "random_state": None,
     "device": "cpu",
     "verbose": False,
+    "rotation": None,
 }
 
 
@@ -83,7 +86,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PartialFit):
         Where X had names.
     """
 
-    n_components: int
+    n_components: int | float | str
     result_: Result
     components_: Any
     mean_: Any
@@ -186,21 +189,25 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PartialFit):
 
     def _solve(self, objective: Objective, samples: Any, y: Any, **beside: Any) -> None:
         """Find the projection and set what is fitted."""
-        r = whole("n_components", self.n_components, 1)
+        r = self.n_components
+        if not is_open(r):
+            r = whole("n_components", r, 1)
         options = {name: getattr(self, name) for name in OPTIONS}
         options["random_state"] = _generator(options["random_state"])
         following = _observer(options.pop("verbose"))
+        rotation = options.pop("rotation")
+        if rotation is not None:
+            choice("rotation", rotation, tuple(ROTATIONS))
         try:
             most = objective.largest_r(as_data(objective, samples, y, **beside))
-            if r > most:
+            if isinstance(r, int) and r > most:
                 raise ArgumentError(
                     f"n_components = {r} is out of range: expected 1 <= n_components <= {most}"
                 )
             with following as progress:
                 observers = [] if progress is None else [progress]
-                self.result_ = solve(
-                    objective, samples, r, y=y, observers=observers, **beside, **options
-                )
+                result = solve(objective, samples, r, y=y, observers=observers, **beside, **options)
+            self.result_ = result if rotation is None else result.rotate(rotation)
         except (ArgumentError, DataError, SingularError) as error:  # in a pipeline, say of what
             shape = f"n_samples = {as_tuple(samples)[0].n}, n_features = {self.n_features_in_}"
             raise type(error)(f"{error} ({shape})") from error

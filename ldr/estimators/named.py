@@ -21,14 +21,16 @@ from ldr.solvers.errors import ArgumentError
 # `LDA` and `CCA` mean the classical ones to most, and SDR is one of many.
 NAMES = {"lda": "OrthogonalLDA", "cca": "OrthogonalCCA", "sdr": "KernelSDR", "fa": "FactorAnalysis"}
 
-_PARAMETERS = """n_components : int
-    Dimension to reduce to.
+_PARAMETERS = """n_components : int, float or "auto"
+    Dimension to reduce to, a share of the variance, or left to a rule: r of `ldr.solve`.
 {own}standardise, solver, start, starts, workers, tolerance, max_iterations, time_limit, certify
     As in `ldr.solve`.
 random_state, device
     As in `ldr.solve`.
 verbose : bool
-    Whether to follow each run on the terminal; see `ldr.observers.Progress`."""
+    Whether to follow each run on the terminal; see `ldr.observers.Progress`.
+rotation : str, optional
+    "varimax", "quartimax", "promax" or "oblimin": see `ldr.Result.rotate`."""
 
 _DOCSTRING = """{summary}
 
@@ -111,7 +113,7 @@ def signature_of(method: type[Objective]) -> inspect.Signature:
     return inspect.Signature(
         [
             inspect.Parameter("self", plain),
-            inspect.Parameter("n_components", plain, default=2, annotation="int"),
+            inspect.Parameter("n_components", plain, default=2, annotation="int | float | str"),
             *own,
             *options,
         ]

@@ -32,6 +32,8 @@ class Reducer(TwoViews, WithBackground):
         As in `ldr.solve`.
     verbose : bool
         Whether to follow each run on the terminal; see `ldr.observers.Progress`.
+    rotation : str, optional
+        See `ldr.Result.rotate`.
 
     Examples
     --------
@@ -48,7 +50,7 @@ class Reducer(TwoViews, WithBackground):
     def __init__(
         self,
         objective: str | Objective = "lda",
-        n_components: int = 2,
+        n_components: int | float | str = 2,
         *,
         standardise: bool = False,
         solver: str | Solver = "auto",
@@ -62,6 +64,7 @@ class Reducer(TwoViews, WithBackground):
         random_state: Any = None,
         device: str = "cpu",
         verbose: bool = False,
+        rotation: str | None = None,
     ) -> None:
         self.objective = objective
         self.n_components = n_components
@@ -77,6 +80,7 @@ class Reducer(TwoViews, WithBackground):
         self.random_state = random_state
         self.device = device
         self.verbose = verbose
+        self.rotation = rotation
 
     def _objective(self) -> Objective:
         return as_objective(self.objective, {})

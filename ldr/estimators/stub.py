@@ -29,6 +29,7 @@ _OPTION_TYPES = {
     "random_state": "Any",
     "device": "str",
     "verbose": "bool",
+    "rotation": "str | None",
 }
 
 _HEADER = """# Written by python -m ldr.estimators.stub; not by hand.

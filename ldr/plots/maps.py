@@ -17,7 +17,7 @@ _FEATURES = 40  # rows of a heat map
 
 
 def loadings(result: Drawn) -> Figure:
-    """The map P as a heat map: a row a feature, a column a coordinate, white at zero.
+    """The map P, or of a factor model its loadings M, as a heat map: a row a feature.
 
     Of many features the 40 with the longest rows are shown, in their own order.
 
@@ -30,7 +30,10 @@ def loadings(result: Drawn) -> Figure:
     matplotlib.figure.Figure
         With a panel a view, all on one scale of colours.
     """
-    maps = [np.asarray(P).T for P in parts(result.P)]
+    if result.model is None:
+        which, maps = "P", [np.asarray(P).T for P in parts(result.P)]
+    else:
+        which, maps = "M", [np.asarray(result.M)]
     names = result.feature_names if isinstance(result.P, tuple) else (result.feature_names,)
     rows = [longest(loading) for loading in maps]
     tallest = max(len(kept) for kept in rows)
@@ -49,7 +52,7 @@ def loadings(result: Drawn) -> Figure:
         ax.spines[:].set_visible(False)
         if len(kept) < len(loading):
             ax.set_title(f"{len(kept)} of {len(loading)} features", fontsize=9)
-    figure.colorbar(picture, ax=list(axes), fraction=0.05, pad=0.03, label="entry of P")
+    figure.colorbar(picture, ax=list(axes), fraction=0.05, pad=0.03, label=f"entry of {which}")
     return figure
 
 

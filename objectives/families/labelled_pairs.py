@@ -94,7 +94,7 @@ class LabelledPairs(Pairwise):
         """In which the user's columns of M are orthogonal, the longest first."""
         (lifted,) = self.lift(M)
         _, lengths, Vt = np.linalg.svd(lifted, full_matrices=False)
-        return Axes((Vt.T,), lengths**2)
+        return Axes((Vt.T,), lengths**2, free=True)
 
     def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
         """Of the columns of the user's M."""
