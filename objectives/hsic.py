@@ -25,6 +25,7 @@ from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import declared, number, word
 from ldr.objectives.problem import BoundObjective
 from ldr.objectives.responses import KINDS, Response
+from ldr.solvers.errors import ArgumentError
 from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.manifolds import Array
 
@@ -60,6 +61,7 @@ class HSIC(Objective):
     """
 
     name = "hsic"
+    weighted = True
     formula = "max tr(K_XM K_z)/(n - 1)^2"
     source = "Gretton et al. 2005; Barshan et al. 2011"
     sense = "max"
@@ -75,15 +77,21 @@ class HSIC(Objective):
         return data.y is not None
 
     def bind(self, data: Data, r: int) -> BoundObjective:
-        if data.samples.stored:
+        weights, stored = data.samples.weights, data.samples.stored
+        m = None if stored else landmarks_for(data.samples.n, self.landmarks)
+        if weights is not None and (stored or m is not None):
+            raise ArgumentError(
+                "hsic takes weights (sample_weight=) of rows in memory and in its exact form: pass "
+                "an array, and landmarks=None"
+            )
+        if stored:
             return on_some_rows(self, data, r)
         rows = DenseRows.centred(data, self)
         X, n = rows.X, len(rows.X)
         width = self.width or kernel_width(X, r, data.samples.d)
         z = Response(None, X) if data.y is None else Response.of(data.y, n, self.response)
-        m = landmarks_for(n, self.landmarks)
         if m is None:
-            G = centred_gram(z.gram(self.response_width))
+            G = centred_gram(z.gram(self.response_width), weights)
             outer = X.T @ (G @ X)
         else:
             Z, left_out = z.factor(self.response_width, m)
@@ -98,7 +106,7 @@ class HSIC(Objective):
         }
         view = rows.view.noting(*z.notes)
         if m is None:
-            return Dependence(self, (view,), X, r, G=G, **common)
+            return Dependence(self, (view,), X, r, G=G, n=data.samples.weight, **common)
         return Landmarks(
             self,
             (view.noting(approximation_note(m, Z.shape[1], left_out)),),
@@ -134,14 +142,17 @@ class Dependence(Gram):
     Parameters
     ----------
     G : ndarray (n, n)
-        Centred Gram matrix of z.
+        Centred Gram matrix of z; of weighted rows W H'KH W, H = I - w1'/N.
+    n : float
+        N.
     """
 
     G: Array = field(kw_only=True)
+    n: float = field(kw_only=True)
 
     @cached_property
     def weights(self) -> Array:
-        return self.G / -((len(self.X) - 1.0) ** 2)
+        return self.G / -((self.n - 1.0) ** 2)
 
     def at(self, M: Array) -> DependencePoint:
         return DependencePoint(self, M)

@@ -14,8 +14,12 @@ from ldr.solvers.manifolds import Array
 _NEGLIGIBLE = 1e-9
 
 
-def centred_gram(K: Array) -> Array:
-    """PKP with P = I - 11'/n, for symmetric K, without forming P."""
+def centred_gram(K: Array, weights: Array | None = None) -> Array:
+    """PKP with P = I - 11'/n, for symmetric K, without forming P; or WP'KPW, P = I - w1'/N."""
+    if weights is not None:
+        means = K @ (weights / weights.sum())
+        centred = K - means - means[:, None] + means @ weights / weights.sum()
+        return centred * weights * weights[:, None]
     means = K.mean(axis=0)
     return K - means - means[:, None] + means.mean()
 

@@ -25,10 +25,16 @@ ANY = np.random.default_rng(4).gamma(1.0, 2.0, N)
 
 
 def objective_of(key):
-    return named(name_of(key), **RANDOM[key][2])
+    """Widths of kernels are by default those of the rows, however often they count."""
+    widths = {"width": 2.0, "response_width": 1.5} if name_of(key) == "hsic" else {}
+    return named(name_of(key), **RANDOM[key][2], **widths)
 
 
-WEIGHTED = [key for key in RANDOM if objective_of(key).weighted and "missing" not in key]
+WEIGHTED = [
+    key
+    for key in RANDOM
+    if objective_of(key).weighted and key.split()[-1] not in ("missing", "landmarks")
+]
 TIMED = [key for key in WEIGHTED if "time order" in objective_of(key).needs]
 UNTIMED = [key for key in WEIGHTED if key not in TIMED]
 
@@ -290,5 +296,7 @@ def test_methods_without_weights_say_so():
         with pytest.raises(ArgumentError, match=f"{name!r} takes no weights .*these do: pca, "):
             ldr.solve(name, X, 2, y=LABELS, sample_weight=ANY)
     gaps = np.where(np.random.default_rng(0).random(X.shape) < 0.1, np.nan, X)
+    with pytest.raises(ArgumentError, match="in its exact form: pass an array"):
+        ldr.solve("hsic", X, 2, y=LABELS, sample_weight=ANY, landmarks=20)
     with pytest.raises(ArgumentError, match="missing values take no weights"):
         ldr.solve("fa", gaps, 2, sample_weight=ANY)
