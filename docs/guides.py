@@ -44,6 +44,13 @@ Z, y = load_breast_cancer(return_X_y=True)  # 569 tumours, 2 diagnoses
 Z = Z / Z.std(axis=0)
 X = Z[:, :10], Z[:, 20:]  # ten measurements, summarised in two ways
 """,
+    "three views": """
+from sklearn.datasets import load_breast_cancer
+
+Z, y = load_breast_cancer(return_X_y=True)  # 569 tumours, 2 diagnoses
+Z = Z / Z.std(axis=0)
+X = Z[:, :10], Z[:, 10:20], Z[:, 20:]  # ten measurements: their means, errors and extremes
+""",
     "background": """
 from sklearn.datasets import load_breast_cancer
 
@@ -230,6 +237,21 @@ GUIDES = {
     "cca": Guide(
         "What two views share is to be seen in orthogonal projections of both.",
         "two views",
+    ),
+    "maxdiff": Guide(
+        "Three views of the same rows or more, and what they have in common counts by its size: "
+        "pls of any number of views.",
+        "three views",
+    ),
+    "maxbet": Guide(
+        "Several views are to be shown in one space, say the brains of several people who saw the "
+        "same film, and each view's own variance counts too.",
+        "three views",
+    ),
+    "orthogonal-mcca": Guide(
+        "What three views or more share, whatever their units and variances, is to be seen in "
+        "orthogonal projections of all.",
+        "three views",
     ),
     "reduced-rank-regression": Guide(
         "Many responses are to be predicted through few coordinates of X.",

@@ -54,6 +54,8 @@ def as_data(
     objective: Objective, X: Any, y: Any, sample_weight: Any = None, groups: Any = None
 ) -> Data:
     """The data, checked against what the objective needs, with weights and trials of the rows."""
+    if isinstance(X, dict) and objective.views > 1:
+        X = tuple(X.values())
     listed = isinstance(X, list)
     X, trials = of_array(X)
     groups = trials if groups is None else groups
@@ -67,10 +69,14 @@ def as_data(
     elif objective.views == 1:
         views = (as_samples(X, "X", allow_nan=objective.missing),)
     else:
-        if not isinstance(X, (tuple, list)) or len(X) != objective.views:
+        several = isinstance(X, (tuple, list)) and len(X) > objective.views
+        pair = isinstance(X, (tuple, list)) and len(X) == objective.views
+        if not pair and not (several and objective.any_views):
+            expected = "a pair of arrays (Xa, Xb)"
+            if objective.any_views:
+                expected = "several arrays (X1, ..., Xk)"
             raise DataError(
-                f"X must be a pair of arrays (Xa, Xb) for objective {objective.name!r}, "
-                f"got {type(X).__name__}"
+                f"X must be {expected} for objective {objective.name!r}, got {type(X).__name__}"
             )
         views = tuple(as_samples(view, f"X[{i}]") for i, view in enumerate(X))
         views = together(views)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from functools import partial
+from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -183,7 +184,9 @@ class Result(Rotates, Pickled):
         name = self.objective.name
         if not isinstance(self.P, tuple):
             return tuple(f"{name}{k}" for k in range(self.r))
-        return tuple(tuple(f"{name}_{v}{k}" for k in range(self.r)) for v in "ab")
+        return tuple(
+            tuple(f"{name}_{v}{k}" for k in range(self.r)) for v in view_letters(len(self.P))
+        )
 
     @in_words
     def transform(self, X: Any) -> Any:
@@ -387,6 +390,11 @@ def shown(value: Any) -> str:
     if np.ndim(value) == 0:
         return f"{value:.6g}"
     return np.array2string(np.asarray(value), precision=4, threshold=40, prefix=" " * 15)
+
+
+def view_letters(views: int) -> list[str]:
+    """What tells the views apart in names: a, b, ...; beyond z their numbers."""
+    return [ascii_lowercase[v] if v < len(ascii_lowercase) else str(v) for v in range(views)]
 
 
 def as_tuple(value: Any) -> tuple[Any, ...]:

@@ -37,6 +37,11 @@ from ldr.objectives.lmnn import LMNN as LMNN
 from ldr.objectives.nca import NCA as NCA
 from ldr.objectives.cca import CCA as CCA, ClassicalCCA as ClassicalCCA
 from ldr.objectives.pls import PLS as PLS
+from ldr.objectives.multiview import (
+    MaxDiff as MaxDiff,
+    MaxBet as MaxBet,
+    OrthogonalMCCA as OrthogonalMCCA,
+)
 from ldr.objectives.reduced_rank_regression import ReducedRankRegression as ReducedRankRegression
 from ldr.objectives.regression import (
     LeastSquares as LeastSquares,

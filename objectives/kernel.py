@@ -102,7 +102,7 @@ class Kernel(Objective):
                 f"objective {inner.name!r} is of distances: it has no kernel version"
             )
         kept = ("formula", "source", "sense", "baseline", "views", "needs", "domain", "exact")
-        for attribute in (*kept, "transposed", "relative_improvement", "weighted"):
+        for attribute in (*kept, "transposed", "relative_improvement", "weighted", "any_views"):
             object.__setattr__(self, attribute, getattr(inner, attribute))
         object.__setattr__(self, "name", f"kernel {inner.name}")
         # Of the other view features would be predicted.

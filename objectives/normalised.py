@@ -43,7 +43,7 @@ class Normalised(Objective):
                 "only a smooth objective can be normalised: add the penalty to what is normalised"
             )
         kept = ("source", "views", "needs", "baseline", "domain", "exact", "transposed", "sparse")
-        for attribute in (*kept, "scale_free", "weighted"):
+        for attribute in (*kept, "scale_free", "weighted", "any_views"):
             object.__setattr__(self, attribute, getattr(inner, attribute))
         object.__setattr__(self, "sense", "min")
         object.__setattr__(self, "name", f"normalised {inner.name}")

@@ -36,6 +36,8 @@ class Objective(ABC):
         Of the value that is reported; solvers always minimise.
     views : int
         Number of data matrices it takes.
+    any_views : bool
+        Whether it takes more of them too.
     needs : tuple of Need
         What it needs besides X; strings of that name will do.
     baseline : str
@@ -68,6 +70,7 @@ class Objective(ABC):
     sense: ClassVar[str]
     baseline: ClassVar[str]
     views: ClassVar[int] = 1
+    any_views: ClassVar[bool] = False
     needs: ClassVar[tuple[Need, ...]] = ()
     domain: ClassVar[str] = "Gr"
     exact: ClassVar[str] = "no"
@@ -236,6 +239,7 @@ class Sum(Objective):
         attributes = {
             "sense": sense,
             "views": first.views,
+            "any_views": all(part.any_views for part in parts),
             "needs": tuple(dict.fromkeys(need for part in parts for need in part.needs)),
             "name": self._combined("name", sense),
             "formula": f"{sense} {self._combined('value', sense)}",

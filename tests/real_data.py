@@ -52,6 +52,12 @@ def tumour_views():
     return X[:, :10], X[:, 20:]
 
 
+def three_tumour_views():
+    """breast_cancer's means, errors and extremes, standardised: three views."""
+    X = standardised(breast_cancer()[0])
+    return X[:, :10], X[:, 10:20], X[:, 20:]
+
+
 @cache
 def stocks():
     """Monthly log returns of the five stocks and two indices that were listed from 1990 to 2022."""

@@ -431,6 +431,55 @@ class PLS(Named, TwoViews):
     ) -> Self: ...
     def score(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> float: ...
 
+class MaxDiff(Named, TwoViews):
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        standardise: bool = False,
+        solver: str | Solver = "auto",
+        start: Any = "baseline",
+        starts: int | None = None,
+        tolerance: float = 1e-10,
+        max_iterations: int | None = None,
+        certify: bool = True,
+        random_state: Any = None,
+        device: str = "cpu",
+    ) -> None: ...
+
+class MaxBet(Named, TwoViews):
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        standardise: bool = False,
+        solver: str | Solver = "auto",
+        start: Any = "baseline",
+        starts: int | None = None,
+        tolerance: float = 1e-10,
+        max_iterations: int | None = None,
+        certify: bool = True,
+        random_state: Any = None,
+        device: str = "cpu",
+    ) -> None: ...
+
+class OrthogonalMCCA(Named, TwoViews):
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        ridge: float = 0.0,
+        standardise: bool = False,
+        solver: str | Solver = "auto",
+        start: Any = "baseline",
+        starts: int | None = None,
+        tolerance: float = 1e-10,
+        max_iterations: int | None = None,
+        certify: bool = True,
+        random_state: Any = None,
+        device: str = "cpu",
+    ) -> None: ...
+
 class ReducedRankRegression(Named, TwoViews):
     def __init__(
         self,

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ldr.asking import is_open
 from ldr.estimators.fitted import named
-from ldr.estimators.given import Given, other_rows
+from ldr.estimators.given import Given, other_views
 from ldr.estimators.partial_fit import PartialFit
 from ldr.inputs import as_data
 from ldr.objectives.data.opening import as_samples
@@ -222,7 +222,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PartialFit):
         if not isinstance(self.components_, tuple):
             return self.result_.transform(samples)
         if y is not None:
-            return self.result_.transform((samples, other_rows(y, "y")))
+            return self.result_.transform((samples, *other_views(y)))
         return _first_view(self.result_).transform(samples)
 
     def _predicted(self, X: Any, question: str = "predict") -> Any:

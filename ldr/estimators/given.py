@@ -64,7 +64,7 @@ class Given(BaseEstimator):
                 f"{type(self).__name__} requires y to be passed, but the target y is None"
             )
         if objective.views > 1:
-            return (samples, other_rows(y, "y")), None
+            return (samples, *other_views(y)), None
         if Need.BACKGROUND in objective.needs:
             if background is None:
                 raise DataError(f"{type(self).__name__} needs background=, samples to compare with")
@@ -125,6 +125,19 @@ class Given(BaseEstimator):
         tags.input_tags.allow_nan = self._allows_nan()
         tags.input_tags.sparse = traits.sparse
         return tags
+
+
+def are_views(y: Any) -> bool:
+    """Whether y is a list of matrices."""
+    listed = isinstance(y, (list, tuple)) and len(y) > 0
+    return listed and all(getattr(view, "ndim", 0) == 2 for view in y)
+
+
+def other_views(y: Any) -> tuple[Samples, ...]:
+    """The views beside the first: y, or where it is a list of matrices each of them."""
+    if are_views(y):
+        return tuple(other_rows(view, f"y[{i}]") for i, view in enumerate(y))
+    return (other_rows(y, "y"),)
 
 
 @in_words

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ldr.estimators.base import Projection
+from ldr.estimators.given import are_views
 
 
 class TwoViews(Projection):
@@ -25,7 +26,8 @@ class TwoViews(Projection):
         X : array, memory map, sparse matrix or DataFrame (n, d)
             The first view.
         y : array, memory map, sparse matrix or DataFrame (n, e) or (n,)
-            The second view of the same rows.
+            The second view of the same rows; a list of the further views where the method takes
+            any number.
 
         Returns
         -------
@@ -43,7 +45,7 @@ class TwoViews(Projection):
 
         Returns
         -------
-        ndarray (m, n_components), or a pair of them where y is given
+        ndarray (m, n_components), or one of each view where y is given
         """
         return self._project(X, y)
 
@@ -58,7 +60,8 @@ class TwoViews(Projection):
     ) -> Any:
         given = super()._given(X, y, background, objective, reset, minimum_rows)
         if reset:  # of a y that is no ragged list any more
-            self._flat = (y if hasattr(y, "ndim") else np.asarray(y)).ndim == 1
+            several = are_views(y)
+            self._flat = not several and (y if hasattr(y, "ndim") else np.asarray(y)).ndim == 1
         return given
 
     def _predicted(self, X: Any, question: str = "predict") -> Any:
@@ -72,14 +75,16 @@ class TwoViews(Projection):
         ----------
         X : array (m, n_components)
         y : array (m, n_components), optional
+            Of the second view; a list of those of the further views.
 
         Returns
         -------
-        ndarray (m, d), or a pair (m, d) and (m, e)
+        ndarray (m, d), or one of each view that is given
         """
         check_is_fitted(self)
-        scales = self.result_.scale or (None, None)
-        blocks = zip((X, y), self.components_, self.mean_, scales, strict=True)
+        given = (X, *y) if isinstance(y, (list, tuple)) else (X, y)
+        scales = self.result_.scale or (None,) * len(self.components_)
+        blocks = zip(given, self.components_, self.mean_, scales, strict=False)
         parts = tuple(
             self._lift(given, P, mean, scale)
             for given, P, mean, scale in blocks

@@ -22,7 +22,7 @@ from ldr.objectives.data.opening import as_path, as_samples, open_path, stored
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.data.sources import Columns
 from ldr.objectives.data.stored import brought, is_dask, lazy_rows
-from ldr.result import Result, as_tuple
+from ldr.result import Result, as_tuple, view_letters
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.manifolds import Array
 
@@ -257,7 +257,7 @@ def _write(path: Path, ending: str, result: Result, Y: Any) -> None:
             arrays = {
                 f"{name}_{view}": array
                 for name, both in arrays.items()
-                for view, array in zip("ab", both, strict=True)
+                for view, array in zip(view_letters(len(both)), both, strict=True)
             }
         if ending == ".npz":
             plain: Any = {name: np.asarray(array) for name, array in arrays.items()}

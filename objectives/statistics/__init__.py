@@ -19,7 +19,7 @@ so the same data give the same bits.
 from ldr.objectives.statistics.classes import ClassMoments, class_moments
 from ldr.objectives.statistics.differences import difference_scatter
 from ldr.objectives.statistics.graph import graph_scatter, reconstruction_scatter
-from ldr.objectives.statistics.joint import JointMoments, joint_moments
+from ldr.objectives.statistics.joint import JointMoments, ViewMoments, joint_moments, view_moments
 from ldr.objectives.statistics.moments import Moments, mean, moments
 from ldr.objectives.statistics.row_space import (
     DenseRowSpace,
@@ -40,6 +40,7 @@ __all__ = [
     "Moments",
     "RowSpace",
     "SparseRowSpace",
+    "ViewMoments",
     "WidenedRowSpace",
     "class_moments",
     "difference_scatter",
@@ -50,4 +51,5 @@ __all__ = [
     "moments",
     "reconstruction_scatter",
     "row_space",
+    "view_moments",
 ]

@@ -13,6 +13,7 @@ LABELS = np.arange(N) % 3
 X = np.cumsum(_rng.standard_normal((N, D)), axis=0) * 0.3
 X = X + 2.0 * _rng.standard_normal((3, D))[LABELS] + _rng.standard_normal((N, D))
 VIEWS = (X, X[:, :4] + _rng.standard_normal((N, 4)))
+THREE_VIEWS = (*VIEWS, np.tanh(X[:, 2:]))
 NOISE = _rng.standard_normal((45, D)) @ _rng.standard_normal((D, D))
 RESPONSE = X[:, 0] + 0.1 * _rng.standard_normal(N)
 RESPONSES = X[:, :3] @ _rng.standard_normal((3, 5)) + _rng.standard_normal((N, 5))
@@ -41,6 +42,9 @@ RANDOM = {
     "signal-noise": ((X, NOISE), None, {}),
     "contrastive-pca": ((X, NOISE), None, {"alpha": 2.0}),
     "pls": (VIEWS, None, {}),
+    "maxdiff": (THREE_VIEWS, None, {}),
+    "maxbet": (THREE_VIEWS, None, {}),
+    "orthogonal-mcca": (THREE_VIEWS, None, {}),
     "classical-lda": (X, LABELS, {}),
     "classical-cca": (VIEWS, None, {}),
     "lpp": (X, None, {"heat": "median"}),
@@ -149,6 +153,9 @@ REAL = {
     "signal-noise": (lambda: (_halves(0), None, {}), 3),
     "contrastive-pca": (lambda: (_halves(0), None, {"alpha": 2.0}), 3),
     "pls": (lambda: (real_data.tumour_views(), None, {}), 3),
+    "maxdiff": (lambda: (real_data.three_tumour_views(), None, {}), 2),
+    "maxbet": (lambda: (real_data.three_tumour_views(), None, {}), 2),
+    "orthogonal-mcca": (lambda: (real_data.three_tumour_views(), None, {}), 2),
     "classical-lda": (lambda: (*real_data.digits(), {}), 5),
     "classical-cca": (lambda: (real_data.linnerud(), None, {}), 3),
     "lpp": (lambda: (real_data.wine()[0], None, {"heat": "median"}), 2),

@@ -148,7 +148,8 @@ def fitted(key):
     data, y, parameters = methods.RANDOM[key]
     estimator = ESTIMATORS[name](2, **parameters)
     if isinstance(estimator, TwoViews):
-        return estimator.fit(*data), data, {}
+        given = data if len(data) == 2 else (data[0], list(data[1:]))
+        return estimator.fit(*given), given, {}
     if isinstance(estimator, WithBackground):
         return estimator.fit(data[0], background=data[1]), data[:1], {"background": data[1]}
     return estimator.fit(data, y), (data, y), {}

@@ -38,8 +38,10 @@ def _arguments(key, where=slice(None)):
         stop = None if where.stop in (None, N) else where.stop * len(X[1]) // N
         background = X[1][where.start and where.start * len(X[1]) // N : stop]
         return (X[0][where],), {"background": background}
-    given = X if isinstance(X, tuple) else (X, y)
-    return tuple(part if part is None else part[where] for part in given), {}
+    if isinstance(X, tuple):
+        first, *others = (view[where] for view in X)
+        return (first, others[0] if len(others) == 1 else others), {}
+    return tuple(part if part is None else part[where] for part in (X, y)), {}
 
 
 def _blocks(key, cuts=CUTS):

@@ -1,0 +1,339 @@
+"""Any number of blocks: the covariances, or correlations, of projected views added up."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+from scipy.linalg import block_diag
+
+from ldr.objectives.axes import Axes
+from ldr.objectives.certificate import PROVED_GLOBAL, Certificate
+from ldr.objectives.problem import BoundObjective, check_dimension, power_of_two
+from ldr.objectives.statistics.covariance import Variation
+from ldr.solvers.limits import check_eigen
+from ldr.solvers.linalg.bounds import largest_sum_bound, trace_ratio_bound
+from ldr.solvers.linalg.eigen import symmetric_eigen, top_eigenvectors
+from ldr.solvers.manifolds import Array, Product, Stiefel, polar_factor
+from ldr.solvers.problem import Point
+
+_EPS = float(np.finfo(float).eps)
+# Random starts beside the three that data suggest; they are always the same.
+_RANDOM_STARTS = 5
+# The second differential of roundings that eigenvalues of a matrix of order k may have.
+_ROUNDINGS = 8
+
+
+class MultiTracePoint(Point):
+    """f = -tr(M'AM)/2 with the blocks of M below one another; gradient -AM."""
+
+    def __init__(self, problem: MultiTrace, M: Array) -> None:
+        self.M = M
+        self._problem = problem
+
+    @cached_property
+    def value(self) -> float:
+        return 0.5 * float(np.vdot(self.M, self.gradient))
+
+    @cached_property
+    def gradient(self) -> Array:
+        return self.hessian_vector(self.M)
+
+    def hessian_vector(self, V: Array) -> Array:
+        return -(self._problem.A @ V.reshape(-1, self._problem.r)).reshape(-1)
+
+
+class MultiRatioPoint(Point):
+    """f = -sum_{i<j} tr(Mi'Cij Mj)/(s_i s_j), s_i^2 = tr(Mi'Cii Mi).
+
+    With R_i = sum_{j != i} Cij Mj/(s_i s_j) and f_i = tr(Mi'R_i) the gradient is
+    -(R_i - (f_i/s_i^2) Cii Mi). Its derivative along U, e_i = <Cii Mi, Ui>/s_i^2, has
+    dR_i = sum_{j != i} Cij(Uj - (e_i + e_j)Mj)/(s_i s_j) and df_i = <Ui, R_i> + <Mi, dR_i>.
+    """
+
+    def __init__(self, problem: MultiRatio, M: Array) -> None:
+        self.M = M
+        self._problem = problem
+        N = self._N = M.reshape(-1, problem.r)
+        self._own = problem.own @ N
+        self._squares = problem.of_views(N, self._own)
+        self._s = problem.rows(np.sqrt(self._squares))
+        self._R = (problem.A @ (N / self._s)) / self._s
+        self._f = problem.of_views(N, self._R)
+
+    @property
+    def value(self) -> float:
+        return -0.5 * float(np.sum(self._f))
+
+    @property
+    def squares(self) -> Array:
+        """s_i^2 of each view."""
+        return self._squares
+
+    @property
+    def shares(self) -> Array:
+        """f_i of each view."""
+        return self._f
+
+    @property
+    def R(self) -> Array:
+        return self._R
+
+    @cached_property
+    def gradient(self) -> Array:
+        return (self._problem.rows(self._f / self._squares) * self._own - self._R).reshape(-1)
+
+    def hessian_vector(self, V: Array) -> Array:
+        problem, rows = self._problem, self._problem.rows
+        U = V.reshape(-1, problem.r)
+        e = problem.of_views(self._own, U) / self._squares
+        moved = (U - rows(e) * self._N) / self._s
+        dR = (problem.A @ moved) / self._s - rows(e) * self._R
+        df = problem.of_views(U, self._R) + problem.of_views(self._N, dR)
+        HV = rows((df - 2.0 * e * self._f) / self._squares) * self._own - dR
+        HV += rows(self._f / self._squares) * (problem.own @ U)
+        return HV.reshape(-1)
+
+
+@dataclass(frozen=True)
+class MultiBlock(BoundObjective):
+    """Blocks M_1, ..., M_K on a product of Stiefel manifolds; they may be turned together.
+
+    Parameters
+    ----------
+    C : ndarray (k, k)
+        The covariance of the views side by side, in their coordinates.
+    widths : tuple of int
+        Of the views.
+    r : int
+    """
+
+    C: Array
+    widths: tuple[int, ...]
+    r: int
+
+    def __post_init__(self) -> None:
+        check_dimension(self.r, min(self.widths))
+
+    @cached_property
+    def manifold(self) -> Product:  # type: ignore[override]
+        return Product(*(Stiefel(width, self.r) for width in self.widths))
+
+    @property
+    def order(self) -> int:
+        return sum(self.widths)
+
+    @property
+    def exchangeable(self) -> bool:
+        return True
+
+    @cached_property
+    def ends(self) -> npt.NDArray[np.intp]:
+        """Where the views begin and end among the columns."""
+        return np.cumsum([0, *self.widths])
+
+    def slices(self) -> list[slice]:
+        return [slice(a, b) for a, b in zip(self.ends, self.ends[1:], strict=False)]
+
+    def rows(self, of_views: Array) -> Array:
+        """A number of each view at all its rows, (k, 1)."""
+        return np.repeat(of_views, self.widths)[:, None]
+
+    def of_views(self, X: Array, Y: Array) -> Array:
+        """tr(Xi'Yi) of each view."""
+        return np.add.reduceat(np.einsum("ij,ij->i", X, Y), self.ends[:-1])
+
+    @cached_property
+    def own(self) -> Array:
+        """The blocks Cii on the diagonal."""
+        return block_diag(*(self.C[where, where] for where in self.slices()))
+
+    @property
+    @abstractmethod
+    def A(self) -> Array:
+        """What the views are coupled by."""
+
+    def stacked(self, M: Array) -> Array:
+        """The blocks below one another."""
+        return M.reshape(-1, self.r)
+
+    def polar(self, N: Array) -> Array:
+        """The point of the matrices nearest to the blocks of N."""
+        return self.point([polar_factor(N[where]) for where in self.slices()])
+
+    def joint_directions(self) -> Array:
+        """The leading eigenvectors of A, their blocks made orthonormal."""
+        return self.polar(top_eigenvectors(self.A, self.r)[1])
+
+    def classical_directions(self) -> Array | None:
+        """Those of C w = lambda blkdiag(Cii) w, made orthonormal; None where a Cii is singular."""
+        try:
+            L = np.linalg.cholesky(self.own)
+        except np.linalg.LinAlgError:
+            return None
+        W = np.linalg.inv(L).T
+        return self.polar(W @ top_eigenvectors(W.T @ self.C @ W, self.r)[1])
+
+    def starts(self) -> dict[str, Array]:
+        found = {"joint eigenvectors": self.joint_directions()}
+        if (classical := self.classical_directions()) is not None:
+            found["classical mcca"] = classical
+        own = [top_eigenvectors(self.C[w, w], self.r)[1] for w in self.slices()]
+        found["pca of each view"] = self.point([polar_factor(V) for V in own])
+        rng = np.random.default_rng(0)
+        for k in range(_RANDOM_STARTS):
+            found[f"random direction {k + 1}"] = self.random_point(rng)
+        return found
+
+    def axes(self, M: Array, seen: Sequence[Variation | None]) -> Axes:
+        """The eigenvectors of M'AM/2, the views in units of what they are divided by."""
+        N = self.stacked(M) / self.scales(M)
+        turn = Axes.principal(0.5 * N.T @ self.A @ N)
+        return Axes(turn.turns * len(self.widths), turn.numbers)
+
+    @abstractmethod
+    def scales(self, M: Array) -> Array:
+        """What the rows of each view's block are divided by, (k, 1)."""
+
+    def certificate(self, M: Array) -> Certificate:
+        """The least bound that is proved: that of the multipliers at M, or a spectral one."""
+        value, bound = -self.at(M).value, self.bound(M)
+        size = max(abs(value), abs(bound)) if math.isfinite(bound) else abs(value)
+        gap = max(0.0, bound - value) + 4 * self.order * _EPS * size
+        if gap <= PROVED_GLOBAL * size:
+            found = Certificate("global", gap * self.unit, "the dual bound equals the value")
+        elif math.isfinite(gap):
+            found = Certificate("bound", gap * self.unit, "no value exceeds the dual bound")
+        else:
+            return Certificate("none", gap, "the covariances are too close to singular for a bound")
+        return found if self.span is None else found.restricted_to(self.span)
+
+    @abstractmethod
+    def bound(self, M: Array) -> float:
+        """A number that no value exceeds."""
+
+    def _multipliers(self, M: Array, G: Array) -> list[tuple[Array, float]]:
+        """Mi(Li - ti I)Mi' and ti of each view, Li = sym(Mi'Gi) and ti its least eigenvalue."""
+        found = []
+        for where in self.slices():
+            Mi, Gi = self.stacked(M)[where], G[where]
+            L = Mi.T @ Gi
+            L = 0.5 * (L + L.T)
+            least = float(np.linalg.eigvalsh(L)[0])
+            found.append((Mi @ (L - least * np.eye(self.r)) @ Mi.T, least))
+        return found
+
+
+@dataclass(frozen=True)
+class MultiTrace(MultiBlock):
+    """Maximise tr(M'AM)/2 = sum_{i<j} tr(Mi'Cij Mj), and half of those with i = j where `within`.
+
+    Parameters
+    ----------
+    within : bool
+        Whether the views' own covariances count.
+    """
+
+    within: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        size = power_of_two(self.C)
+        vars(self).update(C=self.C / size, unit=self.unit * size)
+
+    @cached_property
+    def A(self) -> Array:
+        return self.C if self.within else self.C - self.own
+
+    def at(self, M: Array) -> MultiTracePoint:
+        return MultiTracePoint(self, M)
+
+    def scales(self, M: Array) -> Array:
+        return np.ones((self.order, 1))
+
+    def baseline(self) -> Array:
+        return self.joint_directions()
+
+    def bound(self, M: Array) -> float:
+        """With Qi = Mi(Li - ti I)Mi' + ti I and S = blkdiag(Qi) - A no value exceeds
+        (sum_i top_r(Qi) + K r delta)/2, delta = max(0, -lambda_min(S)).
+        """
+        multipliers = self._multipliers(M, self.A @ self.stacked(M))
+        Q = [part + least * np.eye(len(part)) for part, least in multipliers]
+        check_eigen(self.order)
+        S = block_diag(*Q) - self.A
+        lowest = float(np.linalg.eigvalsh(S)[0])
+        slack = _ROUNDINGS * self.order * _EPS * float(np.linalg.norm(S))
+        delta = max(0.0, -lowest) + slack
+        blocks = zip(Q, self.blocks(M), strict=True)
+        tops = [largest_sum_bound(Qi, Mi, top_eigenvectors(Qi, self.r)[1]) for Qi, Mi in blocks]
+        return 0.5 * (math.fsum(tops) + len(Q) * self.r * delta)
+
+
+@dataclass(frozen=True)
+class MultiRatio(MultiBlock):
+    """Maximise sum_{i<j} tr(Mi'Cij Mj) / (s_i s_j), s_i^2 = tr(Mi'Cii Mi)."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        # Powers of two, so that nothing is rounded: f does not depend on the units of the views.
+        traces = [float(np.trace(self.C[where, where])) for where in self.slices()]
+        shifts = np.repeat([-(math.frexp(trace)[1] // 2) for trace in traces], self.widths)
+        vars(self).update(C=np.ldexp(self.C, shifts[:, None] + shifts))
+
+    @cached_property
+    def A(self) -> Array:
+        return self.C - self.own
+
+    def at(self, M: Array) -> MultiRatioPoint:
+        return MultiRatioPoint(self, M)
+
+    def scales(self, M: Array) -> Array:
+        return self.rows(np.sqrt(self.at(M).squares))
+
+    def baseline(self) -> Array:
+        found = self.classical_directions()
+        return self.joint_directions() if found is None else found
+
+    @cached_property
+    def _root(self) -> Array | None:
+        """W with W'blkdiag(Cii)W = I; None where it is singular."""
+        try:
+            return np.asarray(np.linalg.inv(np.linalg.cholesky(self.own)).T)
+        except np.linalg.LinAlgError:
+            return None
+
+    def bound(self, M: Array) -> float:
+        """The least of two: with Qi = f_i Cii + s_i^2 [Mi(Li - ti I)Mi' + ti I], S = blkdiag(Qi)
+        less the coupling and delta = -lambda_min(S, blkdiag Cii), no value exceeds
+        (sum_i TR_r(Qi, Cii) + K delta)/2, TR_r the largest trace ratio; and none exceeds
+        K (lambda_1(C, blkdiag Cii) - 1)/2.
+        """
+        W = self._root
+        if W is None:
+            return math.inf
+        point = self.at(M)
+        tilted = -self.stacked(point.gradient)  # Ri - (f_i/s_i^2) Cii Mi
+        multipliers = self._multipliers(M, tilted)
+        Q, ratios = [], []
+        numbers = zip(self.slices(), self.blocks(M), multipliers, strict=True)
+        for (where, Mi, (part, least)), f, square in zip(
+            numbers, point.shares, point.squares, strict=True
+        ):
+            Cii = self.C[where, where]
+            Qi = f * Cii + square * (part + least * np.eye(len(part)))
+            Q.append(0.5 * (Qi + Qi.T))
+            ratios.append(trace_ratio_bound(Q[-1], Cii, Mi))
+        check_eigen(self.order)
+        S = W.T @ (block_diag(*Q) - self.A) @ W
+        slack = _ROUNDINGS * self.order * _EPS * float(np.linalg.norm(S))
+        delta = slack - float(np.linalg.eigvalsh(0.5 * (S + S.T))[0])
+        views = len(self.widths)
+        largest = float(symmetric_eigen(W.T @ self.C @ W)[0][0])
+        spectral = 0.5 * views * (largest * (1.0 + self.order * _EPS) - 1.0)
+        return min(0.5 * (math.fsum(ratios) + views * delta), spectral)

@@ -1,0 +1,163 @@
+"""Any number of views, against two-view methods, published maxima and random search."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import ldr
+from ldr.objectives.data.opening import as_samples
+from ldr.objectives.families.multi_block import MultiRatio, MultiTrace
+from ldr.objectives.statistics import view_moments
+from ldr.objectives.view import View
+from ldr.running import automatic_solver
+from ldr.solvers import Stopping, minimise
+from tests import real_data
+from tests.objectives.methods import THREE_VIEWS, VIEWS
+
+CASES = Path(__file__).parents[3] / "shared" / "cases" / "maxbet.json"
+
+
+def shared(n, widths, seed=0, noise=1.0):
+    """Views with three sources in common."""
+    rng = np.random.default_rng(seed)
+    Z = rng.standard_normal((n, 3))
+    return tuple(
+        Z @ rng.standard_normal((3, d)) + noise * rng.standard_normal((n, d)) for d in widths
+    )
+
+
+def test_maxdiff_of_two_views_is_pls_and_certified():
+    for seed in range(3):
+        X = shared(60, (5, 4), seed, noise=3.0)
+        for r in (1, 2, 4):
+            found, pls = ldr.solve("maxdiff", X, r), ldr.solve("pls", X, r)
+            assert found.value == pytest.approx(pls.value / 60, rel=1e-12)
+            assert found.certificate.kind == "global"
+            for P, Q in zip(found.P, pls.P, strict=True):
+                np.testing.assert_allclose(P, Q, atol=1e-6)
+
+
+def test_orthogonal_mcca_of_two_views_is_cca():
+    for X in (VIEWS, real_data.tumour_views(), real_data.linnerud()):
+        for r in (1, 2, 3):
+            cca = ldr.solve("cca", X, r)
+            found = ldr.solve("orthogonal-mcca", X, r, starts=1)
+            assert found.value == pytest.approx(cca.value, rel=1e-11)
+            best = ldr.solve("orthogonal-mcca", X, r)  # from more starts than cca's
+            assert cca.value * (1 - 1e-12) <= best.value <= cca.value + cca.certificate.gap
+
+
+@pytest.mark.parametrize("name", ["maxdiff", "maxbet", "orthogonal-mcca"])
+def test_values_by_the_definition(name):
+    X = THREE_VIEWS
+    found = ldr.solve(name, X, 2)
+    scores = found.transform(X)
+    covariances = [[np.sum(a * b) / len(a) for b in scores] for a in scores]
+    C = np.array(covariances)
+    if name == "orthogonal-mcca":
+        C = C / np.sqrt(np.outer(np.diag(C), np.diag(C)))
+    pairs = np.triu(C, 1).sum()
+    own = 0.5 * np.trace(C) if name == "maxbet" else 0.0
+    assert found.value == pytest.approx(pairs + own, rel=1e-12)
+    for M in found.M:
+        np.testing.assert_allclose(M.T @ M, np.eye(2), atol=1e-14)
+
+
+@pytest.mark.parametrize("name", ["maxdiff", "maxbet", "orthogonal-mcca"])
+def test_no_random_start_is_better_than_the_bound(name):
+    for seed in range(3):
+        X = shared(40, (4, 5, 3), seed, noise=2.0)
+        found = ldr.solve(name, X, 2)
+        most = found.value + found.certificate.gap
+        for start in range(6):
+            other = ldr.solve(name, X, 2, start="random", random_state=start, certify=False)
+            assert other.value <= most * (1 + 1e-12)
+            assert other.value <= found.value + 1e-8 * abs(found.value)
+
+
+def problem_of(A, widths, r=1):
+    views = tuple(View(np.zeros(width)) for width in widths)
+    return MultiTrace(ldr.objectives.MaxBet(), views, A, widths, r, within=True)
+
+
+@pytest.mark.skipif(not CASES.exists(), reason="the published examples are not beside the project")
+def test_published_maxima_of_maxbet():
+    """The examples of Liu, Wang and Wang; the second is the best known, and must not be proved."""
+    expected = {"5.1": (14.73022, "global"), "5.2": (378.9624, "bound")}
+    for name, example in json.loads(CASES.read_text())["examples"].items():
+        value, kind = expected[name[-3:]]
+        problem = problem_of(np.array(example["A"]), tuple(example["blocks"]))
+        solver = automatic_solver(problem)
+        runs = [minimise(problem, M, solver, Stopping()) for M in problem.starts().values()]
+        best = min(runs, key=lambda run: run.value)
+        assert -2.0 * best.value * problem.unit == pytest.approx(value, rel=1e-6)
+        certificate = problem.certificate(best.M)
+        assert certificate.kind == kind
+
+
+def test_the_trace_bound_holds_for_every_point():
+    """Also far from an optimum, where the multipliers prove little."""
+    rng = np.random.default_rng(0)
+    F = rng.standard_normal((9, 12))
+    problem = problem_of(F @ F.T, (4, 5), 2)
+    best = max(-problem.value(problem.random_point(rng)) for _ in range(300))
+    for _ in range(5):
+        assert problem.bound(problem.random_point(rng)) >= best
+
+
+def test_the_ratio_bound_holds_for_every_point():
+    rng = np.random.default_rng(1)
+    F = rng.standard_normal((9, 14))
+    views = tuple(View(np.zeros(width)) for width in (4, 5))
+    problem = MultiRatio(ldr.objectives.OrthogonalMCCA(), views, F @ F.T, (4, 5), 2)
+    best = max(-problem.value(problem.random_point(rng)) for _ in range(300))
+    for _ in range(5):
+        assert problem.bound(problem.random_point(rng)) >= best
+
+
+@pytest.mark.parametrize("sparse", [(), (1,), (0, 2), (0, 1, 2)])
+def test_sums_of_views_in_any_container(sparse):
+    from scipy.sparse import csr_array
+
+    X = THREE_VIEWS
+    given = [csr_array(x) if i in sparse else x for i, x in enumerate(X)]
+    stats = view_moments([as_samples(x) for x in given])
+    Z = np.hstack(X)
+    Z = Z - Z.mean(axis=0)
+    np.testing.assert_allclose(stats.scatter, Z.T @ Z, rtol=1e-9, atol=1e-9 * np.trace(Z.T @ Z))
+
+
+def test_named_views_and_estimators():
+    X = THREE_VIEWS
+    named = dict(zip("abc", X, strict=True))
+    found = ldr.solve("maxdiff", named, 2)
+    assert found.value == ldr.solve("maxdiff", X, 2).value
+    fitted = ldr.MaxDiff(2).fit(X[0], list(X[1:]))
+    scores = fitted.transform(X[0], list(X[1:]))
+    assert len(scores) == 3
+    np.testing.assert_array_equal(scores[2], found.transform(X)[2])
+    np.testing.assert_array_equal(fitted.transform(X[0]), scores[0])
+
+
+def test_views_that_do_not_fit():
+    with pytest.raises(ldr.errors.DataError, match="several arrays"):
+        ldr.solve("maxdiff", (VIEWS[0],), 1)
+    with pytest.raises(ldr.errors.DataError, match="pair of arrays"):
+        ldr.solve("cca", THREE_VIEWS, 1)
+    with pytest.raises(ldr.errors.DataError, match="the same number"):
+        ldr.solve("maxbet", (THREE_VIEWS[0], THREE_VIEWS[1], THREE_VIEWS[2][:-1]), 1)
+
+
+@pytest.mark.slow
+def test_certified_share_of_random_problems():
+    """At least half of ugly random problems are certified; every gap is a bound."""
+    for widths, r in (((8, 8, 8), 2), ((10, 12, 15), 3)):
+        gaps = []
+        for seed in range(20):
+            X = shared(200, widths, seed, noise=2.0)
+            found = ldr.solve("orthogonal-mcca", X, r)
+            gaps.append(0.0 if found.certificate.kind == "global" else found.certificate.gap)
+        print(widths, r, f"{np.mean(np.array(gaps) == 0):.0%} certified, largest {max(gaps):.1e}")
+        assert max(gaps) < 0.5
