@@ -60,7 +60,7 @@ def names_text() -> str:
     before = {line.strip(" ,") for line in imported.splitlines() if line.strip()}
     now = {"Reducer", *(estimator.__name__ for estimator in ESTIMATORS.values())}
     others = {line.strip(' ,"') for line in listed.splitlines() if line.strip()} - before
-    names = "".join(f"    {name},\n" for name in sorted(now, key=_isort))
+    names = "".join(f"    {name},\n" for name in sorted(now, key=_imported))
     everything = "".join(f'    "{name}",\n' for name in sorted(now | others, key=_isort))
     return written.replace(imported, f"\n{names}").replace(listed, f"\n{everything}")
 
@@ -74,6 +74,11 @@ def _block(text: str, opening: str, closing: str) -> str:
 def _isort(name: str) -> tuple[int, str]:
     """Constants, classes, functions, as the formatter sorts them."""
     return (0 if name.isupper() else 1 if name[0].isupper() else 2), name
+
+
+def _imported(name: str) -> tuple[int, str]:
+    """The same of names that are imported, where large letters are as small ones."""
+    return _isort(name)[0], name.lower()
 
 
 def _class(estimator: type[Named]) -> str:
