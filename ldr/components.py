@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from string import ascii_lowercase
 from typing import Any
 
 import numpy as np
@@ -37,9 +38,10 @@ class Directions:
     free: bool = field(default=False, kw_only=True)
 
     def columns(self) -> dict[str, Array]:
-        """All numbers, by name; of two views those of each with "_a" and "_b"."""
+        """All numbers, by name; of several views those of each with "_a", "_b", ...."""
         found = dict(self.own)
-        ends = ("_a", "_b") if len(self.variations) > 1 else ("",)
+        several = len(self.variations) > 1
+        ends = [f"_{v}" for v in view_letters(len(self.variations))] if several else [""]
         for end, seen in zip(ends, self.variations, strict=False):
             if seen is None:
                 continue
@@ -64,6 +66,11 @@ class Directions:
         shares = "explained_variance_ratio" if self.orthonormal else "r2_share"
         chosen = [*list(self.own)[:1], *(name for name in columns if name.startswith(shares))]
         return "; ".join(f"{name.replace('_', ' ')} {_line(columns[name])}" for name in chosen)
+
+
+def view_letters(views: int) -> list[str]:
+    """What tells the views apart in names: a, b, ...; beyond z their numbers."""
+    return [ascii_lowercase[v] if v < len(ascii_lowercase) else str(v) for v in range(views)]
 
 
 class Columns(dict[str, Array]):

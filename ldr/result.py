@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from functools import partial
-from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ldr.components import Directions
+from ldr.components import Directions, view_letters
 from ldr.doors import in_words
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.factor_model import FactorModel
@@ -390,11 +389,6 @@ def shown(value: Any) -> str:
     if np.ndim(value) == 0:
         return f"{value:.6g}"
     return np.array2string(np.asarray(value), precision=4, threshold=40, prefix=" " * 15)
-
-
-def view_letters(views: int) -> list[str]:
-    """What tells the views apart in names: a, b, ...; beyond z their numbers."""
-    return [ascii_lowercase[v] if v < len(ascii_lowercase) else str(v) for v in range(views)]
 
 
 def as_tuple(value: Any) -> tuple[Any, ...]:

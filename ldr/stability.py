@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ldr.components import view_letters
 from ldr.inference.intervals import aligned, bias_corrected, percentile
 from ldr.inputs import as_generator, as_objective
 from ldr.objectives.objective import Objective
@@ -129,7 +130,7 @@ class Bootstrap(Pickled):
         several = isinstance(self.angles, tuple)
         lines = [f"{self.result.objective!r}, r = {self.result.r}: {len(self.values)} draws"]
         for k, found in enumerate(self.quantiles() if several else (self.quantiles(),)):
-            view = f" of view {'ab'[k]}" if several else ""
+            view = f" of view {view_letters(k + 1)[k]}" if several else ""
             lines.append(f"  principal angles{view} in degrees: median (5 % to 95 %)")
             for i, (low, middle, high) in enumerate(np.degrees(found).T):
                 lines.append(f"  {i + 1:5d}  {middle:7.3f}  ({low:.3f} to {high:.3f})")

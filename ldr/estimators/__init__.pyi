@@ -440,11 +440,14 @@ class MaxDiff(Named, TwoViews):
         solver: str | Solver = "auto",
         start: Any = "baseline",
         starts: int | None = None,
+        workers: int = 1,
         tolerance: float = 1e-10,
         max_iterations: int | None = None,
+        time_limit: float | None = None,
         certify: bool = True,
         random_state: Any = None,
         device: str = "cpu",
+        verbose: bool = False,
     ) -> None: ...
 
 class MaxBet(Named, TwoViews):
@@ -456,11 +459,14 @@ class MaxBet(Named, TwoViews):
         solver: str | Solver = "auto",
         start: Any = "baseline",
         starts: int | None = None,
+        workers: int = 1,
         tolerance: float = 1e-10,
         max_iterations: int | None = None,
+        time_limit: float | None = None,
         certify: bool = True,
         random_state: Any = None,
         device: str = "cpu",
+        verbose: bool = False,
     ) -> None: ...
 
 class OrthogonalMCCA(Named, TwoViews):
@@ -473,11 +479,14 @@ class OrthogonalMCCA(Named, TwoViews):
         solver: str | Solver = "auto",
         start: Any = "baseline",
         starts: int | None = None,
+        workers: int = 1,
         tolerance: float = 1e-10,
         max_iterations: int | None = None,
+        time_limit: float | None = None,
         certify: bool = True,
         random_state: Any = None,
         device: str = "cpu",
+        verbose: bool = False,
     ) -> None: ...
 
 class ReducedRankRegression(Named, TwoViews):

@@ -26,7 +26,7 @@ def named(result: Result) -> dict[str, Any]:
     for name in ("noise_variance", "noise_variances"):
         if name in result.parameters:
             found["noise_variance_"] = result.parameters[name]
-    if isinstance(result.P, tuple):
+    if isinstance(result.P, tuple) and len(result.P) == 2:  # of more there are no such names
         scales = (1.0, 1.0) if result.scale is None else as_tuple(result.scale)
         for view, P, one, scale in zip("xy", result.P, seen, scales, strict=True):
             found[f"{view}_weights_"] = P.T

@@ -66,7 +66,8 @@ def chunks(objective: Objective, X: Any, y: Any) -> Iterator[Chunk | Single]:
         One data set, or stacks and labels of different numbers of problems.
     """
     views = X if isinstance(X, (tuple, list)) and takes_pairs(objective) else (X,)
-    if len(views) == 1 + takes_pairs(objective) and all(_is_array(view) for view in views):
+    expected = len(views) == 1 + takes_pairs(objective) or objective.any_views
+    if expected and all(_is_array(view) for view in views):
         labels = None if y is None else np.asarray(y)
         return _slices(objective, tuple(views), labels)
     if not hasattr(X, "__iter__"):

@@ -116,7 +116,8 @@ class Null:
             assert y is not None
             return Chunk(views, y[orders], count, own_y=True)
         if moved == "second view":
-            return Chunk((views[0], views[1][orders]), y, count)
+            others = (view[self.orders(rng, count)] for view in views[2:])
+            return Chunk((views[0], views[1][orders], *others), y, count)
         return Chunk((views[0][orders], *views[1:]), y, count)
 
     def _moved(self) -> str:

@@ -16,13 +16,14 @@ from typing import Any
 
 import numpy as np
 
+from ldr.components import view_letters
 from ldr.doors import in_words
 from ldr.io.outputs import check_outputs, files_of, replaced
 from ldr.objectives.data.opening import as_path, as_samples, open_path, stored
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.data.sources import Columns
 from ldr.objectives.data.stored import brought, is_dask, lazy_rows
-from ldr.result import Result, as_tuple, view_letters
+from ldr.result import Result, as_tuple
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.manifolds import Array
 

@@ -109,7 +109,7 @@ def bootstrap(found: DrawnBootstrap, *, ax: Any = None) -> Figure:
             color=HIGHLIGHT,
             fontsize=9,
         )
-        panel.set_xlabel("principal angle" + (f" of view {'ab'[k]}" if len(views) > 1 else ""))
+        panel.set_xlabel("principal angle" + (f" of view {k + 1}" if len(views) > 1 else ""))
         panel.set_ylabel("degrees to the subspace of all rows")
         panel.set_title(f"median, 50 % and 90 % of {len(angles)} draws", fontsize=9)
         panel.set_xticks(at)

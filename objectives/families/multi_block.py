@@ -196,6 +196,10 @@ class MultiBlock(BoundObjective):
         turn = Axes.principal(0.5 * N.T @ self.A @ N)
         return Axes(turn.turns * len(self.widths), turn.numbers)
 
+    def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
+        """What each direction adds to the value; between them the views may covary too."""
+        return {} if axes.numbers is None else {"contribution": axes.numbers * self.unit}
+
     @abstractmethod
     def scales(self, M: Array) -> Array:
         """What the rows of each view's block are divided by, (k, 1)."""

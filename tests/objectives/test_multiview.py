@@ -141,6 +141,21 @@ def test_named_views_and_estimators():
     np.testing.assert_array_equal(fitted.transform(X[0]), scores[0])
 
 
+@pytest.mark.parametrize("name", ["maxdiff", "maxbet", "orthogonal-mcca"])
+def test_what_the_directions_add_is_the_value(name):
+    found = ldr.solve(name, THREE_VIEWS, 3)
+    added = found.components["contribution"]
+    assert float(added.sum()) == pytest.approx(found.value, rel=1e-10)
+    assert list(added) == sorted(added, reverse=True)
+    assert {"variance_a", "variance_b", "variance_c"} <= set(found.components)
+
+
+def test_null_of_several_views_keeps_them_all():
+    found = ldr.permutation_test("maxbet", THREE_VIEWS, 1, permutations=5, random_state=0)
+    own = sum(ldr.solve("pca", X, 1).components["variance"].iloc[0] for X in THREE_VIEWS) / 2
+    assert own * 0.9 < found.null.min() <= found.null.max() < found.value
+
+
 def test_views_that_do_not_fit():
     with pytest.raises(ldr.errors.DataError, match="several arrays"):
         ldr.solve("maxdiff", (VIEWS[0],), 1)
