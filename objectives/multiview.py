@@ -25,6 +25,7 @@ class ManyViews(Objective):
     sense = "max"
     views = 2
     any_views = True
+    weighted = True
     needs = (Need.SECOND_VIEW,)
     domain = "St x ... x St"
     from_sums = True
