@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ldr.io.alignment import by_index
+from ldr.objectives.needs import Need
 from ldr.plots.canvas import new_figure, parts
 from ldr.plots.colouring import colouring_of, draw_key
 from ldr.plots.drawn import DrawnComparison
@@ -46,7 +47,7 @@ def side_by_side(comparison: DrawnComparison, X: Any, y: Any = None) -> Figure:
     colouring = None
     for ax, (name, result, scores) in zip(axes, panels, strict=False):
         rows_of_X, labels = by_index(result.objective, X, y)
-        background = "background" in result.objective.needs
+        background = Need.BACKGROUND in result.objective.needs
         Y = parts(result.transform(rows_of_X[0] if background else rows_of_X))
         colouring = colouring or colouring_of(result, labels, len(Y[0]))
         draw_first(ax, Y, colouring)
