@@ -92,7 +92,9 @@ def test_scikit_learns_checks(estimator, check):
 
 
 def _do_not_apply(estimator):
-    """Checks whose data, of fewer rows than columns, these methods refuse, weights or not."""
+    """Checks whose data have fewer rows than columns: sparse ones are refused, weights or not, and
+    fa ends before its gradient is small.
+    """
     names = {"FactorAnalysis": ("dense", "sparse"), "Lasso": ("sparse",)}
     return {
         f"check_sample_weight_equivalence_on_{kind}_data": "fewer rows than columns"
