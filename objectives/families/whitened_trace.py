@@ -33,10 +33,11 @@ def whitened_trace(
     found, (whitened,) = whiten(rows.of, lambda found: (found.B,), given)
     with np.errstate(over="ignore", invalid="ignore"):
         A = whitened(found.A)
-    if not length(A) <= LARGEST:
+    if not length(A) <= LARGEST**2:
         raise DataError(
-            f"{rows.what} is so small in some direction that the objective exceeds {LARGEST:.0e} "
-            "there: bring what is compared to like units, or leave out columns that hardly vary"
+            f"{rows.what} is so small in some direction that the objective exceeds "
+            f"{LARGEST**2:.0e} there: bring what is compared to like units, or leave out columns "
+            "that hardly vary"
         )
     view = rows.compact.view(whitened.mean, whitened.scatter).noting(*notes).within(whitened)
     return Trace(
