@@ -27,7 +27,7 @@ class ManyViews(Objective):
     any_views = True
     weighted = True
     needs = (Need.SECOND_VIEW,)
-    domain = "St x ... x St"
+    domain = "St x St"
     from_sums = True
 
     def _sums(self, data: Data, room: int = 0) -> tuple[list[View], ViewMoments]:

@@ -434,7 +434,7 @@ class PLS(Named, TwoViews):
 class MaxDiff(Named, TwoViews):
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int | float | str = 2,
         *,
         standardise: bool = False,
         solver: str | Solver = "auto",
@@ -448,6 +448,7 @@ class MaxDiff(Named, TwoViews):
         random_state: Any = None,
         device: str = "cpu",
         verbose: bool = False,
+        rotation: str | None = None,
     ) -> None: ...
     def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
     def partial_fit(
@@ -458,7 +459,7 @@ class MaxDiff(Named, TwoViews):
 class MaxBet(Named, TwoViews):
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int | float | str = 2,
         *,
         standardise: bool = False,
         solver: str | Solver = "auto",
@@ -472,6 +473,7 @@ class MaxBet(Named, TwoViews):
         random_state: Any = None,
         device: str = "cpu",
         verbose: bool = False,
+        rotation: str | None = None,
     ) -> None: ...
     def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
     def partial_fit(
@@ -482,7 +484,7 @@ class MaxBet(Named, TwoViews):
 class OrthogonalMCCA(Named, TwoViews):
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int | float | str = 2,
         *,
         ridge: float = 0.0,
         standardise: bool = False,
@@ -497,6 +499,7 @@ class OrthogonalMCCA(Named, TwoViews):
         random_state: Any = None,
         device: str = "cpu",
         verbose: bool = False,
+        rotation: str | None = None,
     ) -> None: ...
     def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
     def partial_fit(

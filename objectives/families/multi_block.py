@@ -14,6 +14,7 @@ from scipy.linalg import block_diag
 
 from ldr.objectives.axes import Axes
 from ldr.objectives.certificate import PROVED_GLOBAL, Certificate
+from ldr.objectives.families.two_block import TwoBlock
 from ldr.objectives.problem import BoundObjective, check_dimension, power_of_two
 from ldr.objectives.statistics.covariance import Variation
 from ldr.solvers.limits import check_eigen
@@ -311,6 +312,15 @@ class MultiRatio(MultiBlock):
             return np.asarray(np.linalg.inv(np.linalg.cholesky(self.own)).T)
         except np.linalg.LinAlgError:
             return None
+
+    def certificate(self, M: Array) -> Certificate:
+        """Of two views cca's, whose bound is minimised."""
+        if len(self.widths) > 2:
+            return super().certificate(M)
+        a, b = self.slices()
+        blocks = self.C[a, a], self.C[a, b], self.C[b, b]
+        pair = TwoBlock(self.objective, self.views, *blocks, self.r, only_constant=False)
+        return pair.certificate(M)
 
     def bound(self, M: Array) -> float:
         """The least of two: with Qi = f_i Cii + s_i^2 [Mi(Li - ti I)Mi' + ti I], S = blkdiag(Qi)

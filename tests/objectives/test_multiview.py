@@ -45,6 +45,7 @@ def test_orthogonal_mcca_of_two_views_is_cca():
             cca = ldr.solve("cca", X, r)
             found = ldr.solve("orthogonal-mcca", X, r, starts=1)
             assert found.value == pytest.approx(cca.value, rel=1e-11)
+            assert found.certificate.kind == cca.certificate.kind
             best = ldr.solve("orthogonal-mcca", X, r)  # from more starts than cca's
             assert cca.value * (1 - 1e-12) <= best.value <= cca.value + cca.certificate.gap
 
