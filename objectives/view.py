@@ -15,7 +15,7 @@ from ldr.objectives.features import Features, then
 from ldr.objectives.statistics import RowSpace, WidenedRowSpace, mean, row_space
 from ldr.objectives.statistics.covariance import RowScatter, Scatter, SpannedScatter
 from ldr.solvers.errors import SingularError
-from ldr.solvers.linalg.eigen import range_basis, rank_tolerance
+from ldr.solvers.linalg.eigen import graded_qr, range_basis, rank_tolerance
 from ldr.solvers.manifolds import Array
 
 
@@ -192,6 +192,13 @@ class Range:
         d, rank = Q.shape
         note = f"{what} has rank {rank} of {d}: M is restricted to its range ({why})"
         return cls(Subspace(Q, coordinates, f"the range of {what}"), [note], rank, Q)
+
+    @property
+    def left_out(self) -> Array:
+        """Orthonormal directions that the range is orthogonal to, (d, d - rank)."""
+        if self._Q is None:
+            return np.zeros((self.rank, 0))
+        return graded_qr(self._Q, "full")[0][:, self.rank :]
 
     def rows(self, A: Array) -> Array:
         """Q'A."""

@@ -106,6 +106,8 @@ class Whitened:
         was made, each times what a column has in these coordinates: what rounding is relative to.
     defect : float
         ||W'BW - I||.
+    astray : ndarray (k, p)
+        By how much rounding may move W along the directions that B leaves out: see `_astray`.
     scatter : KnownScatter or None
         Of the rows as they are, where it was made.
     """
@@ -120,6 +122,7 @@ class Whitened:
     sizes: Array
     spreads: Array
     defect: float
+    astray: Array
     scatter: KnownScatter | None = None
 
     def __call__(self, A: Array) -> Array:
@@ -152,9 +155,14 @@ class Whitened:
         """By how much rounding of the sums A may move a sum of r eigenvalues of W'AW.
 
         It is large where directions that B leaves out had to be taken out of large entries of A.
+        W is orthogonal to them as far as they are known: where it moves by SC, S = `astray` and C
+        with rows of length 1 at most, W'AW moves by W'ASC, its transpose and C'S'ASC.
         """
-        W = np.abs(self.W)
-        return math.sqrt(r) * SUMS_ROUNDING * length(W.T @ np.abs(A) @ W)
+        W, moved = np.abs(self.W), A @ self.astray
+        of_sums = SUMS_ROUNDING * length(W.T @ np.abs(A) @ W)
+        of_directions = 2.0 * sum(map(length, self.rows(moved).T))
+        of_directions += float(np.abs(self.astray.T @ moved).sum())
+        return math.sqrt(r) * (of_sums + of_directions)
 
     def doubt_of_fit(self, C: Array, outputs: Array, rest: float) -> float:
         """By how much rounding may move ||Y - ZC||^2 = rest, Z the rows in these coordinates.
@@ -231,6 +239,9 @@ def _of_sums(given: Unwhitened, sums: SumOfSquares) -> Whitened:
     B, ridged = add_ridge(kept(sums.B), given.ridge, given.what)
     whitening = Whitening.of(B, kept.coordinates)
     W = kept.lift(whitening.W)
+    scale = np.sqrt(diagonal(sums.B))
+    left_out = kept.left_out
+    rounding = ROWS_ROUNDING * sums.sizes + SUMS_ROUNDING * length(scale[:, None] * W) * scale
     more = kept.rank < int(np.count_nonzero(diagonal(varied)))
     if sums.total is not None and kept.notes:
         more = more or kept.rank < Range.of(sums.total, given.coordinates, name).rank
@@ -243,8 +254,9 @@ def _of_sums(given: Unwhitened, sums: SumOfSquares) -> Whitened:
         kept.notes + ridged,
         _outside(given, more),
         sums.sizes[:, None] * W,
-        np.sqrt(diagonal(sums.B))[:, None] * W,
+        scale[:, None] * W,
         _defect(whitening.W, B),
+        _astray(left_out, left_out, rounding, W),
         sums.scatter,
     )
 
@@ -314,6 +326,7 @@ class _Root:
             self._sizes(W),
             np.sqrt(diagonal(B))[:, None] * W,
             _defect(W, B),
+            _astray(nothing, self.T @ nothing, ROWS_ROUNDING * self.first.sizes, self.T @ W),
         )
         return whitened, again
 
@@ -365,6 +378,28 @@ def _outside(given: Unwhitened, more: bool) -> float | None:
     if given.ridge > 0:
         return 0.0
     return math.inf if more else None
+
+
+def _astray(nothing: Array, N: Array, rounding: Array, W: Array) -> Array:
+    """S, of W moved by SC, C with rows of length 1 at most, by rounding E of rows G or of B.
+
+    Where GN = 0 and W'G'GW = I, (G + E)(N + D) = 0 has D = -WW'G'EN, and the W orthogonal to N + D
+    is W - N(N'N)^{-1}D'W = W + N(N'N)^{-1}N' E'GW W'W. Of sums E stands in the place of E'G.
+
+    Parameters
+    ----------
+    nothing, N : ndarray (k, p), (d, p)
+        The directions, in the coordinates of W and in the user's columns.
+    rounding : ndarray (d,)
+        Lengths of the rows of E'GW at most.
+    W : ndarray (d, m)
+        In the user's columns.
+    """
+    lengths = np.linalg.norm(N, axis=0)
+    if not lengths.size:
+        return nothing
+    onto = np.linalg.pinv(N / lengths) * (rounding * length(W.T @ W))
+    return (nothing / lengths) @ onto
 
 
 def _defect(W: Array, B: Array) -> float:

@@ -633,6 +633,8 @@ def _of_warning(door: Any, warning: warnings.WarningMessage) -> str | None:
         return None
     if Path(warning.filename).name == Path(__file__).name:  # a function of the user's own
         return None
+    if "A column-vector y was passed" in str(warning.message):  # as of its classifiers
+        return None
     if door is estimator and "encountered in reduce" in str(warning.message):  # its check of X
         return None
     place = f"{Path(warning.filename).name}:{warning.lineno}"
