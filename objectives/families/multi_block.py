@@ -165,7 +165,7 @@ class MultiBlock(BoundObjective):
 
     def polar(self, N: Array) -> Array:
         """The point of the matrices nearest to the blocks of N."""
-        return self.point([polar_factor(N[where]) for where in self.slices()])
+        return self.point([polar_factor(_of_unit_size(N[where])) for where in self.slices()])
 
     def joint_directions(self) -> Array:
         """The leading eigenvectors of A, their blocks made orthonormal."""
@@ -351,3 +351,9 @@ class MultiRatio(MultiBlock):
         largest = float(symmetric_eigen(W.T @ self.C @ W)[0][0])
         spectral = 0.5 * views * (largest * (1.0 + self.order * _EPS) - 1.0)
         return min(0.5 * (math.fsum(ratios) + views * delta), spectral)
+
+
+def _of_unit_size(B: Array) -> Array:
+    """A multiple of B whose squares are numbers: views may be in units far apart."""
+    size = float(np.abs(B).max())
+    return B / size if size > 0 else B

@@ -509,7 +509,8 @@ class Motion(Reference):
             return np.sum((self.moves - Q @ (Q.T @ V) @ M.T) ** 2)
         s, U = eigh(Y.T @ Y)
         T = U.T @ (V.T @ Y) @ U
-        D = U @ ((T - T.T) / (s[:, None] + s)) @ U.T
+        sums = s[:, None] + s
+        D = U @ np.divide(T - T.T, sums, out=np.zeros_like(T), where=sums > 0) @ U.T
         return np.sum((self.moves - Y @ D.T @ M.T) ** 2)
 
     def at(self, result):

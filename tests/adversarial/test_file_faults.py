@@ -14,6 +14,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -167,6 +168,7 @@ def _child(case, folder, writing, begin):
     os.dup2(writing, 2)
     sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    warnings.resetwarnings()  # as in a program, where they are no errors
     os.chdir(folder)
     if case.most is not None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (case.most, resource.RLIM_INFINITY))

@@ -63,8 +63,9 @@ class Child:
 
     def close(self):
         self.process.stdin.close()
-        errors = self.process.stderr.read()
-        return self.process.wait(60), errors
+        with self.process.stdout, self.process.stderr:
+            errors = self.process.stderr.read()
+            return self.process.wait(60), errors
 
 
 def interrupted(interrupts):
