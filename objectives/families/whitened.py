@@ -21,6 +21,7 @@ import numpy as np
 from ldr.objectives.coordinates import Coordinates, Whitening, inverse_root
 from ldr.objectives.data.change import Change
 from ldr.objectives.data.samples import Samples
+from ldr.objectives.families.left_out import astray
 from ldr.objectives.families.pencil import SumOfSquares, diagonal
 from ldr.objectives.ridge import add_ridge, ridge_amount
 from ldr.objectives.statistics import Moments, moments
@@ -256,7 +257,7 @@ def _of_sums(given: Unwhitened, sums: SumOfSquares) -> Whitened:
         sums.sizes[:, None] * W,
         scale[:, None] * W,
         _defect(whitening.W, B),
-        _astray(left_out, left_out, rounding, W),
+        astray(left_out, left_out, rounding, W),
         sums.scatter,
     )
 
@@ -326,7 +327,7 @@ class _Root:
             self._sizes(W),
             np.sqrt(diagonal(B))[:, None] * W,
             _defect(W, B),
-            _astray(nothing, self.T @ nothing, ROWS_ROUNDING * self.first.sizes, self.T @ W),
+            astray(nothing, self.T @ nothing, ROWS_ROUNDING * self.first.sizes, self.T @ W),
         )
         return whitened, again
 
@@ -378,28 +379,6 @@ def _outside(given: Unwhitened, more: bool) -> float | None:
     if given.ridge > 0:
         return 0.0
     return math.inf if more else None
-
-
-def _astray(nothing: Array, N: Array, rounding: Array, W: Array) -> Array:
-    """S, of W moved by SC, C with rows of length 1 at most, by rounding E of rows G or of B.
-
-    Where GN = 0 and W'G'GW = I, (G + E)(N + D) = 0 has D = -WW'G'EN, and the W orthogonal to N + D
-    is W - N(N'N)^{-1}D'W = W + N(N'N)^{-1}N' E'GW W'W. Of sums E stands in the place of E'G.
-
-    Parameters
-    ----------
-    nothing, N : ndarray (k, p), (d, p)
-        The directions, in the coordinates of W and in the user's columns.
-    rounding : ndarray (d,)
-        Lengths of the rows of E'GW at most.
-    W : ndarray (d, m)
-        In the user's columns.
-    """
-    lengths = np.linalg.norm(N, axis=0)
-    if not lengths.size:
-        return nothing
-    onto = np.linalg.pinv(N / lengths) * (rounding * length(W.T @ W))
-    return (nothing / lengths) @ onto
 
 
 def _defect(W: Array, B: Array) -> float:
