@@ -137,8 +137,19 @@ def main() -> None:
         code = complain(str(error))
     except (typer.Abort, KeyboardInterrupt):
         code = INTERRUPTED
+    except Exception as error:
+        if not _is_interrupt(error):
+            raise
+        code = INTERRUPTED
     code = code if isinstance(code, int) else 0
     sys.exit(code if is_printed() else code or MISTAKE)
+
+
+def _is_interrupt(error: BaseException | None) -> bool:
+    """Whether Ctrl-C is behind it: libraries that it hits while they begin say something else."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
 
 
 @contextmanager

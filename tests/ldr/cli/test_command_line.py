@@ -336,3 +336,19 @@ def test_what_is_more_than_chance(arguments, keys, call, folder, tmp_path):
     assert done.returncode == 0, done.stderr
     assert keys <= set(json.loads(done.stdout))
     assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_what_ctrl_c_breaks_is_an_interrupt(monkeypatch):
+    """A lock or an import that it hits raises an error of its own."""
+    from ldr.cli import app
+
+    def broken(**_):
+        try:
+            raise KeyboardInterrupt
+        finally:
+            raise RuntimeError("release unlocked lock")
+
+    monkeypatch.setattr(app, "app", broken)
+    with pytest.raises(SystemExit) as ended:
+        app.main()
+    assert ended.value.code == 130
