@@ -26,7 +26,7 @@ from ldr.solvers.problem import Point
 _EPS = float(np.finfo(float).eps)
 # Random starts beside the three that data suggest; they are always the same.
 _RANDOM_STARTS = 5
-# The second differential of roundings that eigenvalues of a matrix of order k may have.
+# Eigenvalues are good to so many times the order and the rounding of the norm.
 _ROUNDINGS = 8
 
 
