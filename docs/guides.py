@@ -277,6 +277,12 @@ GUIDES = {
         "patients",
         "2, y=y",
     ),
+    "pls-regression": Guide(
+        "As principal-components-regression, with directions that vary with the responses: many "
+        "columns that say the same, and few rows.",
+        "patients",
+        "2, y=y",
+    ),
     "ppca": Guide(
         "A likelihood is wanted: to choose r, to compare models, to score new rows.",
         "wine",

@@ -234,7 +234,7 @@ class Result(Rotates, Pickled):
 
         - Regressions predict the response on its own scale, mean_y + (x - mean) B: least-squares,
           ridge-regression and lasso with all their coefficients, whatever r,
-          principal-components-regression from its r components.
+          principal-components-regression and pls-regression from their r components.
         - Methods of labels take the most probable class, where the classes are Gaussian in the
           projection, with their own means, one covariance S_W/n and their shares as priors.
         - Methods of two views predict the second view by least squares on the projection of the

@@ -49,6 +49,7 @@ from ldr.objectives.regression import (
     Lasso as Lasso,
     PrincipalComponentsRegression as PrincipalComponentsRegression,
 )
+from ldr.objectives.pls_regression import PLSRegression as PLSRegression
 from ldr.objectives.maf import (
     MAF as MAF,
     ClassicalMAF as ClassicalMAF,

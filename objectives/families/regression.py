@@ -221,7 +221,7 @@ def regression(
     of_y = Outputs.of(data.y, fit.stats.mean_b)
     if lasso > 0:
         if fit.Z.shape[1] == samples.d:
-            Z, T, view, left = fit.Z, fit.T, fit.view, _left(fit.stats, fit.T)
+            Z, T, view, left = fit.Z, fit.T, fit.view, fit.left
         else:  # the penalty is on the columns themselves, those that add nothing too
             stats = joint_moments(compact.rows, outputs)
             scatter = KnownScatter(stats.scatter_aa, stats.n)
@@ -234,7 +234,7 @@ def regression(
         fit.Z,
         fit.T,
         r,
-        _left(fit.stats, fit.T),
+        fit.left,
         ridge,
         inverse=fit.inverse,
         restricted=fit.restricted,
@@ -293,6 +293,11 @@ class Fit:
     @property
     def T(self) -> Array:
         return self.whitened.rows(self.stats.scatter_ab)
+
+    @property
+    def left(self) -> float:
+        """Of the outputs' sum of squares, without T's."""
+        return _left(self.stats, self.T)
 
     @property
     def restricted(self) -> bool:

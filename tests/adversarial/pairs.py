@@ -534,6 +534,7 @@ METHODS: dict[str, Callable[[Any], Given]] = {
     "principal-components-regression": responses(
         "principal-components-regression", degree=2, copies=1, response=0
     ),
+    "pls-regression": responses("pls-regression", several=True, copies=1, response=2),
     "ppca": likelihood("ppca"),
     "fa": likelihood("fa", turns=False),
     "sdr": _kernel("sdr", labels=False),
