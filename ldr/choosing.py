@@ -11,7 +11,7 @@ import numpy as np
 
 # Pickles of it say that it is here.
 from ldr.horn import ParallelAnalysis as ParallelAnalysis
-from ldr.inputs import as_data, as_generator, as_objective, check_r, with_marks
+from ldr.inputs import as_data, as_generator, as_objective, check_r, in_order, with_marks
 from ldr.objectives.objective import Objective
 from ldr.objectives.problem import BoundObjective
 from ldr.resampling import Sampled
@@ -176,6 +176,8 @@ def path(
     ('global', 'global', 'global', 'global', 'global')
     """
     objective = as_objective(objective, parameters)
+    if hasattr(folds, "split"):  # which is given the groups themselves
+        X, y, groups = in_order(objective, X, y, groups=groups)
     sampled = (
         Sampled.of(objective, X, y, "folds", sample_weight, groups) if folds is not None else None
     )

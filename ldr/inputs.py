@@ -30,6 +30,10 @@ _SHORTEST = 1e-6
 
 def as_objective(objective: str | Objective, parameters: dict[str, Any]) -> Objective:
     """The objective that a name or an instance stands for."""
+    if "sample_weight" in parameters:  # which the doors that take it name themselves
+        raise ArgumentError(
+            "sample_weight= is not taken here, where all rows count alike: repeat the rows instead"
+        )
     if isinstance(objective, str):
         return named(objective, **parameters)
     if not isinstance(objective, Objective):
@@ -54,13 +58,10 @@ def as_data(
     objective: Objective, X: Any, y: Any, sample_weight: Any = None, groups: Any = None
 ) -> Data:
     """The data, checked against what the objective needs, with weights and trials of the rows."""
-    if isinstance(X, dict) and objective.views > 1:
-        X = tuple(X.values())
     listed = isinstance(X, list)
     X, trials = of_array(X)
     groups = trials if groups is None else groups
-    X, y, weights, groups = with_columns(X, y=y, sample_weight=sample_weight, groups=groups)
-    X, y, weights, groups = by_index(objective, X, y, sample_weight=weights, groups=groups)
+    X, y, weights, groups = in_order(objective, X, y, sample_weight=sample_weight, groups=groups)
     views: tuple[Samples, ...]
     background = None
     if Need.BACKGROUND in objective.needs:
@@ -90,6 +91,14 @@ def as_data(
         if need in OF_Y:
             data.require(need, objective.name)
     return marked(objective, data, weights, groups, listed)
+
+
+def in_order(objective: Objective, X: Any, y: Any, **beside: Any) -> tuple[Any, ...]:
+    """X, y and what else stands beside the rows: columns read by name, rows paired by index."""
+    if isinstance(X, dict) and objective.views > 1:
+        X = tuple(X.values())
+    X, *found = with_columns(X, y=y, **beside)
+    return by_index(objective, X, found[0], **dict(zip(beside, found[1:], strict=True)))
 
 
 def with_marks(

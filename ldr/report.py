@@ -14,7 +14,7 @@ import ldr
 from ldr import plots
 from ldr.io.outputs import check_outputs, files_of, replaced
 from ldr.plots.canvas import parts
-from ldr.plots.drawn import Drawn, DrawnComparison
+from ldr.plots.drawn import Drawn, DrawnComparison, DrawnFinding
 from ldr.solvers.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -44,6 +44,10 @@ class Section:
     width: int
 
     @classmethod
+    def of_finding(cls, found: DrawnFinding, figure: Figure | None = None) -> Section:
+        return cls.of(found.question, repr(found), figure or found.plot())
+
+    @classmethod
     def of(cls, heading: str, caption: str, figure: Figure) -> Section:
         file = io.BytesIO()
         figure.savefig(file, format="png", dpi=_DPI)
@@ -58,7 +62,7 @@ def write_report(
     y: Any = None,
     *,
     data_name: str = "",
-    more: Sequence[tuple[str, str, Figure]] = (),
+    findings: Sequence[DrawnFinding] = (),
 ) -> None:
     """Write the report of a result.
 
@@ -71,8 +75,9 @@ def write_report(
         Rows to project and what colours them, as in `ldr.plots.projection`.
     data_name : str
         What to call the data.
-    more : sequence of (heading, caption, figure)
-        Further pictures, after those of the result.
+    findings : sequence
+        What `ldr.permutation_test`, `ldr.dimension` and `ldr.bootstrap` found of it, each with its
+        words and its picture.
 
     Raises
     ------
@@ -82,7 +87,7 @@ def write_report(
         The file cannot be written.
     """
     check_outputs({"path": path}, {"X": files_of(X)})
-    text = html(result, X, y, data_name=data_name, more=more)
+    text = html(result, X, y, data_name=data_name, findings=findings)
     with replaced(path) as file:
         file.write_text(text, encoding="utf-8")
 
@@ -93,7 +98,7 @@ def html(
     y: Any = None,
     *,
     data_name: str = "",
-    more: Sequence[tuple[str, str, Figure]] = (),
+    findings: Sequence[DrawnFinding] = (),
 ) -> str:
     """The text that `write_report` writes."""
     shapes = " and ".join(str(M.shape[0]) for M in parts(result.M))
@@ -108,7 +113,8 @@ def html(
         headline=list(_headline(result)),
         warnings=() if result.converged else (f"Not converged: {result.message}",),
         notes=result.notes,
-        sections=[Section.of(*picture) for picture in (*_pictures(result, X, y), *more)],
+        sections=[Section.of(*picture) for picture in _pictures(result, X, y)],
+        findings=[Section.of_finding(found) for found in findings],
         table=list(_table(result.summary())),
     )
 
@@ -137,6 +143,33 @@ def write_comparison(path: str | Path, comparison: DrawnComparison, *, data_name
         comparison=comparison,
         picture=Section.of("Projections", caption, comparison.plot()),
     )
+    with replaced(path) as file:
+        file.write_text(text, encoding="utf-8")
+
+
+def write_finding(
+    path: str | Path, found: DrawnFinding, *, figure: Figure | None = None, data_name: str = ""
+) -> None:
+    """Write the page of a test, a number of directions or a bootstrap.
+
+    Parameters
+    ----------
+    path : str or Path
+        Of the HTML file.
+    found : PermutationTest, Dimension or Bootstrap
+    figure : matplotlib.figure.Figure, optional
+        By default that of `found.plot()`.
+    data_name : str
+        What to call the data.
+
+    Raises
+    ------
+    OSError
+        The file cannot be written.
+    """
+    check_outputs({"path": path}, {})
+    title = f"{data_name}: {found.question}" if data_name else found.question
+    text = _page("finding.html.jinja", title=title, finding=Section.of_finding(found, figure))
     with replaced(path) as file:
         file.write_text(text, encoding="utf-8")
 

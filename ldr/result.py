@@ -292,11 +292,11 @@ class Result(Rotates, Pickled):
 
         write_model(path, self)
 
-    def write_report(self, path: Any, X: Any, y: Any = None) -> None:
+    def write_report(self, path: Any, X: Any, y: Any = None, **options: Any) -> None:
         """One HTML file with all figures and pictures; see `ldr.report.write_report`."""
         from ldr.report import write_report
 
-        write_report(path, self, X, y)
+        write_report(path, self, X, y, **options)
 
     def summary(self) -> dict[str, Any]:
         """The figures, as what JSON can hold: all but the matrices and the history.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -50,6 +50,8 @@ class Bootstrap(Pickled):
     without : ndarray (groups, r, d) or None
         The same, of all rows but a group, for BCa intervals; where they were asked for.
     """
+
+    question: ClassVar[str] = "How firm are the numbers?"
 
     result: Result
     angles: Any

@@ -52,7 +52,8 @@ class PCA(PrincipalMethod):
         return Trace(self, (view,), stats.covariance, r, stats.n, total, is_square=True)
 
     def stacked(self, data: StackedData) -> Stacked:
-        return StackedTraces(data.rows.scatter(), residual=True)
+        n = data.rows.n
+        return StackedTraces(data.rows.scatter() / n, n, residual=True)
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,9 @@ Dimensions = Annotated[int, typer.Option("-r", "--r", metavar="R", help="Dimensi
 DrawnSeed = Annotated[
     int | None, typer.Option(metavar="NUMBER", help="Of permutations, folds and draws.")
 ]
+Report = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="What was found, with its picture: .html.")
+]
 Picture = Annotated[Path | None, typer.Option(metavar="FILE", help=".png, .pdf or .svg.")]
 
 
@@ -41,13 +44,14 @@ def test(
     ] = "auto",
     seed: DrawnSeed = None,
     plot: Picture = None,
+    report: Report = None,
     cluster: Cluster = "",
     as_json: Json = False,
 ) -> None:
     """Whether an optimum is more than what is found where there is nothing."""
     import ldr
 
-    check_outputs({"--plot": plot}, files_read(objective, data, selection))
+    check_outputs({"--plot": plot, "--report": report}, files_read(objective, data, selection))
     with opened(objective, data, selection, cluster) as given, _progress() as progress:
         found = ldr.permutation_test(
             given.objective,
@@ -68,7 +72,7 @@ def test(
         "permutations": len(found.null),
         "null": found.kind,
     }
-    _say(found, summary, as_json, plot)
+    _say(found, summary, as_json, plot, report, data.name)
 
 
 def dimension(
@@ -83,13 +87,14 @@ def dimension(
     most: Annotated[int | None, typer.Option(metavar="R", help="The largest to look at.")] = None,
     seed: DrawnSeed = None,
     plot: Picture = None,
+    report: Report = None,
     cluster: Cluster = "",
     as_json: Json = False,
 ) -> None:
     """How many directions there are, by the rule that fits the method."""
     import ldr
 
-    check_outputs({"--plot": plot}, files_read(objective, data, selection))
+    check_outputs({"--plot": plot, "--report": report}, files_read(objective, data, selection))
     with opened(objective, data, selection, cluster) as given:
         found = ldr.dimension(
             given.objective,
@@ -107,7 +112,7 @@ def dimension(
         "candidates": found.candidates.tolist(),
         "scores": found.scores.tolist(),
     }
-    _say(found, summary, as_json, plot)
+    _say(found, summary, as_json, plot, report, data.name)
 
 
 def bootstrap(
@@ -123,6 +128,7 @@ def bootstrap(
     bca: Annotated[bool, typer.Option("--bca", help="Mend bias and skewness.")] = False,
     seed: DrawnSeed = None,
     plot: Picture = None,
+    report: Report = None,
     cluster: Cluster = "",
     as_json: Json = False,
 ) -> None:
@@ -130,7 +136,7 @@ def bootstrap(
     import ldr
     from ldr.result import as_tuple
 
-    check_outputs({"--plot": plot}, files_read(objective, data, selection))
+    check_outputs({"--plot": plot, "--report": report}, files_read(objective, data, selection))
     with opened(objective, data, selection, cluster) as given:
         found = ldr.bootstrap(
             given.objective,
@@ -157,7 +163,7 @@ def bootstrap(
             )
         ],
     }
-    _say(found, summary, as_json, plot, found.plot_loadings)
+    _say(found, summary, as_json, plot, report, data.name, found.plot_loadings)
 
 
 @contextmanager
@@ -176,12 +182,21 @@ def _progress() -> Iterator[Callable[[int, int], None]]:
 
 
 def _say(
-    found: Any, summary: dict[str, Any], as_json: bool, plot: Path | None, draw: Any = None
+    found: Any,
+    summary: dict[str, Any],
+    as_json: bool,
+    plot: Path | None,
+    report: Path | None,
+    data_name: str,
+    draw: Callable[[], Figure] | None = None,
 ) -> None:
-    """Write the picture, and print what was found."""
+    """Write the picture and the page, and print what was found."""
     from ldr.io.outputs import write_figure
+    from ldr.report import write_finding
 
+    draw = draw or found.plot
     if plot is not None:
-        figure: Figure = (draw or found.plot)()
-        write_figure(plot, figure)
+        write_figure(plot, draw())
+    if report is not None:
+        write_finding(report, found, figure=draw(), data_name=data_name)
     print(json.dumps(summary, allow_nan=False, indent=2) if as_json else found)

@@ -8,11 +8,14 @@ from itertools import groupby
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.solvers.errors import DataError
 from ldr.solvers.manifolds import Array
+
+Orders = npt.NDArray[np.intp]
 
 # Numbers in the rows of a chunk, and the most problems in one: temporary arrays stay in the cache.
 _CHUNK_NUMBERS = 2**18
@@ -31,12 +34,15 @@ class Chunk:
     count : int
     own_y : bool
         Whether every problem has a y of its own.
+    trials : ndarray of int (n,) or None
+        Of the rows of all problems, for methods of time order.
     """
 
     views: tuple[Array, ...]
     y: np.ndarray | None
     count: int
     own_y: bool = False
+    trials: Orders | None = None
 
     def problem(self, k: int) -> tuple[Any, Any]:
         """X and y of one problem, as `ldr.solve` takes them."""
@@ -52,6 +58,7 @@ class Single:
     X: Any
     y: Any
     count: int = 1
+    trials: None = None
 
     def problem(self, k: int) -> tuple[Any, Any]:
         return self.X, self.y

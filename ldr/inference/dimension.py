@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -52,6 +52,8 @@ class Dimension(Pickled):
         Beside which a score is judged, where it is not simply the best.
     """
 
+    question: ClassVar[str] = "How many directions are there?"
+
     objective: Objective
     r: int
     rule: str
@@ -91,7 +93,7 @@ def dimension(
     most: int | None = None,
     level: float = 0.05,
     permutations: int = 999,
-    folds: int = 5,
+    folds: Any = 5,
     groups: Any = None,
     standardise: bool = False,
     random_state: int | np.random.Generator | None = None,
@@ -124,9 +126,10 @@ def dimension(
         folds ten at most.
     level : float
         Of "permutation"; of "parallel" it is the share of null eigenvalues above the threshold.
-    permutations, folds : int
+    permutations : int
+    folds : int or splitter of scikit-learn
     groups : array (n,), optional
-        Of "permutation": rows change places only inside a group.
+        Of "permutation", as in `ldr.permutation_test`; of "folds", as in `ldr.path`.
     standardise : bool
         Divide the columns by their standard deviations first; of folds, by those of the rows that
         are solved for.
@@ -158,19 +161,23 @@ def dimension(
     rng = as_generator(random_state)
     null = Null.of(objective, X, y, "auto", groups, standardise)
     rule = _natural(objective, null) if method == "auto" else method
-    if groups is not None and rule != "permutation":
-        raise ArgumentError(f"groups= goes with method='permutation', got method={rule!r}")
+    split = rule == "folds" and (null.timed or hasattr(folds, "split"))
+    if groups is not None and rule != "permutation" and not split:
+        raise ArgumentError(
+            "groups= goes with method='permutation', and with 'folds' for methods of time order or "
+            f"a splitter; got method={rule!r}"
+        )
     largest = _largest(objective, null)
     limit = largest if most is None else min(whole("most", most, 1), largest)
     if rule == "permutation":
-        given, labels = Chunk(null.views, null.y, 1).problem(0)
+        given, labels = null.own().problem(0)
         found = permutation_test(
             objective,
             given,
             limit,
             y=labels,
             permutations=permutations,
-            groups=groups,
+            groups=null.groups,
             random_state=rng,
         )
         return _by_permutation(found, level)
@@ -179,7 +186,13 @@ def dimension(
     if rule == "parallel":
         return _by_parallel(objective, X, level, rng)
     limit = limit if most is not None else min(limit, _FEW)
-    options = {"y": y, "standardise": standardise, "certify": False, "random_state": rng}
+    options = {
+        "y": y,
+        "groups": groups,
+        "standardise": standardise,
+        "certify": False,
+        "random_state": rng,
+    }
     return _by_path(objective, X, rule, limit, folds, options)
 
 
@@ -190,7 +203,7 @@ def _natural(objective: Objective, null: Null) -> str:
         return "parallel"
     if pairs_of(objective, null) is not None and objective.name != "sir":
         return "permutation"
-    return "ladle" if _has_stack(objective) else "folds"
+    return "ladle" if _has_stack(objective) and not null.timed else "folds"
 
 
 def _has_stack(objective: Objective) -> bool:
@@ -219,13 +232,14 @@ def _by_permutation(found: PermutationTest, level: float) -> Dimension:
 def _by_ladle(objective: Objective, null: Null, most: int, rng: np.random.Generator) -> Dimension:
     """The least of how far spans vary and how large the next eigenvalue is."""
     d = null.views[0].shape[1]
-    if not _has_stack(objective) or len(null.views) > 1 or objective.sense == "min":
+    eigen = _has_stack(objective) and len(null.views) == 1 and objective.sense == "max"
+    if not eigen or null.timed:
         raise ArgumentError(
             f"objective {objective.name!r} is no symmetric eigenproblem of one view, largest "
-            "first: method='ladle' does not know it"
+            "first, whose rows can be drawn one by one: method='ladle' does not know it"
         )
     last = min(most, d - 1, d - 1 if d <= _FEW else math.floor(d / math.log(d)))
-    own = optima(objective, [Chunk(null.views, null.y, 1)], last + 1, certify=False)
+    own = optima(objective, [null.own()], last + 1, certify=False)
     drawn = optima(objective, _resampled(null, _DRAWS, rng), last + 1, certify=False)
     if own.numbers is None or drawn.numbers is None:
         raise ArgumentError(f"objective {objective.name!r} has no eigenvalues for method='ladle'")
@@ -284,7 +298,7 @@ def _by_path(
     X: Any,
     rule: str,
     most: int,
-    folds: int,
+    folds: Any,
     options: dict[str, Any],
 ) -> Dimension:
     if rule == "bic" and objective.name not in ("ppca", "fa"):

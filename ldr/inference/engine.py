@@ -7,7 +7,7 @@ import operator
 import os
 from collections.abc import Callable, Iterable
 from contextvars import copy_context
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -61,6 +61,11 @@ class Optima:
             np.concatenate([part.gaps for part in parts]),
             sum(part.alone for part in parts),
         )
+
+    def arrays(self) -> list[Array]:
+        """All that has an entry for each problem, but the means, which are no one's solution."""
+        numbers = [] if self.numbers is None else [self.numbers]
+        return [self.values, *self.maps, self.gaps, *numbers]
 
     def without_maps(self) -> Optima:
         """The values alone: what permutations are asked for, however many there are."""
@@ -119,8 +124,9 @@ def _of_chunk(
     optima = Optima(found.values, found.maps, means, found.numbers, gaps, len(lost))
     for k in map(int, lost):
         one = _alone(objective, chunk, k, r, options)
-        arrays = (optima.values, *optima.maps, optima.gaps)
-        for array, of_one in zip(arrays, (one.values, *one.maps, one.gaps), strict=True):
+        if optima.numbers is None:
+            one = replace(one, numbers=None)
+        for array, of_one in zip(optima.arrays(), one.arrays(), strict=True):
             array[k] = of_one[0]
     return optima
 
@@ -136,7 +142,8 @@ def _rows(objective: Objective, chunk: Chunk | Single, r: int) -> tuple[StackedR
         return None
     if not all(np.isfinite(view).all() for view in chunk.views):
         return None
-    return tuple(StackedRows.of(np.asarray(view, dtype=np.float64)) for view in chunk.views)
+    rows = (np.asarray(view, dtype=np.float64) for view in chunk.views)
+    return tuple(StackedRows.of(view, chunk.trials) for view in rows)
 
 
 def _stacked(
@@ -159,13 +166,14 @@ def _alone(
 ) -> Optima:
     """One problem, by `ldr.solve`."""
     X, y = chunk.problem(k)
-    result = solve(objective, X, r, y=y, **options)
+    result = solve(objective, X, r, y=y, groups=chunk.trials, **options)
+    own = next(iter(result.directions.own.values()), None)
     gap = math.inf if result.certificate is None else result.certificate.gap
     return Optima(
         np.array([result.value]),
         tuple(P[None] for P in as_tuple(result.P)),
         tuple(mean[None] for mean in as_tuple(result.mean)),
-        None,
+        None if own is None else own[None],
         np.array([gap]),
         1,
     )

@@ -1,19 +1,18 @@
 """What "nothing is there" means for a method, and data sets in which it holds.
 
 Each null draws orders of the rows: of the labels, of one view, of every column by itself. With
-groups the orders stay inside them, or whole groups change places.
+groups the orders stay inside them, or whole groups change labels.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from ldr.inference.chunks import Chunk
-from ldr.inputs import as_data
+from ldr.inference.chunks import Chunk, Orders
+from ldr.inputs import as_data, in_order
 from ldr.objectives.data.labels import as_array
 from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
@@ -22,11 +21,10 @@ from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.manifolds import Array
 from ldr.standardising import Units
 
-Orders = npt.NDArray[np.intp]
-
 # What is permuted, and what is true then.
 NULLS = {
     "response": "y permuted: it has nothing to do with the rows",
+    "groups": "the y of whole groups permuted: it has nothing to do with the groups",
     "second view": "the rows of the second view permuted: the views have nothing in common",
     "background": "rows and background mixed and dealt again: they are alike",
     "columns": "every column permuted by itself: the columns have nothing in common",
@@ -48,13 +46,16 @@ class Null:
         The last is the background, where there is one.
     y : ndarray (n, ...) or None
     groups : ndarray of int (n,) or None
-        Rows change places only inside a group.
+        Rows change places only inside a group, but for the null of groups.
+    timed : bool
+        Whether groups are trials of rows in time order.
     """
 
     kind: str
     views: tuple[Array, ...]
     y: np.ndarray | None
     groups: Orders | None
+    timed: bool = False
 
     @classmethod
     def of(
@@ -72,33 +73,53 @@ class Null:
                 f"objective {objective.name!r} is of distances, of which no rows can be permuted"
             )
         choice("null", kind, ("auto", *NULLS))
-        data = as_data(objective, X, y)
+        timed = Need.TIME_ORDER in objective.needs
+        X, y, groups = in_order(objective, X, y, groups=groups)
+        data = as_data(objective, X, y, groups=groups)
         if flag("standardise", standardise):
             data = Units.of(objective, data).divided(data)
         views = tuple(view.dense() for view in data.views)
+        if timed:
+            marks = data.samples.marks
+            groups = None if marks is None else marks.trials
         if data.background is not None:
             views = (*views, data.background.dense())
         given = None if data.y is None else as_array(data.y)
-        kind = _natural(objective, given) if kind == "auto" else kind
-        if kind == "response" and given is None:
+        codes = None if groups is None else _codes(groups, len(views[0]))
+        kind = _natural(objective, given, codes) if kind == "auto" else kind
+        if kind in ("response", "groups") and given is None:
+            raise ArgumentError(f"null={kind!r} permutes y: objective {objective.name!r} has none")
+        if kind == "groups" and (codes is None or not _shared(given, codes)):
             raise ArgumentError(
-                f"null='response' permutes y: objective {objective.name!r} has none"
+                "null='groups' permutes the y of whole groups: expected groups=, in each of which "
+                "all rows have the same y"
             )
         if kind == "second view" and objective.views < 2:
             raise ArgumentError(f"null='second view': objective {objective.name!r} has one view")
         if kind == "background" and data.background is None:
             raise ArgumentError(f"null='background': objective {objective.name!r} has none")
-        codes = None if groups is None else _codes(groups, len(views[0]))
-        if codes is not None and kind in ("background", "shift"):
-            raise ArgumentError(f"groups= does not go with null={kind!r}")
-        return cls(kind, views, given, codes)
+        if codes is not None and kind == "background":
+            raise ArgumentError("groups= does not go with null='background'")
+        return cls(kind, views, given, codes, timed)
 
     @property
     def n(self) -> int:
         return len(self.views[0])
 
+    @property
+    def trials(self) -> Orders | None:
+        """Of rows in time order."""
+        return self.groups if self.timed else None
+
+    def own(self) -> Chunk:
+        """The data as they are."""
+        return Chunk(self.views, self.y, 1, trials=self.trials)
+
     def draw(self, count: int, rng: np.random.Generator) -> Chunk:
         """So many data sets in which the null holds."""
+        return replace(self._drawn(count, rng), trials=self.trials)
+
+    def _drawn(self, count: int, rng: np.random.Generator) -> Chunk:
         views, y = self.views, self.y
         if self.kind == "background":
             both = np.vstack(views)
@@ -122,6 +143,8 @@ class Null:
 
     def _moved(self) -> str:
         """What is permuted, or shifted."""
+        if self.kind == "groups":
+            return "response"
         if self.kind != "shift":
             return self.kind
         if self.y is not None:
@@ -130,32 +153,46 @@ class Null:
 
     def orders(self, rng: np.random.Generator, count: int) -> Orders:
         """Orders of the rows, (count, n)."""
-        if self.kind == "shift":
-            steps = rng.integers(self.n, size=count)
-            return np.asarray((np.arange(self.n) + steps[:, None]) % self.n)
-        if self.groups is None:
-            return _orders(rng, count, self.n)
-        keys = rng.random((count, self.n)) + self.groups
-        # the j-th of a group in the random order takes the place of its j-th row
-        places = np.argsort(self.groups, kind="stable")
+        groups = np.zeros(self.n, dtype=np.intp) if self.groups is None else self.groups
+        # the rows of the first group, then of the second, ...
+        places = np.argsort(groups, kind="stable")
+        sizes = np.bincount(groups)
+        starts = np.cumsum(sizes) - sizes
+        if self.kind == "groups":
+            others = _orders(rng, count, len(sizes))
+            return np.asarray(places[starts[others]][:, groups])
         orders = np.empty((count, self.n), dtype=np.intp)
-        orders[:, places] = np.argsort(keys, axis=1)
+        if self.kind == "shift":
+            at = np.arange(self.n) - np.repeat(starts, sizes)
+            steps = np.repeat(rng.integers(sizes, size=(count, len(sizes))), sizes, axis=1)
+            orders[:, places] = places[
+                np.repeat(starts, sizes) + (at + steps) % sizes[groups[places]]
+            ]
+            return orders
+        # the j-th of a group in the random order takes the place of its j-th row
+        orders[:, places] = np.argsort(rng.random((count, self.n)) + groups, axis=1)
         return orders
 
 
-def _natural(objective: Objective, y: Any) -> str:
-    """The null that fits a method."""
+def _natural(objective: Objective, y: Any, groups: Orders | None) -> str:
+    """The null that fits a method, and its groups."""
     if objective.views > 1:
         return "second view"
     if Need.BACKGROUND in objective.needs:
         return "background"
     if y is not None:
-        return "response"
+        return "response" if groups is None or not _shared(y, groups) else "groups"
     return "rows" if Need.TIME_ORDER in objective.needs else "columns"
 
 
 def _orders(rng: np.random.Generator, count: int, n: int) -> Orders:
     return np.argsort(rng.random((count, n)), axis=1)
+
+
+def _shared(y: np.ndarray, groups: Orders) -> bool:
+    """Whether y is the same in all rows of each group, and there are several groups of several."""
+    firsts = np.unique(groups, return_index=True)[1]
+    return 1 < len(firsts) < len(groups) and bool((y == y[firsts[groups]]).all())
 
 
 def _codes(groups: Any, n: int) -> Orders:

@@ -6,7 +6,7 @@ import math
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -57,6 +57,8 @@ class PermutationTest(Pickled):
         the k-th of permuted data it would be far too small). None where directions have no
         numbers.
     """
+
+    question: ClassVar[str] = "Is it more than chance?"
 
     objective: Objective
     r: int
@@ -119,15 +121,17 @@ def permutation_test(
     objective, X, r, y
         As in `ldr.solve`; the rows are brought into memory.
     permutations : int
-    null : {"auto", "response", "second view", "background", "columns", "rows", "shift"}
-        What is permuted: y for methods of labels or a response, the rows of the second view, which
+    null : {"auto", "response", "groups", "second view", "background", "columns", "rows", "shift"}
+        What is permuted: y for methods of labels or a response, that of whole groups where all rows
+        of each group have the same, the rows of the second view, which
         rows belong to the background, every column by itself where there is X alone, the order of
         the rows for methods of time series. The last says only that rows are not white noise, which
         every autocorrelated series rejects. "shift" shifts y, the second view or every column in a
         circle: each keeps its autocorrelation. It is right for stationary series only, and its
         p-value for one thing against another is at least 1/n.
     groups : array (n,), optional
-        Rows change places only inside a group (blocks, subjects).
+        Blocks, subjects: rows change places only inside a group, or y is permuted between whole
+        groups. For methods of time order they are trials, as in `ldr.solve`.
     standardise : bool
         Divide the columns by their standard deviations first.
     stop_after : int, optional
@@ -175,10 +179,10 @@ def permutation_test(
         "certify": False,
         "random_state": int(rng.integers(2**31)),
     }  # the same starts
-    own = Chunk(hypothesis.views, hypothesis.y, 1)
+    own = hypothesis.own()
     with within(as_seconds(time_limit)):
         given, labels = own.problem(0)
-        value = solve(objective, given, r, y=labels, **options).value
+        value = solve(objective, given, r, y=labels, groups=own.trials, **options).value
         size = _batch(objective, hypothesis, workers)
         sizes = [min(size, permutations - first) for first in range(0, permutations, size)]
 

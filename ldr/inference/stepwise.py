@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ldr.inference.nulls import Null, Orders
+from ldr.inference.chunks import Orders
+from ldr.inference.nulls import Null
 from ldr.objectives.objective import Objective
 from ldr.objectives.sir import SIR
 from ldr.objectives.slices import sliced
@@ -12,6 +13,8 @@ from ldr.solvers.errors import SingularError
 from ldr.solvers.linalg.eigen import rank_tolerance
 from ldr.solvers.manifolds import Array
 
+# Nulls in which y has nothing to do with the rows.
+_OF_Y = ("response", "groups")
 _EPS = float(np.finfo(float).eps)
 
 
@@ -69,10 +72,10 @@ def pairs_of(objective: Objective, null: Null) -> tuple[Array, Array] | None:
     """The two matrices whose canonical correlations a method's directions are; None if not so."""
     if objective.name in ("cca", "classical-cca") and null.kind == "second view":
         return null.views[0], null.views[1]
-    if objective.name in ("lda", "classical-lda") and null.kind == "response":
+    if objective.name in ("lda", "classical-lda") and null.kind in _OF_Y:
         assert null.y is not None
         codes = np.unique(null.y, return_inverse=True)[1]
         return class_members(codes), null.views[0]
-    if isinstance(objective, SIR) and null.kind == "response":
+    if isinstance(objective, SIR) and null.kind in _OF_Y:
         return class_members(sliced(np.asarray(null.y), null.n, objective.slices)), null.views[0]
     return None

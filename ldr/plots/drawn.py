@@ -143,6 +143,14 @@ class DrawnDimension(Protocol):
     def threshold(self) -> Any: ...
 
 
+class DrawnFinding(Protocol):
+    """A `PermutationTest`, `Dimension` or `Bootstrap`, whose words are its repr."""
+
+    question: ClassVar[str]
+
+    def plot(self) -> Any: ...
+
+
 class DrawnMethod(Protocol):
     """A method of a comparison."""
 

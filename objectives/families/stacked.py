@@ -29,7 +29,7 @@ class StackedOptima:
     maps : tuple of ndarray (b, r, k)
         P, one a view.
     numbers : ndarray (b, r) or None
-        Of each direction: eigenvalues or singular values.
+        Of each direction: eigenvalues or singular values, as in `Result.components`.
     gaps : ndarray (b,) or None
         What a better value could be better by, rounding aside; None where that is nothing, or was
         not asked for.
@@ -75,9 +75,9 @@ class StackedTraces(Stacked):
         values, vectors = stacked_eigen(self.A)
         if self.scale < 0:
             values, vectors = values[:, ::-1], vectors[:, :, ::-1]
-        numbers = abs(self.scale) * values[:, :r]
-        rest = abs(self.scale) * np.sum(np.maximum(values[:, r:], 0.0), axis=1)
-        found = rest if self.residual else np.sum(numbers, axis=1)
+        numbers = values[:, :r]
+        rest = np.sum(np.maximum(values[:, r:], 0.0), axis=1)
+        found = abs(self.scale) * (rest if self.residual else np.sum(numbers, axis=1))
         maps = np.ascontiguousarray(vectors[:, :, :r].transpose(0, 2, 1))
         sound = np.array([True]) if self.varied is None else _of_full_rank(self.varied)
         return StackedOptima(found, (maps,), numbers, None, np.broadcast_to(sound, found.shape))

@@ -44,19 +44,22 @@ class StackedRows:
     X : ndarray (b, n, d)
         Less the mean of each.
     mean : ndarray (b, d)
+    trials : ndarray of int (n,) or None
+        Of the rows of all problems; None is one trial.
     """
 
     X: Array
     mean: Array
+    trials: Codes | None = None
 
     @classmethod
-    def of(cls, X: Array) -> StackedRows:
+    def of(cls, X: Array, trials: Codes | None = None) -> StackedRows:
         """Of rows as they come, (n, d) or (b, n, d). The mean in two parts keeps its digits."""
         stack = X if X.ndim == 3 else X[None]
         mean = stack.mean(axis=1)
         centred = stack - mean[:, None, :]
         rest = centred.mean(axis=1)
-        return cls(centred - rest[:, None, :], mean + rest)
+        return cls(centred - rest[:, None, :], mean + rest, trials)
 
     @property
     def n(self) -> int:
@@ -96,14 +99,24 @@ class StackedRows:
         return between, within
 
     def lagged(self, lag: int) -> Array:
-        """sym(1/(n - lag) sum_t x_t x_{t+lag}') of each, rows in time order."""
-        products = self.X[:, :-lag].transpose(0, 2, 1) @ self.X[:, lag:]
-        return (products + products.transpose(0, 2, 1)) * (0.5 / (self.n - lag))
+        """The symmetric part of the mean of x_t x_{t+lag}' of each, of pairs within a trial."""
+        before, after = self._pairs(lag)
+        products = before.transpose(0, 2, 1) @ after
+        return (products + products.transpose(0, 2, 1)) * (0.5 / before.shape[1])
 
     def scatter_of_changes(self) -> Array:
-        """sum_t (x_{t+1} - x_t)(x_{t+1} - x_t)' of each."""
-        changes = np.diff(self.X, axis=1)
+        """sum_t (x_{t+1} - x_t)(x_{t+1} - x_t)' of each, within trials."""
+        before, after = self._pairs(1)
+        changes = after - before
         return changes.transpose(0, 2, 1) @ changes
+
+    def _pairs(self, lag: int) -> tuple[Array, Array]:
+        """The rows that have a partner `lag` later in their trial, and the partners."""
+        before, after = self.X[:, :-lag], self.X[:, lag:]
+        if self.trials is None:
+            return before, after
+        together = self.trials[:-lag] == self.trials[lag:]
+        return before[:, together], after[:, together]
 
 
 def _of(count: int, where: Codes) -> Codes | slice:

@@ -1,10 +1,13 @@
 """Many problems at once against one at a time; permutation tests against what is known of them."""
 
 import numpy as np
+import pandas
 import pytest
 from sklearn.datasets import load_iris, load_linnerud, load_wine
+from sklearn.model_selection import GroupKFold
 
 import ldr
+from ldr.inference.engine import optima
 from ldr.inference.intervals import aligned
 from ldr.inference.nulls import Null
 from ldr.inference.stepwise import canonical_bases, exceedances, statistics
@@ -67,6 +70,9 @@ def test_many_equal_one_at_a_time(name, parameters):
         one = views[k] if not isinstance(X, tuple) and X.ndim == 3 else views
         result = ldr.solve(name, one, 2, y=None if y is None else y[k], **parameters)
         assert value == pytest.approx(result.value, rel=1e-12)
+        if found.numbers is not None:
+            own = next(iter(result.directions.own.values()))
+            np.testing.assert_allclose(found.numbers[k], own, rtol=1e-10)
         maps = found.P if isinstance(found.P, tuple) else (found.P,)
         alone = result.P if isinstance(result.P, tuple) else (result.P,)
         for P, Q in zip(maps, alone, strict=True):
@@ -86,7 +92,9 @@ def test_nearly_dependent_columns_are_solved_from_their_rows():
     X[1, :, 2] = X[1, :, 0] + 1e-6 * X[1, :, 2]
     found = ldr.solve_many("classical-maf", X, 1)
     assert found.alone == 1
-    assert found.values[1] == ldr.solve("classical-maf", X[1], 1).value
+    alone = ldr.solve("classical-maf", X[1], 1)
+    assert found.values[1] == alone.value
+    np.testing.assert_array_equal(found.numbers[1], alone.components["eigenvalue"])
 
 
 def test_an_iterable_of_shapes():
@@ -187,6 +195,65 @@ def test_groups_are_kept():
         ldr.permutation_test("lda", X, 1, y=y, groups=groups[:-1])
 
 
+def test_groups_change_labels_as_wholes():
+    """Twelve subjects of eight rows that are alike: to the naive test they are 96 strangers."""
+    rng = np.random.default_rng(0)
+    subjects = np.repeat(np.arange(12), 8)[rng.permutation(96)]
+    y = (np.arange(12) % 3)[subjects]
+    X = rng.standard_normal((12, 5))[subjects] + 0.3 * rng.standard_normal((96, 5))
+    null = Null.of(ldr.objectives.LDA(), X, y, "auto", subjects)
+    assert null.kind == "groups"
+    for permuted in null.draw(20, rng).y:
+        of_subjects = [np.unique(permuted[subjects == k]) for k in range(12)]
+        assert all(len(found) == 1 for found in of_subjects)
+        np.testing.assert_array_equal(np.bincount(np.concatenate(of_subjects)), [4, 4, 4])
+    options = {"y": y, "permutations": 199, "random_state": 0}
+    assert ldr.permutation_test("lda", X, 2, **options).p_value == 1 / 200
+    assert ldr.permutation_test("lda", X, 2, groups=subjects, **options).p_value > 0.1
+    with pytest.raises(ldr.errors.ArgumentError, match="all rows have the same y"):
+        ldr.permutation_test("lda", X, 2, null="groups", groups=np.arange(96) % 2, **options)
+
+
+def test_groups_are_paired_by_index():
+    rng = np.random.default_rng(0)
+    frame = pandas.DataFrame(rng.standard_normal((30, 3)))
+    y, groups = pandas.Series(np.tile([0, 1], 15)), pandas.Series(np.repeat([0, 1, 2], 10))
+    shuffled = groups.sample(frac=1.0, random_state=0)
+    null = Null.of(ldr.objectives.LDA(), frame, y, "auto", shuffled)
+    np.testing.assert_array_equal(null.groups, groups)
+
+
+TRIALS = np.cumsum(np.random.default_rng(3).standard_normal((8, 15, 3)), axis=1)
+
+
+@pytest.mark.parametrize("kind", ["rows", "shift"])
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [("maf", {"lag": 2}), ("classical-maf", {}), ("sfa", {"whiten": True}), ("dynamics", {})],
+)
+def test_trials_are_permuted_within_and_solved_as_trials(name, parameters, kind):
+    objective = ldr.objectives.named(name, **parameters)
+    null = Null.of(objective, list(TRIALS), None, kind, None)
+    chunk = null.draw(2, np.random.default_rng(0))
+    found = optima(objective, [chunk], 1, certify=False, random_state=0)
+    for k in range(2):
+        X, _ = chunk.problem(k)
+        for trial in range(8):
+            rows = X[15 * trial : 15 * trial + 15]
+            np.testing.assert_array_equal(np.sort(rows, axis=0), np.sort(TRIALS[trial], axis=0))
+        again = ldr.solve(objective, X.reshape(TRIALS.shape), 1, random_state=0)
+        assert found.values[k] == pytest.approx(again.value, rel=1e-12)
+
+
+def test_shifts_stay_inside_groups():
+    groups = np.array([1, 0, 1, 0, 1, 2])
+    null = Null("shift", (np.zeros((6, 1)),), None, groups)
+    for order in null.orders(np.random.default_rng(0), 20):
+        np.testing.assert_array_equal(groups[order], groups)
+        first = list(order[groups == 1])
+        assert first in ([0, 2, 4], [2, 4, 0], [4, 0, 2])
+
+
 def test_nulls_that_do_not_fit():
     with pytest.raises(ldr.errors.ArgumentError, match="has one view"):
         ldr.permutation_test("pca", WINE, 2, null="second view")
@@ -257,6 +324,11 @@ def test_tables_equal_those_of_statsmodels(data):
         assert ours.p_value == pytest.approx(row[4], rel=1e-8, abs=1e-15)
 
 
+def test_weights_are_refused():
+    with pytest.raises(ldr.errors.ArgumentError, match="repeat the rows"):
+        ldr.permutation_test("lda", WINE, 1, y=CLASSES, sample_weight=np.ones(178))
+
+
 def test_tests_that_there_are_not():
     with pytest.raises(ldr.errors.ArgumentError, match="no parametric test"):
         ldr.parametric_test("pca", WINE)
@@ -290,8 +362,19 @@ def test_dimension_of_planted_factors(name, rule):
     assert (found.rule, found.r) == (rule, 2)
 
 
+def test_dimension_of_trials_holds_out_whole_ones():
+    found = ldr.dimension("classical-maf", TRIALS, folds=4, random_state=0)
+    ids = np.repeat(np.arange(8), 15)
+    splitter = GroupKFold(4)
+    with pytest.raises(ldr.errors.ArgumentError, match="a splitter"):
+        ldr.dimension("fa", WINE, method="bic", groups=CLASSES)
+    again = ldr.dimension("classical-maf", TRIALS.reshape(-1, 3), groups=ids, folds=splitter)
+    assert (found.rule, found.scores.shape) == (again.rule, again.scores.shape) == ("folds", (3,))
+
+
 def test_rules_that_a_method_does_not_have():
-    for name, rule in (("lda", "bic"), ("lda", "parallel"), ("pls", "ladle")):
+    wrong = (("lda", "bic"), ("lda", "parallel"), ("pls", "ladle"), ("classical-maf", "ladle"))
+    for name, rule in wrong:
         X, y = (PAIR, None) if name == "pls" else (WINE, CLASSES)
         with pytest.raises(ldr.errors.ArgumentError, match="method="):
             ldr.dimension(name, X, y, method=rule)

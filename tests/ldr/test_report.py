@@ -93,6 +93,15 @@ def test_report_of_two_views_and_of_a_model_without_comparison():
     assert re.search(r"fitted: noise variance\s*0\.\d+", report.text)
 
 
+def test_report_says_what_was_found_of_the_result():
+    result = ldr.solve("lda", X, 2, y=labels)
+    test = ldr.permutation_test("lda", X, 2, y=labels, permutations=19, random_state=0)
+    firm = ldr.bootstrap("lda", X, 2, y=labels, draws=5, random_state=0)
+    report = Reader(html(result, X, findings=[test, firm]))
+    assert {test.question, firm.question} <= set(report.headings)
+    assert repr(test) in report.text and repr(firm) in report.text
+
+
 def test_summary_is_json_and_what_the_result_says():
     result = ldr.solve("lda", X, 2, y=labels, starts=3, solver="trust-region", random_state=0)
     summary = json.loads(json.dumps(result.summary(), allow_nan=False))

@@ -320,7 +320,7 @@ def test_experiments_recipes(tmp_path, request):
 )
 def test_what_is_more_than_chance(arguments, keys, call, folder, tmp_path):
     verb, objective, *options = arguments
-    picture = tmp_path / "found.png"
+    picture, report = tmp_path / "found.png", tmp_path / "found.html"
     done = call(
         verb,
         objective,
@@ -331,9 +331,12 @@ def test_what_is_more_than_chance(arguments, keys, call, folder, tmp_path):
         "--json",
         "--plot",
         str(picture),
+        "--report",
+        str(report),
         folder=tmp_path,
     )
     assert done.returncode == 0, done.stderr
+    assert "<h1>wine.csv: " in report.read_text(encoding="utf-8")
     assert keys <= set(json.loads(done.stdout))
     assert picture.read_bytes().startswith(b"\x89PNG")
 
