@@ -89,7 +89,7 @@ class Null:
         kind = _natural(objective, given, codes) if kind == "auto" else kind
         if kind in ("response", "groups") and given is None:
             raise ArgumentError(f"null={kind!r} permutes y: objective {objective.name!r} has none")
-        if kind == "groups" and (codes is None or not _shared(given, codes)):
+        if kind == "groups" and not _shared(given, codes):
             raise ArgumentError(
                 "null='groups' permutes the y of whole groups: expected groups=, in each of which "
                 "all rows have the same y"
@@ -181,7 +181,7 @@ def _natural(objective: Objective, y: Any, groups: Orders | None) -> str:
     if Need.BACKGROUND in objective.needs:
         return "background"
     if y is not None:
-        return "response" if groups is None or not _shared(y, groups) else "groups"
+        return "groups" if _shared(y, groups) else "response"
     return "rows" if Need.TIME_ORDER in objective.needs else "columns"
 
 
@@ -189,8 +189,10 @@ def _orders(rng: np.random.Generator, count: int, n: int) -> Orders:
     return np.argsort(rng.random((count, n)), axis=1)
 
 
-def _shared(y: np.ndarray, groups: Orders) -> bool:
+def _shared(y: Any, groups: Orders | None) -> bool:
     """Whether y is the same in all rows of each group, and there are several groups of several."""
+    if groups is None:
+        return False
     firsts = np.unique(groups, return_index=True)[1]
     return 1 < len(firsts) < len(groups) and bool((y == y[firsts[groups]]).all())
 
