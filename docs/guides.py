@@ -221,6 +221,16 @@ GUIDES = {
         "wanted, however little it varies.",
         "lines",
     ),
+    "tica": Guide(
+        "Rows are in time order, and the slowest processes are wanted, as of the states of a "
+        "molecule; autocorrelations never exceed 1, as those of classical-maf may.",
+        "lines",
+    ),
+    "vamp": Guide(
+        "Rows are in time order, and what tells how they go on is wanted, whether or not the "
+        "process looks the same backwards. Its score on held-out rows chooses lag and columns.",
+        "lines",
+    ),
     "orthogonal-lpp": Guide(
         "Neighbours are to stay neighbours relative to the spread, in an orthogonal projection.",
         "wine",

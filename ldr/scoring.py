@@ -71,7 +71,7 @@ def score(
         if view.d != P.shape[1]:
             raise ArgumentError(f"{view.name} has {view.d} columns, expected {P.shape[1]}")
     blocks = _carried(problem, matrices, maps)
-    value = problem.reported(problem.value(problem.point(blocks)))
+    value = problem.reported(problem.value_of(problem.point(blocks), result.parameters))
     return value if objective.sense == "max" else -value
 
 

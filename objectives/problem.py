@@ -231,6 +231,10 @@ class BoundObjective(Problem):
         """Further `parameters`, at the cost of other optima; asked for with the certificate."""
         return {}
 
+    def value_of(self, M: Array, fitted: Fitted) -> float:
+        """The function at an M that was found on other data, with what was fitted along with it."""
+        return self.value(M)
+
     def model(self, M: Array) -> FactorModel | None:
         """The fitted model, of likelihoods."""
         return None

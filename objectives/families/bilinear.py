@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -13,7 +13,7 @@ from ldr.objectives.axes import Axes
 from ldr.objectives.certificate import NEARLY_COLLINEAR, PROVED_GLOBAL, Certificate
 from ldr.objectives.families.pencil import SumOfSquares
 from ldr.objectives.families.two_block import pair_correlations
-from ldr.objectives.families.whitened import Unwhitened, whiten
+from ldr.objectives.families.whitened import Unwhitened, Whitened, whiten
 from ldr.objectives.families.whitened_trace import spectral_bound
 from ldr.objectives.prediction import Pair
 from ldr.objectives.problem import BoundObjective, Stated, check_dimension
@@ -143,14 +143,11 @@ def whitened_bilinear(
     objective: Stated, a: Compact, b: Compact, r: int, *, ridge: float
 ) -> tuple[Bilinear, float]:
     """max tr(Ma'Caa^{-1/2} Cab Cbb^{-1/2} Mb), P = M'C^{-1/2} of each; and the number of rows."""
-    stats, (in_a, in_b) = whiten(
+    stats, (in_a, in_b), K = whitened_cross(
         lambda of_a, of_b: joint_moments(of_a(a.rows), of_b(b.rows)),
-        _covariances,
         Unwhitened.of(a, "the covariance of the first view", ridge),
         Unwhitened.of(b, "the covariance of the second view", ridge),
     )
-    n = stats.n
-    K = np.ascontiguousarray(in_b.rows(in_a.rows(stats.scatter_ab / n).T).T)
     bound = Bilinear(
         objective,
         (
@@ -164,7 +161,16 @@ def whitened_bilinear(
         answers=Pair(stats.through(in_a.W, in_b.W), (in_a.coordinates, in_b.coordinates)),
         doubt=in_a.doubt(spectral_bound(K), r) + in_b.doubt(spectral_bound(K), r),
     )
-    return bound, n
+    return bound, stats.n
+
+
+def whitened_cross(
+    sums: Callable[..., JointMoments], *given: Unwhitened
+) -> tuple[JointMoments, list[Whitened], Array]:
+    """Sums over rows of two views, the coordinates that whiten each, and Cab in them."""
+    stats, (in_a, in_b) = whiten(sums, _covariances, *given)
+    K = np.ascontiguousarray(in_b.rows(in_a.rows(stats.scatter_ab / stats.n).T).T)
+    return stats, [in_a, in_b], K
 
 
 def _covariances(stats: JointMoments) -> tuple[SumOfSquares, SumOfSquares]:

@@ -21,6 +21,7 @@ from ldr.objectives.statistics.differences import difference_scatter
 from ldr.objectives.statistics.graph import graph_scatter, reconstruction_scatter
 from ldr.objectives.statistics.joint import JointMoments, ViewMoments, joint_moments, view_moments
 from ldr.objectives.statistics.moments import Moments, mean, moments
+from ldr.objectives.statistics.pairs import pair_moments
 from ldr.objectives.statistics.row_space import (
     DenseRowSpace,
     RowSpace,
@@ -49,6 +50,7 @@ __all__ = [
     "lagged_moments",
     "mean",
     "moments",
+    "pair_moments",
     "reconstruction_scatter",
     "row_space",
     "view_moments",

@@ -108,12 +108,12 @@ def view_moments(views: Sequence[Samples], *, rows: int | None = None) -> ViewMo
                 f"{first.name} has {first.n} rows and {other.name} has {other.n}; "
                 f"views of the same samples were expected"
             )
-    all_of_them = first.reduce(partial(_joint_spread, rows=rows), Spread.merge, *others).moments
+    all_of_them = first.reduce(partial(joint_spread, rows=rows), Spread.merge, *others).moments
     means = np.split(all_of_them.mean, np.cumsum([view.d for view in views])[:-1])
     return ViewMoments(all_of_them.n, tuple(means), all_of_them.scatter)
 
 
-def _joint_spread(*views: Samples, rows: int | None) -> Spread:
+def joint_spread(*views: Samples, rows: int | None = None) -> Spread:
     """Mean and scatter of a piece of all views side by side."""
     if any(view.is_sparse for view in views):
         return _joint_spread_apart(views)

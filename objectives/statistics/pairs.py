@@ -2,16 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from ldr.objectives.data.marks import Marks
 from ldr.objectives.data.samples import Array, Samples
+from ldr.objectives.statistics.joint import JointMoments, joint_spread
 from ldr.objectives.statistics.moments import Spread, spread
 from ldr.objectives.statistics.sparse import scaled_rows, shifted_rows
-from ldr.objectives.statistics.sums import TwoPartMean, dense, symmetric
+from ldr.objectives.statistics.sums import TwoPartMean, dense, symmetric, zeros
 from ldr.solvers.errors import ArgumentError
+
+
+def check_lag(lag: int, n: int, name: str) -> None:
+    """Refuse a lag that no two of n rows lie apart."""
+    if not 1 <= lag < n:
+        raise ArgumentError(
+            f"lag must be between 1 and n - 1 = {n - 1} ({name} has {n} rows), got {lag}"
+        )
+
+
+def check_pairs(pairs: float, lag: int, name: str) -> None:
+    """Refuse a lag that leaves no pairs that count."""
+    if not pairs > 0:
+        raise ArgumentError(
+            f"lag = {lag} leaves no two rows of {name} that lie so far apart within a "
+            "trial and both have a weight: expected a smaller lag, or longer trials"
+        )
 
 
 def less(rows: Array, mean: TwoPartMean) -> Array:
@@ -121,11 +140,7 @@ class PairedSpread:
         ArgumentError
             There are no pairs.
         """
-        if not self.pairs > 0:
-            raise ArgumentError(
-                f"lag = {self.lag} leaves no two rows of {name} that lie so far apart within a "
-                "trial and both have a weight: expected a smaller lag, or longer trials"
-            )
+        check_pairs(self.pairs, self.lag, name)
         return symmetric(self.products) / self.pairs
 
 
@@ -170,3 +185,88 @@ def _sparse_pair_sums(piece: Samples, lag: int, counts: Array, mean: TwoPartMean
     products = dense(head.T @ scaled_rows(tail, counts))
     products -= np.outer(heads, e) + np.outer(e, tails - pairs * e)
     return products, heads - pairs * e, tails - pairs * e, pairs
+
+
+@dataclass(eq=False)
+class LaggedPairs:
+    """The pairs (x_t, x_{t+lag}) of some rows as rows of their own; can be merged with later ones.
+
+    Attributes
+    ----------
+    lag : int
+    spread : Spread
+        Of both members of a pair side by side, 2d columns; each member about its own mean.
+    first, last : Edge
+        At most `lag` rows each: those with a partner before or after.
+    """
+
+    lag: int
+    spread: Spread
+    first: Edge
+    last: Edge
+
+    def merge(self, later: LaggedPairs) -> LaggedPairs:
+        """Those of both, in place, with the pairs across."""
+        partners = later.first[self.lag - len(self.last.rows) :]
+        last = self.last[: len(partners.rows)]
+        heads, tails = Samples(last.rows), Samples(partners.rows)
+        across = _spread_of_pairs(heads, tails, last.counts(partners))
+        self.spread = self.spread.merge(across).merge(later.spread)
+        if len(self.first.rows) < self.lag:
+            self.first = self.first.followed_by(later.first)[: self.lag]
+        self.last = self.last.followed_by(later.last)[-self.lag :]
+        return self
+
+
+def pair_moments(samples: Samples, lag: int, later: Samples | None = None) -> JointMoments:
+    """Means, scatters and cross scatter of x_t and x_{t+lag}, over the pairs within a trial.
+
+    Parameters
+    ----------
+    samples : Samples, shape (n, d)
+    lag : int
+        1 <= lag < n.
+    later : Samples, shape (n, e), optional
+        The same rows in other coordinates, of which the later members of the pairs are taken.
+
+    Returns
+    -------
+    JointMoments
+        Each member about its own mean. Pairs of weighted rows count sqrt(w_t w_{t+lag}); n is the
+        number of pairs, or the sum of what they count.
+
+    Raises
+    ------
+    ArgumentError
+        The lag is out of range, or leaves no pairs.
+    """
+    if samples.n_known:
+        check_lag(lag, samples.n, samples.name)
+    beside = () if later is None else (later,)
+    pairs = samples.reduce(partial(_lagged_pairs, lag=lag), LaggedPairs.merge, *beside)
+    found, d = pairs.spread.moments, samples.d
+    check_pairs(found.n, lag, samples.name)
+    S, mean = found.scatter, found.mean
+    return JointMoments(found.n, mean[:d], mean[d:], S[:d, :d], S[:d, d:], S[d:, d:])
+
+
+def _lagged_pairs(piece: Samples, later: Samples | None = None, *, lag: int) -> LaggedPairs:
+    later = piece if later is None else later
+    counts = pair_counts(piece.marks, piece.n, lag)
+    heads = replace(piece, array=piece.array[: max(0, piece.n - lag)])
+    tails = replace(later, array=later.array[lag:])
+    return LaggedPairs(
+        lag,
+        _spread_of_pairs(heads, tails, counts),
+        Edge.of(later, slice(0, lag)),
+        Edge.of(piece, slice(max(0, piece.n - lag), piece.n)),
+    )
+
+
+def _spread_of_pairs(heads: Samples, tails: Samples, counts: Array | None) -> Spread:
+    """Of the rows of both side by side, counted."""
+    width = heads.d + tails.d
+    if heads.n == 0:
+        return Spread(TwoPartMean(0, np.zeros(width), np.zeros(width)), zeros(width, width))
+    marks = None if counts is None else Marks(counts)
+    return joint_spread(replace(heads, marks=marks), replace(tails, marks=marks))

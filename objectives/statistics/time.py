@@ -13,6 +13,7 @@ from ldr.objectives.data.samples import Array, Samples
 from ldr.objectives.statistics.moments import Spread, sparse_spread
 from ldr.objectives.statistics.pairs import (
     PairedSpread,
+    check_lag,
     less,
     paired_spread,
     rows_of,
@@ -31,7 +32,6 @@ from ldr.objectives.statistics.sums import (
     symmetric,
     zeros,
 )
-from ldr.solvers.errors import ArgumentError
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -82,23 +82,16 @@ def lagged_moments(samples: Samples, lag: int, *, rows: int | None = None) -> La
         The lag is out of range.
     """
     if samples.n_known:
-        _check_lag(lag, samples.n, samples.name)
+        check_lag(lag, samples.n, samples.name)
     if samples.marks is not None:
         pairs = samples.reduce(partial(paired_spread, lag=lag, rows=rows), PairedSpread.merge)
         found = pairs.spread.moments
         return LaggedMoments(found.n, found.mean, found.scatter, pairs.lagged(samples.name))
     whole = samples.reduce(partial(_lagged_spread, lag=lag, rows=rows), LaggedSpread.merge)
     of_rows = whole.spread.moments
-    _check_lag(lag, int(of_rows.n), samples.name)
+    check_lag(lag, int(of_rows.n), samples.name)
     lagged = symmetric(whole.products) / (of_rows.n - lag)
     return LaggedMoments(of_rows.n, of_rows.mean, of_rows.scatter, lagged)
-
-
-def _check_lag(lag: int, n: int, name: str) -> None:
-    if not 1 <= lag < n:
-        raise ArgumentError(
-            f"lag must be between 1 and n - 1 = {n - 1} ({name} has {n} rows), got {lag}"
-        )
 
 
 @dataclass(eq=False)

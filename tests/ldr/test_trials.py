@@ -13,20 +13,17 @@ from sklearn import config_context
 import ldr
 from ldr.cli.app import main
 from ldr.errors import ArgumentError, DataError
+from ldr.objectives import REGISTRY
 from ldr.objectives.data import dask_samples, samples, streams
 from ldr.objectives.data.marks import Marks
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.statistics import difference_scatter, lagged_moments
-from tests.objectives.methods import RANDOM
 
 rng = np.random.default_rng(0)
 TRIALS = [np.cumsum(rng.standard_normal((10, 4)), axis=0) + 3.0 for _ in range(40)]
 X = np.concatenate(TRIALS)
 IDS = np.repeat(np.array([f"t{k}" for k in range(40)]), 10)
-TIMED = sorted({key.split()[0] for key in RANDOM if key.split()[0] in (
-    "maf", "classical-maf", "autocovariance", "squared-difference", "sfa", "orthogonal-sfa",
-    "dynamics",
-)})  # fmt: skip
+TIMED = [name for name, cls in REGISTRY.items() if "time order" in cls.needs]
 
 
 @pytest.fixture
