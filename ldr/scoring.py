@@ -11,7 +11,7 @@ from ldr.objectives.data.opening import as_samples
 from ldr.objectives.needs import Need
 from ldr.objectives.problem import BoundObjective
 from ldr.result import Result, as_tuple
-from ldr.solvers.errors import ArgumentError
+from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.manifolds import Array, Orthonormal, polar_factor
 from ldr.standardising import divided
 
@@ -55,7 +55,7 @@ def score(
         raise ArgumentError(f"objective {objective.name!r} is of the n rows' distances: no score")
     X, y = with_marks(objective, X, y, sample_weight, groups)
     X, y = by_index(objective, X, y)
-    if result.features is not None:
+    if any(as_tuple(result.features)):
         X, objective = _features(result, X), objective.of_features()
     if result.model is not None:
         return result.model.score(X)
@@ -92,9 +92,12 @@ def _carried(problem: BoundObjective, matrices: Any, maps: Any) -> list[Array]:
 
 def _features(result: Result, X: Any) -> Any:
     """The features of the new rows, by the maps that were fitted with the result."""
-    if not isinstance(X, (tuple, list)):
-        return result.features(as_samples(X))
     several = isinstance(result.features, tuple)  # else samples and background share one map
+    listed = isinstance(X, (tuple, list))
+    if several and not (listed and len(X) == len(result.features)):
+        raise DataError(f"X must be {len(result.features)} views, as in the data solved for")
+    if not listed:
+        return result.features(as_samples(X))
     maps = result.features if several else (result.features,) * len(X)
     views = [as_samples(view, f"X[{i}]") for i, view in enumerate(X)]
     return tuple(v if f is None else f(v) for f, v in zip(maps, views, strict=True))

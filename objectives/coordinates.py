@@ -17,6 +17,7 @@ import numpy as np
 
 from ldr.solvers.errors import SingularError
 from ldr.solvers.linalg.eigen import unit_diagonal
+from ldr.solvers.linalg.lengths import power_of_two
 from ldr.solvers.manifolds import Array, polar_factor
 
 
@@ -191,7 +192,7 @@ class Whitening(Further):
 
     @cached_property
     def _rotation(self) -> Array:
-        return polar_factor(self.W)
+        return polar_factor(self.W / power_of_two(self.W))
 
     def lift(self, Z: Array) -> Array:
         return self.outer.lift(self._rotation @ Z)

@@ -22,6 +22,7 @@ from ldr.objectives.statistics.sums import weighted
 from ldr.objectives.view import Range
 from ldr.solvers.errors import DataError
 from ldr.solvers.linalg.eigen import top_eigenvectors
+from ldr.solvers.linalg.lengths import power_of_two
 from ldr.solvers.manifolds import Array, Grassmann
 from ldr.solvers.problem import Point
 
@@ -63,6 +64,8 @@ class Dynamics(Objective):
     def bind(self, data: Data, r: int) -> LinearDynamics:
         rows = DenseRows.centred(data, self)
         states, moves = self._states_and_moves(rows)
+        place, pace = power_of_two(states), power_of_two(moves)
+        states, moves = states / place, moves / pace
         kept = Range.of(states.T @ states, rows.view.coordinates, "the covariance")
         inside = kept.rows(moves.T).T
         outside = moves - kept.lift(inside.T).T
@@ -75,6 +78,8 @@ class Dynamics(Objective):
             float(np.vdot(outside, outside)),
             r,
             skew=self.skew,
+            unit=pace**2,
+            rate=pace / place,
         )
 
     def _states_and_moves(self, rows: DenseRows) -> tuple[Array, Array]:
@@ -196,6 +201,8 @@ class LinearDynamics(BoundObjective):
         ||Xdot||^2 outside the k columns.
     r : int
     skew : bool
+    rate : float
+        By which D is larger than that of these rows, where they are in units of their own.
     """
 
     states: Array
@@ -203,6 +210,7 @@ class LinearDynamics(BoundObjective):
     outside: float
     r: int
     skew: bool = field(kw_only=True)
+    rate: float = field(default=1.0, kw_only=True)
 
     def __post_init__(self) -> None:
         check_dimension(self.r, self.states.shape[1])
@@ -250,8 +258,10 @@ class LinearDynamics(BoundObjective):
         rounding = 4.0 * max(self.states.shape) * float(np.finfo(float).eps) * condition * c
         gap = max(0.0, self.at(M).value - self._explained[0]) + rounding
         if gap <= 1e-10 * c:
-            return Certificate("global", gap, "no motion that X explains is left out")
-        return Certificate("bound", gap, "all motion that X explains bounds the value")
+            message = "no motion that X explains is left out"
+            return Certificate("global", gap * self.unit, message)
+        message = "all motion that X explains bounds the value"
+        return Certificate("bound", gap * self.unit, message)
 
     def parameters(self, M: Array) -> Fitted:
-        return {"D": self.at(M).D}
+        return {"D": self.rate * self.at(M).D}

@@ -12,8 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from ldr.objectives.data.samples import Samples
+from ldr.objectives.statistics import mean
 from ldr.solvers.errors import DataError
+from ldr.solvers.linalg.lengths import power_of_two
 from ldr.solvers.manifolds import Array
+
+# Numbers up to this size, or its inverse, have squares and products of squares.
+_IN_RANGE = 2.0**100
 
 
 class Features(ABC):
@@ -41,9 +46,23 @@ class Quadratic(Features):
 
     The mean is that of the training rows: products of centred columns are far less collinear with
     the columns themselves.
+
+    Attributes
+    ----------
+    mean : ndarray (d,)
+    unit : float
+        That the products are divided by, a power of two.
     """
 
     mean: Array
+    unit: float = 1.0
+
+    @classmethod
+    def of(cls, samples: Samples, *, free: bool) -> Quadratic:
+        """Of training rows; products whose unit is free have that of the columns, far from 1."""
+        centre = mean(samples)
+        size = power_of_two(samples.dense() - centre) if free else 1.0
+        return cls(centre, 1.0 if 1.0 / _IN_RANGE <= size <= _IN_RANGE else size)
 
     def __call__(self, samples: Samples) -> Samples:
         if samples.d != len(self.mean):
@@ -53,7 +72,7 @@ class Quadratic(Features):
             )
         Z = samples.dense() - self.mean
         i, j = np.triu_indices(samples.d)
-        products = np.hstack([Z, Z[:, i] * Z[:, j]])
+        products = np.hstack([Z, Z[:, i] / self.unit * Z[:, j]])
         return Samples(products, None, samples.name, marks=samples.marks)
 
 

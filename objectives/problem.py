@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
@@ -251,11 +250,6 @@ class BoundObjective(Problem):
     def remarks(self, M: Array) -> list[str]:
         """What the user should know of this M, beside the notes on the problem."""
         return []
-
-
-def power_of_two(A: Array) -> float:
-    """The power of two next above the largest entry; 1 of a matrix of zeros."""
-    return math.ldexp(1.0, math.frexp(float(np.abs(A).max()))[1])
 
 
 def check_dimension(r: int, k: int) -> None:

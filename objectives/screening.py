@@ -8,8 +8,9 @@ from itertools import islice
 import numpy as np
 
 from ldr.objectives.directions import fourth_order_directions
-from ldr.objectives.problem import BoundObjective, power_of_two
+from ldr.objectives.problem import BoundObjective
 from ldr.solvers.descent.lbfgs import LBFGS
+from ldr.solvers.linalg.lengths import power_of_two
 from ldr.solvers.loop import run_through
 from ldr.solvers.manifolds import Array
 from ldr.solvers.run import Stopping

@@ -29,7 +29,7 @@ from ldr.objectives.features import Quadratic
 from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import flag, number, whole
-from ldr.objectives.statistics import difference_scatter, mean, moments
+from ldr.objectives.statistics import difference_scatter, moments
 from ldr.objectives.statistics.covariance import KnownScatter
 from ldr.objectives.statistics.stacked import StackedData
 from ldr.objectives.statistics.sums import weighted
@@ -108,7 +108,7 @@ class SFA(SlowMethod):
         return d if self.degree == 1 else d * (d + 3) // 2
 
     def bind(self, data: Data, r: int) -> Trace:
-        features = None if self.degree == 1 else Quadratic(mean(data.samples))
+        features = None if self.degree == 1 else Quadratic.of(data.samples, free=self.whiten)
         samples = data.samples if features is None else features(data.samples)
         compact = Compact.of(samples, features=features)
         if not self.whiten:

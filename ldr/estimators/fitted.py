@@ -21,7 +21,8 @@ def named(result: Result) -> dict[str, Any]:
     if len(seen) == 1 and seen[0] is not None and result.directions.orthonormal:
         variances, n = seen[0].variances, seen[0].n
         found["explained_variance_"] = variances * (n / (n - 1))
-        found["explained_variance_ratio_"] = result.directions.columns()["explained_variance_ratio"]
+        if seen[0].total > 0:
+            found["explained_variance_ratio_"] = variances / seen[0].total
         found["singular_values_"] = np.sqrt(n * variances)
     for name in ("noise_variance", "noise_variances"):
         if name in result.parameters:

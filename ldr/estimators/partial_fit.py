@@ -101,6 +101,8 @@ class PartialFit(Given):
     def _known_classes(self, y: Any, n: int, classes: Any) -> Any:
         """The labels of the first call."""
         given = None if classes is None else distinct(as_array(classes, "classes"), "classes")[0]
+        if given is not None and len(given) == 0:
+            raise DataError("classes is empty, expected all the labels there are, or None")
         known = getattr(self, "_classes", None)
         if known is None:
             return as_labels(y, n, smallest_class=1)[1] if given is None else given

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy
 
-from ldr.objectives.problem import power_of_two
+from ldr.solvers.linalg.lengths import power_of_two
 from ldr.solvers.manifolds import Array, polar_factor
 
 

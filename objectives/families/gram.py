@@ -13,8 +13,8 @@ import numpy as np
 
 from ldr.objectives.families.projected import Projected, ProjectedPoint
 from ldr.objectives.kernels import gaussian_gram, median_distance
-from ldr.objectives.problem import power_of_two
 from ldr.solvers.errors import ArgumentError, DataError
+from ldr.solvers.linalg.lengths import power_of_two
 from ldr.solvers.manifolds import Array
 
 # Rows up to so many widths have derivatives that are numbers.

@@ -9,9 +9,10 @@ from functools import cached_property
 import numpy as np
 
 from ldr.objectives.certificate import PROVED_GLOBAL, Certificate
-from ldr.objectives.problem import BoundObjective, check_dimension, power_of_two
+from ldr.objectives.problem import BoundObjective, check_dimension
 from ldr.solvers.errors import SingularError
 from ldr.solvers.linalg.eigen import top_eigenvectors
+from ldr.solvers.linalg.lengths import power_of_two
 from ldr.solvers.manifolds import Array, Grassmann
 from ldr.solvers.problem import Point
 

@@ -15,11 +15,12 @@ from scipy.linalg import block_diag
 from ldr.objectives.axes import Axes
 from ldr.objectives.certificate import PROVED_GLOBAL, Certificate
 from ldr.objectives.families.two_block import TwoBlock
-from ldr.objectives.problem import BoundObjective, check_dimension, power_of_two
+from ldr.objectives.problem import BoundObjective, check_dimension
 from ldr.objectives.statistics.covariance import Variation
 from ldr.solvers.limits import check_eigen
 from ldr.solvers.linalg.bounds import largest_sum_bound, trace_ratio_bound
 from ldr.solvers.linalg.eigen import symmetric_eigen, top_eigenvectors
+from ldr.solvers.linalg.lengths import power_of_two
 from ldr.solvers.manifolds import Array, Product, Stiefel, polar_factor
 from ldr.solvers.problem import Point
 

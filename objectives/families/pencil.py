@@ -17,6 +17,9 @@ from ldr.objectives.prediction import Groups
 from ldr.objectives.statistics import ClassMoments
 from ldr.objectives.statistics.covariance import KnownScatter
 from ldr.objectives.view import Compact, View
+from ldr.solvers.checks import LARGEST
+from ldr.solvers.errors import DataError
+from ldr.solvers.linalg.lengths import length
 from ldr.solvers.manifolds import Array
 
 
@@ -136,6 +139,15 @@ def shrunken(found: Pencil, change: Change, within: Array, total: Array) -> Penc
     groups = replace(found.groups, within=within, between=total - within)
     B = replace(found.B, B=within, total=total)
     return Pencil(total - within, B, found.size, groups)
+
+
+def check_comparable(A: Array, what: str, size: float = 1.0) -> None:
+    """Refuse an A that is so large beside a B of that size, called `what`."""
+    if not length(A) <= LARGEST**2 * size:
+        raise DataError(
+            f"{what} is so small in some direction that the objective exceeds {LARGEST**2:.0e} "
+            "there: bring what is compared to like units, or leave out columns that hardly vary"
+        )
 
 
 def diagonal(B: Array) -> Array:

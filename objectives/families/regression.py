@@ -13,6 +13,7 @@ import scipy
 
 from ldr.objectives.axes import signs
 from ldr.objectives.certificate import Certificate
+from ldr.objectives.coordinates import Scaling
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.pencil import SumOfSquares
@@ -24,8 +25,10 @@ from ldr.objectives.statistics import JointMoments, joint_moments
 from ldr.objectives.statistics.covariance import KnownScatter, RowScatter
 from ldr.objectives.statistics.sums import weighted
 from ldr.objectives.view import Compact, View, check_varies
+from ldr.solvers.checks import LARGEST
 from ldr.solvers.limits import SINGULAR_COST, check_eigen
 from ldr.solvers.linalg.eigen import graded_svd, is_graded
+from ldr.solvers.linalg.lengths import power_of_two
 from ldr.solvers.manifolds import Array, Euclidean
 from ldr.solvers.nonsmooth.coordinate_descent import CoordinateDescent
 from ldr.solvers.problem import Point
@@ -92,6 +95,9 @@ class Regression(BoundObjective):
     rounding : callable
         Of the fitted values ZM and the sum of squares that they leave: by how much the rounding of
         the data may move that.
+
+    Z and T are divided by powers of two, and the coefficients have the unit that belongs to them:
+    whatever the units of the data, the solver's numbers are about 1.
     """
 
     Z: Array
@@ -104,6 +110,20 @@ class Regression(BoundObjective):
     restricted: bool = field(default=False, kw_only=True)
     outputs: Outputs = field(kw_only=True)
     rounding: Rounding = field(default=exact, kw_only=True)
+
+    def __post_init__(self) -> None:
+        inputs, outputs = power_of_two(self.Z), power_of_two(self.T)
+        (view,) = self.views
+        vars(self).update(
+            views=(replace(view, coordinates=Scaling(outputs / inputs, view.coordinates)),),
+            Z=self.Z / inputs,
+            T=self.T / outputs,
+            constant=self.constant / outputs**2,
+            ridge=min(self.ridge / inputs**2, LARGEST**2),
+            lasso=min(self.lasso / inputs / outputs, LARGEST**2),
+            inverse=None if self.inverse is None else inputs * self.inverse,
+            unit=outputs**2,
+        )
 
     @cached_property
     def manifold(self) -> Euclidean:  # type: ignore[override]
@@ -179,7 +199,8 @@ class Regression(BoundObjective):
         if self.lasso == 0:
             fitted = self.Z @ M
             rest = self.constant + float(np.vdot(point.residual, point.residual))
-            gap = self._above_optimum(point) + self.rounding(fitted, rest)
+            rounding = self.rounding(math.sqrt(self.unit) * fitted, self.unit * rest) / self.unit
+            gap = self._above_optimum(point) + rounding
         else:
             slopes = 2.0 * np.abs(self.Z.T @ point.residual).max(axis=0)
             theta = point.residual * (self.lasso / np.maximum(slopes, self.lasso))
@@ -188,9 +209,10 @@ class Regression(BoundObjective):
             gap = point.value - dual + self._rounding(M)
         gap = max(0.0, gap)
         if gap <= 1e-9 * max(float(np.vdot(self.T, self.T)) + self.constant, 1e-300):
-            found = Certificate("global", gap, "the objective is convex and the gap is zero")
+            kind, message = "global", "the objective is convex and the gap is zero"
         else:
-            found = Certificate("bound", gap, "the objective is convex: the optimum is this near")
+            kind, message = "bound", "the objective is convex: the optimum is this near"
+        found = Certificate(kind, gap * self.unit, message)
         return found.restricted_to(str(self.span)) if self.restricted else found
 
     def _above_optimum(self, point: RegressionPoint) -> float:

@@ -209,8 +209,7 @@ class Multiple(Around, WeightedSum):
         known = self.inside.certificate(M) if self._same_optimum else None
         if known is None:
             return None
-        gap = known.gap * self.terms[0].weight * self.unit
-        return Certificate(known.kind, gap, known.message)
+        return Certificate(known.kind, known.gap * self.terms[0].weight, known.message)
 
 
 @dataclass(frozen=True)

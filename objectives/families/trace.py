@@ -12,12 +12,13 @@ import numpy as np
 
 from ldr.objectives.axes import Axes
 from ldr.objectives.certificate import NEARLY_COLLINEAR, PROVED_GLOBAL, Certificate
-from ldr.objectives.problem import BoundObjective, Stated, check_dimension, power_of_two
+from ldr.objectives.problem import BoundObjective, Stated, check_dimension
 from ldr.objectives.statistics.covariance import Variation
 from ldr.objectives.view import Range, View
 from ldr.solvers.linalg.bounds import largest_sum_bound
 from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.linalg.krylov import SymmetricOperator, block_krylov
+from ldr.solvers.linalg.lengths import power_of_two
 from ldr.solvers.linalg.symmetric import scaled_factor, symmetric_product
 from ldr.solvers.manifolds import Array, Grassmann
 from ldr.solvers.problem import Point, Preconditioner

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from ldr.objectives.axes import Axes
 from ldr.objectives.certificate import PROVED_GLOBAL, Certificate
 from ldr.objectives.families.nested import NestedMethod
-from ldr.objectives.families.pencil import Pencil, RowPencil
-from ldr.objectives.problem import BoundObjective, Fitted, check_dimension, power_of_two
+from ldr.objectives.families.pencil import Pencil, RowPencil, check_comparable
+from ldr.objectives.problem import BoundObjective, Fitted, check_dimension
 from ldr.objectives.ridge import add_ridge, ridge_amount
 from ldr.objectives.statistics.covariance import Variation
 from ldr.objectives.view import Range
@@ -28,6 +28,7 @@ from ldr.solvers.linalg.eigen import (
     rank_tolerance,
     symmetric_eigen,
 )
+from ldr.solvers.linalg.lengths import length, power_of_two
 from ldr.solvers.linalg.symmetric import symmetric_product
 from ldr.solvers.loop import run_through
 from ldr.solvers.manifolds import Array, Grassmann, Stiefel
@@ -351,6 +352,7 @@ def trace_ratio(
     of A changed.
     """
     A, B, total = rows.plain.A, rows.plain.B.B, rows.plain.B.total
+    check_comparable(A, rows.what, length(B))
     view = rows.view.noting(*notes)
     varied, name = (B, rows.what) if total is None else (total, "the total scatter")
     kept = Range.of(varied, view.coordinates, name)

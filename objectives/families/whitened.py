@@ -22,7 +22,7 @@ from ldr.objectives.coordinates import Coordinates, Whitening, inverse_root
 from ldr.objectives.data.change import Change
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.left_out import astray
-from ldr.objectives.families.pencil import SumOfSquares, diagonal
+from ldr.objectives.families.pencil import SumOfSquares, check_comparable, diagonal
 from ldr.objectives.ridge import add_ridge, ridge_amount
 from ldr.objectives.statistics import Moments, moments
 from ldr.objectives.statistics.covariance import KnownScatter
@@ -282,7 +282,11 @@ class _Root:
         varied, name = given.varied(first)
         if not np.diag(varied).any():
             raise nothing_varies(name)
-        return cls(*inverse_root(varied), first)
+        T, inverse = inverse_root(varied)
+        if first.total is not None:  # may be more than what is to be the identity
+            with np.errstate(over="ignore", invalid="ignore"):
+                check_comparable(np.sum(T * (first.total @ T), axis=0), name)
+        return cls(T, inverse, first)
 
     @property
     def change(self) -> Change:

@@ -7,12 +7,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ldr.objectives.families.pencil import Pencil, RowPencil
+from ldr.objectives.families.pencil import Pencil, RowPencil, check_comparable
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.whitened import Unwhitened, whiten
 from ldr.objectives.problem import Stated
-from ldr.solvers.checks import LARGEST
-from ldr.solvers.errors import DataError
 from ldr.solvers.linalg.lengths import length
 from ldr.solvers.manifolds import Array
 
@@ -33,12 +31,7 @@ def whitened_trace(
     found, (whitened,) = whiten(rows.of, lambda found: (found.B,), given)
     with np.errstate(over="ignore", invalid="ignore"):
         A = whitened(found.A)
-    if not length(A) <= LARGEST**2:
-        raise DataError(
-            f"{rows.what} is so small in some direction that the objective exceeds "
-            f"{LARGEST**2:.0e} there: bring what is compared to like units, or leave out columns "
-            "that hardly vary"
-        )
+    check_comparable(A, rows.what)
     view = rows.compact.view(whitened.mean, whitened.scatter).noting(*notes).within(whitened)
     return Trace(
         objective,

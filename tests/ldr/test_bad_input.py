@@ -339,6 +339,26 @@ MISFITS = {
         lambda: ldr.solve("opca", (X * 1e90, X * 1e-90), 1),
         r"second moment of the noise is so small in some direction",
     ),
+    "collinear noise beyond comparison": (
+        lambda: ldr.solve("opca", (X * 1e74, X[:, [0] * 13] * 1e-74 + X * 1e-83), 1),
+        r"second moment of the noise is so small in some direction",
+    ),
+    "classes beyond comparison": (
+        lambda: ldr.solve("lda", X * 1e-100 + 1e70 * y[:, None], 1, y=y),
+        r"S_W is so small in some direction",
+    ),
+    "no classes at all": (
+        lambda: ldr.OrthogonalLDA().partial_fit(X, y, classes=[]),
+        r"classes is empty, expected all the labels there are",
+    ),
+    "one view of two": (
+        lambda: ldr.score(ldr.solve("pls", (X[:, :3], X[:, 3:]), 1), X),
+        r"X must be a pair of arrays",
+    ),
+    "one view of two with kernels": (
+        lambda: ldr.score(ldr.solve(ldr.kernel("pls"), (X[:9, :3], X[:9, 3:]), 1), (X,)),
+        r"X must be 2 views, as in the data solved for",
+    ),
     "huge rows in parallel": (lambda: ldr.parallel_analysis(X * 1e200), r"X has a largest entry"),
 }
 STILL = {

@@ -118,6 +118,7 @@ def test_estimators_have_the_names_of_scikit_learn():
         np.testing.assert_allclose(getattr(ours, name), getattr(theirs, name), rtol=1e-12)
     assert np.ndim(ldr.PPCA(n_components=3).fit(X).noise_variance_) == 0
     assert not hasattr(ldr.ClassicalLDA(n_components=1), "explained_variance_")
+    assert not hasattr(ldr.PCA(n_components=1).fit(0 * X), "explained_variance_ratio_")
 
 
 def test_two_view_estimators_have_weights_and_loadings():

@@ -386,3 +386,21 @@ def test_nothing_of_an_objective_keeps_its_columns_in_place():
     nothing = ldr.solve(0 * RidgeRegression(penalty=1.0), X, 2, y=X[:, 0])
     assert nothing.value == 0.0
     assert nothing.M.shape == (3, 1)
+
+
+@pytest.mark.parametrize("unit", [1.0, 2.0**330])
+def test_the_gap_of_a_multiple_is_a_multiple_of_the_gap(unit):
+    y = X[:, 0] + np.arange(len(X))
+    for objective in (LeastSquares(), RidgeRegression(3.0), MAF()):
+        one = ldr.solve(objective, unit * X, 1, y=unit * y).certificate
+        twice = ldr.solve(2.0 * objective, unit * X, 1, y=unit * y).certificate
+        assert twice.gap == pytest.approx(2.0 * one.gap, rel=1e-9), objective
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-6])
+def test_least_squares_with_a_penalty_are_the_lasso(unit):
+    y = X @ np.linspace(-1.0, 1.0, D)
+    ours = ldr.solve(LeastSquares() + ldr.l1(30.0 * unit), unit * X, 1, y=y, certify=False)
+    lasso = ldr.solve("lasso", unit * X, 1, y=y, penalty=30.0 * unit)
+    assert ours.value == pytest.approx(lasso.value, rel=1e-9)
+    np.testing.assert_array_equal(ours.M == 0, lasso.M == 0)
