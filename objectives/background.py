@@ -28,14 +28,14 @@ class Pair:
     compact: Compact
 
     @classmethod
-    def of(cls, data: Data, *, room: int = 0) -> Pair:
-        """With room for directions outside the span, as `Compact` has it."""
+    def of(cls, data: Data, *, room: int = 0, in_columns: bool = False) -> Pair:
+        """With room for directions outside the span, as `Compact` has it; or in all columns."""
         assert data.background is not None
         samples, background = data.samples, data.background
         check_squares(background)
         # The rows and their negatives have mean zero, so that centring leaves them alone.
         known = samples.n_known and background.n_known
-        if not known or 2 * (samples.n + background.n) >= samples.d:
+        if in_columns or not known or 2 * (samples.n + background.n) >= samples.d:
             return cls(samples, background, Compact.of_columns(samples))
         if samples.is_sparse or background.is_sparse:
             raise DataError("X is sparse with fewer rows than columns; pass dense arrays here")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from ldr.objectives.data.data import Data
 from ldr.objectives.families.bilinear import Bilinear, whitened_bilinear
+from ldr.objectives.families.shrinking import Shrinking
 from ldr.objectives.families.stacked import Stacked, StackedPairs, ridged
 from ldr.objectives.families.two_block import TwoBlock, two_block
 from ldr.objectives.needs import Need
@@ -14,6 +15,7 @@ from ldr.objectives.parameters import number, word
 from ldr.objectives.prediction import Pair
 from ldr.objectives.statistics import joint_moments
 from ldr.objectives.statistics.covariance import KnownScatter
+from ldr.objectives.statistics.shrinkage import JointShrinkage, ledoit_wolf_of_views
 from ldr.objectives.statistics.stacked import StackedData
 from ldr.objectives.view import Compact, noted
 from ldr.solvers.errors import ObjectiveWarning
@@ -29,11 +31,37 @@ class CorrelationMethod(Objective):
     needs = (Need.SECOND_VIEW,)
     predicts = "view"
     domain = "St x St"
+    weighted = True
     from_sums = True
 
 
 @dataclass(frozen=True)
-class CCA(CorrelationMethod):
+class ShrinkingCorrelation(Shrinking, CorrelationMethod):
+    """Base of the methods that divide by Caa and Cbb.
+
+    Parameters
+    ----------
+    ridge : float
+        Added to the diagonals of Caa and Cbb, in units of their mean diagonals.
+    shrinkage : "auto" or None
+        "auto" moves the covariance of both views side by side towards its diagonal, by Ledoit and
+        Wolf's rule: Caa and Cbb, and Cab towards 0, by one share, so that no correlation exceeds 1.
+        The share is in the result's parameters.
+    """
+
+    ridge: float = number(0.0)
+
+    def opened(self, data: Data) -> tuple[Compact, Compact, JointShrinkage | None]:
+        """The views, in all their columns where they shrink, and what shrinks them."""
+        if self.shrinkage is None:
+            a, b = (Compact.of(view, quiet=True) for view in data.views)
+            return a, b, None
+        a, b = map(Compact.of_columns, data.views)
+        return a, b, ledoit_wolf_of_views((a.rows, b.rows))
+
+
+@dataclass(frozen=True)
+class CCA(ShrinkingCorrelation):
     """Correlate two views: max tr(Ma'Cab Mb) / sqrt(tr(Ma'Caa Ma) tr(Mb'Cbb Mb)) on St x St.
 
     Pa = Ma', Pb = Mb'. The heuristic is traditional CCA's maps made orthonormal, each by itself; it
@@ -44,12 +72,9 @@ class CCA(CorrelationMethod):
     orthonormalise : {"polar", "qr"}
         How the heuristic's maps are made orthonormal; "polar", the nearest, is the conservative
         choice, because the improvement over it is smaller.
-    ridge : float
-        Added to the diagonals of Caa and Cbb, in units of their mean diagonals.
     """
 
     name = "cca"
-    weighted = True
     formula = "max tr(Ma'Cab Mb) / sqrt(tr(Ma'Caa Ma) tr(Mb'Cbb Mb))"
     source = "Hotelling 1936; Cunningham & Ghahramani 2015, 3.1.4"
     baseline = "traditional cca's maps, orthonormalised"
@@ -57,38 +82,37 @@ class CCA(CorrelationMethod):
     relative_improvement = False
 
     orthonormalise: str = word("polar", ("polar", "qr"))
-    ridge: float = number(0.0)
 
     def bind(self, data: Data, r: int) -> TwoBlock:
-        a, b = (Compact.of(view, quiet=True) for view in data.views)
+        a, b, shrunk = self.opened(data)
         stats = joint_moments(a.rows, b.rows)
         views = (
             a.view(stats.mean_a, KnownScatter(stats.scatter_aa, stats.n)),
             b.view(stats.mean_b, KnownScatter(stats.scatter_bb, stats.n)),
         )
         bound = two_block(
-            self, views, stats, r, ridge=self.ridge, orthonormalise=self.orthonormalise
+            self,
+            views,
+            stats,
+            r,
+            ridge=self.ridge,
+            shrunk=shrunk,
+            orthonormalise=self.orthonormalise,
         )
         return bound.restated(answers=Pair(stats, (a.coordinates, b.coordinates)))
 
 
 @dataclass(frozen=True)
-class ClassicalCCA(CorrelationMethod):
+class ClassicalCCA(ShrinkingCorrelation):
     """Correlate two views: max tr(Ma'Caa^{-1/2} Cab Cbb^{-1/2} Mb), the sum of the correlations.
 
     Pa = Ma'Caa^{-1/2}, Pb = Mb'Cbb^{-1/2}. Exact by the leading singular vectors; the singular
     values are the canonical correlations, unchanged by invertible affine maps of either view. On n
     samples in general position max(0, da + db - (n - 1)) of them are 1 whatever the data: a warning
     says so.
-
-    Parameters
-    ----------
-    ridge : float
-        Added to the diagonals of Caa and Cbb, in units of their mean diagonals.
     """
 
     name = "classical-cca"
-    weighted = True
     formula = "max tr(Ma'Caa^{-1/2} Cab Cbb^{-1/2} Mb)"
     source = "Hotelling 1936; Burges 2010, 4.4"
     baseline = "leading singular vectors of Caa^{-1/2} Cab Cbb^{-1/2}"
@@ -96,11 +120,9 @@ class ClassicalCCA(CorrelationMethod):
     exact = "yes"
     scale_free = True
 
-    ridge: float = number(0.0)
-
     def bind(self, data: Data, r: int) -> Bilinear:
-        a, b = (Compact.of(view, quiet=True) for view in data.views)
-        bound, n = whitened_bilinear(self, a, b, r, ridge=self.ridge)
+        a, b, shrunk = self.opened(data)
+        bound, n = whitened_bilinear(self, a, b, r, ridge=self.ridge, shrunk=shrunk)
         rows = int(n) if a.rows.weights is None else a.rows.counting
         trivial = self._trivial(sum(bound.K.shape) - (rows - 1))
         return bound.restated(views=noted(bound.views, *trivial))
@@ -112,7 +134,7 @@ class ClassicalCCA(CorrelationMethod):
 
     def _trivial(self, ones: int) -> list[str]:
         """A note of the correlations that are 1 because there are few samples, with a warning."""
-        if ones <= 0 or self.ridge > 0:
+        if ones <= 0 or self.ridge > 0 or self.shrinkage is not None:
             return []
         note = (
             f"{ones} canonical correlation(s) are 1 whatever the data, because there are so few "

@@ -47,12 +47,15 @@ class DiscriminantMethod(Shrinking):
     sense = "max"
     needs = (Need.LABELS,)
     predicts = "classes"
+    weighted = True
+    from_sums = True
+
     ridge: float = number(0.0)
 
     def scatters(self, data: Data) -> tuple[RowPencil[Pencil], int]:
         """(S_B, S_W) of the rows in any coordinates; the number of classes."""
         codes, classes = data.labels
-        shrinks, compact = self.shrinkage is not None, self.compact(data)
+        shrinks, compact = self.shrinkage is not None, self.compact(data.samples)
         chosen: dict[str, float | Array] = {}
         if shrinks:
             within = ledoit_wolf(compact.rows, codes, len(classes))
@@ -152,7 +155,7 @@ def few_directions(r: int, groups: int, what: str) -> list[str]:
 
 
 @dataclass(frozen=True)
-class SemiSupervisedDA(LaplacianMethod):
+class SemiSupervisedDA(Shrinking, LaplacianMethod):
     """Separate the labelled classes, smoothly on all rows: S_B a = lambda (S_T + mu X'LX) a.
 
     S_B and S_T are of the labelled rows, X'LX of a graph on all. In the whitened variable max
@@ -167,6 +170,8 @@ class SemiSupervisedDA(LaplacianMethod):
         What y says of rows without a label.
     ridge : float
         Added to the diagonal of B, in units of its mean diagonal.
+    shrinkage : "auto" or None
+        "auto" moves S_T, of the labelled rows, towards its diagonal by Ledoit and Wolf's rule.
     """
 
     name = "semi-supervised-da"
@@ -206,18 +211,25 @@ class SemiSupervisedDA(LaplacianMethod):
         on_all = self.scatters(data)
         compact = on_all.compact
 
-        def pencil(change: Change) -> Pencil:
-            found = on_all.of(change)
+        of_labelled = replace(compact, rows=compact.rows.take(labelled))
+
+        def scatters(change: Change) -> Pencil:
             stats = class_moments(change(compact.rows).take(labelled), codes, len(classes))
+            return Pencil(stats.between, SumOfSquares(stats.total, stats.mean, stats.n))
+
+        between = self.shrunk(RowPencil(of_labelled, scatters, "S_T"))
+
+        def pencil(change: Change) -> Pencil:
+            found, part = on_all.of(change), between.of(change)
             B = replace(
                 found.B,
-                B=stats.total + self.mu * found.A,
+                B=part.B.B + self.mu * found.A,
                 weight=len(labelled),
                 total=found.total,
             )
-            return Pencil(stats.between, B)
+            return Pencil(part.A, B)
 
-        rows = RowPencil(compact, pencil, "S_T + mu X'LX")
+        rows = RowPencil(compact, pencil, "S_T + mu X'LX", chosen=between.chosen)
         notes = few_directions(r, len(classes), "classes")
         bound = whitened_trace(self, rows, r, ridge=self.ridge, notes=notes)
         known = data.samples.take(np.flatnonzero(labelled))

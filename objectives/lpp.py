@@ -8,7 +8,7 @@ import numpy as np
 
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.samples import Samples
-from ldr.objectives.families.graph import LaplacianMethod
+from ldr.objectives.families.graph import LaplacianMethod, ShrinkingGraph
 from ldr.objectives.families.nested import NestedMethod
 from ldr.objectives.families.trace import Trace, trace_where_varied
 from ldr.objectives.families.trace_ratio import TraceRatio, trace_ratio
@@ -18,7 +18,7 @@ from ldr.solvers.manifolds import Array
 
 
 @dataclass(frozen=True)
-class LPP(LaplacianMethod):
+class LPP(ShrinkingGraph, LaplacianMethod):
     """Keep neighbours together: min sum_ij w_ij ||y_i - y_j||^2 / 2 subject to Y'DY = I.
 
     In M: min tr(M' B^{-1/2} A B^{-1/2} M) with A = X'LX, B = X'DX, L = D - W, D the row sums of W;
@@ -44,7 +44,7 @@ class LPP(LaplacianMethod):
     centre: str = word("mean", ("mean", "degree"))
 
     def bind(self, data: Data, r: int) -> Trace:
-        return whitened_trace(self, self.scatters(data), r, ridge=self.ridge)
+        return whitened_trace(self, self.shrunk_scatters(data), r, ridge=self.ridge)
 
     def _middle(self, rows: Samples, mean: Array, degrees: Array) -> tuple[Array, Array]:
         if self.centre == "mean":
@@ -74,7 +74,7 @@ class OLPP(LaplacianMethod):
 
 
 @dataclass(frozen=True)
-class OrthogonalLPP(NestedMethod, LaplacianMethod):
+class OrthogonalLPP(NestedMethod, ShrinkingGraph, LaplacianMethod):
     """Keep neighbours together against the spread: min tr(M'X'LX M) / tr(M'X'DX M), M orthonormal.
 
     P = M'. The heuristic, the bottom generalised eigenvectors made orthonormal, minimises
@@ -96,4 +96,4 @@ class OrthogonalLPP(NestedMethod, LaplacianMethod):
     ridge: float = number(0.0)
 
     def bind(self, data: Data, r: int) -> TraceRatio:
-        return trace_ratio(self, self.scatters(data), r, ridge=self.ridge)
+        return trace_ratio(self, self.shrunk_scatters(data), r, ridge=self.ridge)

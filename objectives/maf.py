@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
-from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.nested import NestedMethod
 from ldr.objectives.families.pencil import Pencil, RowPencil, SumOfSquares
 from ldr.objectives.families.shrinking import Shrinking
@@ -18,6 +18,7 @@ from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number, whole, word
 from ldr.objectives.statistics import lagged_moments
 from ldr.objectives.statistics.covariance import KnownScatter
+from ldr.objectives.statistics.pairs import count_pairs
 from ldr.objectives.statistics.stacked import StackedData
 from ldr.objectives.view import Compact
 from ldr.solvers.manifolds import Array
@@ -35,6 +36,8 @@ class LaggedMethod(Objective):
 
     sense = "max"
     needs = (Need.TIME_ORDER,)
+    weighted = True
+    from_sums = True
 
     lag: int = whole(1, 1)
 
@@ -54,12 +57,14 @@ class AutocorrelationMethod(Shrinking, LaggedMethod):
     def covariances(self, data: Data) -> RowPencil[Pencil]:
         """(S_lag, C) of the rows in any coordinates."""
 
-        def pencil(rows: Samples) -> Pencil:
-            stats = lagged_moments(rows, self.lag)
+        compact = self.compact(data.samples)
+
+        def pencil(change: Change) -> Pencil:
+            stats = lagged_moments(change(compact.rows), self.lag)
             C = SumOfSquares.covariance(stats.scatter, stats.mean, stats.n)
             return Pencil(stats.lagged, C, 1.0)
 
-        return self.against_covariance(data, pencil)
+        return self.shrunk(RowPencil(compact, pencil, "the covariance"))
 
     def stacked_covariances(self, data: StackedData) -> tuple[Array, Array]:
         """Those of many problems."""
@@ -73,19 +78,12 @@ class AutocorrelationMethod(Shrinking, LaggedMethod):
     def cautions(self, value: float, data: Data, d: int, r: int) -> list[str]:
         notes = super().cautions(value, data, d, r)
         if value > self.autocorrelations(r):
-            n, pairs = data.samples.weight, self.pairs(data.samples)
+            n, pairs = data.samples.weight, count_pairs(data.samples, self.lag)
             notes.append(
                 f"autocorrelations exceed 1, as lagged sums are divided by {pairs:g} and variances "
                 f"by {n:g}: with {n:g} for both, the value is {value * pairs / n:.6g}, and bounded"
             )
         return notes
-
-    def pairs(self, samples: Samples) -> float:
-        """How many pairs of rows the lag makes, or what they weigh."""
-        marks = samples.marks
-        if marks is None:
-            return samples.n - self.lag
-        return float(marks[: -self.lag].before(marks[self.lag :]).sum())
 
 
 @dataclass(frozen=True)
@@ -147,12 +145,10 @@ class Autocovariance(LaggedMethod):
     """
 
     name = "autocovariance"
-    weighted = True
     formula = "max tr(M'S_lag M)"
     source = "Cunningham & Ghahramani 2015, 3.1.5"
     baseline = "top eigenvectors of S_lag"
     exact = "yes"
-    from_sums = True
 
     def bind(self, data: Data, r: int) -> Trace:
         compact = Compact.of(data.samples, room=r)
@@ -176,12 +172,10 @@ class SquaredDifference(LaggedMethod):
     """
 
     name = "squared-difference"
-    weighted = True
     formula = "min (or max) tr(M'(C - S_lag)M)"
     source = "Cunningham & Ghahramani 2015, 3.1.5 and 3.1.6"
     baseline = "extreme eigenvectors of C - S_lag"
     exact = "yes"
-    from_sums = True
 
     extreme: str = word("min", ("min", "max"))
 

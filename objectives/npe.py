@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ldr.objectives.data.data import Data
-from ldr.objectives.families.graph import ReconstructionMethod
+from ldr.objectives.families.graph import ReconstructionMethod, ShrinkingGraph
 from ldr.objectives.families.nested import NestedMethod
 from ldr.objectives.families.trace import Trace, trace_where_varied
 from ldr.objectives.families.trace_ratio import TraceRatio, trace_ratio
@@ -14,7 +14,7 @@ from ldr.objectives.parameters import number
 
 
 @dataclass(frozen=True)
-class NPE(ReconstructionMethod):
+class NPE(ShrinkingGraph, ReconstructionMethod):
     """Keep each row's reconstruction from its neighbours: min ||(I - W)Y||_F^2 with Y'Y = I.
 
     In M: min tr(M' B^{-1/2} A B^{-1/2} M) with A = X'(I-W)'(I-W)X and B = X'X, W the weights of
@@ -36,7 +36,7 @@ class NPE(ReconstructionMethod):
     ridge: float = number(0.0)
 
     def bind(self, data: Data, r: int) -> Trace:
-        return whitened_trace(self, self.scatters(data), r, ridge=self.ridge)
+        return whitened_trace(self, self.shrunk_scatters(data), r, ridge=self.ridge)
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class ONPP(ReconstructionMethod):
 
 
 @dataclass(frozen=True)
-class OrthogonalNPE(NestedMethod, ReconstructionMethod):
+class OrthogonalNPE(NestedMethod, ShrinkingGraph, ReconstructionMethod):
     """Reconstruction error of neighbours against the spread, over orthonormal M:
     min tr(M'X'(I-W)'(I-W)X M) / tr(M'X'X M), W the weights of locally linear embedding.
 
@@ -83,4 +83,4 @@ class OrthogonalNPE(NestedMethod, ReconstructionMethod):
     ridge: float = number(0.0)
 
     def bind(self, data: Data, r: int) -> TraceRatio:
-        return trace_ratio(self, self.scatters(data), r, ridge=self.ridge)
+        return trace_ratio(self, self.shrunk_scatters(data), r, ridge=self.ridge)

@@ -60,6 +60,10 @@ class Objective(ABC):
         What tells the number of dimensions where that is left to the data.
     weighted : bool
         Whether weights of the rows (sample_weight=) are taken.
+    from_sums : bool
+        Whether sums over rows are all that it knows of the data: `Samples.reduce` adds them up, and
+        their terms do not depend on other sums, so that blocks of rows can be added one at a time.
+        (For n >= d, and without missing values.)
     scale_free : bool
         Whether the projection is the same whatever the units of the columns (without a ridge).
     """
@@ -81,6 +85,7 @@ class Objective(ABC):
     sparse: ClassVar[bool] = True
     rule: ClassVar[str | None] = None
     weighted: ClassVar[bool] = False
+    from_sums: ClassVar[bool] = False
     scale_free: ClassVar[bool] = False
 
     def __init_subclass__(cls) -> None:
@@ -130,15 +135,6 @@ class Objective(ABC):
     def stacked(self, data: StackedData) -> Stacked | None:
         """The problems of many data sets of one shape, solved at once; None: one by one."""
         return None
-
-    @property
-    def from_sums(self) -> bool:
-        """Whether sums over rows are all that it knows of the data.
-
-        `Samples.reduce` adds them up, and their terms do not depend on other sums, so that blocks
-        of rows can be added one at a time. (For n >= d, and without missing values.)
-        """
-        return False
 
     @property
     def sign(self) -> float:

@@ -11,7 +11,6 @@ from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.finite import check_squares
 from ldr.objectives.data.opening import as_samples
-from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.nested import NestedMethod
 from ldr.objectives.families.pencil import Pencil, RowPencil, SumOfSquares
 from ldr.objectives.families.shrinking import Shrinking
@@ -31,6 +30,7 @@ from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import flag, number, whole
 from ldr.objectives.statistics import difference_scatter, moments
 from ldr.objectives.statistics.covariance import KnownScatter
+from ldr.objectives.statistics.pairs import count_pairs
 from ldr.objectives.statistics.stacked import StackedData
 from ldr.objectives.statistics.sums import weighted
 from ldr.objectives.view import Compact
@@ -44,6 +44,8 @@ class SlowMethod(Objective):
 
     sense = "min"
     needs = (Need.TIME_ORDER,)
+    weighted = True
+    from_sums = True
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,6 @@ class SFA(SlowMethod):
     """
 
     name = "sfa"
-    weighted = True
     formula = "min tr(M'X_dot'X_dot M)"
     source = "Wiskott & Sejnowski 2002; Cunningham & Ghahramani 2015, 3.1.6"
     baseline = "bottom eigenvectors of X_dot'X_dot"
@@ -96,7 +97,7 @@ class SFA(SlowMethod):
         return self.degree == 1
 
     @property
-    def from_sums(self) -> bool:
+    def from_sums(self) -> bool:  # type: ignore[override]
         """Of the columns themselves; an expansion depends on their mean."""
         return self.degree == 1 and self.derivatives is None
 
@@ -177,12 +178,19 @@ class OrthogonalSFA(NestedMethod, Shrinking, SlowMethod):
     ridge: float = number(0.0)
 
     def bind(self, data: Data, r: int) -> TraceRatio:
-        def pencil(rows: Samples) -> Pencil:
-            stats = moments(rows)
-            C = SumOfSquares.covariance(stats.scatter, stats.mean, stats.n)
-            return Pencil(difference_scatter(rows), C)
+        compact = self.compact(data.samples)
 
-        return trace_ratio(self, self.against_covariance(data, pencil), r, ridge=self.ridge)
+        def pencil(change: Change) -> Pencil:
+            changed = change(compact.rows)
+            stats = moments(changed)
+            C = SumOfSquares.covariance(stats.scatter, stats.mean, stats.n)
+            return Pencil(difference_scatter(changed), C)
+
+        rows = self.shrunk(
+            RowPencil(compact, pencil, "the covariance"),
+            lambda _: 2.0 * count_pairs(compact.rows, 1),  # a difference of two rows
+        )
+        return trace_ratio(self, rows, r, ridge=self.ridge)
 
     def stacked(self, data: StackedData) -> Stacked:
         rows = data.rows

@@ -10,6 +10,7 @@ from ldr.objectives.background import Pair
 from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
 from ldr.objectives.families.pencil import Pencil, RowPencil, SumOfSquares
+from ldr.objectives.families.shrinking import Shrinking, moved
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.whitened_trace import whitened_trace
 from ldr.objectives.needs import Need
@@ -17,6 +18,7 @@ from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number
 from ldr.objectives.statistics import moments
 from ldr.objectives.statistics.covariance import KnownScatter
+from ldr.objectives.statistics.shrinkage import ledoit_wolf
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,7 @@ class NoiseMethod(Objective):
     sense = "max"
     needs = (Need.BACKGROUND,)
     exact = "yes"
+    weighted = True
     from_sums = True
 
 
@@ -44,7 +47,6 @@ class SignalNoise(NoiseMethod):
     """
 
     name = "signal-noise"
-    weighted = True
     formula = "max tr(M'(C_signal - alpha C_noise)M)"
     source = "Cunningham & Ghahramani 2015; Burges 2010, 4.2"
     baseline = "top eigenvectors of C_signal - alpha C_noise"
@@ -72,14 +74,13 @@ class ContrastivePCA(SignalNoise):
     """
 
     name = "contrastive-pca"
-    weighted = True
     formula = "max tr(M'(C_target - alpha C_background)M)"
     source = "Abid, Zhang, Bagaria & Zou 2018"
     baseline = "top eigenvectors of C_target - alpha C_background"
 
 
 @dataclass(frozen=True)
-class OPCA(NoiseMethod):
+class OPCA(Shrinking, NoiseMethod):
     """Signal to noise ratio, also distortion discriminant analysis: max tr((M'RM)^{-1} M'CM).
 
     X is a pair (signal, noise) of arrays with the same columns; C is the covariance of the signal,
@@ -93,10 +94,12 @@ class OPCA(NoiseMethod):
     ridge : float
         Added to the diagonal of R, in units of its mean diagonal. Without it, and where R is
         singular, M is restricted to the range of R.
+    shrinkage : "auto" or None
+        "auto" moves R towards its diagonal by Ledoit and Wolf's rule for second moments, of columns
+        in units of their root mean squares.
     """
 
     name = "opca"
-    weighted = True
     formula = "max tr(M'R^{-1/2} C R^{-1/2} M), R the second moment of noise"
     source = "Diamantaras & Kung 1996; Burges 2010, 4.2"
     baseline = "top generalised eigenvectors of (C, R)"
@@ -106,7 +109,7 @@ class OPCA(NoiseMethod):
     ridge: float = number(0.0)
 
     def bind(self, data: Data, r: int) -> Trace:
-        pair = Pair.of(data)
+        pair = Pair.of(data, in_columns=self.shrinkage is not None)
 
         def pencil(change: Change) -> Pencil:
             signal = moments(change(pair.samples))
@@ -120,4 +123,6 @@ class OPCA(NoiseMethod):
 
         others = (pair.samples, pair.background)
         rows = RowPencil(pair.compact, pencil, "the second moment of the noise", others)
+        if self.shrinkage is not None:
+            rows = moved(rows, ledoit_wolf(pair.background, about_zero=True))
         return whitened_trace(self, rows, r, ridge=self.ridge)

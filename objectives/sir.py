@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
-from ldr.objectives.data.samples import Samples
-from ldr.objectives.families.pencil import Pencil, SumOfSquares
+from ldr.objectives.families.pencil import Pencil, RowPencil, SumOfSquares
 from ldr.objectives.families.shrinking import Shrinking
 from ldr.objectives.families.stacked import Stacked, StackedPencils, ridged
 from ldr.objectives.families.trace import Trace
-from ldr.objectives.families.whitened import Unwhitened, whiten_rows
+from ldr.objectives.families.whitened import Unwhitened, whiten
 from ldr.objectives.families.whitened_trace import spectral_bound, whitened_trace
 from ldr.objectives.lda import few_directions
 from ldr.objectives.needs import Need
@@ -21,7 +21,6 @@ from ldr.objectives.parameters import number, whole
 from ldr.objectives.slices import sliced
 from ldr.objectives.statistics import class_moments, moments
 from ldr.objectives.statistics.stacked import StackedData
-from ldr.objectives.view import Compact
 
 
 @dataclass(frozen=True)
@@ -38,6 +37,7 @@ class SlicedMethod(Objective):
 
     sense = "max"
     needs = (Need.RESPONSE,)
+    weighted = True
     transposed = False
     exact = "yes"
     scale_free = True
@@ -64,20 +64,16 @@ class SIR(Shrinking, SlicedMethod):
     source = "Li 1991; Burges 2010, 4.5"
     baseline = "top generalised eigenvectors of (Cov(E[x|slice]), C)"
 
-    @property
-    def from_sums(self) -> bool:
-        return False  # the slices are those of all rows
-
     def bind(self, data: Data, r: int) -> Trace:
-        codes = self.codes(data)
+        codes, compact = self.codes(data), self.compact(data.samples)
         groups = int(codes.max()) + 1
 
-        def pencil(rows: Samples) -> Pencil:
-            stats = class_moments(rows, codes, groups)
+        def pencil(change: Change) -> Pencil:
+            stats = class_moments(change(compact.rows), codes, groups)
             n = stats.n
             return Pencil(stats.between / n, SumOfSquares.covariance(stats.total, stats.mean, n))
 
-        rows = self.against_covariance(data, pencil)
+        rows = self.shrunk(RowPencil(compact, pencil, "the covariance"))
         notes = few_directions(r, groups, "slices")
         return whitened_trace(self, rows, r, ridge=self.ridge, notes=notes)
 
@@ -91,31 +87,37 @@ class SIR(Shrinking, SlicedMethod):
 
 
 @dataclass(frozen=True)
-class SAVE(SlicedMethod):
+class SAVE(Shrinking, SlicedMethod):
     """Find what the response says about the spread of X: max tr(M' sum_b p_b (I - Cov_b(z))^2 M).
 
     z = C^{-1/2}(x - mean), p_b the share of slice b, Cov_b(z) its covariance; P = M'C^{-1/2}. Exact
     by the top eigenvectors. It sees symmetric dependence too; its noise floor grows with the number
-    of slices.
+    of slices. With a ridge, or shrinkage, of C in C^{-1/2}, the I is Cov(z): slices like all rows
+    make zero.
     """
 
     name = "save"
-    weighted = True
     formula = "max tr(M' sum_b p_b (I - Cov_b(z))^2 M), z = C^{-1/2} x"
     source = "Cook & Weisberg 1991; Burges 2010, 4.5"
     baseline = "top eigenvectors of sum_b p_b (I - Cov_b(z))^2"
 
     def bind(self, data: Data, r: int) -> Trace:
-        codes, compact = self.codes(data), Compact.of(data.samples)
-        given = Unwhitened.of(compact, "the covariance", self.ridge)
-        whitened = whiten_rows(compact.rows, given)
-        rows = whitened.change(compact.rows)
-        identity = np.eye(whitened.W.shape[1])
-        A, size = np.zeros_like(identity), 0.0
+        codes, compact = self.codes(data), self.compact(data.samples)
+
+        def covariance(change: Change) -> Pencil:
+            stats = moments(change(compact.rows))
+            B = SumOfSquares.covariance(stats.scatter, stats.mean, stats.n)
+            return Pencil(B.B, B)
+
+        all_rows = self.shrunk(RowPencil(compact, covariance, "the covariance"))
+        given = Unwhitened.of(compact, all_rows.what, self.ridge)
+        found, (whitened,) = whiten(all_rows.of, lambda found: (found.B,), given)
+        rows, of_all = whitened.change(compact.rows), whitened(found.A)
+        A, size = np.zeros_like(of_all), 0.0
         counts = np.bincount(codes, compact.rows.weights)
         for b, count in enumerate(counts):
             of_slice = whitened(moments(rows.take(codes == b)).covariance)
-            change = identity - of_slice
+            change = of_all - of_slice
             A += (count / counts.sum()) * (change @ change)
             size += (count / counts.sum()) * spectral_bound(change) * spectral_bound(of_slice)
         return Trace(
@@ -123,7 +125,7 @@ class SAVE(SlicedMethod):
             (compact.view(whitened.mean, whitened.scatter).within(whitened),),
             A,
             r,
-            # z does not vary there: (I - 0)^2
-            outside=whitened.outside if self.ridge == 0 else 1.0,
+            outside=whitened.outside,
+            chosen=all_rows.chosen,
             doubt=whitened.doubt(2.0 * size, r),
         )

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from operator import itemgetter
 
 import numpy as np
 
 from ldr.objectives.axes import Axes
 from ldr.objectives.certificate import NEARLY_COLLINEAR, PROVED_GLOBAL, Certificate
+from ldr.objectives.data.change import Change
 from ldr.objectives.families.pencil import SumOfSquares
 from ldr.objectives.families.two_block import pair_correlations
 from ldr.objectives.families.whitened import Unwhitened, Whitened, whiten
 from ldr.objectives.families.whitened_trace import spectral_bound
 from ldr.objectives.prediction import Pair
-from ldr.objectives.problem import BoundObjective, Stated, check_dimension
+from ldr.objectives.problem import BoundObjective, Fitted, Stated, check_dimension
 from ldr.objectives.statistics import JointMoments, joint_moments
 from ldr.objectives.statistics.covariance import Variation
+from ldr.objectives.statistics.shrinkage import JointShrinkage
 from ldr.objectives.view import Compact
 from ldr.solvers.limits import SINGULAR_COST, check_eigen
 from ldr.solvers.manifolds import Array, Product, Stiefel
@@ -117,8 +120,10 @@ class Bilinear(BoundObjective):
     def closed_form(self) -> Array:
         return self.baseline()
 
-    def parameters(self, M: Array) -> dict[str, float]:
-        return {"mean_correlation": -self.at(M).value / self.r} if self.correlations else {}
+    def parameters(self, M: Array) -> Fitted:
+        if not self.correlations:
+            return self.chosen
+        return {**self.chosen, "mean_correlation": -self.at(M).value / self.r}
 
     def certificate(self, M: Array) -> Certificate:
         """No value exceeds the sum of the r largest singular values of K.
@@ -140,13 +145,20 @@ class Bilinear(BoundObjective):
 
 
 def whitened_bilinear(
-    objective: Stated, a: Compact, b: Compact, r: int, *, ridge: float
+    objective: Stated,
+    a: Compact,
+    b: Compact,
+    r: int,
+    *,
+    ridge: float,
+    shrunk: JointShrinkage | None = None,
 ) -> tuple[Bilinear, float]:
     """max tr(Ma'Caa^{-1/2} Cab Cbb^{-1/2} Mb), P = M'C^{-1/2} of each; and the number of rows."""
     stats, (in_a, in_b), K = whitened_cross(
         lambda of_a, of_b: joint_moments(of_a(a.rows), of_b(b.rows)),
         Unwhitened.of(a, "the covariance of the first view", ridge),
         Unwhitened.of(b, "the covariance of the second view", ridge),
+        shrunk=shrunk,
     )
     bound = Bilinear(
         objective,
@@ -160,21 +172,27 @@ def whitened_bilinear(
         restricted=math.inf in (in_a.outside, in_b.outside),
         answers=Pair(stats.through(in_a.W, in_b.W), (in_a.coordinates, in_b.coordinates)),
         doubt=in_a.doubt(spectral_bound(K), r) + in_b.doubt(spectral_bound(K), r),
+        chosen={} if shrunk is None else {"shrinkage": shrunk.share},
     )
     return bound, stats.n
 
 
 def whitened_cross(
-    sums: Callable[..., JointMoments], *given: Unwhitened
+    sums: Callable[..., JointMoments], *given: Unwhitened, shrunk: JointShrinkage | None = None
 ) -> tuple[JointMoments, list[Whitened], Array]:
     """Sums over rows of two views, the coordinates that whiten each, and Cab in them."""
-    stats, (in_a, in_b) = whiten(sums, _covariances, *given)
+
+    def with_squares(*changes: Change) -> tuple[JointMoments, list[SumOfSquares]]:
+        stats = sums(*changes)
+        squares = [
+            SumOfSquares.covariance(stats.scatter_aa, stats.mean_a, stats.n),
+            SumOfSquares.covariance(stats.scatter_bb, stats.mean_b, stats.n),
+        ]
+        if shrunk is not None:
+            moved = zip(squares, changes, shrunk.added, strict=True)
+            squares = [replace(one, B=one.B + of.of_matrix(added)) for one, of, added in moved]
+        return stats, squares
+
+    (stats, _), (in_a, in_b) = whiten(with_squares, itemgetter(1), *given)
     K = np.ascontiguousarray(in_b.rows(in_a.rows(stats.scatter_ab / stats.n).T).T)
     return stats, [in_a, in_b], K
-
-
-def _covariances(stats: JointMoments) -> tuple[SumOfSquares, SumOfSquares]:
-    return (
-        SumOfSquares.covariance(stats.scatter_aa, stats.mean_a, stats.n),
-        SumOfSquares.covariance(stats.scatter_bb, stats.mean_b, stats.n),
-    )

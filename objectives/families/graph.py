@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass, field
 from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -14,6 +15,7 @@ from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.pencil import Pencil, RowPencil, SumOfSquares
+from ldr.objectives.families.shrinking import Shrinking
 from ldr.objectives.graphs import Graph, as_graph, given_weights, lle_weights, within_classes
 from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
@@ -43,10 +45,13 @@ class Scatters(Pencil):
     ----------
     total : ndarray (k, k)
         X'X.
+    unrelated : float
+        What A is, in units of B, of rows that have nothing to do with their neighbours.
     """
 
     size: float = 1.0
     total: Array = field(kw_only=True)
+    unrelated: float = field(default=1.0, kw_only=True)
 
 
 def _of_classes(rows: Samples, codes: np.ndarray, classes: int) -> Scatters:
@@ -59,7 +64,7 @@ def _of_classes(rows: Samples, codes: np.ndarray, classes: int) -> Scatters:
     stats = class_moments(rows, codes, classes)
     n, total = stats.n, stats.total
     squares = SumOfSquares(total, stats.mean, n, scatter=KnownScatter(total, n))
-    return Scatters(stats.within, squares, total=total)
+    return Scatters(stats.within, squares, total=total, unrelated=1.0 - classes / n)
 
 
 def _rest(rows: Samples, shares: Array, middle: Array) -> Array | float:
@@ -109,15 +114,18 @@ class GraphMethod(Objective):
     def scale_free(self) -> bool:  # type: ignore[override]
         return not self.transposed and not sees_distances(self.graph)
 
+    def compact(self, samples: Samples) -> Compact:
+        return Compact.of(samples)
+
     def scatters(self, data: Data) -> RowPencil[Scatters]:
         """A against B, of the rows in any coordinates."""
         if isinstance(self.graph, str) and self.graph == "classes":
-            compact = Compact.of(data.samples)
+            compact = self.compact(data.samples)
             codes, classes = data.labels
             matrices = partial(_of_classes, codes=codes, classes=len(classes))
         else:
             data = data.in_memory()
-            compact = Compact.of(data.samples)
+            compact = self.compact(data.samples)
             matrices = partial(self._matrices, W=self._weights(data))
 
         def of(change: Change) -> Scatters:
@@ -132,6 +140,24 @@ class GraphMethod(Objective):
     @abstractmethod
     def _matrices(self, rows: Samples, W: csr_array) -> Scatters:
         """Of rows in some coordinates."""
+
+
+@dataclass(frozen=True)
+class ShrinkingGraph(Shrinking, GraphMethod):
+    """Base of those of A against B.
+
+    Parameters
+    ----------
+    shrinkage : "auto" or None
+        "auto" moves B towards its diagonal, by the share that Ledoit and Wolf's rule finds for the
+        rows' covariance of columns in units of their standard deviations, and A as much towards the
+        same diagonal, times what rows that have nothing to do with their neighbours would make of
+        A: what neighbours share (X'WX of a Laplacian) shrinks, and directions of small variance are
+        not taken for smooth ones. The share is in the result's parameters.
+    """
+
+    def shrunk_scatters(self, data: Data) -> RowPencil[Scatters]:
+        return self.shrunk(self.scatters(data), attrgetter("unrelated"))
 
 
 @dataclass(frozen=True)
@@ -179,7 +205,7 @@ class LaplacianMethod(GraphMethod):
         A, B = graph_scatter(rows, W, middle, _rest(rows, shares, middle))
         known = KnownScatter(stats.scatter, stats.n)
         squares = SumOfSquares(B, middle, degrees.sum(), scatter=known)
-        return Scatters(A, squares, total=stats.scatter)
+        return Scatters(A, squares, total=stats.scatter, unrelated=1.0 - W.trace() / degrees.sum())
 
 
 @dataclass(frozen=True)
@@ -227,4 +253,5 @@ class ReconstructionMethod(GraphMethod):
         A = reconstruction_scatter(rows, W, stats.mean, _rest(rows, shares, stats.mean))
         known = KnownScatter(stats.scatter, stats.n)
         squares = SumOfSquares(stats.scatter, stats.mean, stats.n, scatter=known)
-        return Scatters(A, squares, total=stats.scatter)
+        left = 1.0 + (W.multiply(W).sum() - 2.0 * W.trace()) / rows.n  # ||I - W||^2 / n
+        return Scatters(A, squares, total=stats.scatter, unrelated=left)

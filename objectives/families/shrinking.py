@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from ldr.objectives.data.change import Change
-from ldr.objectives.data.data import Data
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.pencil import Pencil, RowPencil
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import optional_word
-from ldr.objectives.statistics.shrinkage import ledoit_wolf
+from ldr.objectives.statistics.shrinkage import Shrinkage, ledoit_wolf, target
 from ldr.objectives.view import Compact
+from ldr.solvers.manifolds import Array
+
+Found = TypeVar("Found", bound=Pencil)
 
 
 @dataclass(frozen=True)
@@ -29,32 +32,45 @@ class Shrinking(Objective):
 
     shrinkage: str | None = optional_word(("auto",))
 
-    @property
-    def from_sums(self) -> bool:
-        return self.shrinkage is None
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.shrinkage is not None:  # the rule counts rows, and looks at them twice
+            vars(self).update(weighted=False, from_sums=False)
 
-    @property
-    def weighted(self) -> bool:  # type: ignore[override]
-        """The rule counts rows."""
-        return self.shrinkage is None
-
-    def compact(self, data: Data) -> Compact:
+    def compact(self, samples: Samples) -> Compact:
         """The rows; in all their columns where they shrink, as what is added there is of all."""
-        return (Compact.of if self.shrinkage is None else Compact.of_columns)(data.samples)
+        return Compact.of(samples) if self.shrinkage is None else Compact.of_columns(samples)
 
-    def against_covariance(
-        self, data: Data, pencil: Callable[[Samples], Pencil]
-    ) -> RowPencil[Pencil]:
-        """What `pencil` makes of the rows in any coordinates, its B the covariance; B shrunk."""
-        compact = self.compact(data)
+    def shrunk(
+        self, rows: RowPencil[Found], unrelated: Callable[[Found], float] | None = None
+    ) -> RowPencil[Found]:
+        """B moved towards its diagonal, by what shrinks the rows' covariance; if it is asked for.
+
+        Parameters
+        ----------
+        rows : RowPencil
+        unrelated : callable, optional
+            What A is, in units of B, where rows have nothing to do with their neighbours. Of a
+            method that is minimised A is the part of B that neighbours do not explain, and is moved
+            as B is. Were B alone, directions in which hardly anything varies would be best.
+        """
         if self.shrinkage is None:
-            return RowPencil(compact, lambda change: pencil(change(compact.rows)), "the covariance")
-        found = ledoit_wolf(compact.rows)
+            return rows
+        times = None if unrelated is None else unrelated(rows.plain)
+        return moved(rows, ledoit_wolf(rows.compact.rows), times)
 
-        def shrunk(change: Change) -> Pencil:
-            plain = pencil(change(compact.rows))
-            added = change.of_matrix(found.added / compact.rows.n)
-            return replace(plain, B=replace(plain.B, B=plain.B.B + added))
 
-        chosen = {"shrinkage": float(found.coefficients[0])}
-        return RowPencil(compact, shrunk, "the covariance", chosen=chosen)
+def moved(rows: RowPencil[Found], by: Shrinkage, times: float | None = None) -> RowPencil[Found]:
+    """B towards its diagonal, and A, unless None, towards that times a number."""
+    s = float(by.coefficients[0])
+    diagonal = target(rows.plain.B.B, by.units[0])
+
+    def towards(S: Array, times: float, change: Change) -> Array:
+        return (1.0 - s) * S + s * times * change.of_matrix(diagonal)
+
+    def of(change: Change) -> Found:
+        found = rows.plain if change.T is None else rows.of(change)
+        A = found.A if times is None else towards(found.A, times, change)
+        return replace(found, A=A, B=replace(found.B, B=towards(found.B.B, 1.0, change)))
+
+    return replace(rows, of=of, chosen={**rows.chosen, "shrinkage": s})

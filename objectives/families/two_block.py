@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -17,6 +17,7 @@ from ldr.objectives.problem import BoundObjective, Stated, check_dimension
 from ldr.objectives.ridge import add_ridge
 from ldr.objectives.statistics import JointMoments
 from ldr.objectives.statistics.covariance import Variation
+from ldr.objectives.statistics.shrinkage import JointShrinkage
 from ldr.objectives.view import Range, View
 from ldr.solvers.errors import SingularError
 from ldr.solvers.limits import check_eigen
@@ -304,16 +305,22 @@ def two_block(
     r: int,
     *,
     ridge: float,
+    shrunk: JointShrinkage | None,
     orthonormalise: str,
 ) -> TwoBlock:
     """The correlation of two views, each on the range of its covariance."""
     (a, b), n = views, stats.n
+    if shrunk is not None:
+        of_a, of_b = (n * added for added in shrunk.added)
+        stats = replace(
+            stats, scatter_aa=stats.scatter_aa + of_a, scatter_bb=stats.scatter_bb + of_b
+        )
     in_a = Range.of(stats.scatter_aa, a.coordinates, "the covariance of the first view")
     in_b = Range.of(stats.scatter_bb, b.coordinates, "the covariance of the second view")
     Caa, ridged_a = add_ridge(in_a(stats.scatter_aa / n), ridge, "Caa")
     Cbb, ridged_b = add_ridge(in_b(stats.scatter_bb / n), ridge, "Cbb")
     Cab = np.ascontiguousarray(in_b.rows(in_a.rows(stats.scatter_ab / n).T).T)
-    if ridge == 0 and len(Caa) + len(Cbb) > n - 1:
+    if ridge == 0 and shrunk is None and len(Caa) + len(Cbb) > n - 1:
         ridged_b.append(
             f"{n} rows are too few for {len(Caa)} + {len(Cbb)} columns: canonical correlations "
             "of 1 are certain whatever the data; give ridge= a positive value"
@@ -321,7 +328,10 @@ def two_block(
     ranges = (in_a, stats.scatter_aa), (in_b, stats.scatter_bb)
     only_constant = all(kept.rank == np.count_nonzero(np.diag(total)) for kept, total in ranges)
     views = a.within(in_a).noting(*ridged_a), b.within(in_b).noting(*ridged_b)
-    return TwoBlock(objective, views, Caa, Cab, Cbb, r, orthonormalise, only_constant)
+    chosen = {} if shrunk is None else {"shrinkage": shrunk.share}
+    return TwoBlock(
+        objective, views, Caa, Cab, Cbb, r, orthonormalise, only_constant, chosen=chosen
+    )
 
 
 def _inverse_factor(C: Array) -> Array:

@@ -72,6 +72,12 @@ def pair_counts(marks: Marks | None, n: int, lag: int) -> Array | None:
     return None if marks is None else marks[: max(0, n - lag)].before(marks[lag:])
 
 
+def count_pairs(samples: Samples, lag: int) -> float:
+    """How many pairs of rows the lag makes, or what they count."""
+    counts = pair_counts(samples.marks, samples.n, lag)
+    return samples.n - lag if counts is None else float(counts.sum())
+
+
 @dataclass(eq=False)
 class PairedSpread:
     """Mean and scatter of marked rows, and sums over their pairs; can be merged with later rows.

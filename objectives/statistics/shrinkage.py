@@ -18,9 +18,10 @@ from functools import partial
 import numpy as np
 
 from ldr.objectives.data.samples import Array, Samples
+from ldr.objectives.statistics.joint import view_moments
 from ldr.objectives.statistics.moments import Moments, Spread, spread
 from ldr.objectives.statistics.sums import Codes, dense
-from ldr.solvers.errors import ArgumentError
+from ldr.solvers.errors import ArgumentError, SingularError
 
 _EPS = float(np.finfo(float).eps)
 
@@ -33,15 +34,20 @@ class Shrinkage:
     ----------
     coefficients : ndarray (c,)
         s of each group.
+    units : ndarray (c, d)
+        Of the columns in each group: standard deviations.
     added : ndarray (d, d)
         What is added to the sum of the groups' scatters.
     """
 
     coefficients: Array
+    units: Array
     added: Array
 
 
-def ledoit_wolf(samples: Samples, codes: Codes | None = None, groups: int = 1) -> Shrinkage:
+def ledoit_wolf(
+    samples: Samples, codes: Codes | None = None, groups: int = 1, *, about_zero: bool = False
+) -> Shrinkage:
     """The shrinkage of each group's covariance; all rows are one group without codes.
 
     Parameters
@@ -50,27 +56,94 @@ def ledoit_wolf(samples: Samples, codes: Codes | None = None, groups: int = 1) -
     codes : ndarray of int (n,), optional
         Group of each row, 0..groups-1, every group occurring.
     groups : int
+    about_zero : bool
+        Of second moments in the place of covariances.
 
     Raises
     ------
     ArgumentError
         The rows have weights.
     """
-    if samples.weights is not None:
-        raise ArgumentError(
-            "shrinkage='auto' is of rows that count alike, and there are weights: give ridge="
-        )
+    _check_alike(samples)
     beside = () if codes is None else (codes,)
     found = samples.reduce(partial(_spreads, groups=groups), _merged, *beside)
     each = [one.moments for one in found if one is not None]
+    if about_zero:
+        each = [_about_zero(one) for one in each]
     units = np.array([_deviations(one) for one in each])
     means = np.array([one.mean for one in each])
     fourth = samples.reduce(partial(_fourth_powers, means=means, units=units), np.add, *beside)
     coefficients, added = np.zeros(groups), np.zeros((samples.d, samples.d))
     for k, (one, unit) in enumerate(zip(each, units, strict=True)):
-        coefficients[k], target = _shrunk(one, unit, float(fourth[k]))
-        added += coefficients[k] * (np.diag(target) - one.scatter)
-    return Shrinkage(coefficients, added)
+        coefficients[k] = _share(one, unit, float(fourth[k]))
+        added += coefficients[k] * (target(one.scatter, unit) - one.scatter)
+    return Shrinkage(coefficients, units, added)
+
+
+@dataclass(frozen=True, eq=False)
+class JointShrinkage:
+    """What shrinks the covariance of several views side by side.
+
+    One share for all blocks keeps the whole positive semidefinite, and so correlations within 1.
+    The target has no covariances. Of the whole, divided by 1 - s, those between views stay what
+    they are: what correlations do not notice.
+
+    Attributes
+    ----------
+    share : float
+        s < 1.
+    added : list of ndarray (d_i, d_i)
+        s/(1 - s) times the target, to the covariance of each view.
+    """
+
+    share: float
+    added: list[Array]
+
+
+def ledoit_wolf_of_views(views: Sequence[Samples]) -> JointShrinkage:
+    """The shrinkage of the covariance of views of the same rows.
+
+    Raises
+    ------
+    ArgumentError
+        The rows have weights.
+    SingularError
+        s = 1: all covariances would be zero.
+    """
+    first, *others = views
+    _check_alike(first)
+    joint = view_moments(views)
+    found = Moments(joint.n, np.concatenate(joint.means), joint.scatter)
+    unit = _deviations(found)
+    ends = np.cumsum([view.d for view in views])[:-1]
+    where = list(zip(joint.means, np.split(unit, ends), strict=True))
+    fourth = first.reduce(partial(_joint_fourth_powers, where=where), np.add, *others)
+    s = _share(found, unit, float(fourth))
+    if s == 1.0:
+        raise SingularError(
+            "the rows say no more of how columns vary together than noise would: shrinkage='auto' "
+            "makes all covariances zero. Give ridge= in its place, or more rows; pls divides by no "
+            "covariance"
+        )
+    diagonal = (s / (1.0 - s)) * np.diag(target(found.covariance, unit))
+    return JointShrinkage(s, [np.diag(part) for part in np.split(diagonal, ends)])
+
+
+def target(S: Array, unit: Array) -> Array:
+    """What S is moved to: in units of the columns its mean eigenvalue, in all directions."""
+    return np.diag(np.mean(np.diag(S) / unit**2) * unit**2)
+
+
+def _check_alike(samples: Samples) -> None:
+    if samples.weights is not None:
+        raise ArgumentError(
+            "shrinkage='auto' is of rows that count alike, and there are weights: give ridge="
+        )
+
+
+def _about_zero(group: Moments) -> Moments:
+    squares = group.scatter + group.n * np.outer(group.mean, group.mean)
+    return Moments(group.n, np.zeros_like(group.mean), squares)
 
 
 def _deviations(group: Moments) -> Array:
@@ -80,16 +153,14 @@ def _deviations(group: Moments) -> Array:
     return np.sqrt(np.where(variances <= rounding, 1.0, variances))
 
 
-def _shrunk(group: Moments, unit: Array, fourth: float) -> tuple[float, Array]:
-    """s, and the diagonal of what the scatter is moved to."""
+def _share(group: Moments, unit: Array, fourth: float) -> float:
+    """s, from sum_i |z_i|^4."""
     d, n = len(unit), group.n
     S = group.covariance / unit / unit[:, None]
-    mu = float(np.trace(S)) / d
     squares = float(np.vdot(S, S))
-    apart = squares - d * mu**2
+    apart = squares - float(np.trace(S)) ** 2 / d
     error = min((fourth / n - squares) / n, apart)
-    s = error / apart if d > 1 and error > 0 else 0.0
-    return s, n * mu * unit**2
+    return error / apart if d > 1 and error > 0 else 0.0
 
 
 def _spreads(piece: Samples, codes: Codes | None = None, *, groups: int) -> list[Spread | None]:
@@ -109,9 +180,25 @@ def _fourth_powers(
     piece: Samples, codes: Codes | None = None, *, means: Array, units: Array
 ) -> Array:
     """sum_i |z_i|^4 of each group's rows."""
-    total = np.zeros(len(means))
+    of = np.zeros(piece.n, dtype=np.intp) if codes is None else codes
+    squares = _squared_lengths(piece, of, means, units)
+    return np.asarray(np.bincount(of, squares**2, minlength=len(means)))
+
+
+def _joint_fourth_powers(*views: Samples, where: Sequence[tuple[Array, Array]]) -> Array:
+    """sum_i |z_i|^4 of the views' rows side by side; of each view its mean and units."""
+    of = np.zeros(views[0].n, dtype=np.intp)
+    squares = [
+        _squared_lengths(view, of, mean[None], unit[None])
+        for view, (mean, unit) in zip(views, where, strict=True)
+    ]
+    return np.asarray(np.sum(sum(squares) ** 2))
+
+
+def _squared_lengths(piece: Samples, of: Codes, means: Array, units: Array) -> Array:
+    """|z_i|^2 of each row, about the mean and in the units of its group."""
+    squares = np.empty(piece.n)
     for where, block in piece.blocks():
-        of = np.zeros(block.shape[0], dtype=np.intp) if codes is None else codes[where]
-        Z = (dense(block) - means[of]) / units[of]
-        total += np.bincount(of, np.sum(Z * Z, axis=1) ** 2, minlength=len(means))
-    return total
+        Z = (dense(block) - means[of[where]]) / units[of[where]]
+        squares[where] = np.sum(Z * Z, axis=1)
+    return squares
