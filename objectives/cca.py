@@ -12,9 +12,6 @@ from ldr.objectives.families.two_block import TwoBlock, two_block
 from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number, word
-from ldr.objectives.prediction import Pair
-from ldr.objectives.statistics import joint_moments
-from ldr.objectives.statistics.covariance import KnownScatter
 from ldr.objectives.statistics.shrinkage import JointShrinkage, ledoit_wolf_of_views
 from ldr.objectives.statistics.stacked import StackedData
 from ldr.objectives.view import Compact, noted
@@ -85,21 +82,8 @@ class CCA(ShrinkingCorrelation):
 
     def bind(self, data: Data, r: int) -> TwoBlock:
         a, b, shrunk = self.opened(data)
-        stats = joint_moments(a.rows, b.rows)
-        views = (
-            a.view(stats.mean_a, KnownScatter(stats.scatter_aa, stats.n)),
-            b.view(stats.mean_b, KnownScatter(stats.scatter_bb, stats.n)),
-        )
-        bound = two_block(
-            self,
-            views,
-            stats,
-            r,
-            ridge=self.ridge,
-            shrunk=shrunk,
-            orthonormalise=self.orthonormalise,
-        )
-        return bound.restated(answers=Pair(stats, (a.coordinates, b.coordinates)))
+        how = self.orthonormalise
+        return two_block(self, a, b, r, ridge=self.ridge, shrunk=shrunk, orthonormalise=how)
 
 
 @dataclass(frozen=True)

@@ -13,12 +13,13 @@ import scipy
 from ldr.objectives.axes import Axes
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.families.joint_bound import JointBound
+from ldr.objectives.prediction import Pair
 from ldr.objectives.problem import BoundObjective, Stated, check_dimension
 from ldr.objectives.ridge import add_ridge
-from ldr.objectives.statistics import JointMoments
-from ldr.objectives.statistics.covariance import Variation
+from ldr.objectives.statistics import joint_moments
+from ldr.objectives.statistics.covariance import KnownScatter, Variation
 from ldr.objectives.statistics.shrinkage import JointShrinkage
-from ldr.objectives.view import Range, View
+from ldr.objectives.view import Compact, Range
 from ldr.solvers.errors import SingularError
 from ldr.solvers.limits import check_eigen
 from ldr.solvers.linalg.eigen import unit_diagonal
@@ -300,8 +301,8 @@ def pair_correlations(covariances: Array, seen: Sequence[Variation | None]) -> A
 
 def two_block(
     objective: Stated,
-    views: tuple[View, View],
-    stats: JointMoments,
+    a: Compact,
+    b: Compact,
     r: int,
     *,
     ridge: float,
@@ -309,11 +310,14 @@ def two_block(
     orthonormalise: str,
 ) -> TwoBlock:
     """The correlation of two views, each on the range of its covariance."""
-    (a, b), n = views, stats.n
+    stats = joint_moments(a.rows, b.rows)
+    n, answers = stats.n, Pair(stats, (a.coordinates, b.coordinates))
+    of_a = a.view(stats.mean_a, KnownScatter(stats.scatter_aa, n))
+    of_b = b.view(stats.mean_b, KnownScatter(stats.scatter_bb, n))
     if shrunk is not None:
-        of_a, of_b = (n * added for added in shrunk.added)
+        added_a, added_b = (n * added for added in shrunk.added)
         stats = replace(
-            stats, scatter_aa=stats.scatter_aa + of_a, scatter_bb=stats.scatter_bb + of_b
+            stats, scatter_aa=stats.scatter_aa + added_a, scatter_bb=stats.scatter_bb + added_b
         )
     in_a = Range.of(stats.scatter_aa, a.coordinates, "the covariance of the first view")
     in_b = Range.of(stats.scatter_bb, b.coordinates, "the covariance of the second view")
@@ -327,10 +331,17 @@ def two_block(
         )
     ranges = (in_a, stats.scatter_aa), (in_b, stats.scatter_bb)
     only_constant = all(kept.rank == np.count_nonzero(np.diag(total)) for kept, total in ranges)
-    views = a.within(in_a).noting(*ridged_a), b.within(in_b).noting(*ridged_b)
-    chosen = {} if shrunk is None else {"shrinkage": shrunk.share}
     return TwoBlock(
-        objective, views, Caa, Cab, Cbb, r, orthonormalise, only_constant, chosen=chosen
+        objective,
+        (of_a.within(in_a).noting(*ridged_a), of_b.within(in_b).noting(*ridged_b)),
+        Caa,
+        Cab,
+        Cbb,
+        r,
+        orthonormalise,
+        only_constant,
+        answers=answers,
+        chosen={} if shrunk is None else {"shrinkage": shrunk.share},
     )
 
 
