@@ -34,7 +34,7 @@ from experiments.jmlr2015.recipes import METHODS
 from ldr.objectives import Data, named
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.statistics import moments
-from ldr.solvers.threads import threads_for
+from ldr.solvers.threads import one_thread
 
 GAP = 1e-12
 OWN = "ldr"
@@ -81,7 +81,7 @@ def compare(
     M = bound.baseline() if start == "baseline" or method == "cca" else None
     task = Task(bound, bound.random_point(np.random.default_rng(seed)) if M is None else M, limit)
     runs: dict[str, list[Trace]] = {}
-    with threads_for(0):
+    with one_thread():
         K = np.cov(np.random.default_rng(0).standard_normal((d, 2 * d)))
         eigh = seconds_of(lambda: scipy.linalg.eigh(K, check_finite=False))
         scatter = seconds_of(lambda: [moments(view) for view in samples], 1)
@@ -146,7 +146,7 @@ def classical(d: int, r: int, seed: int) -> list[Row]:
     }
     rows = []
     for job, (X, own, theirs) in jobs.items():
-        with threads_for(0):
+        with one_thread():
             scatter = seconds_of(lambda X=X: moments(as_samples(X)))
             eigh = seconds_of(lambda: scipy.linalg.eigh(np.eye(d), check_finite=False))
             times = {"ldr": seconds_of(own), "scikit-learn": seconds_of(theirs)}

@@ -31,7 +31,7 @@ from experiments.jmlr2015.recipes import METHODS, RECIPES
 from ldr.objectives import Data, named
 from ldr.objectives.data.opening import as_samples
 from ldr.solvers import Stopping, TrustRegion, minimise, named_solver
-from ldr.solvers.threads import threads_for
+from ldr.solvers.threads import one_thread
 
 GAP = 1e-12  # relative, of a value that counts as reached
 TOLERANCES = (1e-5, 1e-6, 1e-7, 1e-8, 1e-9)
@@ -76,7 +76,7 @@ def compare(d: int, r: int, arguments: argparse.Namespace) -> dict[str, Any]:
     for seed in range(arguments.repeats):
         bound = bind(d, r, seed, arguments.recipe)
         formulas, start = correlation_formulas(bound), bound.baseline()
-        with threads_for(0):
+        with one_thread():
             rungs = {"ldr": ladder(bound, start, TrustRegion(), arguments.time_limit)}
             for name, solver in PEERS.items():
                 rungs[name] = ladder(formulas, start, solver, arguments.time_limit)
@@ -99,7 +99,7 @@ def certify(count: int, recipe: str) -> list[dict[str, Any]]:
     rows = []
     for seed, (d, r) in enumerate(SHAPES[-count:]):
         bound = bind(d, r, 100 + seed, recipe)
-        with threads_for(0):
+        with one_thread():
             run = minimise(bound, bound.baseline(), TrustRegion(), Stopping(1e-10, time_limit=20))
             began = time.perf_counter()
             certificate = bound.certificate(run.M)

@@ -26,7 +26,7 @@ import ldr
 from ldr.objectives import Data
 from ldr.objectives.data.opening import as_samples
 from ldr.solvers import Stopping, TrustRegion, minimise
-from ldr.solvers.threads import threads_for
+from ldr.solvers.threads import one_thread
 
 GAP = 1e-12
 TOLERANCE = 1e-9
@@ -70,7 +70,7 @@ def ours(manifold: str, f: Callable[[Any, Any], Any], X: np.ndarray, r: int, lim
     bound = objective.bind(Data((as_samples(X),)), r)
 
     def run(start: np.ndarray) -> tuple[list[float], list[float]]:
-        with threads_for(bound.order):
+        with one_thread():
             history = minimise(
                 bound, start, TrustRegion(), Stopping(TOLERANCE, time_limit=limit)
             ).history

@@ -13,7 +13,7 @@ from ldr.objectives import Data, named
 from ldr.objectives.data.opening import as_samples
 from ldr.running import automatic_solver
 from ldr.solvers import Stopping, minimise
-from ldr.solvers.threads import threads_for
+from ldr.solvers.threads import one_thread
 
 Fit = dict[str, Any]
 
@@ -33,7 +33,7 @@ def against_columns(method: str, orders: Sequence[int], r: int, start: str) -> F
         began = time.perf_counter()
         bound = named(method).bind(samples, r)
         times["statistics"].append(time.perf_counter() - began)
-        with threads_for(bound.order):
+        with one_thread():
             began = time.perf_counter()
             M = bound.baseline()
             times["heuristic"].append(time.perf_counter() - began)
@@ -55,7 +55,7 @@ def against_rows(method: str, rows: Sequence[int], d: int, r: int) -> Fit:
         began = time.perf_counter()
         bound = named(method).bind(samples, r)
         times["statistics"].append(time.perf_counter() - began)
-        with threads_for(bound.order):
+        with one_thread():
             start = bound.baseline()
             run = minimise(bound, start, automatic_solver(bound), Stopping())
         times["solver"].append(run.seconds)

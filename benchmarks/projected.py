@@ -27,7 +27,7 @@ from benchmarks.growth import slope
 from ldr.inputs import as_data
 from ldr.objectives.needs import Need
 from ldr.objectives.registry import REGISTRY, named
-from ldr.solvers.threads import threads_for
+from ldr.solvers.threads import one_thread
 
 Sample = tuple[np.ndarray, Any]
 
@@ -134,7 +134,7 @@ def seconds_of_evaluation(work: Work, n: int, d: int, r: int, repeats: int) -> f
     bound = objective.bind(as_data(objective, X, y), r)
     rng = np.random.default_rng(1)
     times = []
-    with threads_for(bound.order):
+    with one_thread():
         for _ in range(repeats + 1):
             M = bound.random_point(rng)
             began = time.perf_counter()

@@ -30,7 +30,7 @@ from ldr.objectives.objective import Objective
 from ldr.objectives.problem import BoundObjective
 from ldr.objectives.registry import named
 from ldr.solvers import Iteration, Solver, Stopping, minimise, named_solver
-from ldr.solvers.threads import threads_for
+from ldr.solvers.threads import one_thread
 
 GAPS = (1e-2, 1e-4, 1e-6, 1e-8)
 SOLVERS = ("svrg", "lbfgs", "trust-region")
@@ -87,7 +87,7 @@ def measure(
     assert isinstance(samples, StoredSamples)
     problem = objective.bind(Data((samples,)), r)
     found: dict[str, list[tuple[list[float], float]]] = {name: [] for name in SOLVERS}
-    with threads_for(problem.order):
+    with one_thread():
         for seed in range(repeats):
             start = problem.random_point(np.random.default_rng(seed))
             runs = {name: trace(problem, samples, start, named_solver(name)) for name in SOLVERS}

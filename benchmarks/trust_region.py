@@ -27,7 +27,7 @@ from ldr.objectives import Data, named
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.problem import BoundObjective
 from ldr.solvers import Point, Problem, Pymanopt, Run, Stopping, TrustRegion, minimise
-from ldr.solvers.threads import threads_for
+from ldr.solvers.threads import one_thread
 
 
 class FormulaPoint(Point):
@@ -201,7 +201,7 @@ def compare(method: str, r: int, arguments: argparse.Namespace) -> str:
         if arguments.start == "baseline" or method == "cca":
             start = bound.baseline()
         stopping = Stopping(arguments.tolerance, time_limit=arguments.time_limit)
-        with threads_for(0):
+        with one_thread():
             timed(bound, start, Pymanopt(), Stopping(max_iterations=1))  # imports
             native, native_seconds = middle(bound, start, TrustRegion(), stopping)
             plain, plain_seconds = middle(formulas, start, Pymanopt(), stopping)

@@ -1,4 +1,6 @@
-"""What fails deep below a door, said in terms of the data: gaps, memory, LAPACK."""
+"""What every door does: BLAS has one thread behind it, and what fails deep below it, gaps, memory,
+LAPACK, is said in terms of the data.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +13,7 @@ import numpy as np
 
 from ldr.objectives.registry import REGISTRY
 from ldr.solvers.errors import DataError, MissingValuesError, SingularError, TooLargeError
+from ldr.solvers.threads import one_thread
 
 Arguments = ParamSpec("Arguments")
 Returned = TypeVar("Returned")
@@ -22,12 +25,16 @@ _WAYS_OUT = (
 
 
 def in_words(door: Callable[Arguments, Returned]) -> Callable[Arguments, Returned]:
-    """A function whose errors of gaps, memory and LAPACK say what went wrong, and the way out."""
+    """A function whose errors of gaps, memory and LAPACK say what went wrong, and the way out.
+
+    BLAS has one thread in it, but for long calls while cores are idle.
+    """
 
     @wraps(door)
     def said(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Returned:
         try:
-            return door(*args, **kwargs)
+            with one_thread():
+                return door(*args, **kwargs)
         except MissingValuesError as error:
             raise DataError(f"{error}: {_for_gaps()}") from error
         except TooLargeError:

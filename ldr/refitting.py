@@ -24,7 +24,6 @@ from ldr.solvers.manifolds.support import on_support
 from ldr.solvers.problem import Point, Problem
 from ldr.solvers.saddles import smallest_curvature
 from ldr.solvers.status import Status
-from ldr.solvers.threads import threads_for
 from ldr.solvers.trust_region import TrustRegion
 from ldr.solvers.warn import warn
 from ldr.solving import as_result
@@ -104,7 +103,7 @@ def refit(
     start = problem.lower(as_tuple(result.M))
     within, solver = WithZeros(problem, start), TrustRegion()
     certificate = Certificate("none", np.inf, ENDED[Status.INTERRUPTED])
-    with threads_for(problem.order), hearing() as interrupt:
+    with hearing() as interrupt:
         run = minimise(within, start, solver)
         with until_told():
             curvature = smallest_curvature(within, run.M)

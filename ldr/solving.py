@@ -38,7 +38,6 @@ from ldr.solvers.manifolds import Array
 from ldr.solvers.run import Observer, Run
 from ldr.solvers.solver import Solver
 from ldr.solvers.status import Status
-from ldr.solvers.threads import threads_for
 from ldr.solvers.warn import warn
 from ldr.standardising import Units, units_matter
 from ldr.starting import own_starts, points_from, start_point, uses_own_starts
@@ -216,37 +215,32 @@ def solve(
         reached: dict[str, float] = {}
         certificate = None
         compared: Fitted = {}
-        with threads_for(problem.order):
-            deadline.task = "the heuristic was computed"
-            baseline = problem.baseline()
-            chosen = solver_for(method, problem)
-            heuristic = Heuristic.of(problem, baseline)
-            own = chosen is not None and uses_own_starts(start, starts)
-            named_starts = own_starts(problem, start, baseline) if own else {}
-            first = start_point(start, problem, data, baseline, named_starts, rng)
-            deadline.task = "the solution was computed"
-            if chosen is None:
-                run = closed_form_run(problem, baseline)
-            with hearing() as interrupt:
-                if chosen is not None:
-                    points = points_from(problem, start, first, named_starts, starts, rng)
-                    runs = solve_from(problem, points, chosen, stopping, observers, workers)
-                    reached = {name: problem.reported(run.value) for name, run in runs.items()}
-                    run, further = best_of(runs, len(points))
-                    notes += further
-                seconds = time.perf_counter() - began
-                if certify:
-                    run, certificate, further = certify_run(
-                        problem, run, chosen, stopping, observers
-                    )
-                    notes += further
-                    with until_told():
-                        compared = problem.comparisons(run.M)
-                with unlimited():
-                    run, heuristic, directions, ties = in_canonical_coordinates(
-                        problem, run, heuristic
-                    )
-                    notes += ties
+        deadline.task = "the heuristic was computed"
+        baseline = problem.baseline()
+        chosen = solver_for(method, problem)
+        heuristic = Heuristic.of(problem, baseline)
+        own = chosen is not None and uses_own_starts(start, starts)
+        named_starts = own_starts(problem, start, baseline) if own else {}
+        first = start_point(start, problem, data, baseline, named_starts, rng)
+        deadline.task = "the solution was computed"
+        if chosen is None:
+            run = closed_form_run(problem, baseline)
+        with hearing() as interrupt:
+            if chosen is not None:
+                points = points_from(problem, start, first, named_starts, starts, rng)
+                runs = solve_from(problem, points, chosen, stopping, observers, workers)
+                reached = {name: problem.reported(run.value) for name, run in runs.items()}
+                run, further = best_of(runs, len(points))
+                notes += further
+            seconds = time.perf_counter() - began
+            if certify:
+                run, certificate, further = certify_run(problem, run, chosen, stopping, observers)
+                notes += further
+                with until_told():
+                    compared = problem.comparisons(run.M)
+            with unlimited():
+                run, heuristic, directions, ties = in_canonical_coordinates(problem, run, heuristic)
+                notes += ties
         if interrupt.heard:
             run = replace(run, status=Status.INTERRUPTED)
         with unlimited():

@@ -19,7 +19,7 @@ from ldr.objectives.parameters import whole
 from ldr.objectives.problem import BoundObjective, check_dimension
 from ldr.objectives.registry import named
 from ldr.solvers.errors import ArgumentError, DataError, SingularError
-from ldr.solvers.limits import check_eigen
+from ldr.solvers.limits import decomposing
 from ldr.solvers.linalg.eigen import rank_tolerance
 from ldr.solvers.manifolds import Array
 
@@ -64,8 +64,8 @@ class KernelFeatures(Features):
 
 def _positive_eigen(K: Array) -> tuple[Array, Array]:
     """Eigenvalues above rounding, descending, and their eigenvectors."""
-    check_eigen(len(K))
-    values, vectors = scipy.linalg.eigh(0.5 * (K + K.T), check_finite=False)
+    with decomposing(len(K)):
+        values, vectors = scipy.linalg.eigh(0.5 * (K + K.T), check_finite=False)
     kept = values > rank_tolerance(len(K)) * float(np.abs(values).max())
     if not kept.any():
         raise SingularError("the kernel matrix is zero once centred: all rows look the same to it")

@@ -23,7 +23,7 @@ import numpy as np
 
 from ldr.solvers.errors import ConvergenceWarning, TimeLimitError
 from ldr.solvers.status import Status
-from ldr.solvers.threads import threads_for
+from ldr.solvers.threads import idle_cores, one_thread
 from ldr.solvers.warn import warn
 
 Each = TypeVar("Each")
@@ -232,12 +232,18 @@ def _late(deadline: Deadline, seconds: float = 0.0) -> TimeLimitError:
     )
 
 
-def check_eigen(order: int, cost: float = 1.0) -> None:
-    """`check` before all eigenvectors of a symmetric matrix, or what costs so much of them."""
+@contextmanager
+def decomposing(order: int, cost: float = 1.0) -> Iterator[None]:
+    """A context for all eigenvectors of a symmetric matrix, or what costs so much of them.
+
+    It `check`s that there is time for them, and lends BLAS what cores are idle.
+    """
     deadline = _deadline.get()
     limited = deadline is not None and deadline.moment < math.inf
     estimated = limited and order > _TIMED_ORDER
     check(cost * _seconds_of_eigen() * (order / _TIMED_ORDER) ** 3 if estimated else 0.0)
+    with idle_cores(order, cost):
+        yield
 
 
 def over() -> bool:
@@ -254,7 +260,7 @@ def _seconds_of_eigen() -> float:
     """Of one decomposition here, timed once: to decide whether to begin another."""
     S = np.random.default_rng(0).standard_normal((_TIMED_ORDER, _TIMED_ORDER))
     times = []
-    with threads_for(0):  # two cores that others use too can take ten times as long as one
+    with one_thread():  # two cores that others use too can take ten times as long as one
         for _ in range(5):
             began = perf_counter()
             np.linalg.eigh(S + S.T)

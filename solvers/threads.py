@@ -1,4 +1,8 @@
-"""BLAS threads: a solver on small matrices is slowed by them, many times where cores are shared.
+"""BLAS threads: one while this package works, more for a single long call while cores are idle.
+
+A call of many threads ends with the last of them: where another program has one of the cores, a
+solve of a thousand small calls takes ten to thirty times as long as on one thread. Sums over rows
+have threads of their own (`objectives/data/map_reduce.py`), which do not wait for one another.
 
 How many threads a library has is one number of the whole process, or of each thread of Python where
 it is built on OpenMP. Solves that overlap in threads of Python therefore hold a library together:
@@ -7,19 +11,23 @@ the first one notes its number, the last one restores it.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from functools import cache
+from time import monotonic
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from threadpoolctl import LibController, ThreadpoolController
 
-# A product of two matrices of this order takes a few milliseconds on one core; below it the
-# threads' hand-over, at every one of thousands of products, costs more than they bring.
-_WORTH_THREADS = 600
+# The order from which a decomposition into eigenvectors is long: a tenth of a second.
+_LONG_ORDER = 1000
+# Seconds for which cores that were idle count as idle: BLAS's own threads wait for more work for a
+# while, and look like another program's.
+_IDLE_FOR = 0.5
 
 _Pool = tuple[str, int | None]
 
@@ -27,6 +35,8 @@ _Pool = tuple[str, int | None]
 _lock = threading.Lock()
 _holders: Counter[_Pool] = Counter()
 _before: dict[_Pool, int] = {}
+_lent = threading.Lock()
+_seen_idle = (-1.0, 1)
 
 
 @cache
@@ -36,35 +46,10 @@ def _controller() -> ThreadpoolController:
     return threadpoolctl.ThreadpoolController().select(user_api="blas")
 
 
-def threads_for(order: int) -> AbstractContextManager[None]:
-    """A context in which BLAS uses one thread if matrices are of a small order."""
-    if order >= _WORTH_THREADS:
-        return nullcontext()
-    return _held(_controller().lib_controllers)
-
-
-@cache
-def _beside_scipy() -> list[LibController]:
-    """The BLAS libraries beside SciPy's own; none where all use the same one."""
-    libraries = _controller().lib_controllers
-    others = [library for library in libraries if "scipy.libs" not in library.filepath]
-    return others if len(others) < len(libraries) else []
-
-
-def one_team() -> AbstractContextManager[None]:
-    """A context in which SciPy's BLAS alone has threads.
-
-    NumPy's and SciPy's wheels bring a BLAS each, whose threads wait for more work for a while by
-    spinning. Where calls of the two take turns, those of one then keep the other's from the cores:
-    on two cores a solver took 2.4 times as long.
-    """
-    return _held(_beside_scipy())
-
-
 @contextmanager
-def _held(libraries: list[LibController]) -> Iterator[None]:
-    """Libraries at one thread, until the last of those who hold them lets go."""
-    pools = {_pool(library): library for library in libraries}
+def one_thread() -> Iterator[None]:
+    """A context in which BLAS has one thread, until the last of those who hold it lets go."""
+    pools = {_pool(library): library for library in _controller().lib_controllers}
     with _lock:
         for pool, library in pools.items():
             if not _holders[pool]:
@@ -80,6 +65,55 @@ def _held(libraries: list[LibController]) -> Iterator[None]:
                 if not _holders[pool]:
                     _set_threads(library, _before.pop(pool))
                     del _holders[pool]
+
+
+@contextmanager
+def idle_cores(order: int, cost: float = 1.0) -> Iterator[None]:
+    """A context for one long call, in which BLAS that is held has a thread for each idle core.
+
+    It has one where the call is short, or where another call has them.
+
+    Parameters
+    ----------
+    order : int
+        Of the matrix that is decomposed.
+    cost : float
+        In decompositions of that order into all eigenvectors.
+    """
+    if cost * order**3 < _LONG_ORDER**3 or not _lent.acquire(blocking=False):
+        yield
+        return
+    try:
+        _share(_idle_cores())
+        yield
+    finally:
+        _share(1)
+        _lent.release()
+
+
+def _share(count: int) -> None:
+    """Give libraries that are held so many threads, but no more than they had before."""
+    with _lock:
+        for library in _controller().lib_controllers:
+            if _holders[_pool(library)]:
+                _set_threads(library, min(count, _before[_pool(library)]))
+
+
+def _idle_cores() -> int:
+    """The cores that nothing else runs on: now on Linux, in the last minute elsewhere."""
+    global _seen_idle
+    when, cores = _seen_idle
+    if monotonic() - when < _IDLE_FOR:
+        return cores
+    try:
+        with open("/proc/loadavg") as file:
+            running = int(file.read().split()[3].partition("/")[0]) - 1
+    except (OSError, ValueError, IndexError):
+        running = round(os.getloadavg()[0]) if hasattr(os, "getloadavg") else 0
+    idle = max(1, (os.cpu_count() or 1) - running)
+    if idle > 1:
+        _seen_idle = monotonic(), idle
+    return idle
 
 
 def _pool(library: LibController) -> _Pool:

@@ -15,21 +15,19 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
 from ldr.solvers.limits import check
-from ldr.solvers.threads import threads_for
+from ldr.solvers.threads import one_thread
 
 Term = TypeVar("Term")
 
-# Numbers in a piece: 64 MiB in float64. Data of fewer numbers are one piece.
+# Numbers in the largest piece: 64 MiB in float64. Files of fewer numbers are one piece.
 PIECE_NUMBERS = 2**23
-# With few columns NumPy multiplies, which lets other threads of Python work meanwhile. With more,
-# SciPy's BLAS adds into its output in place: several times faster than S += Z.T @ Z, but it holds
-# Python's lock, so that it is BLAS itself that has to use all cores.
-FEW_COLUMNS = 512
+# Numbers in the sums of all threads together, columns x columns each: 2 GiB.
+_SUMS = 2**28
 
 
 def workers_for(columns: int) -> int:
     """How many pieces to work on at a time."""
-    return 1 if columns > FEW_COLUMNS else (os.cpu_count() or 1)
+    return max(1, min(os.cpu_count() or 1, _SUMS // columns**2))
 
 
 def fold(
@@ -57,7 +55,7 @@ def fold(
 
     if workers == 1:
         return _merged(merge, map(work, _in_time(pieces)))
-    with threads_for(0), ThreadPoolExecutor(workers) as pool:
+    with one_thread(), ThreadPoolExecutor(workers) as pool:
         waiting: deque[Future[Term]] = deque()
 
         def results() -> Iterable[Term]:

@@ -19,9 +19,12 @@ from ldr.solvers.limits import check
 
 Array = npt.NDArray[np.float64]
 Term = TypeVar("Term")
-# A block of 8 MiB stays in the last-level cache with its centred copy, and is long enough for each
-# product to pay for waking BLAS's threads.
+# A block of 8 MiB stays in the last-level cache with its centred copy.
 BLOCK_NUMBERS = 2**20
+# Rows that are in memory cost nothing to cut: 16 MiB are enough for a thread, unless those are so
+# few rows that merging their sums takes as long as summing them.
+_THREAD_NUMBERS = 2**21
+_ROWS_A_COLUMN = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,11 +156,17 @@ class Samples:
         for start in range(0, self.n, step):
             yield slice(start, min(start + step, self.n))
 
+    @property
+    def piece_rows(self) -> int:
+        """Rows in a piece."""
+        enough = max(_THREAD_NUMBERS, _ROWS_A_COLUMN * self.d**2)
+        return max(1, min(enough, PIECE_NUMBERS) // self.d)
+
     def pieces(self) -> list[slice]:
-        """Pieces of the rows that fit into memory; one, of data that are small or sparse."""
+        """Pieces of the rows that keep threads busy; one, of data that are small or sparse."""
         if self.is_sparse:
             return [slice(0, self.n)]
-        return list(self.slices(max(1, PIECE_NUMBERS // self.d)))
+        return list(self.slices(self.piece_rows))
 
     def piece(self, where: slice) -> Samples:
         """Rows of a slice as samples in memory, in their own type."""

@@ -23,7 +23,7 @@ from ldr.objectives.statistics import JointMoments, joint_moments
 from ldr.objectives.statistics.covariance import Variation
 from ldr.objectives.statistics.shrinkage import JointShrinkage
 from ldr.objectives.view import Compact
-from ldr.solvers.limits import SINGULAR_COST, check_eigen
+from ldr.solvers.limits import SINGULAR_COST, decomposing
 from ldr.solvers.manifolds import Array, Product, Stiefel
 from ldr.solvers.problem import Point
 
@@ -92,8 +92,8 @@ class Bilinear(BoundObjective):
 
     @cached_property
     def _singular(self) -> tuple[Array, Array, Array]:
-        check_eigen(min(self.K.shape), SINGULAR_COST)
-        U, values, Vt = np.linalg.svd(self.K, full_matrices=False)
+        with decomposing(min(self.K.shape), SINGULAR_COST):
+            U, values, Vt = np.linalg.svd(self.K, full_matrices=False)
         return U[:, : self.r], values, Vt[: self.r].T
 
     @property

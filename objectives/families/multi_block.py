@@ -17,7 +17,7 @@ from ldr.objectives.certificate import PROVED_GLOBAL, Certificate
 from ldr.objectives.families.two_block import TwoBlock
 from ldr.objectives.problem import BoundObjective, check_dimension
 from ldr.objectives.statistics.covariance import Variation
-from ldr.solvers.limits import check_eigen
+from ldr.solvers.limits import decomposing
 from ldr.solvers.linalg.bounds import largest_sum_bound, trace_ratio_bound
 from ldr.solvers.linalg.eigen import symmetric_eigen, top_eigenvectors
 from ldr.solvers.linalg.lengths import power_of_two
@@ -271,9 +271,9 @@ class MultiTrace(MultiBlock):
         """
         multipliers = self._multipliers(M, self.A @ self.stacked(M))
         Q = [part + least * np.eye(len(part)) for part, least in multipliers]
-        check_eigen(self.order)
         S = block_diag(*Q) - self.A
-        lowest = float(np.linalg.eigvalsh(S)[0])
+        with decomposing(self.order):
+            lowest = float(np.linalg.eigvalsh(S)[0])
         slack = _ROUNDINGS * self.order * _EPS * float(np.linalg.norm(S))
         delta = max(0.0, -lowest) + slack
         blocks = zip(Q, self.blocks(M), strict=True)
@@ -344,10 +344,10 @@ class MultiRatio(MultiBlock):
             Qi = f * Cii + square * (part + least * np.eye(len(part)))
             Q.append(0.5 * (Qi + Qi.T))
             ratios.append(trace_ratio_bound(Q[-1], Cii, Mi))
-        check_eigen(self.order)
         S = W.T @ (block_diag(*Q) - self.A) @ W
         slack = _ROUNDINGS * self.order * _EPS * float(np.linalg.norm(S))
-        delta = slack - float(np.linalg.eigvalsh(0.5 * (S + S.T))[0])
+        with decomposing(self.order):
+            delta = slack - float(np.linalg.eigvalsh(0.5 * (S + S.T))[0])
         views = len(self.widths)
         largest = float(symmetric_eigen(W.T @ self.C @ W)[0][0])
         spectral = 0.5 * views * (largest * (1.0 + self.order * _EPS) - 1.0)

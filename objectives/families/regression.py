@@ -26,7 +26,7 @@ from ldr.objectives.statistics.covariance import KnownScatter, RowScatter
 from ldr.objectives.statistics.sums import weighted
 from ldr.objectives.view import Compact, View, check_varies
 from ldr.solvers.checks import LARGEST
-from ldr.solvers.limits import SINGULAR_COST, check_eigen
+from ldr.solvers.limits import SINGULAR_COST, decomposing
 from ldr.solvers.linalg.eigen import graded_svd, is_graded
 from ldr.solvers.linalg.lengths import power_of_two
 from ldr.solvers.manifolds import Array, Euclidean
@@ -142,8 +142,8 @@ class Regression(BoundObjective):
 
     @cached_property
     def _singular(self) -> tuple[Array, Array, Array]:
-        check_eigen(min(self.Z.shape), SINGULAR_COST)
-        return graded_svd(self.Z) if is_graded(self.Z.T) else scipy.linalg.svd(self.Z, False)
+        with decomposing(min(self.Z.shape), SINGULAR_COST):
+            return graded_svd(self.Z) if is_graded(self.Z.T) else scipy.linalg.svd(self.Z, False)
 
     @property
     def _there(self) -> npt.NDArray[np.bool_]:

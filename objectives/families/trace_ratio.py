@@ -20,7 +20,7 @@ from ldr.objectives.ridge import add_ridge, ridge_amount
 from ldr.objectives.statistics.covariance import Variation
 from ldr.objectives.view import Range
 from ldr.solvers.errors import SingularError
-from ldr.solvers.limits import VALUES_COST, check_eigen
+from ldr.solvers.limits import VALUES_COST, decomposing
 from ldr.solvers.linalg.bounds import trace_ratio_bound
 from ldr.solvers.linalg.eigen import (
     generalised_top_eigenvectors,
@@ -190,8 +190,8 @@ class TraceRatio(BoundObjective):
         tolerance = rank_tolerance(len(self.B)) * (_TURNED if self.restricted else 1.0)
         if has_full_rank(scaled, tolerance):
             return len(self.B)
-        check_eigen(len(scaled), VALUES_COST)
-        spectrum = scipy.linalg.eigh(scaled, eigvals_only=True, check_finite=False)
+        with decomposing(len(scaled), VALUES_COST):
+            spectrum = scipy.linalg.eigh(scaled, eigvals_only=True, check_finite=False)
         return int(np.sum(spectrum > tolerance * spectrum[-1]))
 
     @property

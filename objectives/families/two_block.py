@@ -21,7 +21,7 @@ from ldr.objectives.statistics.covariance import KnownScatter, Variation
 from ldr.objectives.statistics.shrinkage import JointShrinkage
 from ldr.objectives.view import Compact, Range
 from ldr.solvers.errors import SingularError
-from ldr.solvers.limits import check_eigen
+from ldr.solvers.limits import decomposing
 from ldr.solvers.linalg.eigen import unit_diagonal
 from ldr.solvers.linalg.symmetric import symmetric_product
 from ldr.solvers.manifolds import Array, Product, Stiefel, polar_factor
@@ -116,10 +116,10 @@ def joint_inverse(K: Array, Ma: Array, Mb: Array) -> Callable[[Array], Array]:
     """
     M, J = np.concatenate([Ma, Mb]), np.concatenate([Ma, -Mb])
     complement = np.eye(len(M)) - 0.5 * (M @ M.T)
-    check_eigen(len(K))
-    eigenvalues, Q = scipy.linalg.eigh(
-        complement @ K @ complement, driver="evd", check_finite=False
-    )
+    with decomposing(len(K)):
+        eigenvalues, Q = scipy.linalg.eigh(
+            complement @ K @ complement, driver="evd", check_finite=False
+        )
     magnitude = np.abs(eigenvalues)
     Q = complement @ (Q / np.sqrt(np.maximum(magnitude, _LEAST_CURVATURE * magnitude.max())))
     inverse = Q @ Q.T

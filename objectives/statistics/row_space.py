@@ -13,9 +13,8 @@ from ldr.objectives.data.samples import Array, Samples
 from ldr.objectives.statistics.moments import mean
 from ldr.objectives.statistics.sparse import column_means, shifted_rows
 from ldr.objectives.statistics.sums import dense, symmetric
-from ldr.solvers.limits import check_eigen
+from ldr.solvers.limits import decomposing
 from ldr.solvers.linalg.eigen import graded_qr, rank_tolerance
-from ldr.solvers.threads import threads_for
 
 # Directions of the rows' span below this share of the largest eigenvalue are lost in a Gram matrix.
 _GRAM_CUT = 1e-10
@@ -172,7 +171,7 @@ def _dense_row_space(samples: Samples) -> DenseRowSpace:
     """
     n, centre = samples.n, mean(samples)
     B = _blind_to_the_mean(samples, centre)
-    with threads_for(n):
+    with decomposing(n):
         R = _tall_qr(B.T)
     basis = B.T[:, : len(R)]
     if dtrcon(R[:, : len(R)])[0] < _NEARLY_SINGULAR:
@@ -246,8 +245,8 @@ def _sparse_row_space(samples: Samples) -> RowSpace:
     centre = column_means(X)
     along = np.asarray(X @ centre)
     gram = dense(X @ X.T) - along[:, None] - along + centre @ centre
-    check_eigen(len(gram))
-    values, vectors = scipy.linalg.eigh(symmetric(gram), check_finite=False)
+    with decomposing(len(gram)):
+        values, vectors = scipy.linalg.eigh(symmetric(gram), check_finite=False)
     kept = values > _GRAM_CUT * max(float(values[-1]), 0.0)
     lengths, lost = np.sqrt(values[kept][::-1]), vectors[:, ~kept]
     vectors = vectors[:, kept][:, ::-1]

@@ -10,14 +10,16 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from ldr.objectives.data.map_reduce import FEW_COLUMNS
 from ldr.objectives.data.samples import Array, Samples
+from ldr.solvers.linalg import blas
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 Codes = npt.NDArray[np.intp]
 
+# With few columns NumPy's product costs less than a call of BLAS's routine from here.
+FEW_COLUMNS = 512
 _PILOT_ROWS = 2048
 _PILOT_NUMBERS = 2**20
 _FEWEST_PILOT_ROWS = 16
@@ -144,7 +146,7 @@ def add_outers(total: Array, V: Array, weight: float) -> Array:
         square = np.matmul(V.T, V)
         total += square.T if weight == 1.0 else weight * square.T
         return total
-    return scipy.linalg.blas.dsyrk(weight, V.T, beta=1.0, c=total, overwrite_c=1)
+    return blas.add_square(total, V, weight)
 
 
 def add_product(total: Array, Z: Array, Y: Array) -> Array:
@@ -152,7 +154,7 @@ def add_product(total: Array, Z: Array, Y: Array) -> Array:
     if max(total.shape) <= FEW_COLUMNS:
         total += np.matmul(Y.T, Z).T
         return total
-    return scipy.linalg.blas.dgemm(1.0, Z.T, Y.T, beta=1.0, c=total, trans_b=1, overwrite_c=1)
+    return blas.add_product(total, Z, Y)
 
 
 def added(earlier: Array, later: Array) -> Array:

@@ -20,12 +20,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf
 
-from ldr.solvers.limits import CHOLESKY_COST, check_eigen
 from ldr.solvers.linalg.eigen import top_eigenvectors
+from ldr.solvers.linalg.symmetric import cholesky
 from ldr.solvers.manifolds import Array
-from ldr.solvers.threads import one_team
 
 _U = 0.5 * float(np.finfo(float).eps)
 # Rounding of norms and sums that enter the margins themselves is covered by this factor.
@@ -57,13 +55,7 @@ def top_sum_bound(K: Array, M: Array, delta: float, error: float = 0.0) -> float
     float
         Infinite where the factorisation failed: nothing is proved, M is not good enough for delta.
     """
-    with one_team():
-        return _top_sum_bound(K, M, delta, error)
-
-
-def _top_sum_bound(K: Array, M: Array, delta: float, error: float) -> float:
     k, r = M.shape
-    check_eigen(k, CHOLESKY_COST)
     mu, V = np.linalg.eigh(M.T @ K @ M)
     N, s = M @ V, float(mu[0])
     D = np.maximum(mu - s, 0.0)
@@ -77,7 +69,7 @@ def _top_sum_bound(K: Array, M: Array, delta: float, error: float) -> float:
     norms = np.linalg.norm(model) + np.linalg.norm(K) + abs(s) + delta
     forming = _SAFETY * (_gamma(r + 1) * total + 3.0 * _U * float(norms))
     trace = _SAFETY * float(np.abs(np.diag(H)).sum())
-    if not math.isfinite(trace) or dpotrf(H, lower=1, overwrite_a=1, clean=0)[1] != 0:
+    if not math.isfinite(trace) or cholesky(H) is None:
         return math.inf
     gamma = _gamma(k + _MORE_OPERATIONS)
     shortfall = gamma / (1.0 - gamma) * trace + k * k * float(np.finfo(float).tiny)

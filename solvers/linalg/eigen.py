@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 import scipy
-from scipy.linalg.lapack import dgejsv, dpotrf, dsyevr
+from scipy.linalg.lapack import dgejsv, dsyevr
 
 from ldr.solvers.errors import SingularError
-from ldr.solvers.limits import CHOLESKY_COST, FEW_COST, check_eigen
+from ldr.solvers.limits import FEW_COST, decomposing
+from ldr.solvers.linalg.symmetric import cholesky
 from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.orthonormal import sym
 
@@ -25,9 +26,9 @@ def top_eigenvectors(A: Array, r: int) -> tuple[Array, Array]:
     """The r largest eigenvalues of the symmetric A, descending, and their eigenvectors."""
     d = len(A)
     if r < _PARTIAL_SHARE * d and not is_graded(A):
-        check_eigen(d, FEW_COST)
-        # LAPACK itself: the checks of scipy.linalg.eigh cost as much as a small problem.
-        values, vectors, found, _, failed = dsyevr(A, range="I", il=d - r + 1, iu=d, lower=1)
+        with decomposing(d, FEW_COST):
+            # LAPACK itself: the checks of scipy.linalg.eigh cost as much as a small problem.
+            values, vectors, found, _, failed = dsyevr(A, range="I", il=d - r + 1, iu=d, lower=1)
         # Of exactly tied eigenvalues it can miss some, and says so by their number.
         if not failed and found == r:
             return values[:r][::-1], np.ascontiguousarray(vectors[:, :r][:, ::-1])
@@ -41,8 +42,8 @@ def symmetric_eigen(A: Array) -> tuple[Array, Array]:
     Where columns have very different units A is graded, A = DSD with S well-conditioned: then the
     small eigenvalues and their vectors are accurate too.
     """
-    check_eigen(len(A))
-    values, vectors = _deflated_eigen(A) if is_graded(A) else np.linalg.eigh(A)
+    with decomposing(len(A)):
+        values, vectors = _deflated_eigen(A) if is_graded(A) else np.linalg.eigh(A)
     return values[::-1], vectors[:, ::-1]
 
 
@@ -105,15 +106,15 @@ def generalised_top_eigenvectors(A: Array, B: Array, r: int) -> tuple[Array, Arr
     scale = 1.0 / np.sqrt(np.diag(B))
     d = len(A)
     partial = r < _PARTIAL_SHARE * d
-    check_eigen(d, FEW_COST if partial else 1.0)
     try:
-        values, vectors = scipy.linalg.eigh(
-            A * scale * scale[:, None],
-            B * scale * scale[:, None],
-            subset_by_index=(d - r, d - 1) if partial else None,
-            driver="gvx" if partial else "gvd",
-            check_finite=False,
-        )
+        with decomposing(d, FEW_COST if partial else 1.0):
+            values, vectors = scipy.linalg.eigh(
+                A * scale * scale[:, None],
+                B * scale * scale[:, None],
+                subset_by_index=(d - r, d - 1) if partial else None,
+                driver="gvx" if partial else "gvd",
+                check_finite=False,
+            )
     except np.linalg.LinAlgError:
         raise SingularError(
             "the matrix on the right of a generalised eigenproblem is not positive definite"
@@ -137,11 +138,9 @@ def has_full_rank(S: Array, tolerance: float) -> bool:
     eigenvalue, and twice the tolerance leaves room for rounding. False where an eigenvalue is near
     the tolerance: the eigenvalues have to decide.
     """
-    check_eigen(len(S), CHOLESKY_COST)
     H = np.array(S, order="F")
     H[np.diag_indices_from(H)] -= 2.0 * tolerance * len(S)
-    failed: int = dpotrf(H, lower=1, overwrite_a=1, clean=0)[1]
-    return failed == 0
+    return cholesky(H) is not None
 
 
 def range_basis(S: Array, tolerance: float | None = None) -> Array | None:
@@ -154,8 +153,8 @@ def range_basis(S: Array, tolerance: float | None = None) -> Array | None:
     scaled, scale = unit_diagonal(S)
     if has_full_rank(scaled, tolerance):
         return None
-    check_eigen(len(S))
-    values, vectors = scipy.linalg.eigh(scaled, check_finite=False)
+    with decomposing(len(S)):
+        values, vectors = scipy.linalg.eigh(scaled, check_finite=False)
     kept = values > tolerance * max(values[-1], 0.0)
     if kept.all():
         return None

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.linalg.blas import dsymv
-from scipy.linalg.lapack import dpstrf
+from scipy.linalg.lapack import dpotrf, dpstrf
 
+from ldr.solvers.limits import CHOLESKY_COST, decomposing
 from ldr.solvers.linalg.krylov import SymmetricOperator
 from ldr.solvers.manifolds import Array
 
@@ -28,6 +29,15 @@ def symmetric_product(S: Array | SymmetricOperator, Z: Array) -> Array:
     for z, column in zip(Z.T, product.T, strict=True):
         dsymv(1.0, triangle, z, y=column, overwrite_y=1)
     return product
+
+
+def cholesky(H: Array) -> Array | None:
+    """Cholesky's factor of H, in H's place, below and on the diagonal; None if H is not positive
+    definite. H is in LAPACK's order.
+    """
+    with decomposing(len(H), CHOLESKY_COST):
+        factor, failed = dpotrf(H, lower=1, overwrite_a=1, clean=0)
+    return None if failed else np.asarray(factor)
 
 
 def full_factor(K: Array) -> Array:

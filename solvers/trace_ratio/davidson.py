@@ -10,7 +10,6 @@ from scipy.linalg.lapack import dpotrs
 from ldr.solvers.manifolds import Array
 from ldr.solvers.riemannian import RiemannianProblem
 from ldr.solvers.solver import AnySolver, Solver, State
-from ldr.solvers.threads import one_team
 from ldr.solvers.trace_ratio.problem import (
     TraceRatioLike,
     denominator,
@@ -80,10 +79,6 @@ class Davidson(Solver[DavidsonState]):
         return DavidsonState(state.point)
 
     def step(self, problem: RiemannianProblem, state: DavidsonState) -> DavidsonState:
-        with one_team():
-            return self._step(problem, state)
-
-    def _step(self, problem: RiemannianProblem, state: DavidsonState) -> DavidsonState:
         point = state.point
         d, r = point.M.shape
         if 3 * r > d:

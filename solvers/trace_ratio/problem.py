@@ -6,10 +6,9 @@ from typing import Protocol, cast, runtime_checkable
 
 import numpy as np
 from scipy.linalg.blas import dgemm
-from scipy.linalg.lapack import dpotrf
 
-from ldr.solvers.limits import CHOLESKY_COST, check_eigen
 from ldr.solvers.linalg.eigen import top_eigenvectors
+from ldr.solvers.linalg.symmetric import cholesky
 from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.orthonormal import sym
 from ldr.solvers.riemannian import RiemannianPoint, RiemannianProblem
@@ -90,15 +89,13 @@ def factor_above(
     matrix is made in place, in LAPACK's order.
     """
     ratio, M = matrices(problem), point.M
-    check_eigen(len(M), CHOLESKY_COST)
     H = np.multiply(ratio.B, ratio_above(point))
     H -= ratio.A
     H = H.T  # it is symmetric, and now in columns
     turned = M @ (projected(point) + (c - s) * np.eye(M.shape[1]))
     H = dgemm(1.0, turned, M, beta=1.0, c=H, trans_b=1, overwrite_c=1)
     H[np.diag_indices_from(H)] += s + slack
-    factor, failed = dpotrf(H, lower=1, overwrite_a=1, clean=0)
-    return None if failed else np.asarray(factor)
+    return cholesky(H)
 
 
 def unless_saddle(problem: RiemannianProblem, point: RiemannianPoint) -> RiemannianPoint:

@@ -191,10 +191,12 @@ def test_a_limit_in_which_nothing_is_solved_is_refused(limit):
 def test_a_decomposition_that_does_not_fit_is_not_begun(monkeypatch, clock):
     monkeypatch.setattr(limits, "_seconds_of_eigen", lambda: 1.0)
     with limits.within(9.0):
-        limits.check_eigen(600)
-        with pytest.raises(TimeLimitError, match="the next step of 3e"):
-            limits.check_eigen(2000)
-    limits.check_eigen(2000)
+        with limits.decomposing(600):
+            pass
+        with pytest.raises(TimeLimitError, match="the next step of 3e"), limits.decomposing(2000):
+            pass
+    with limits.decomposing(2000):
+        pass
 
 
 # --- Ctrl-C ---------------------------------------------------------------------------------------

@@ -1,13 +1,18 @@
 """BLAS threads: how many there are is one number of the process, which overlapping solves share."""
 
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from itertools import permutations
 
+import numpy as np
 import pytest
 import threadpoolctl
 
-from ldr.solvers.threads import one_team, threads_for
+import ldr
+from ldr.objectives.statistics import sums
+from ldr.solvers import threads
+from ldr.solvers.threads import idle_cores, one_thread
 
 
 def counts():
@@ -19,48 +24,52 @@ def counts():
 
 
 @pytest.fixture(autouse=True)
-def two_threads():
+def two_threads(monkeypatch):
+    """Two threads, and two cores that are idle."""
+    monkeypatch.setattr(threads, "_idle_cores", lambda: 2)
     with threadpoolctl.threadpool_limits(2, user_api="blas"):
         yield
 
 
-def others():
-    return [
-        library["num_threads"]
-        for library in threadpoolctl.threadpool_info()
-        if library["user_api"] == "blas" and "scipy.libs" not in library["filepath"]
-    ]
-
-
-def test_one_team_leaves_threads_to_scipy_alone_and_gives_them_back():
+def test_only_long_calls_have_threads():
     before = counts()
-    own = len(before) - len(others())
-    with one_team():
-        assert others() == [1 if own else 2] * len(others())
-        assert sum(counts()) == sum(others()) + 2 * own
+    with one_thread():
+        assert counts() == [1] * len(before)
+        with idle_cores(999):
+            assert counts() == [1] * len(before)
+        with idle_cores(2000, cost=0.2):
+            assert counts() == before
+            with idle_cores(2000):  # another call at the same time
+                assert counts() == before
+            assert counts() == before
+        assert counts() == [1] * len(before)
+        with one_thread():
+            assert counts() == [1] * len(before)
+        assert counts() == [1] * len(before)
     assert counts() == before
 
 
-def test_only_small_matrices_go_without_threads():
+def test_long_calls_have_one_thread_where_another_program_runs(monkeypatch):
+    monkeypatch.setattr(threads, "_idle_cores", lambda: 1)
+    with one_thread(), idle_cores(5000):
+        assert max(counts()) == 1
+
+
+def test_who_does_not_hold_blas_keeps_its_threads():
     before = counts()
-    with threads_for(10_000):
+    with idle_cores(5000):
         assert counts() == before
-    with threads_for(10):
-        assert counts() == [1] * len(before)
-        with threads_for(0), one_team():
-            assert counts() == [1] * len(before)
-        assert counts() == [1] * len(before)
     assert counts() == before
 
 
 @pytest.mark.parametrize("order", list(permutations(range(3))))
 def test_contexts_that_end_in_another_order_than_they_began_restore_the_threads(order):
     before = counts()
-    contexts = [threads_for(10), one_team(), threads_for(0)]
+    contexts = [one_thread() for _ in range(3)]
     for context in contexts:
         context.__enter__()
     for k in order:
-        assert min(counts()) == 1
+        assert max(counts()) == 1
         contexts[k].__exit__(None, None, None)
     assert counts() == before
 
@@ -73,10 +82,56 @@ def test_threads_of_python_that_overlap_restore_the_threads():
         begun.wait()
         found = []
         for k in range(50):
-            with threads_for(10 if k % 2 else 0), one_team():
+            with one_thread(), idle_cores(10 if k % 2 else 0):
                 found += counts()
         return max(found)
 
     with ThreadPoolExecutor(3) as pool:
         assert list(pool.map(most, range(3))) == [1, 1, 1]
     assert counts() == before
+
+
+def test_a_solve_reads_and_solves_with_one_thread(monkeypatch):
+    seen = []
+    real, moments = sums.add_square, sys.modules["ldr.objectives.statistics.moments"]
+    monkeypatch.setattr(moments, "add_square", lambda *given: seen.append(counts()) or real(*given))
+    X = np.random.default_rng(0).standard_normal((40, 5))
+    ldr.solve("ppca", X, 2, solver="lbfgs", observers=[lambda iteration: seen.append(counts())])
+    assert len(seen) > 1
+    assert np.max(seen) == 1
+
+
+def test_cores_on_which_something_runs_are_not_idle(monkeypatch, tmp_path):
+    said = {"running": 1}
+
+    def opened(path):
+        assert path == "/proc/loadavg"
+        file = tmp_path / "loadavg"
+        file.write_text(f"0.50 0.40 0.30 {said['running']}/130 4321\n")
+        return file.open()
+
+    monkeypatch.undo()
+    monkeypatch.setattr(threads, "open", opened, raising=False)
+    monkeypatch.setattr(threads.os, "cpu_count", lambda: 4)
+    now = [100.0]
+    monkeypatch.setattr(threads, "monotonic", lambda: now[0])
+    monkeypatch.setattr(threads, "_seen_idle", (-1.0, 1))
+    assert threads._idle_cores() == 4
+    said["running"] = 4
+    assert threads._idle_cores() == 4  # BLAS's own, which wait
+    now[0] += 1.0
+    assert threads._idle_cores() == 1
+    said["running"] = 9
+    assert threads._idle_cores() == 1
+
+
+def test_idle_cores_without_the_count_of_linux(monkeypatch):
+    def missing(path):
+        raise FileNotFoundError(path)
+
+    monkeypatch.undo()
+    monkeypatch.setattr(threads, "open", missing, raising=False)
+    monkeypatch.setattr(threads, "_seen_idle", (-1.0, 1))
+    monkeypatch.setattr(threads.os, "cpu_count", lambda: 4)
+    monkeypatch.setattr(threads.os, "getloadavg", lambda: (2.2, 0.0, 0.0), raising=False)
+    assert threads._idle_cores() == 2

@@ -17,7 +17,7 @@ from dask.delayed import delayed
 from ldr.objectives.data.cells import Cells, CellType
 from ldr.objectives.data.containers import check_dimensions, check_real, open_frame
 from ldr.solvers.errors import DataError
-from ldr.solvers.threads import threads_for
+from ldr.solvers.threads import one_thread
 
 # Neighbouring chunks are put together up to so many numbers: a task costs about a millisecond.
 _LEAST_NUMBERS = 2**20
@@ -105,7 +105,7 @@ def computed(lazy: Any) -> Any:
         The cluster's scheduler or its workers were lost.
     """
     client = getattr(get_scheduler(collections=[lazy]), "__self__", None)
-    with threads_for(0):  # a thread a task, not a thread a core in each of them
+    with one_thread():  # a thread a task, not a thread a core in each of them
         if client is None:
             return lazy.compute()
         from ldr.objectives.data.sources.cluster import awaited

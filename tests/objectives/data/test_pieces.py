@@ -45,6 +45,18 @@ def test_threads_do_not_change_a_bit(monkeypatch):
         np.testing.assert_array_equal(other.lagged, found[0].lagged)
 
 
+def test_threads_do_not_change_a_bit_of_many_columns(monkeypatch):
+    monkeypatch.setattr(samples_module, "PIECE_NUMBERS", 40 * 600)
+    X = np.random.default_rng(0).standard_normal((150, 600)) + 30.0
+    found = []
+    for workers in (1, 3):
+        monkeypatch.setattr(samples_module, "workers_for", lambda columns, w=workers: w)
+        found.append(statistics.moments(as_samples(X)).scatter)
+    np.testing.assert_array_equal(found[0], found[1])
+    Z = X.astype(np.longdouble) - X.astype(np.longdouble).mean(axis=0)
+    np.testing.assert_allclose(found[0], (Z.T @ Z).astype(float), rtol=0, atol=1e-11)
+
+
 def test_no_more_pieces_wait_than_are_needed():
     """Memory does not grow with the number of pieces: few are read ahead of the merge."""
     read, merged, ahead = [], [1], []

@@ -9,7 +9,6 @@ import scipy.sparse as sp
 from ldr.objectives.data import dask_samples
 from ldr.objectives.data import samples as samples_module
 from ldr.objectives.data.accelerator import Accelerator
-from ldr.objectives.data.map_reduce import FEW_COLUMNS
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.data.sources import dask_rows
@@ -41,7 +40,7 @@ class Way:
     given: object = as_samples
     rows: int | None = None
     piece: int | None = None
-    few: int = FEW_COLUMNS
+    few: int = sums.FEW_COLUMNS
     most: int = 400
     slack: float = 5.0
     data: tuple[str, ...] = WORST
