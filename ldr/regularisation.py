@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from ldr.doors import in_words
-from ldr.inputs import as_objective, with_marks
+from ldr.inputs import as_objective, as_seconds, with_marks
 from ldr.objectives.l1 import L1
 from ldr.objectives.objective import Objective, penalty_of
 from ldr.objectives.sparse_pca import SparsePCA
 from ldr.result import Result, as_tuple
 from ldr.solvers.errors import ArgumentError
-from ldr.solvers.limits import complete
+from ldr.solvers.limits import complete, within
 from ldr.solvers.pickles import Pickled
 from ldr.solvers.solver import Solver
 from ldr.solving import solve
@@ -68,6 +68,8 @@ def regularisation_path(
     groups: Any = None,
     standardise: bool = False,
     solver: str | Solver = "auto",
+    max_iterations: int | None = None,
+    time_limit: float | None = None,
     certify: bool = False,
     random_state: int | np.random.Generator | None = None,
     **parameters: Any,
@@ -86,20 +88,26 @@ def regularisation_path(
         the heuristic, each further one from the M before it.
     solver : str or Solver
         "auto" is smoothing continuation finished by proximal gradients.
+    max_iterations : int, optional
+        Of each solution; by default the solver's own limit.
+    time_limit : float, optional
+        Seconds, for all of them together.
     certify : bool
         Whether each solution gets a certificate.
 
     Returns
     -------
     RegularisationPath
-        Its repr is a table of penalties, values and sparsity. After Ctrl-C it has the penalties
-        that were done, and a warning says how many.
+        Its repr is a table of penalties, values and sparsity. After Ctrl-C, and where the time was
+        over, it has the penalties that were done, and a warning says how many.
 
     Raises
     ------
     ldr.errors.ArgumentError
         No penalties, or one that is negative; an objective with a penalty already (except
         "sparse-pca"); otherwise as `ldr.solve`.
+    ldr.errors.TimeLimitError
+        The time was over before there was a solution.
 
     Examples
     --------
@@ -132,13 +140,15 @@ def regularisation_path(
                 standardise=standardise,
                 solver=solver,
                 start=start,
+                max_iterations=max_iterations,
                 certify=certify,
                 random_state=random_state,
             )
             yield result
             start = result.M
 
-    results = complete(along(), len(weights), "penalties")
+    with within(as_seconds(time_limit)):
+        results = complete(along(), len(weights), "penalties")
     return RegularisationPath(tuple(weights[: len(results)]), tuple(results))
 
 

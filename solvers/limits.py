@@ -38,6 +38,11 @@ _TIMED_ORDER = 300
 _MISSES = 2.0  # larger matrices do not stay in the caches
 FEW_COST, VALUES_COST, CHOLESKY_COST, SINGULAR_COST = 0.6, 0.4, 0.1, 2.5
 
+_ENDED = {
+    Status.TIME_LIMIT: "the time limit was reached",
+    Status.INTERRUPTED: "interrupted from the keyboard",
+}
+
 # When a Ctrl-C was last answered with what there was.
 _answered = -math.inf
 
@@ -160,24 +165,24 @@ def until_told() -> Iterator[Told]:
 
 
 def complete(found: Iterable[Each], total: int, what: str) -> list[Each]:
-    """What a loop finds before Ctrl-C, after which a warning says how much of it that is.
+    """What a loop finds before Ctrl-C or the end of its time; of less a warning says how much.
 
     Raises
     ------
-    KeyboardInterrupt
+    KeyboardInterrupt, TimeLimitError
         Nothing was found.
     """
     kept: list[Each] = []
-    with hearing() as interrupt, until_told():
-        for each in found:
-            if interrupt.heard:
-                break
-            kept.append(each)
-    if interrupt.heard:
-        if not kept:
-            raise KeyboardInterrupt
-        said = f"interrupted from the keyboard after {len(kept)} of {total} {what}"
-        warn(said, ConvergenceWarning)
+    with hearing() as interrupt:
+        with until_told() as told:
+            for each in found:
+                if interrupt.heard:
+                    break
+                kept.append(each)
+        if told.status is not None and not kept:
+            check()
+    if told.status is not None:
+        warn(f"{_ENDED[told.status]} after {len(kept)} of {total} {what}", ConvergenceWarning)
     return kept
 
 

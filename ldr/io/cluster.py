@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,8 @@ import numpy as np
 
 from ldr.io.files import TABLES, Table, ending_of
 from ldr.objectives.data.map_reduce import PIECE_NUMBERS
-from ldr.objectives.data.sources import SEPARATORS, Head, NpyFile
+from ldr.objectives.data.sources import SEPARATORS, Head, NpyFile, typed
+from ldr.objectives.data.stored import brought
 from ldr.solvers.errors import ArgumentError, DataError
 
 _TIMEOUT = 5.0  # seconds
@@ -74,25 +76,53 @@ def read_in_chunks(path: Path) -> Table:
     if ending not in TABLES:
         raise ArgumentError(f"{path}: --cluster takes .csv, .tsv, .parquet and .npy files")
     try:
-        return Table(path.name, _frame(where, ending))
+        if ending == ".parquet":
+            import dask.dataframe as frames
+
+            return Table(path.name, frames.read_parquet(where))
+        return TextTable.of(where, ending)
     except (DataError, MemoryError):
         raise
     except Exception as error:  # each reader has exceptions of its own
         raise DataError(f"{path.name} cannot be read as {ending}: {error}") from error
 
 
-def _frame(path: Path, ending: str) -> Any:
-    import dask.dataframe as frames
-    import pandas
+@dataclass(frozen=True, eq=False)
+class TextTable(Table):
+    """A table of numbers, whose cells are known as they were written too.
 
-    if ending == ".parquet":
-        return frames.read_parquet(path)
-    head = Head.of(path, path.name)
-    header = 0 if head.named else None
-    names = {"names": list(head.cells), "header": header, "usecols": list(head.columns)}
-    # Not an ulp off, as pandas read by default before its version 3.
-    exactly = {"float_precision": "round_trip"} if pandas.__version__ < "3" else {}
-    return frames.read_csv(path, sep=SEPARATORS[ending], **exactly, **names)
+    Attributes
+    ----------
+    cells : Dask DataFrame
+    """
+
+    cells: Any = None
+
+    @classmethod
+    def of(cls, path: Path, ending: str) -> TextTable:
+        import dask.dataframe as frames
+        import pandas
+
+        head = Head.of(path, path.name)
+        read = partial(
+            frames.read_csv,
+            path,
+            sep=SEPARATORS[ending],
+            header=0 if head.named else None,
+            names=list(head.cells),
+            usecols=list(head.columns),
+        )
+        # Not an ulp off, as pandas read by default before its version 3.
+        exactly = {"float_precision": "round_trip"} if pandas.__version__ < "3" else {}
+        return cls(path.name, read(**exactly), cells=read(dtype=str))
+
+    def column(self, name: str) -> np.ndarray:
+        """The cells as `TextFile` has them: 007 is not 7."""
+        from pyarrow import array
+
+        self._position(name)
+        texts = np.ravel(brought(self.cells[[name]]))
+        return np.asarray(typed(array(texts, from_pandas=True)).to_numpy(zero_copy_only=False))
 
 
 def _array(file: NpyFile) -> Any:

@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import count
 from pathlib import Path
 
@@ -356,6 +356,24 @@ def test_loops_of_solves_keep_what_was_done_and_say_so(loop, monkeypatch):
     with pytest.warns(ConvergenceWarning, match=f"interrupted from the keyboard after {done} of"):
         assert run() == done
     assert len(calls) <= call + 1
+
+
+def test_a_path_of_penalties_has_one_limit(clock, monkeypatch):
+    solve = regularisation.solve
+
+    def a_second_later(*given, **options):
+        clock.now += 1.0
+        return solve(*given, **options)
+
+    monkeypatch.setattr(regularisation, "solve", a_second_later)
+    path = partial(ldr.regularisation_path, "pca", X, 2, [1.0, 10.0, 100.0, 1000.0])
+    with pytest.warns(ConvergenceWarning, match="time limit was reached after 2 of 4 penalties"):
+        assert path(time_limit=2.5).penalties == (1.0, 10.0)
+    with pytest.raises(TimeLimitError):
+        path(time_limit=0.5)
+    with pytest.warns(ConvergenceWarning, match="iteration limit"):
+        short = path(solver="proximal-gradient", max_iterations=1).results
+    assert [result.iterations for result in short] == [1] * 4
 
 
 def test_a_loop_without_a_result_raises(monkeypatch):

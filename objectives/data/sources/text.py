@@ -2,43 +2,26 @@
 
 from __future__ import annotations
 
-import csv
 import io
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from ldr.objectives.data.cells import Cells, CellType
 from ldr.objectives.data.map_reduce import PIECE_NUMBERS
-from ldr.objectives.data.sources.columns import check_distinct, check_known
-from ldr.solvers.errors import ArgumentError, DataError, DataWarning
+from ldr.objectives.data.sources.columns import check_known
+from ldr.objectives.data.sources.head import MISSING, Head, is_number, rows_in, separator
+from ldr.solvers.errors import ArgumentError, DataError
 
-SEPARATORS = {".csv": ",", ".tsv": "\t"}
-
-# Bytes in which the first rows are looked for, that are scanned at a time, and more than which no
-# row has.
-_HEAD = 2**16
+# Bytes that are scanned at a time, and more than which no row has.
 _CHUNK = 2**24
 _LONGEST_ROW = 2**28
 # Blocks in a piece: pieces of another file may begin within a block, which is then parsed twice.
 _BLOCKS = 8
-# Of text in UTF-8, as some systems write it.
-_MARK = b"\xef\xbb\xbf"
-# Cells without a number, as pandas has them.
-_MISSING = [
-    *("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN"),
-    *("<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"),
-]
-# What the column of row numbers is called: nothing, as pandas and R write it, or what pandas makes
-# of that.
-_UNNAMED = ("", "Unnamed: 0")
 # Numbers that are names: 007 is not 7. And whole numbers of more digits than a float has.
 _CODE = r"^[+-]?0[0-9xX]"
 _LONG = r"^[+-]?[0-9]{16,}$"
@@ -48,9 +31,9 @@ _LONG = r"^[+-]?[0-9]{16,}$"
 class TextFile:
     """Numeric columns of a text file with a line of their names first; empty cells are NaN.
 
-    A first line of numbers is a row, of columns 0, 1, ...; a first column without a name has the
-    numbers or names of the rows and is left out: of both a DataWarning tells. Lines end as on any
-    system.
+    A first line with numbers may be a row, of columns 0, 1, ... (see `Head`); a first column
+    without a name has the numbers or names of the rows and is left out: of both a DataWarning
+    tells. Lines end as on any system.
 
     One pass over the bytes finds where rows begin. From then on a block of rows is found at once,
     and each pass over the rows reads and parses the bytes again.
@@ -117,7 +100,7 @@ class TextFile:
         blocks = [self._parsed(k, (name,), types) for k in range(len(self.starts) - 1)]
         chunks = [chunk for block in blocks for chunk in block.column(name).chunks]
         texts = pyarrow.chunked_array(chunks, pyarrow.string())
-        return np.asarray(_values(texts).to_numpy())
+        return np.asarray(typed(texts).to_numpy())
 
     def read(self, start: int, stop: int) -> Cells:
         rows = np.empty((stop - start, self.shape[1]))
@@ -162,14 +145,14 @@ class TextFile:
                     use_threads=False, block_size=len(text) + 1, column_names=self.cells
                 ),
                 parser.ParseOptions(
-                    delimiter=_separator(self.path),
+                    delimiter=separator(self.path),
                     newlines_in_values=b'"' in text,
                     invalid_row_handler=refuse,
                 ),
                 parser.ConvertOptions(
                     column_types=types,
                     include_columns=columns,
-                    null_values=_MISSING,
+                    null_values=MISSING,
                     strings_can_be_null=True,
                 ),
             )
@@ -200,7 +183,7 @@ class TextFile:
                     text = "" if cell is None else cell.decode()
                 except UnicodeDecodeError:
                     return DataError(f"{place}: {cell!r} is not text in UTF-8")
-                if text and column not in texts and not _is_number(text):
+                if text and column not in texts and not is_number(text):
                     return DataError(
                         f"{place}: {text!r} is no number; leave the column out, or make it the "
                         "label"
@@ -208,8 +191,8 @@ class TextFile:
         return None
 
 
-def _values(texts: object) -> Any:
-    """Cells as numbers or truth values, if they lose nothing by it."""
+def typed(texts: object) -> Any:
+    """Cells (a pyarrow array) as numbers or truth values, if they lose nothing by it."""
     from pyarrow import ArrowInvalid, compute, float64, int64
 
     trimmed = compute.utf8_trim_whitespace(texts)
@@ -228,99 +211,6 @@ def _values(texts: object) -> Any:
     return texts
 
 
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True
-
-
-def _separator(path: Path) -> str:
-    return SEPARATORS[path.suffix.lower()]
-
-
-@dataclass(frozen=True)
-class Head:
-    """What the first lines say.
-
-    Attributes
-    ----------
-    cells : tuple of str
-        The names of a row's cells.
-    columns : tuple of str
-        Of those that are data.
-    named : bool
-        Whether the first line has the names.
-    begin : int
-        The byte at which the rows begin.
-    """
-
-    cells: tuple[str, ...]
-    columns: tuple[str, ...]
-    named: bool
-    begin: int
-
-    @classmethod
-    def of(cls, path: Path, name: str = "X") -> Head:
-        """Raises as `TextFile.open` does."""
-        first, second, begin, after = _first_lines(path)
-        cells, following = (_cells(line, path, name) for line in (first, second))
-        if not cells:
-            raise DataError(f"{name}: {path.name} has no line of column names first")
-        if _is_row(cells) and b'"' not in first:
-            _tell(
-                f"{path.name}: the first line is of numbers and is taken as a row, of columns 0, "
-                "1, ...; if it has their names, put them in quotes"
-            )
-            columns = tuple(str(j) for j in range(len(cells)))
-            return cls(columns, columns, False, begin)
-        if len(following) == len(cells) + 1:  # as R writes the names of rows
-            cells = ("", *cells)
-        check_distinct(cells, path.name, name)
-        if cells[0] not in _UNNAMED or len(cells) == 1:
-            return cls(cells, cells, True, after)
-        _tell(
-            f"{path.name}: the first column has no name and is left out, as the numbers or names "
-            "of the rows; if it is data, give it a name in the file"
-        )
-        return cls(cells, cells[1:], True, after)
-
-
-def _tell(message: str) -> None:
-    warnings.warn(message, DataWarning, stacklevel=4)
-
-
-def _first_lines(path: Path) -> tuple[bytes, bytes, int, int]:
-    """The first two lines that are not empty, and the bytes at which the first begins and ends."""
-    text = b""
-    with path.open("rb") as file:
-        while chunk := file.read(max(len(text), _HEAD)):
-            text += chunk
-            if len(_rows_in(text)[0]) > 2:
-                break
-    mark = len(_MARK) if text.startswith(_MARK) else 0
-    begins, used = _rows_in(text[mark:])
-    edges = [mark + int(begin) for begin in (*begins[:3], used)]
-    first, second = [*(text[a:b] for a, b in pairwise([*edges, len(text)])), b""][:2]
-    return first, second, edges[0], edges[0] + len(first)
-
-
-def _cells(line: bytes, path: Path, name: str) -> tuple[str, ...]:
-    try:
-        text = line.decode().rstrip("\r\n")
-    except UnicodeDecodeError as error:
-        raise DataError(f"{name}: {path.name} is not text in UTF-8: {error}") from error
-    return tuple(next(csv.reader([text], delimiter=_separator(path)), []))
-
-
-def _is_row(cells: tuple[str, ...]) -> bool:
-    """Whether a first line has numbers, but not the names 0, 1, ... that pandas gives columns."""
-    counted = tuple(str(j) for j in range(len(cells)))
-    numbers = all(_is_number(cell) or cell in _MISSING for cell in cells)
-    return cells != counted and numbers and _is_number(cells[0])
-
-
 def _scan(file: Any, rows: int, name: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Where every so many rows begin, in bytes and in rows; the ends come last.
 
@@ -332,7 +222,7 @@ def _scan(file: Any, rows: int, name: str) -> tuple[tuple[int, ...], tuple[int, 
     position, rest = file.tell(), b""
     while chunk := file.read(_CHUNK):
         text = rest + chunk
-        begins, used = _rows_in(text)
+        begins, used = rows_in(text)
         if used == 0 and len(text) > _LONGEST_ROW:
             raise DataError(f"{name}: row {n} does not end; is there a quote that is not closed?")
         every = begins[-n % rows :: rows]
@@ -346,23 +236,6 @@ def _scan(file: Any, rows: int, name: str) -> tuple[tuple[int, ...], tuple[int, 
             boundaries.append(n)
         n += 1
     return (*starts, position + len(rest)), (*boundaries, n)
-
-
-def _rows_in(text: bytes) -> tuple[npt.NDArray[np.intp], int]:
-    """Where the rows that end in a text begin, and where the last one ends."""
-    letters = np.frombuffer(text, np.uint8)
-    ends = letters == ord("\n")
-    if text.count(b"\r") > text.count(b"\r\n"):  # alone it ends a line too
-        ends[:-1] |= (letters[:-1] == ord("\r")) & ~ends[1:]
-    ends = np.flatnonzero(ends)
-    if b'"' in text:
-        quotes = np.flatnonzero(letters == ord('"'))
-        ends = ends[np.searchsorted(quotes, ends) % 2 == 0]
-    if len(ends) == 0:
-        return ends, 0
-    begins = np.concatenate([[0], ends[:-1] + 1])
-    empty = (ends == begins) | ((ends == begins + 1) & (letters[begins] == ord("\r")))
-    return begins[~empty], int(ends[-1]) + 1
 
 
 def _libraries() -> tuple[Any, Any]:

@@ -13,7 +13,7 @@ import pytest
 import ldr
 from ldr.cli.app import main
 from ldr.errors import ArgumentError, DataError, DataWarning
-from ldr.io import cluster
+from ldr.io import cluster, files
 from ldr.objectives import PCA
 from ldr.objectives.data.dask_samples import DaskSamples
 from ldr.objectives.data.data import Data
@@ -56,10 +56,19 @@ def test_tables_without_names_or_with_numbers_of_rows(tmp_path):
         table = cluster.read_in_chunks(path)
     assert table.columns == list(TABLE.columns)
     np.savetxt(path, X, delimiter=",")
-    with pytest.warns(DataWarning, match="is of numbers and is taken as a row"):
+    with pytest.warns(DataWarning, match="has numbers and is taken as a row"):
         table = cluster.read_in_chunks(path)
     assert table.columns == ["0", "1", "2", "3"]
     np.testing.assert_allclose(table.samples().dense(), X, rtol=1e-15)
+
+
+@pytest.mark.parametrize("labels", [["007", "7", "08"], ["1", "2", "3"], ["a", "b", "NA"]])
+def test_labels_are_those_of_the_file_read_here(tmp_path, labels):
+    path = tmp_path / "X.csv"
+    TABLE.assign(kind=np.array(labels)[np.arange(500) % 3]).to_csv(path, index=False)
+    there = cluster.read_in_chunks(path).column("kind")
+    np.testing.assert_array_equal(there, files.read(path).column("kind"))
+    assert len(set(there)) == 3
 
 
 def test_a_folder_in_chunks(tmp_path):

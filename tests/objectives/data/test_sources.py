@@ -401,13 +401,45 @@ def test_a_line_of_numbers_is_a_row(header, rows, tmp_path):
     path = tmp_path / "X.csv"
     path.write_text(f"{header}\n1,2,3\n4,0,6\n9,8,9\n")
     names = ("0", "1", "2") if rows == 4 else tuple(header.replace('"', "").split(","))
-    warning = "is of numbers and is taken as a row" if rows == 4 else None
+    warning = "has numbers and is taken as a row" if rows == 4 else None
     for samples in (
         *_told(warning, lambda: as_samples(path, allow_nan=True)),
         *_told(warning, lambda: files.read(path).samples(allow_nan=True)),
     ):
         assert samples.feature_names == names and samples.n == rows
         np.testing.assert_array_equal(samples.piece(slice(rows - 3, rows)).dense()[0], [1, 2, 3])
+
+
+ROW, NAMES_WITH_NUMBERS = "taken as a row", "taken as the names of the columns"
+
+
+@pytest.mark.parametrize(
+    ("lines", "warning"),
+    [
+        (["5.1,3.5,setosa", "4.9,3.0,setosa", "7.0,3.2,versicolor"], ROW),  # again
+        (["Paris,4,9,1", "Rome,5,8,2", "Bonn,6,7,3"], ROW),  # neither rises nor falls
+        (['5.1,3.5,"setosa"', '4.9,3.0,"setosa"'], ROW),  # as R writes texts
+        (["5.1,5.1,a", "4.9,,b"], ROW),
+        (["country,2019,2020", "France,1.5,2.5", "Italy,3.5,1.5"], NAMES_WITH_NUMBERS),
+        (['country,"2019","2020"', "France,1.5,2.5"], None),
+        (["0,1,2,kind", "5.1,3.5,1.4,a", "4.9,3.0,1.4,a"], None),  # as pandas has them
+        (["x1,7,x3", "1.5,a,2.5"], None),  # no number below
+        (["x1,x2,x3", "1.5,2.5,3.5"], None),
+    ],
+)
+def test_a_first_line_with_texts_is_told_apart(lines, warning, tmp_path):
+    path = tmp_path / "X.csv"
+    path.write_text("\n".join(lines) + "\n")
+    for table in (
+        *_told(warning, lambda: open_path(path, "X")),
+        *_told(warning, lambda: files.read(path)),
+    ):
+        rows, d = len(lines), lines[0].count(",") + 1
+        counted = [str(j) for j in range(d)]
+        names = counted if warning == ROW else lines[0].replace('"', "").split(",")
+        source = table.X if isinstance(table, files.Table) else table
+        assert source.shape == (rows if warning == ROW else rows - 1, d)
+        assert list(source.feature_names) == names
 
 
 def _told(warning, call):
