@@ -147,8 +147,8 @@ def path(
     folds : int or splitter of scikit-learn, optional
         Also score each dimension on that many held-out folds, by `ldr.score`: log-likelihood, or
         the objective. Every class stands in every fold; of trials whole ones are held out, other
-        time series are cut into pieces in order, which leaves one false succession in the training
-        rows; a background is not split. A splitter (`GroupKFold()`, `TimeSeriesSplit()`, ...) is
+        time series are cut into pieces in order, and what is before and after one are two trials;
+        a background is not split. A splitter (`GroupKFold()`, `TimeSeriesSplit()`, ...) is
         given y and `groups` and decides itself.
     random_state : int or Generator, optional
         Of the folds and of random starts.
@@ -203,8 +203,8 @@ def path(
 
     def scored() -> Iterator[list[float]]:
         for training, held in parts:
-            found = _along(objective, *sampled.take(training), order, certify=False, **options)
-            yield [score(result, *sampled.take(held)) for result in found]
+            found = _along(objective, *sampled.part(training), order, certify=False, **options)
+            yield [score(result, *sampled.part(held)) for result in found]
 
     scores = complete(scored(), len(parts), "folds")
     return Path(tuple(results), np.array(scores).T if len(scores) > 1 else None)

@@ -8,21 +8,27 @@ from typing import Any
 
 import numpy as np
 
+from ldr.asking import as_dimension, is_open
 from ldr.comparison import Compared, Comparison, at_heuristic
 from ldr.doors import in_words
-from ldr.inputs import as_generator
+from ldr.inputs import as_data, as_generator
+from ldr.io.alignment import by_index
 from ldr.judging import Judge, Part, judges
+from ldr.marking import check_weighted
+from ldr.objectives.data.labels import as_array
 from ldr.objectives.data.opening import with_columns
+from ldr.objectives.data.stored import brought
 from ldr.objectives.kernels import is_categorical
 from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.objectives.registry import named
-from ldr.resampling import Rows, Sampled
+from ldr.resampling import Rows, Sampled, runs_of
 from ldr.result import Result, as_tuple
 from ldr.solvers.checks import flag, whole
 from ldr.solvers.errors import ArgumentError, ConvergenceWarning, DataError, SingularError
 from ldr.solvers.limits import complete
 from ldr.solving import solve
+from ldr.standardising import Units
 from ldr.suited import asked_for, has_gaps, suited
 
 
@@ -31,12 +37,15 @@ def compare(
     methods: Sequence[str | Objective] | None = None,
     X: Any = None,
     y: Any = None,
-    r: int = 2,
+    r: int | float | str = 2,
     *,
-    folds: int = 5,
+    folds: Any = 5,
+    sample_weight: Any = None,
+    groups: Any = None,
     standardise: bool = False,
     time_order: bool = False,
     starts: int | None = None,
+    workers: int = 1,
     time_limit: float | None = None,
     random_state: int | np.random.Generator | None = 0,
 ) -> Comparison:
@@ -58,15 +67,22 @@ def compare(
     X : array, sparse matrix or DataFrame (n, d); a pair of them for two views or a background
     y : array (n,), optional
         Labels or a response.
-    r : int
-        Dimension to reduce to.
-    folds : int
-        Every class in all of them; a time series is cut into pieces in order.
+    r : int, float or "auto"
+        Dimension to reduce to, of all methods. A share of the variance, or "auto", is asked of pca
+        of all rows ("auto" of ppca, where values are missing), as `ldr.solve` has it.
+    folds : int or splitter of scikit-learn
+        Every class in all of them. A time series is cut into pieces in order, and what is before
+        and after a piece is two trials: no step leads from one to the other.
+    sample_weight : array (n,), optional
+        How much each row counts, in the solutions and in the scores; see `ldr.solve`. Methods that
+        take no weights are refused, or left out where they were not asked for.
+    groups : array (n,), optional
+        Rows of a group are held out together; of a time series they are the trials.
     standardise : bool
         Columns in units of their standard deviations; see `ldr.solve`.
     time_order : bool
         Whether the rows are a time series, where the methods do not say so.
-    starts, time_limit :
+    starts, workers, time_limit :
         As in `ldr.solve`, for each method and fold.
     random_state : int or Generator, optional
         Of the folds and of random starts.
@@ -95,20 +111,26 @@ def compare(
     """
     flag("standardise", standardise)
     flag("time_order", time_order)
-    whole("folds", folds, 2)
+    if not hasattr(folds, "split"):
+        whole("folds", folds, 2)
     if X is None:
         raise ArgumentError("X is None, expected the rows to compare methods on")
-    X, y = with_columns(X, y=y)
+    X, y, sample_weight, groups = with_columns(X, y=y, sample_weight=sample_weight, groups=groups)
     rng = as_generator(random_state)
     chosen = asked_for(methods) if methods is not None else suited(X, y, time_order)
     first = _of_one_kind([objective for objective, _ in chosen.values()])
     gaps = first.views == 1 and Need.BACKGROUND not in first.needs and has_gaps(X)
     ordered = time_order or any(Need.TIME_ORDER in o.needs for o, _ in chosen.values())
     by = judges(X, y, views=first.views, ordered=ordered, gaps=gaps)
-    parts = _folds([o for o, _ in chosen.values()], X, y, ordered, folds, rng)
+    X, y, weights, groups = by_index(first, X, y, sample_weight=sample_weight, groups=groups)
+    like = _like([o for o, _ in chosen.values()], y, ordered, weights is not None)
+    rows = Sampled.of(like, X, y, "folds", weights, groups)
+    parts = _folds(rows, folds, rng, weights, groups)
+    dimension, notes = _dimension(r, first, rows, gaps, standardise)
     options: dict[str, Any] = {
         "standardise": standardise,
         "starts": starts,
+        "workers": workers,
         "time_limit": time_limit,
         "random_state": int(rng.integers(2**31)),
     }
@@ -117,7 +139,9 @@ def compare(
     def compared() -> Iterator[Compared]:
         for name, (objective, why) in chosen.items():
             try:
-                yield _compared(name, objective, why, X, y, r, by, parts, options)
+                if weights is not None:
+                    check_weighted(objective)
+                yield _compared(name, objective, why, rows, dimension, by, parts, options)
             except (ArgumentError, DataError, SingularError) as error:
                 if methods is not None:
                     raise type(error)(f"{name}: {error}") from error
@@ -127,7 +151,7 @@ def compare(
     if not found:
         reasons = "; ".join(f"{name}: {why}" for name, why in left_out.items())
         raise ArgumentError(f"no method fits the data: {reasons}")
-    return Comparison(tuple(found), folds, X, y, left_out)
+    return Comparison(tuple(found), len(parts), X, y, left_out, notes)
 
 
 def _of_one_kind(objectives: Sequence[Objective]) -> Objective:
@@ -145,36 +169,64 @@ def _of_one_kind(objectives: Sequence[Objective]) -> Objective:
     return first
 
 
-def _folds(
-    objectives: Sequence[Objective],
-    X: Any,
-    y: Any,
-    ordered: bool,
-    folds: int,
-    rng: np.random.Generator,
-) -> list[tuple[Rows, Rows]]:
-    """The same for all methods: pieces of a time series, else every class in each."""
-    first = objectives[0]
+def _like(objectives: Sequence[Objective], y: Any, ordered: bool, weighted: bool) -> Objective:
+    """By whose needs the rows are read and split into folds, the same for all methods."""
+    first, need = objectives[0], None
     if ordered:
-        first = next((o for o in objectives if Need.TIME_ORDER in o.needs), named("maf"))
+        need = Need.TIME_ORDER
     elif first.views == 1 and not first.missing and y is not None and is_categorical(y):
-        first = next((o for o in objectives if Need.LABELS in o.needs), named("lda"))
-    return Sampled.of(first, X, y, "folds").folds(folds, rng)
+        need = Need.LABELS
+    fitting = [o for o in objectives if need is None or need in o.needs]
+    if need is not None:
+        fitting.append(named("maf" if ordered else "lda"))
+    return next((o for o in fitting if o.weighted or not weighted), fitting[0])
+
+
+def _folds(
+    rows: Sampled, folds: Any, rng: np.random.Generator, weights: Any, groups: Any
+) -> list[tuple[Rows, Rows]]:
+    """Pieces or trials of a time series, whole groups, else every class in each."""
+    if groups is None or rows.ordered:
+        return rows.folds(folds, rng, groups)
+    groups = as_array(brought(groups))
+    if rows.n < len(groups):  # those that count
+        groups = groups[as_array(brought(weights)) > 0]
+    if not hasattr(folds, "split"):
+        from sklearn.model_selection import GroupKFold, StratifiedGroupKFold
+
+        kind = StratifiedGroupKFold if Need.LABELS in rows.objective.needs else GroupKFold
+        folds = kind(folds, shuffle=True, random_state=int(rng.integers(2**31)))
+    return rows.folds(folds, rng, groups)
+
+
+def _dimension(
+    r: Any, first: Objective, rows: Sampled, gaps: bool, standardise: bool
+) -> tuple[Any, tuple[str, ...]]:
+    """The same for all methods, and what says why, where pca of the rows is to tell it."""
+    if not is_open(r):
+        return r, ()
+    if first.views > 1 or Need.BACKGROUND in first.needs:
+        raise ArgumentError(f"r = {r!r} is told by the columns of one X: expected a whole number")
+    asked = named("ppca" if gaps else "pca")
+    data = as_data(asked, rows.data.X, None)
+    if standardise:
+        data = Units.of(asked, data).divided(data)
+    found, notes = as_dimension(r, asked, data)
+    return found, tuple(f"{note} ({asked.name} of all rows)" for note in notes)
 
 
 def _compared(
     name: str,
     objective: Objective,
     why: str,
-    X: Any,
-    y: Any,
+    rows: Sampled,
     r: int,
     by: Mapping[str, Judge],
     parts: Sequence[tuple[Rows, Rows]],
     options: Mapping[str, Any],
 ) -> Compared:
     """A method solved on all rows, and judged fold by fold."""
-    sampled = Sampled.of(objective, X, y, "folds")
+    sampled = Sampled.of(objective, rows.data.X, rows.data.y, "folds")
     scores: dict[str, list[float]] = {judged: [] for judged in by}
     heuristic: dict[str, list[float]] = {judged: [] for judged in by}
     unconverged = 0
@@ -182,17 +234,17 @@ def _compared(
         warnings.simplefilter("ignore", ConvergenceWarning)
         result = solve(objective, sampled.data.X, r, y=sampled.data.y, **options)
         another = at_heuristic(result) is not None
-        for training, held in parts:
-            old, new = sampled.take(training), sampled.take(held)
+        for both in parts:
+            old, new = ((*sampled.part(part), runs_of(part, rows.trials)) for part in both)
             found = solve(objective, old[0], r, y=old[1], certify=False, **options)
             unconverged += not found.converged
             _judge(scores, by, found, old, new)
             if another:
                 _judge(heuristic, by, at_heuristic(found) or found, old, new)
-    both = [
+    means = [
         {judged: np.array(each) for judged, each in found.items()} for found in (scores, heuristic)
     ]
-    return Compared(name, result, both[0], both[1] if another else None, why, unconverged)
+    return Compared(name, result, means[0], means[1] if another else None, why, unconverged)
 
 
 def _judge(
@@ -200,8 +252,8 @@ def _judge(
 ) -> None:
     shown_rows = 0 if Need.BACKGROUND in result.objective.needs else slice(None)
     where = [
-        Part(X, y, tuple(map(np.asarray, as_tuple(result.transform(_views(X, shown_rows))))))
-        for X, y in (old, new)
+        Part(X, y, tuple(map(np.asarray, as_tuple(result.transform(_views(X, shown_rows))))), runs)
+        for X, y, runs in (old, new)
     ]
     for name, judge in by.items():
         scores[name].append(judge(result, *where))

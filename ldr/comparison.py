@@ -65,6 +65,8 @@ class Comparison(Pickled):
     left_out : dict
         Methods that fit but failed, and why.
     X, y : the data that were compared
+    notes : tuple of str
+        What the user should know of them all.
     """
 
     methods: tuple[Compared, ...]
@@ -72,6 +74,7 @@ class Comparison(Pickled):
     X: Any
     y: Any
     left_out: Mapping[str, str]
+    notes: tuple[str, ...] = ()
 
     @property
     def judged_by(self) -> tuple[str, ...]:
@@ -213,7 +216,7 @@ class Comparison(Pickled):
             for line in lines
         ]
         text.append(f"scores: mean +- standard error of {self.folds} held-out folds")
-        text += [f"  {finding}" for finding in self.findings]
+        text += [f"  {said}" for said in (*self.notes, *self.findings)]
         text += [f"  left out: {name} ({why})" for name, why in self.left_out.items()]
         return "\n".join(text)
 

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from ldr.inputs import as_data
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.labels import as_array
+from ldr.objectives.data.marks import Marks
 from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.solvers.checks import whole
@@ -78,6 +79,14 @@ class Sampled:
             other = other.take(background)
         y = None if self.data.y is None else np.asarray(self.data.y)[rows]
         return Data(views, None, other).X, y
+
+    def part(self, rows: Rows) -> tuple[Any, Any]:
+        """(X, y) of some rows in their order; of a series what does not follow on is a trial."""
+        X, y = self.take(rows)
+        runs = runs_of(rows, self.trials)
+        if self.ordered and runs[-1] > 0:
+            X = replace(X, marks=replace(X.marks or Marks(), trials=runs))
+        return X, y
 
     def classes(self) -> list[Rows]:
         """The rows of each class, for methods of labels; else all rows."""
@@ -175,6 +184,14 @@ class Sampled:
         X, y = self.take(rows)
         again = np.repeat(np.arange(len(drawn)), np.diff(ends)[drawn])
         return replace(X, marks=replace(X.marks, trials=again)), y
+
+
+def runs_of(rows: Rows, trials: Rows | None = None) -> Rows:
+    """0, 1, ... of ascending rows that follow on one another, within a trial."""
+    ends = np.diff(rows) != 1
+    if trials is not None:
+        ends |= np.diff(trials[rows]) != 0
+    return np.cumsum(np.append(False, ends))
 
 
 def _blocks(n: int, length: int, rng: np.random.Generator) -> Rows:

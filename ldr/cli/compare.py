@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from ldr.cli.inputs import load, names_in, one_line_each, rows_of
-from ldr.cli.options import DataFile, Json, Seed, Selection
+from ldr.cli.options import DataFile, Dimension, Json, Seed, Selection
 from ldr.cli.printing import FAILED, check_outputs
 
 
@@ -21,7 +21,7 @@ def compare(
         str,
         typer.Option(metavar="A,B,...", help="By default those that fit what is given."),
     ] = "",
-    r: Annotated[int, typer.Option("-r", "--r", metavar="R", help="Dimensions to reduce to.")] = 2,
+    r: Dimension = "2",
     selection: Selection,
     time_order: Annotated[
         bool, typer.Option("--time-order", help="The rows are a time series.")
@@ -30,6 +30,9 @@ def compare(
         int, typer.Option(metavar="NUMBER", help="Held-out parts of the rows to judge by.")
     ] = 5,
     seed: Seed = 0,
+    workers: Annotated[
+        int, typer.Option(metavar="NUMBER", help="Starts solved at the same time; -1: all cores.")
+    ] = 1,
     time_limit: Annotated[
         float | None, typer.Option(metavar="SECONDS", help="Of each solution.")
     ] = None,
@@ -48,8 +51,8 @@ def compare(
     from ldr.io.outputs import write_figure
     from ldr.report import write_comparison
 
-    if selection.param or selection.groups:
-        raise ArgumentError("compare takes no --param and no --groups")
+    if selection.param:
+        raise ArgumentError("compare takes no --param")
     files = {"DATA": data, "--second-view": selection.second_view}
     files["--background"] = selection.background
     inputs = {name: [path] for name, path in files.items() if path is not None}
@@ -62,8 +65,9 @@ def compare(
             y,
             r,
             folds=folds,
-            standardise=options["standardise"],
+            **options,
             time_order=time_order,
+            workers=workers,
             time_limit=time_limit,
             random_state=seed,
         )

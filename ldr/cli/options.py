@@ -27,6 +27,26 @@ Cluster = Annotated[
     str,
     typer.Option(metavar="ADDRESS", help="Of a Dask scheduler, whose workers read the files."),
 ]
+
+
+def dimension(text: str) -> int | float | str:
+    """``3``, a share of the variance like ``0.9``, or ``auto``."""
+    try:
+        return text if text == "auto" else int(text) if text.isdecimal() else float(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r}, expected a whole number, a share or auto") from None
+
+
+Dimension = Annotated[
+    Any,
+    typer.Option(
+        "-r",
+        "--r",
+        metavar="R|SHARE|auto",
+        parser=dimension,
+        help="Dimensions; a share of the variance (0.9) or auto lets the rows tell them.",
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 

@@ -10,7 +10,16 @@ from typing import Annotated
 import typer
 
 from ldr.cli.inputs import files_read, opened, start_of
-from ldr.cli.options import Cluster, DataFile, Json, ObjectiveName, Seed, Selection, SolverName
+from ldr.cli.options import (
+    Cluster,
+    DataFile,
+    Dimension,
+    Json,
+    ObjectiveName,
+    Seed,
+    Selection,
+    SolverName,
+)
 from ldr.cli.printing import FAILED, INTERRUPTED, check_outputs, print_result
 
 
@@ -18,7 +27,7 @@ def solve(
     *,
     objective: ObjectiveName,
     data: DataFile,
-    r: Annotated[int, typer.Option("-r", "--r", metavar="R", help="Dimensions to reduce to.")] = 2,
+    r: Dimension = "2",
     selection: Selection,
     solver: SolverName = "auto",
     start: Annotated[

@@ -6,6 +6,7 @@ import pytest
 from sklearn.datasets import load_diabetes, load_linnerud
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LinearRegression
+from sklearn.model_selection import PredefinedSplit, StratifiedGroupKFold
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.preprocessing import StandardScaler
 
@@ -101,14 +102,99 @@ def test_time_series_are_cut_into_pieces_in_order():
     _, held = folds_of("maf", SERIES, None, 3)[1]
     assert list(held) == list(range(50, 100))
     training = np.setdiff1d(np.arange(150), held)
-    result = ldr.solve("pca", SERIES[training], 2)
-    Y, new = result.transform(SERIES[training]), result.transform(SERIES[held])
-    predicted = LinearRegression().fit(Y[:-1], Y[1:]).predict(new[:-1])
-    unit, mean = Y[1:].std(axis=0), Y[1:].mean(axis=0)
-    expected = 1 - np.sum(((new[1:] - predicted) / unit) ** 2) / np.sum(
-        ((new[1:] - mean) / unit) ** 2
+    trials = training > 50
+    for method, given in (("maf", {"groups": trials}), ("pca", {})):
+        result = ldr.solve(method, SERIES[training], 2, **given)
+        Y, new = result.transform(SERIES[training]), result.transform(SERIES[held])
+        first, then = np.delete(Y[:-1], 49, axis=0), np.delete(Y[1:], 49, axis=0)  # 50 before 101
+        predicted = LinearRegression().fit(first, then).predict(new[:-1])
+        unit, mean = then.std(axis=0), then.mean(axis=0)
+        expected = 1 - np.sum(((new[1:] - predicted) / unit) ** 2) / np.sum(
+            ((new[1:] - mean) / unit) ** 2
+        )
+        (one,) = [one for one in found.methods if one.name == method]
+        assert one.scores["R2 of the next step"][1] == pytest.approx(expected)
+
+
+def test_paths_know_where_the_training_rows_of_a_series_were_cut():
+    scores = ldr.path("maf", SERIES, [2], folds=3, random_state=0).scores[0]
+    training, held = np.delete(np.arange(150), np.s_[50:100]), np.arange(50, 100)
+    cut = ldr.solve("maf", SERIES[training], 2, groups=training > 50)
+    assert scores[1] == pytest.approx(ldr.score(cut, SERIES[held]), rel=1e-12)
+
+
+def test_whole_groups_are_held_out():
+    rng = np.random.default_rng(0)
+    people = np.repeat(np.arange(30), 6)[: len(X)]
+    found = ldr.compare(["lda"], X, labels, 2, folds=3, groups=people, standardise=True)
+    seed = int(np.random.default_rng(0).integers(2**31))
+    splitter = StratifiedGroupKFold(3, shuffle=True, random_state=seed)
+    same = ldr.compare(["lda"], X, labels, 2, folds=splitter, groups=people, standardise=True)
+    for name, scores in found.methods[0].scores.items():
+        np.testing.assert_array_equal(scores, same.methods[0].scores[name])
+    trials = np.repeat(np.arange(15), 10)
+    in_time = ldr.compare(["maf"], SERIES, r=2, folds=3, groups=trials)
+    parts = Sampled.of(named("maf"), SERIES, None, "folds", None, trials).folds(3, rng)
+    training, held = parts[0]
+    assert set(trials[training]).isdisjoint(trials[held])
+    result = ldr.solve("maf", SERIES[training], 2, groups=trials[training])
+    expected = ldr.score(result, SERIES[held], groups=trials[held])
+    assert in_time.methods[0].scores["held-out value"][0] == pytest.approx(expected, rel=1e-12)
+    with pytest.raises(ArgumentError, match="does not split these rows"):
+        ldr.compare(["lda"], X, labels, folds=3, groups=people[:-1])
+
+
+@pytest.mark.parametrize(
+    ("methods", "data", "y"),
+    [
+        (["lda", "pca"], X, labels),
+        (["sir"], X, X[:, 0] ** 2 + X[:, 1]),
+        (["classical-cca"], (X[:, :6], X[:, 6:]), None),
+        (["pca"], X, None),
+    ],
+)
+def test_whole_weights_are_repeated_rows(methods, data, y):
+    """Of training rows and of held-out ones; for nearest rows of distinct rows it is a vote."""
+    weights = np.random.default_rng(0).integers(0, 4, len(X))
+    times, places = np.repeat(np.arange(len(X)), weights), np.arange(len(X)) % 3
+    found, repeated = (
+        ldr.compare(methods, Z, z, 2, folds=PredefinedSplit(fold), sample_weight=w)
+        for Z, z, fold, w in (
+            (data, y, places[weights > 0], weights),
+            (
+                tuple(v[times] for v in data) if isinstance(data, tuple) else data[times],
+                None if y is None else y[times],
+                places[times],
+                None,
+            ),
+        )
     )
-    assert found.methods[1].scores["R2 of the next step"][1] == pytest.approx(expected)
+    for one, other in zip(found.methods, repeated.methods, strict=True):
+        for name, scores in one.scores.items():
+            if "nearest" not in name or "mean" in name:
+                np.testing.assert_allclose(scores, other.scores[name], rtol=1e-7, err_msg=name)
+
+
+def test_methods_without_weights_are_left_out_or_refused():
+    weights = np.ones(len(X))
+    with pytest.raises(ArgumentError, match="nca: objective 'nca' takes no weights"):
+        ldr.compare(["lda", "nca"], X, labels, sample_weight=weights)
+    rows = np.arange(0, len(X), 6)
+    found = ldr.compare(None, X[rows, :4], labels[rows], 1, folds=2, sample_weight=weights[rows])
+    assert {"nca", "lmnn"} <= set(found.left_out)
+    assert {"lda", "classical-lda", "pca"} <= {method.name for method in found.methods}
+
+
+def test_the_dimension_may_be_left_to_the_rows():
+    found = ldr.compare(["lda", "pca"], X, labels, 0.6, folds=2, standardise=True)
+    r = ldr.solve("pca", X, 0.6, standardise=True).r
+    assert {method.result.r for method in found.methods} == {r}
+    assert found.notes[0].startswith(f"r = {r}: the fewest") and found.notes[0] in repr(found)
+    gaps = np.where(np.random.default_rng(0).random(X.shape) < 0.05, np.nan, X)
+    auto = ldr.compare(["ppca"], gaps[:, :5], r="auto", folds=2, standardise=True)
+    assert "the least BIC" in auto.notes[0]
+    with pytest.raises(ArgumentError, match="one X: expected a whole number"):
+        ldr.compare(["pls"], (X[:, :6], X[:, 6:]), r="auto")
 
 
 def test_rows_alone_and_gaps():

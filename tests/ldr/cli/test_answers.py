@@ -97,3 +97,37 @@ def test_compare(call, table, tmp_path):
     assert "wine.csv: methods compared" in (tmp_path / "a.html").read_text()
     records = json.loads(call(*shared, "--json", folder=tmp_path).stdout)["records"]
     assert [row["projection"] for row in records] == ["optimum", "heuristic", "optimum"]
+
+
+def test_compare_weights_groups_and_a_dimension_that_the_rows_tell(call, table, tmp_path):
+    rng = np.random.default_rng(0)
+    weights, groups = rng.integers(1, 3, len(X)), rng.integers(0, 12, len(X))
+    table.assign(w=weights, g=groups).to_csv(tmp_path / "more.csv", index=False)
+    done = call(
+        *("compare", "more.csv", "--label", "kind", "--methods", "pca", "--standardise"),
+        *("--weights", "w", "--groups", "g", "-r", "0.6", "--folds", "3"),
+        folder=tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    expected = ldr.compare(
+        ["pca"], X, labels, 0.6, folds=3, sample_weight=weights, groups=groups, standardise=True
+    )
+    assert expected.notes[0] in done.stdout and expected.findings[0] in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("r", "said"),
+    [("0.6", "the fewest that explain 0.6"), ("auto", "by parallel analysis"), ("3", "13 -> 3")],
+)
+def test_solve_for_a_dimension_that_the_rows_tell(call, table, tmp_path, r, said):
+    done = call("solve", "pca", "wine.csv", "--drop", "kind", "-r", r, folder=tmp_path)
+    assert done.returncode == 0 and said in done.stdout, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("r", "said"),
+    [("two", "expected a whole number, a share or auto"), ("1.5", "whole number"), ("0", "range")],
+)
+def test_dimensions_that_are_none(call, table, tmp_path, r, said):
+    done = call("solve", "pca", "wine.csv", "--drop", "kind", "-r", r, folder=tmp_path)
+    assert done.returncode == 2 and said in " ".join(done.stderr.split())
