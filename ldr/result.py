@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ldr.components import Directions, view_letters
+from ldr.differentiating import Differentiates
 from ldr.doors import in_words
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.factor_model import FactorModel
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Result(Rotates, Pickled):
+class Result(Differentiates, Rotates, Pickled):
     """The optimal projection, and what is known about it.
 
     For objectives of two views, M, P, mean, baseline_M and feature_names are pairs.

@@ -77,6 +77,11 @@ class BoundObjective(Problem):
         return False
 
     @property
+    def has_corners(self) -> bool:
+        """Whether what is minimised has a penalty that is not smooth."""
+        return self.penalty is not None
+
+    @property
     def easier(self) -> Sequence[Problem]:
         """With fewer local optima: solved roughly, in turn, on the way from every start."""
         return ()

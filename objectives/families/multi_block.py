@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -196,7 +196,7 @@ class MultiBlock(BoundObjective):
         """The eigenvectors of M'AM/2, the views in units of what they are divided by."""
         N = self.stacked(M) / self.scales(M)
         turn = Axes.principal(0.5 * N.T @ self.A @ N)
-        return Axes(turn.turns * len(self.widths), turn.numbers)
+        return replace(turn, turns=turn.turns * len(self.widths))
 
     def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
         """What each direction adds to the value; between them the views may covary too."""

@@ -131,7 +131,11 @@ class Regression(BoundObjective):
 
     @property
     def baseline_exact(self) -> bool:
-        return self.lasso == 0
+        return not self.has_corners
+
+    @property
+    def has_corners(self) -> bool:
+        return self.lasso > 0
 
     @property
     def order(self) -> int:

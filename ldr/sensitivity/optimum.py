@@ -1,0 +1,244 @@
+"""An optimum as a function of what it was found for: where it is, and its Hessian's inverse."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy
+
+from ldr.canonical import Placed, directions_of
+from ldr.objectives.axes import Axes
+from ldr.objectives.problem import BoundObjective
+from ldr.solvers.errors import SingularError
+from ldr.solvers.manifolds import Array, Product
+from ldr.solvers.riemannian import RiemannianProblem
+from ldr.solvers.second_order import FlatError, HessianInverse
+
+# Points nearer than this, relative to M, share their Hessian.
+_SHORT = 1e-9
+_STEPS = 3
+# Canonical numbers nearer than this, relative to the largest, leave the axes between them free.
+_TIED = 1e-10
+# Numbers inside and outside the subspace that agree to this are said to tie.
+_ALIKE = 1e-6
+
+
+@dataclass(frozen=True)
+class Observed:
+    """All that a result says of a point, as numbers that can be subtracted.
+
+    Attributes
+    ----------
+    P, M, mean : tuple of ndarray
+        One a view.
+    value : float
+    within : ndarray (r, r)
+        The matrix that is diagonal in the canonical axes; empty where columns are what they are.
+    numbers : mapping of str to ndarray (r,)
+        Of the coordinates.
+    """
+
+    P: tuple[Array, ...]
+    M: tuple[Array, ...]
+    mean: tuple[Array, ...]
+    value: float
+    within: Array
+    numbers: Mapping[str, Array]
+
+    @classmethod
+    def of(cls, problem: BoundObjective, M: Array) -> Observed:
+        maps = problem.maps(M)
+        seen = problem.variations(maps)
+        axes = problem.axes(M, seen)
+        within = matrix_of(axes)
+        if len(within):  # these axes as they stand, near the canonical ones
+            turns = (np.eye(len(within)),) * len(axes.turns)
+            axes = replace(axes, turns=turns, numbers=np.diag(within).copy())
+        return cls(
+            maps,
+            problem.lift(M),
+            problem.mean_at(M),
+            problem.reported(problem.value(M)),
+            within,
+            directions_of(problem, M, axes, seen).columns(),
+        )
+
+    def combined(self, c: float, d: float, other: Observed) -> Observed:
+        """c times this and d times the other."""
+
+        def each(a: Sequence[Array], b: Sequence[Array]) -> tuple[Array, ...]:
+            return tuple(c * x + d * y for x, y in zip(a, b, strict=True))
+
+        return Observed(
+            each(self.P, other.P),
+            each(self.M, other.M),
+            each(self.mean, other.mean),
+            c * self.value + d * other.value,
+            c * self.within + d * other.within,
+            {name: c * x + d * other.numbers[name] for name, x in self.numbers.items()},
+        )
+
+
+def matrix_of(axes: Axes) -> Array:
+    """The symmetric matrix of which the axes are eigenvectors; empty where they are of none."""
+    if not (axes.free or axes.levels):
+        return np.zeros((0, 0))
+    Q = axes.turns[0]
+    return (Q * axes.numbers) @ Q.T
+
+
+@dataclass(frozen=True)
+class Optimum:
+    """A problem at its optimum, in canonical coordinates.
+
+    Attributes
+    ----------
+    problem : BoundObjective
+    M : ndarray
+        In the solver's coordinates.
+    axes : Axes
+        The canonical ones.
+    inverse : HessianInverse
+        On the tangent vectors that are no turns of the axes.
+    """
+
+    problem: BoundObjective
+    M: Array
+    axes: Axes
+    inverse: HessianInverse
+
+    @classmethod
+    def of(cls, problem: BoundObjective, M: Array) -> Optimum:
+        """By Newton steps from an M next to it: derivatives are as good as the optimum is."""
+        inverse = _inverse(problem, M)
+        for _ in range(_STEPS):
+            try:
+                step = inverse(-inverse.gradient)
+            except FlatError as error:
+                raise flat(problem, M, error) from error
+            N = problem.manifold.retract(M, step)
+            if not np.linalg.norm(_gradient(problem, N)) < np.linalg.norm(_gradient(problem, M)):
+                break
+            M = N
+            if _near(M, inverse.M):
+                break
+            inverse = _inverse(problem, M)
+        maps = problem.maps(M)
+        placed = Placed.of(problem, M, maps, problem.variations(maps))
+        if not _near(placed.M, inverse.M):
+            inverse = _inverse(problem, placed.M)
+        return cls(problem, placed.M, placed.axes, inverse)
+
+    def solve(self, Z: Array) -> Array:
+        """Hess^{-1}[Z].
+
+        Raises
+        ------
+        SingularError
+            There are other optima next to this one, or the Hessian cannot tell.
+        """
+        try:
+            return self.inverse(Z)
+        except FlatError as error:
+            raise flat(self.problem, self.M, error) from error
+
+    def moved(self, U: Array, turn: Array | None = None) -> Array:
+        """The point along U, its axes turned by the skew matrix."""
+        N = self.problem.manifold.retract(self.M, U)
+        if turn is None:
+            return N
+        Q = scipy.linalg.expm(turn)
+        return self.problem.turned(N, [Q] * len(self.axes.turns))
+
+    def turn(self, change: Array) -> Array:
+        """Om_kl = dS_kl/(s_l - s_k): how axes turn with the matrix S that they diagonalise.
+
+        Raises
+        ------
+        SingularError
+            Two of the numbers s tie.
+        """
+        numbers = self.axes.numbers
+        together = _levels(self.axes)
+        gaps = numbers[None, :] - numbers[:, None]
+        tied = together & (np.abs(gaps) <= _TIED * np.abs(numbers).max())
+        if tied.any():
+            i, j = map(int, np.argwhere(tied)[0])
+            raise SingularError(
+                f"coordinates {i} and {j} have the same number, {numbers[i]:.12g} and "
+                f"{numbers[j]:.12g}: axes between them are arbitrary, and M, P and the numbers "
+                "have no derivatives; the subspace has one, `projector`"
+            )
+        return np.where(together, change / np.where(together, gaps, 1.0), 0.0)
+
+
+def _levels(axes: Axes) -> np.ndarray:
+    """Which pairs of different axes belong to one level."""
+    r = len(axes.numbers)
+    ends = axes.levels or (r,)
+    level = np.searchsorted(ends, np.arange(r), side="right")
+    return np.asarray((level[:, None] == level[None, :]) & ~np.eye(r, dtype=bool))
+
+
+def _near(M: Array, N: Array) -> bool:
+    """Whether the Hessian at one serves the other."""
+    return bool(np.linalg.norm(M - N) <= _SHORT * np.linalg.norm(M))
+
+
+def _gradient(problem: BoundObjective, M: Array) -> Array:
+    return RiemannianProblem(problem).at(M).gradient
+
+
+def _inverse(problem: BoundObjective, M: Array) -> HessianInverse:
+    maps = problem.maps(M)
+    axes = problem.axes(M, problem.variations(maps))
+    return HessianInverse(problem, M, _turns(problem, M, axes))
+
+
+def _turns(problem: BoundObjective, M: Array, axes: Axes) -> list[Array]:
+    """Tangent vectors that turn axes which leave the value unchanged."""
+    if not (axes.free or axes.levels):
+        return []
+    found = []
+    for i, j in np.argwhere(np.triu(_levels(axes))):
+        turn = np.zeros((len(axes.numbers),) * 2)
+        turn[i, j], turn[j, i] = 1.0, -1.0
+        identity = np.eye(len(turn))
+        views = len(axes.turns)
+        ahead = problem.turned(M, [identity + turn] * views) - problem.turned(M, [identity] * views)
+        found.append(problem.manifold.project(M, ahead))
+    return [U for U in found if np.linalg.norm(U) > _SHORT * np.linalg.norm(M)]
+
+
+def flat(problem: BoundObjective, M: Array, error: FlatError) -> SingularError:
+    """What ties, in numbers."""
+    flatness = error.flatness
+    relative = flatness.curvature / flatness.largest if flatness.largest else 0.0
+    return SingularError(
+        f"the optimum has no derivative: it is not alone. {_tied(problem, M, flatness.direction)}"
+        f"Along that direction the curvature is {flatness.curvature:.3g}, {relative:.1e} of the "
+        "largest; another r, or a ridge, may tell the directions apart"
+    )
+
+
+def _tied(problem: BoundObjective, M: Array, direction: Array) -> str:
+    """Which coordinate can turn out of the subspace, and the numbers inside and outside."""
+    blocks = problem.blocks(direction)
+    U, _, Vt = np.linalg.svd(np.vstack(blocks), full_matrices=False)
+    k = int(np.argmax(np.abs(Vt[0])))
+    maps = problem.maps(M)
+    axes = problem.axes(M, problem.variations(maps))
+    if not len(matrix_of(axes)) or len(blocks) > 1 or isinstance(problem.manifold, Product):
+        return f"Coordinate {k} can leave the subspace and the value stays. "
+    inside = float(Vt[0] @ matrix_of(axes) @ Vt[0])
+    turned = problem.manifold.nearest(M - np.outer(M @ Vt[0], Vt[0]) + np.outer(U[:, 0], Vt[0]))
+    there = matrix_of(problem.axes(turned, problem.variations(problem.maps(turned))))
+    outside = float(Vt[0] @ there @ Vt[0])
+    if not abs(inside - outside) <= _ALIKE * abs(inside):
+        return f"Coordinate {k} can leave the subspace and the value stays. "
+    return (
+        f"Coordinate {k}, whose number is {inside:.12g}, can turn to a direction outside the "
+        f"subspace whose number is {outside:.12g}. "
+    )

@@ -1,0 +1,125 @@
+"""`result.sensitivity`: the optimum of some data, to be differentiated."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from ldr.doors import in_words
+from ldr.inputs import as_data
+from ldr.objectives.data.data import Data
+from ldr.objectives.objective import Objective
+from ldr.sensitivity.derivative import Derivative
+from ldr.sensitivity.moving import as_line
+from ldr.sensitivity.optimum import Optimum
+from ldr.solvers.errors import ArgumentError, DataError
+from ldr.solvers.run import Run
+
+# By how much the value at the result's point may differ from the result's.
+_SAME = 1e-6
+
+
+class Solved(Protocol):
+    """A `Result`, as far as it is looked at here."""
+
+    @property
+    def objective(self) -> Objective: ...
+    @property
+    def r(self) -> int: ...
+    @property
+    def run(self) -> Run: ...
+    @property
+    def scale(self) -> Any: ...
+    @property
+    def features(self) -> Any: ...
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """An optimum as a function of its data, the weights of their rows and its parameters.
+
+    Made by ``result.sensitivity(X, ...)``.
+    """
+
+    objective: Objective
+    data: Data
+    r: int
+    optimum: Optimum
+
+    @in_words
+    def along(
+        self, X: Any = None, *, y: Any = None, sample_weight: Any = None, **parameters: Any
+    ) -> Derivative:
+        """The derivative along a direction: of X + t dX, y + t dy, weights, parameters.
+
+        Parameters
+        ----------
+        X : array (n, d), or one a view (None for a view that stays)
+            How the data move.
+        y : array of y's shape, optional
+            How a numerical response moves.
+        sample_weight : array (n,), optional
+            How weights of rows move, for methods that take them.
+        **parameters
+            By how much numbers of the objective move: ``ridge=1``. Of a sum ``weights=(1, 0)``.
+
+        Returns
+        -------
+        Derivative
+
+        Raises
+        ------
+        ldr.errors.SingularError
+            The optimum is not alone, or the problem jumps along this direction.
+        ldr.errors.ArgumentError, ldr.errors.DataError
+            What cannot move; another shape.
+        """
+        line = as_line(
+            self.objective,
+            self.data,
+            self.r,
+            X=X,
+            y=y,
+            sample_weight=sample_weight,
+            parameters=parameters,
+        )
+        return Derivative.along(self.optimum, line)
+
+
+@in_words
+def sensitivity(
+    result: Solved, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None
+) -> Sensitivity:
+    """The optimum of a result, of the data that it was solved for."""
+    if result.scale is not None:
+        raise ArgumentError(
+            "the result is of columns that were divided by their standard deviations, which move "
+            "with the data: divide the columns of X yourself and solve without standardise="
+        )
+    if any(one is not None for one in np.ravel(np.array([result.features], dtype=object))):
+        raise ArgumentError(
+            f"the map of {result.objective.name} is of features, whose axes move with the data: "
+            "there are derivatives for maps of the columns only"
+        )
+    data = as_data(result.objective, X, y, sample_weight, groups)
+    problem = result.objective.bind(data, result.r)
+    if problem.has_corners:
+        raise ArgumentError(
+            f"{result.objective!r} has a penalty with corners: its optimum has no derivative where "
+            "a loading is about to become zero; ldr.refit finds the optimum without the penalty"
+        )
+    M = np.array(result.run.M)
+    if M.shape != tuple(problem.manifold.shape):
+        raise DataError(
+            f"X has other columns, or another rank, than the data solved for: a point has shape "
+            f"{tuple(problem.manifold.shape)} there and {M.shape} in the result"
+        )
+    value = problem.reported(problem.value(M))
+    if not abs(value - result.run.value) <= _SAME * max(abs(value), abs(result.run.value)):
+        raise DataError(
+            f"these are not the data that the result was solved for: its value there is "
+            f"{value:.12g}, and it was {result.run.value:.12g}"
+        )
+    return Sensitivity(result.objective, data, result.r, Optimum.of(problem, M))

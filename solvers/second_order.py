@@ -1,0 +1,159 @@
+"""The inverse of the Riemannian Hessian at an optimum, which its derivatives are made of."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import scipy
+
+from ldr.solvers.limits import check
+from ldr.solvers.manifolds import Array
+from ldr.solvers.problem import Problem
+from ldr.solvers.riemannian import RiemannianPoint, RiemannianProblem
+
+# Up to this many numbers in a point the Hessian is a matrix, and its eigenvalues are known.
+_EXACT = 400
+# A curvature below this share of the largest, or of the value, is none.
+FLAT, _NONE = 1e-10, 1e-12
+# Of the residual, relative to the right-hand side, in conjugate gradients.
+_RESIDUAL = 1e-13
+# Products for each degree of freedom before conjugate gradients are given up.
+_PATIENCE = 4
+
+
+@dataclass(frozen=True)
+class Flatness:
+    """A direction along which the function has no curvature.
+
+    Attributes
+    ----------
+    direction : ndarray
+        Unit tangent vector.
+    curvature, largest : float
+    """
+
+    direction: Array
+    curvature: float
+    largest: float
+
+
+class FlatError(ArithmeticError):
+    """The Hessian has no inverse."""
+
+    def __init__(self, flatness: Flatness) -> None:
+        super().__init__("the Hessian is singular")
+        self.flatness = flatness
+
+
+class HessianInverse:
+    """Hess^{-1} on the tangent vectors at M that are orthogonal to some that change nothing.
+
+    Where a point has few numbers the Hessian is decomposed; else it is inverted by conjugate
+    gradients, which needs a minimum.
+
+    Parameters
+    ----------
+    problem : Problem
+    M : ndarray
+        Where the gradient vanishes.
+    free : sequence of ndarray
+        Tangent vectors along which the function is constant.
+    """
+
+    def __init__(self, problem: Problem, M: Array, free: Sequence[Array] = ()) -> None:
+        self._problem = RiemannianProblem(problem)
+        self._point: RiemannianPoint = self._problem.at(M)
+        self._free = _orthonormal(free, M.size)
+
+    @property
+    def M(self) -> Array:
+        return self._point.M
+
+    @property
+    def products(self) -> int:
+        """Hessian products so far."""
+        return self._problem.evaluations["hessian"]
+
+    @property
+    def gradient(self) -> Array:
+        return self._across(self._point.gradient)
+
+    def __call__(self, Z: Array) -> Array:
+        """The U with Hess[U] = Z; Z is projected first.
+
+        Raises
+        ------
+        FlatError
+        """
+        Z = self._across(self._problem.manifold.project(self.M, Z))
+        return self._exactly(Z) if self.M.size <= _EXACT else self._by_products(Z)
+
+    def _across(self, Z: Array) -> Array:
+        """Without what points along the free directions."""
+        rest = Z.reshape(-1) - self._free @ (self._free.T @ Z.reshape(-1))
+        return rest.reshape(Z.shape)
+
+    def _product(self, U: Array) -> Array:
+        return self._across(self._problem.manifold.project(self.M, self._point.hessian(U)))
+
+    @cached_property
+    def _eigen(self) -> tuple[Array, Array]:
+        """Eigenvalues, and eigenvectors as columns of flat tangent vectors."""
+        shape, size = self.M.shape, self.M.size
+        check()
+        units = np.eye(size).reshape(size, *shape)
+        projector = self._problem.manifold.project(self.M, units).reshape(size, size)
+        projector = projector - self._free @ self._free.T
+        there, basis = np.linalg.eigh(0.5 * (projector + projector.T))
+        basis = basis[:, there > 0.5]
+        products = [self._product(U.reshape(shape)).reshape(-1) for U in basis.T]
+        H = basis.T @ np.array(products).T.reshape(size, -1)
+        values, vectors = np.linalg.eigh(0.5 * (H + H.T))
+        return values, basis @ vectors
+
+    def _exactly(self, Z: Array) -> Array:
+        values, vectors = self._eigen
+        if not len(values):
+            return np.zeros_like(Z)
+        least, largest = int(np.argmin(np.abs(values))), float(np.abs(values).max())
+        if not abs(values[least]) > max(FLAT * largest, _NONE * abs(self._point.value)):
+            direction = vectors[:, least].reshape(Z.shape)
+            raise FlatError(Flatness(direction, float(values[least]), largest))
+        U = vectors @ ((vectors.T @ Z.reshape(-1)) / values)
+        return U.reshape(Z.shape)
+
+    def _by_products(self, Z: Array) -> Array:
+        """Preconditioned conjugate gradients."""
+        inner, M = self._problem.manifold.inner, self.M
+        precondition = self._problem.problem.preconditioner(M)
+        U, residual = np.zeros_like(Z), Z
+        target = _RESIDUAL * math.sqrt(inner(M, Z, Z))
+        direction, previous, largest = np.zeros_like(Z), 0.0, 0.0
+        for _ in range(_PATIENCE * self._problem.manifold.dimension):
+            if math.sqrt(inner(M, residual, residual)) <= target:
+                break
+            z = residual if precondition is None else self._across(precondition(M, residual))
+            rz = inner(M, residual, z)
+            direction = z + (rz / previous if previous else 0.0) * direction
+            previous = rz
+            HD = self._product(direction)
+            curvature, size = inner(M, direction, HD), inner(M, direction, direction)
+            largest = max(largest, abs(curvature) / size)
+            if not curvature > FLAT * largest * size:
+                raise FlatError(Flatness(direction / math.sqrt(size), curvature / size, largest))
+            U = U + (rz / curvature) * direction
+            residual = residual - (rz / curvature) * HD
+        return U
+
+
+def _orthonormal(directions: Sequence[Array], size: int) -> Array:
+    """An orthonormal basis of the span, as columns of flat vectors."""
+    if not directions:
+        return np.zeros((size, 0))
+    together = np.array([U.reshape(-1) for U in directions]).T
+    Q, values, _ = scipy.linalg.svd(together, full_matrices=False)
+    return np.asarray(Q[:, values > 0.5 * max(1e-8, float(values[0]))])

@@ -1,0 +1,237 @@
+"""Derivatives of optima, against differences of solutions and against formulas."""
+
+import numpy as np
+import pytest
+
+import ldr
+from ldr.errors import ArgumentError, DataError, SingularError
+from ldr.result import as_tuple
+from tests import real_data
+from tests.objectives import methods
+
+# Optima without derivatives: penalties with corners, maps of features, saturated probabilities.
+WITHOUT = {"lasso", "sparse-pca", "mds-distances", "sfa quadratic", "nca"}
+# Integers tie, and neighbours jump.
+JUMPING = {
+    "olpp",
+    "onpp",
+    "onpp class-neighbours",
+    "orthogonal-lpp",
+    "orthogonal-npe",
+    "semi-supervised-da",
+}
+FEW = ("pca", "sfa whitened", "lda", "classical-cca", "ppca", "ica", "maxdiff")
+
+
+def relative(found, expected):
+    pairs = [
+        (np.asarray(a), np.asarray(b))
+        for a, b in zip(as_tuple(found), as_tuple(expected), strict=True)
+    ]
+    return max(np.abs(a - b).max() / max(np.abs(b).max(), 1e-12) for a, b in pairs)
+
+
+def differences(result, X, dX, y, parameters, of):
+    """Central differences through solve, extrapolated, at the step where `of` fits best."""
+    start = "baseline" if result.solver == "closed-form" else result.M
+
+    def at(t):
+        moved = tuple(x + t * dx for x, dx in zip(as_tuple(X), as_tuple(dX), strict=True))
+        moved = moved if isinstance(X, tuple) else moved[0]
+        options = {"start": start, "starts": 1, "tolerance": 1e-14, "certify": False}
+        name = result.objective.name
+        return of(ldr.solve(name, moved, result.r, y=y, **options, **parameters))
+
+    for h in (1e-3, 1e-4, 1e-5, 1e-6):
+        far, near = ([at(t) for t in (h, -h)], [at(t) for t in (h / 2, -h / 2)])
+        yield [
+            tuple(
+                (4 * (c - d) / h - (a - b) / (2 * h)) / 3
+                for a, b, c, d in zip(*map(as_tuple, each), strict=True)
+            )
+            for each in zip(*far, *near, strict=True)
+        ]
+
+
+def projectors(result):
+    return tuple(np.linalg.pinv(P) @ P for P in as_tuple(result.P))
+
+
+def check_method(key, X, y, parameters, r):
+    rng = np.random.default_rng(0)
+    dX = tuple(rng.standard_normal(x.shape) * np.nanstd(x, axis=0) for x in as_tuple(X))
+    dX = dX if isinstance(X, tuple) else dX[0]
+    name = methods.name_of(key)
+    result = ldr.solve(name, X, r, y=y, tolerance=1e-13, random_state=0, **parameters)
+    found = result.sensitivity(X, y).along(dX)
+    worst = np.inf, np.inf, np.inf
+    tried = differences(
+        result, X, dX, y, parameters, lambda each: (each.value, projectors(each), each.P)
+    )
+    for value, projector, P in tried:
+        errors = (
+            abs(found.value - value[0]) / max(abs(value[0]), abs(result.value)),
+            relative(found.projector, projector) if r < min(map(len, as_tuple(result.M))) else 0.0,
+            relative(found.P, P),
+        )
+        worst = tuple(map(min, worst, errors))
+        if worst[0] < 1e-8 and max(worst[1:]) < 1e-6:
+            return
+    # hinges have no second derivative at their ends; opca's columns are nearly collinear
+    assert worst[0] < (1e-6 if name in ("opca", "lmnn", "robust-pca") else 1e-8)
+    assert max(worst[1:]) < 1e-6
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("key", FEW)
+def test_derivatives_are_those_of_solve(key):
+    X, y, parameters = methods.RANDOM[key]
+    check_method(key, X, y, parameters, 2)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("key", [k for k in methods.RANDOM if k not in {*WITHOUT, *FEW}])
+def test_derivatives_of_every_smooth_method(key):
+    X, y, parameters = methods.RANDOM[key]
+    check_method(key, X, y, parameters, 2)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("key", [k for k in methods.RANDOM if k not in WITHOUT])
+def test_derivatives_of_other_random_data(key):
+    X, y, parameters = methods.RANDOM[key]
+    rng = np.random.default_rng(7)
+    moved = tuple(x + 0.5 * rng.standard_normal(x.shape) for x in as_tuple(X))
+    check_method(key, moved if isinstance(X, tuple) else moved[0], y, parameters, 2)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("key", [k for k in methods.REAL if k not in {*WITHOUT, *JUMPING}])
+def test_derivatives_on_real_data(key):
+    data, r = methods.REAL[key]
+    check_method(key, *data(), r)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_what_jumps_is_refused():
+    X, _, parameters = methods.REAL["olpp"][0]()
+    result = ldr.solve("olpp", X[:200], 2, **parameters)
+    dX = np.random.default_rng(0).standard_normal(X[:200].shape)
+    with pytest.raises(SingularError, match="does not change smoothly"):
+        result.sensitivity(X[:200]).along(dX)
+
+
+def spectral(eigenvalues, n=40, seed=0):
+    """Rows whose covariance has these eigenvalues; its eigenvectors."""
+    rng, d = np.random.default_rng(seed), len(eigenvalues)
+    ones = np.hstack([np.ones((n, 1)), rng.standard_normal((n, d))])
+    U = np.linalg.qr(ones)[0][:, 1:]
+    Q = np.linalg.qr(rng.standard_normal((d, d)))[0]
+    return np.sqrt(n) * (U * np.sqrt(eigenvalues)) @ Q.T, Q
+
+
+def moved_eigenvectors(X, dX, Q, eigenvalues, r):
+    """Of the covariance, by first-order perturbation theory: projector and columns of Q."""
+    centred = dX - dX.mean(axis=0)
+    B = Q.T @ (X.T @ centred + centred.T @ X) @ Q / len(X)
+    with np.errstate(divide="ignore"):
+        C = B / (eigenvalues[None, :] - eigenvalues[:, None])
+    np.fill_diagonal(C, 0.0)
+    columns = Q @ C[:, :r]
+    across = Q[:, r:] @ C[r:, :r] @ Q[:, :r].T
+    return across + across.T, columns
+
+
+@pytest.mark.parametrize(("gap", "tolerance"), [(1e-3, 1e-10), (1e-6, 1e-6)])
+@pytest.mark.parametrize("inside", [False, True])
+def test_nearly_tied_numbers(gap, tolerance, inside):
+    eigenvalues = np.array([3.0, 3.0 - gap, 2.0, 1.0] if inside else [3.0, 2.0, 2.0 - gap, 1.0])
+    X, Q = spectral(eigenvalues)
+    dX = np.random.default_rng(1).standard_normal(X.shape)
+    projector, columns = moved_eigenvectors(X, dX, Q, eigenvalues, 2)
+    result = ldr.solve("pca", X, 2)
+    found = result.sensitivity(X).along(dX)
+    assert relative(found.projector, projector) < tolerance
+    signs = np.sign(np.sum(Q[:, :2] * result.M, axis=0))
+    assert relative(found.M, columns * signs) < tolerance
+
+
+def test_a_tie_at_the_boundary_is_refused_with_its_numbers():
+    X, _ = spectral(np.array([3.0, 2.0, 2.0, 1.0]))
+    with pytest.raises(SingularError, match=r"number is 2(\.0+\d+)?, .* outside .* 2(\.0+\d+)?\."):
+        ldr.solve("pca", X, 2).sensitivity(X)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_tie_inside_leaves_the_subspace_its_derivative():
+    X, Q = spectral(np.array([3.0, 3.0, 2.0, 1.0]))
+    dX = np.random.default_rng(1).standard_normal(X.shape)
+    found = ldr.solve("pca", X, 2).sensitivity(X).along(dX)
+    projector, _ = moved_eigenvectors(X, dX, Q, np.array([3.0, 3.0, 2.0, 1.0]), 2)
+    assert relative(found.projector, projector) < 1e-10
+    for name in ("M", "P", "components"):
+        with pytest.raises(SingularError, match=r"0 and 1 have the same number, 3"):
+            getattr(found, name)
+
+
+def parameters_moved(result, X, y, direction, moved, h=1e-4):
+    """The derivative in parameters, and that by differences."""
+    found = result.sensitivity(X, y).along(**direction)
+    ahead, behind = (ldr.solve(moved(t), X, result.r, y=y, tolerance=1e-13) for t in (h, -h))
+    return found, ahead, behind
+
+
+@pytest.mark.parametrize(
+    ("direction", "moved"),
+    [
+        ({"ridge": 1.0}, lambda t: ldr.objectives.LDA(ridge=0.1 + t)),
+        (
+            {"weights": (1.0, 0.0)},
+            lambda t: (0.5 + t) * ldr.objectives.PCA() + ldr.objectives.LDA(),
+        ),
+    ],
+)
+def test_parameters(direction, moved):
+    X, y = real_data.wine()
+    X = real_data.standardised(X)
+    result = ldr.solve(moved(0.0), X, 2, y=y, tolerance=1e-13)
+    found, ahead, behind = parameters_moved(result, X, y, direction, moved)
+    assert abs(found.value - (ahead.value - behind.value) / 2e-4) < 1e-6 * abs(found.value)
+    expected = (projectors(ahead)[0] - projectors(behind)[0]) / 2e-4
+    assert relative(found.projector, expected) < 1e-6
+
+
+def test_conjugate_gradients_where_the_hessian_is_large():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 150)) * np.linspace(3.0, 1.0, 150)
+    dX = rng.standard_normal(X.shape)
+    result = ldr.solve("pca", X, 4)
+    found = result.sensitivity(X).along(dX)
+    values, Q = np.linalg.eigh(np.cov(X.T, bias=True))
+    projector, _ = moved_eigenvectors(X - X.mean(axis=0), dX, Q[:, ::-1], values[::-1], 4)
+    assert relative(found.projector, projector) < 1e-9
+
+
+def test_other_data_and_directions_are_refused_in_words():
+    X, y = real_data.wine()
+    X = real_data.standardised(X)
+    result = ldr.solve("lda", X, 2, y=y)
+    with pytest.raises(DataError, match="not the data that the result was solved for"):
+        result.sensitivity(X + np.linspace(0, 1, len(X))[:, None], y)
+    sensitivity = result.sensitivity(X, y)
+    with pytest.raises(ArgumentError, match="nothing moves"):
+        sensitivity.along()
+    with pytest.raises(ArgumentError, match=r"ridge is 0.*one side only"):
+        sensitivity.along(ridge=1.0)
+    with pytest.raises(ArgumentError, match=r"'rigde' is no number.*expected ridge"):
+        sensitivity.along(rigde=1.0)
+    with pytest.raises(DataError, match=r"expected \(178, 13\)"):
+        sensitivity.along(X[:5])
+    with pytest.raises(ArgumentError, match="penalty with corners"):
+        sparse = ldr.solve("sparse-pca", X, 2, penalty=20.0)
+        sparse.sensitivity(X)
+    with pytest.raises(ArgumentError, match="standardise"):
+        ldr.solve("pca", X, 2, standardise=True).sensitivity(X)
