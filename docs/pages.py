@@ -12,6 +12,7 @@ from typing import Any
 
 import ldr
 from docs.guides import GUIDES, Guide
+from docs.tree import picture
 from ldr.cli.options import NEEDED
 from ldr.objectives import REGISTRY, Objective
 from ldr.objectives.listing import Entry
@@ -34,6 +35,7 @@ def write_pages(root: Path) -> None:
         printed, result, figure = solve_example(name, GUIDES[name])
         figure.savefig(folder / f"{name}.png", dpi=120)
         _write(folder / f"{name}.md", page(cls, GUIDES[name], printed, result))
+    picture().savefig(folder / "choosing.png", dpi=100)
     _write(folder / "index.md", index())
     _write(root / "api.md", api())
 

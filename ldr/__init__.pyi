@@ -1,4 +1,5 @@
 from . import errors, estimators, objectives, observers, plots, report, solvers, subspaces, testing
+from .advice import choose
 from .checking import Check, check
 from .choosing import Path, path
 from .comparing import compare
@@ -138,6 +139,7 @@ __all__ = [
     "UndercompleteICA",
     "bootstrap",
     "check",
+    "choose",
     "compare",
     "dimension",
     "errors",

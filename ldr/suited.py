@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from enum import StrEnum
 from typing import Any
 
 import numpy as np
@@ -35,33 +36,52 @@ def asked_for(methods: Sequence[str | Objective]) -> Chosen:
     return {label: (o, "asked for") for label, o in zip(labels, objectives, strict=True)}
 
 
+class Beside(StrEnum):
+    """What stands beside the rows, in the words of why a method was taken."""
+
+    VIEWS = "X is a pair of views of the same rows"
+    BACKGROUND = "X is a pair with other rows, a background"
+    GAPS = "X has missing values"
+    LABELS = "y holds labels"
+    RESPONSE = "y holds a response"
+    TIME = "the rows are a time series"
+    NOTHING = "there are rows alone"
+
+
+_NEEDED = {
+    Beside.VIEWS: Need.SECOND_VIEW,
+    Beside.BACKGROUND: Need.BACKGROUND,
+    Beside.LABELS: Need.LABELS,
+    Beside.RESPONSE: Need.RESPONSE,
+    Beside.TIME: Need.TIME_ORDER,
+}
+
+
+def beside(X: Any, y: Any = None, time_order: bool = False) -> Beside:
+    """What was handed over."""
+    if isinstance(X, (tuple, dict)):
+        views = tuple(X.values()) if isinstance(X, dict) else X
+        rows = {as_samples(view, "X").n for view in views}
+        return Beside.BACKGROUND if len(views) == 2 and len(rows) == 2 else Beside.VIEWS
+    if has_gaps(X):
+        return Beside.GAPS
+    if y is not None:
+        return Beside.LABELS if is_categorical(y) else Beside.RESPONSE
+    return Beside.TIME if time_order else Beside.NOTHING
+
+
 def suited(X: Any, y: Any = None, time_order: bool = False) -> Chosen:
     """The methods of the registry that fit what was handed over, and why each was taken."""
-    pair = isinstance(X, tuple) and len(X) == 2
-    rows = [as_samples(view, "X").n for view in X] if pair else []
-    beside = "pca, which does not look at it, as a yardstick"
-    if pair and rows[0] == rows[1]:
-        return _needing(Need.SECOND_VIEW, "X is a pair of views of the same rows")
-    if pair:
-        return _needing(Need.BACKGROUND, "X is a pair with other rows, a background")
-    if has_gaps(X):
-        why = "X has missing values"
-        return {name: (named(name), why) for name, m in REGISTRY.items() if m.missing}
-    if y is not None and is_categorical(y):
-        found = _needing(Need.LABELS, "y holds labels")
-    elif y is not None:
-        found = _needing(Need.RESPONSE, "y holds a response")
-    elif time_order:
-        found = _needing(Need.TIME_ORDER, "the rows are a time series")
-    else:
-        why = "there are rows alone"
-        return {name: (named(name), why) for name, m in REGISTRY.items() if not m.needs}
-    return {**found, "pca": (named("pca"), beside)}
-
-
-def _needing(need: Need, why: str) -> Chosen:
-    """Those that need that and nothing else."""
-    return {name: (named(name), why) for name, m in REGISTRY.items() if m.needs == (need,)}
+    found = beside(X, y, time_order)
+    if found is Beside.GAPS:
+        fitting = [name for name, method in REGISTRY.items() if method.missing]
+    else:  # what needs that and nothing else
+        needs = (_NEEDED[found],) if found in _NEEDED else ()
+        fitting = [name for name, method in REGISTRY.items() if method.needs == needs]
+    chosen = {name: (named(name), str(found)) for name in fitting}
+    if found in (Beside.LABELS, Beside.RESPONSE, Beside.TIME):
+        chosen["pca"] = named("pca"), "pca, which does not look at it, as a yardstick"
+    return chosen
 
 
 def has_gaps(X: Any) -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ldr.comparing import compare
 from ldr.io.outputs import write_figure
 from ldr.result import Result
 from ldr.solvers.errors import ArgumentError
@@ -26,7 +27,8 @@ NOTES = (
     "digits: its 30 leading principal components; wine, breast_cancer: columns divided by their "
     "standard deviations, because they have units. r is at most the number of classes minus one, "
     "beyond which the heuristic's directions are arbitrary; for r = 1 the heuristic is optimal and "
-    "nothing can be gained."
+    "nothing can be gained. Accuracy is that of the five nearest training rows, over five held-out "
+    "folds: what the better value was worth."
 )
 
 
@@ -137,6 +139,7 @@ def _column(data: DataSet, result: Result) -> dict[str, str]:
     assert result.baseline is not None and result.improvement is not None
     assert result.certificate is not None
     n, d = data.X.shape
+    before, after = _accuracies(data, result.r)
     return {
         "rows n": str(n),
         "columns d": str(d),
@@ -145,11 +148,21 @@ def _column(data: DataSet, result: Result) -> dict[str, str]:
         "heuristic": f"{result.baseline:.6f}",
         "optimised": f"{result.value:.6f}",
         "improvement": f"{100 * result.improvement:+.2f} %",
+        "accuracy, heuristic": f"{before:.3f}",
+        "accuracy, optimised": f"{after:.3f}",
         "certificate": result.certificate.kind,
         "solver": result.solver,
         "iterations": str(result.iterations),
         "seconds": f"{result.seconds:.3f}",
     }
+
+
+def _accuracies(data: DataSet, r: int) -> tuple[float, float]:
+    """Of the heuristic and of the optimum, on rows that neither was found on."""
+    (method,) = compare(["lda"], data.X, data.y, r, random_state=0).methods
+    scores = (method.heuristic_scores or method.scores, method.scores)  # none where it is optimal
+    before, after = (float(next(iter(each.values())).mean()) for each in scores)
+    return before, after
 
 
 def _standardised(X: Array) -> Array:

@@ -8,8 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from docs import hero
 from docs.guides import GUIDES
 from docs.pages import page, solve_example
+from docs.tree import branches, picture, table
+from ldr.advice import TABLE
 from ldr.cli.app import main
 from ldr.objectives import REGISTRY
 from tests.programs import run_programs
@@ -17,6 +20,8 @@ from tests.programs import run_programs
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = [
     "index",
+    "quickstart",
+    "choosing-a-method",
     "answers",
     "writing-an-objective",
     "choosing-a-solver",
@@ -42,6 +47,26 @@ def test_every_method_has_a_guide_whose_example_runs(name):
 def test_programs_of_the_pages_print_what_they_say(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     run_programs(DOCS / f"{name}.md", at_least=1)
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/choosing-a-method.md"])
+def test_table_of_methods_by_question_is_that_of_choose(page):
+    assert table() in (DOCS.parent / page).read_text(encoding="utf-8")
+
+
+def test_tree_has_every_row_of_the_table():
+    rows = [advice for of_answer in branches().values() for advice in of_answer]
+    assert sorted(rows, key=TABLE.index) == list(TABLE)
+    shown = [text.get_text() for text in picture().axes[0].texts]
+    assert all(advice.wants in shown for advice in TABLE)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_picture_of_the_front_page_keeps_what_it_promises(seed):
+    clean, broken, robust = hero.seen(seed)
+    assert abs(robust.explained - clean.explained) < 0.005 and broken.explained < 0.15
+    assert robust.accuracy > broken.accuracy + 0.05
+    assert len(hero.picture([clean, broken, robust]).axes) == 3
 
 
 def test_commands_of_the_page_succeed(tmp_path, monkeypatch, capsys):

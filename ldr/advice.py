@@ -1,0 +1,208 @@
+"""`ldr.choose`: which method answers which question, of the data at hand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ldr.doors import in_words
+from ldr.objectives.data.opening import with_columns
+from ldr.solvers.checks import flag
+from ldr.suited import Beside, beside
+
+
+@dataclass(frozen=True)
+class Advice:
+    """A row of the table of methods by question.
+
+    Attributes
+    ----------
+    has, wants : str
+        What is there, and what is to be found.
+    use : tuple of str
+        Methods of the registry, the first to be tried first.
+    instead_of : str
+        What is done without them.
+    fits : tuple of Beside
+        The data that it is for.
+    """
+
+    has: str
+    wants: str
+    use: tuple[str, ...]
+    instead_of: str
+    fits: tuple[Beside, ...]
+
+    def cells(self) -> tuple[str, str, str, str]:
+        """What the table shows."""
+        return self.has, self.wants, ", ".join(self.use), self.instead_of
+
+
+_ANY = (Beside.NOTHING, Beside.LABELS, Beside.RESPONSE, Beside.TIME)
+TABLE = (
+    Advice("rows", "the most variance", ("pca",), "", _ANY),
+    Advice(
+        "rows, some of them broken",
+        "the most variance, outliers aside",
+        ("robust-pca",),
+        "pca after outliers were deleted by eye",
+        _ANY,
+    ),
+    Advice(
+        "rows",
+        "axes that few columns make up",
+        ("sparse-pca",),
+        "loadings of pca, small ones not printed",
+        _ANY,
+    ),
+    Advice(
+        "rows whose columns have noise of their own",
+        "common factors of noisy columns, and how many",
+        ("fa", "ppca"),
+        "pca",
+        _ANY,
+    ),
+    Advice(
+        "rows with gaps",
+        "common factors, and the gaps filled",
+        ("fa", "ppca"),
+        "means in the gaps, then pca",
+        (Beside.GAPS,),
+    ),
+    Advice(
+        "rows of mixed signals",
+        "independent sources of mixed signals",
+        ("ica", "uica"),
+        "pca",
+        _ANY,
+    ),
+    Advice(
+        "rows, or distances",
+        "distances kept",
+        ("mds-stress", "mds-distances"),
+        "the first two axes of pca",
+        _ANY,
+    ),
+    Advice(
+        "labels",
+        "classes apart, and to predict them",
+        ("classical-lda", "nca"),
+        "pca, coloured by class",
+        (Beside.LABELS,),
+    ),
+    Advice(
+        "labels",
+        "orthonormal directions, more than classes",
+        ("lda",),
+        "lda's directions made orthonormal",
+        (Beside.LABELS,),
+    ),
+    Advice(
+        "a response",
+        "what it depends on, whatever the shape",
+        ("sdr", "sir", "save"),
+        "columns by their correlation",
+        (Beside.RESPONSE,),
+    ),
+    Advice(
+        "a response",
+        "to predict it from few directions",
+        ("pls-regression", "ridge-regression", "lasso"),
+        "pca, then a regression",
+        (Beside.RESPONSE,),
+    ),
+    Advice(
+        "two views of the same rows",
+        "what the two share",
+        ("classical-cca", "pls", "cca"),
+        "pca of both beside one another",
+        (Beside.VIEWS,),
+    ),
+    Advice(
+        "three views or more",
+        "what three or more share",
+        ("maxdiff", "orthogonal-mcca", "maxbet"),
+        "cca of every pair",
+        (Beside.VIEWS,),
+    ),
+    Advice(
+        "a background, or noise",
+        "what the rows have and it has not",
+        ("contrastive-pca", "opca"),
+        "pca of the rows",
+        (Beside.BACKGROUND,),
+    ),
+    Advice(
+        "time",
+        "what changes slowly",
+        ("sfa", "maf"),
+        "pca, which does not know of time",
+        (Beside.TIME,),
+    ),
+    Advice(
+        "time", "the dynamics: rotations, decay", ("dynamics",), "pca, then a fit", (Beside.TIME,)
+    ),
+    Advice(
+        "rows near a curved sheet",
+        "neighbours kept as neighbours",
+        ("orthogonal-lpp", "orthogonal-npe"),
+        "pca",
+        _ANY,
+    ),
+)
+HEADER = ("you have", "you want", "use", "instead of")
+
+
+class Choice(tuple[Advice, ...]):
+    """Rows of the table, printed as one."""
+
+    def __repr__(self) -> str:
+        rows = [HEADER, *(advice.cells() for advice in self)]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = (
+            "  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip()
+            for row in rows
+        )
+        return "\n".join(lines)
+
+
+@in_words
+def choose(X: Any = None, y: Any = None, *, time_order: bool = False) -> Choice:
+    """Which methods answer which question, of data like these.
+
+    Nothing is solved; `ldr.compare` judges methods on held-out rows.
+
+    Parameters
+    ----------
+    X : array (n, d), or what else `ldr.solve` takes; several views or a background as a tuple
+        By default the whole table.
+    y : array (n,), optional
+        Labels or a response.
+    time_order : bool
+        Whether the rows follow one another in time.
+
+    Returns
+    -------
+    Choice
+        A tuple of `Advice`, whose repr is a table.
+
+    Raises
+    ------
+    ldr.errors.DataError
+        X is no data.
+
+    Examples
+    --------
+    >>> import ldr
+    >>> from sklearn.datasets import load_wine
+    >>> X, y = load_wine(return_X_y=True)
+    >>> ldr.choose(X, y)[0].use
+    ('classical-lda', 'nca')
+    """
+    flag("time_order", time_order)
+    if X is None:
+        return Choice(TABLE)
+    X, y = with_columns(X, y=y)
+    found = beside(X, y, time_order)
+    fitting = [advice for advice in TABLE if found in advice.fits]
+    return Choice(sorted(fitting, key=lambda advice: len(advice.fits)))  # the narrowest first

@@ -1,0 +1,58 @@
+"""Which method answers which question."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_diabetes, load_wine
+
+import ldr
+from ldr.advice import TABLE
+from ldr.objectives.needs import Need
+from ldr.objectives.registry import REGISTRY
+from ldr.suited import Beside
+
+WINE, CLASSES = load_wine(return_X_y=True)
+GAPS = np.where(np.arange(WINE.size).reshape(WINE.shape) % 17 == 0, np.nan, WINE)
+NEEDED = {
+    Beside.LABELS: Need.LABELS,
+    Beside.RESPONSE: Need.RESPONSE,
+    Beside.VIEWS: Need.SECOND_VIEW,
+    Beside.BACKGROUND: Need.BACKGROUND,
+    Beside.TIME: Need.TIME_ORDER,
+}
+
+
+@pytest.mark.parametrize("advice", TABLE, ids=lambda advice: advice.wants)
+def test_methods_of_a_row_can_use_what_is_there(advice):
+    methods = [REGISTRY[name] for name in advice.use]
+    for found in advice.fits:
+        if found in NEEDED and len(advice.fits) == 1:
+            assert all(NEEDED[found] in method.needs for method in methods)
+        elif found is Beside.GAPS:
+            assert all(method.missing for method in methods)
+        else:
+            assert set(methods[0].needs) <= {Need.GRAPH}
+
+
+@pytest.mark.parametrize(
+    ("given", "options", "first", "not_there"),
+    [
+        ((WINE, CLASSES), {}, "classical-lda", "sdr"),
+        (load_diabetes(return_X_y=True), {}, "sdr", "lda"),
+        (((WINE[:, :6], WINE[:, 6:]),), {}, "classical-cca", "pca"),
+        (((WINE[CLASSES == 0], WINE[CLASSES == 1]),), {}, "contrastive-pca", "cca"),
+        ((GAPS,), {}, "fa", "pca"),
+        ((WINE,), {"time_order": True}, "sfa", "lda"),
+        ((WINE,), {}, "pca", "sfa"),
+    ],
+)
+def test_choose_prints_the_rows_that_fit(given, options, first, not_there):
+    found = ldr.choose(*given, **options)
+    used = [name for advice in found for name in advice.use]
+    assert used[0] == first and not_there not in used
+    assert repr(found).splitlines()[0].startswith("you have") and first in repr(found)
+
+
+def test_choose_of_nothing_is_the_whole_table():
+    assert tuple(ldr.choose()) == TABLE
+    with pytest.raises(ldr.errors.DataError):
+        ldr.choose([[1.0, 2.0], [3.0]])
