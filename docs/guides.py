@@ -341,6 +341,12 @@ GUIDES = {
         "wine",
         "2, y=y",
     ),
+    "wda": Guide(
+        "As lda, where classes have several clusters or other shapes: near rows count, as far as "
+        "reg says. Columns in different units should be standardised.",
+        "wine",
+        "2, y=y",
+    ),
     "robust-pca": Guide(
         "As pca, where some rows are outliers that should not count.",
         "tumours",

@@ -35,6 +35,7 @@ from ldr.objectives.lda import (
 )
 from ldr.objectives.lmnn import LMNN as LMNN
 from ldr.objectives.nca import NCA as NCA
+from ldr.objectives.wda import WDA as WDA
 from ldr.objectives.cca import CCA as CCA, ClassicalCCA as ClassicalCCA
 from ldr.objectives.pls import PLS as PLS
 from ldr.objectives.multiview import (

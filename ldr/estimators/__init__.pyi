@@ -354,6 +354,32 @@ class NCA(Classifies, Named):
         rotation: str | None = None,
     ) -> None: ...
 
+class WDA(Classifies, Named):
+    def __init__(
+        self,
+        n_components: int | float | str = 2,
+        *,
+        reg: float = 1.0,
+        iterations: int = 10,
+        standardise: bool = False,
+        solver: str | Solver = "auto",
+        start: Any = "baseline",
+        starts: int | None = None,
+        workers: int = 1,
+        tolerance: float = 1e-10,
+        max_iterations: int | None = None,
+        time_limit: float | None = None,
+        certify: bool = True,
+        random_state: Any = None,
+        device: str = "cpu",
+        verbose: bool = False,
+        rotation: str | None = None,
+    ) -> None: ...
+    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
+    def partial_fit(
+        self, X: Any, y: Any = None, *, classes: Any = None, sample_weight: Any = None
+    ) -> Self: ...
+
 class OrthogonalCCA(Named, TwoViews):
     def __init__(
         self,

@@ -554,6 +554,7 @@ METHODS: dict[str, Callable[[Any], Given]] = {
     ),
     "lmnn": classes("lmnn", copies=None),
     "nca": classes("nca", copies=None, flat=True),
+    "wda": classes("wda", parameters={"reg": 5.0}, scaled={"reg": 2}),
     "robust-pca": rows("robust-pca", degree=1, copies=1),
     "robust-pca huber": rows(
         "robust-pca",

@@ -1,0 +1,151 @@
+"""Wasserstein discriminant analysis: classes apart by the cost of moving one onto the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ldr.objectives.axes import Axes
+from ldr.objectives.data.data import Data
+from ldr.objectives.directions import principal_directions
+from ldr.objectives.families.batches import in_batches
+from ldr.objectives.families.projected import DenseRows
+from ldr.objectives.families.transport import Rows, Transport
+from ldr.objectives.needs import Need
+from ldr.objectives.objective import Objective
+from ldr.objectives.parameters import number, whole
+from ldr.objectives.prediction import GroupedRows
+from ldr.objectives.problem import BoundObjective
+from ldr.objectives.responses import Response
+from ldr.objectives.slices import sliced_directions
+from ldr.objectives.statistics.covariance import Variation
+from ldr.solvers.descent.lbfgs import LBFGS
+from ldr.solvers.errors import ArgumentError
+from ldr.solvers.linalg.eigen import top_eigenvectors
+from ldr.solvers.manifolds import Array
+
+# Rows beyond which pairs are those within batches.
+_MOST_ROWS = 10_000
+
+
+@dataclass(frozen=True)
+class WDA(Objective):
+    """Separate the classes by transport: min sum_c W(c, c) / sum_{c < c'} W(c, c') over subspaces.
+
+    W(c, c') = sum_ij G_ij D_ij, D_ij = ||M'(x_i - x_j)||^2, where G is the plan that moves the rows
+    of c onto those of c' after `iterations` steps of Sinkhorn's iteration with the kernel
+    exp(-D/reg). As reg grows all rows are moved onto all, and the ratio is that of traces, as in
+    lda; a small one looks at near rows only, so that classes may have several clusters. P = M'.
+    There are local optima: the trace ratio of an infinite reg (the heuristic), lda and pca are the
+    default starts. An evaluation takes O(iterations n^2) time, memory is that of the largest two
+    classes' distances. Beyond 10,000 rows, and of rows in files, pairs are those within batches.
+
+    Parameters
+    ----------
+    reg : float
+        Of the entropy, in units of squared distances; columns in different units should be
+        standardised.
+    iterations : int
+        Of Sinkhorn's iteration: W is what they end with, and its derivative is exact.
+    """
+
+    name = "wda"
+    weighted = True
+    formula = "min sum_c W(c,c) / sum_{c<c'} W(c,c'), W the entropic transport cost of classes"
+    source = "Flamary, Cuturi, Courty & Rakotomamonjy 2018"
+    sense = "min"
+    needs = (Need.LABELS,)
+    predicts = "classes"
+    baseline = "the trace ratio of an infinite reg"
+    sparse = False
+
+    reg: float = number(1.0, positive=True, power=2)
+    iterations: int = whole(10, 1)
+
+    def bind(self, data: Data, r: int) -> BoundObjective:
+        if data.samples.stored or data.samples.n > _MOST_ROWS:
+            if data.samples.weights is not None:
+                raise ArgumentError(
+                    f"wda takes weights (sample_weight=) of at most {_MOST_ROWS} rows in memory"
+                )
+            bound: BoundObjective = in_batches(self, data, r, smallest_class=2)
+        else:
+            bound = self._transport(data, r)
+        return bound.restated(answers=GroupedRows.of(data))
+
+    def _transport(self, data: Data, r: int) -> ClassTransport:
+        codes, _ = data.labels
+        rows = DenseRows.centred(data, self)
+        X = rows.X
+        return ClassTransport(
+            self,
+            (rows.view,),
+            X,
+            r,
+            codes,
+            self.reg,
+            self.iterations,
+            data.samples.weights,
+            heuristics={
+                "trace ratio": lambda: trace_ratio_directions(X, codes, data.samples.weights, r),
+                "lda": lambda: sliced_directions(X, Response(codes, X), r, 0),
+                "pca": lambda: principal_directions(X, r),
+            },
+        )
+
+
+def trace_ratio_directions(X: Array, codes: Rows, weights: Array | None, r: int) -> Array:
+    """min tr(M'(2 sum_c C_c)M) / tr(M'(sum_{c<c'} C_c + C_c' + dd')M), d = mu_c - mu_c'.
+
+    C_c and mu_c are the covariance and the mean of a class. By Dinkelbach's iteration.
+    """
+    w = np.ones(len(X)) if weights is None else weights
+    shares = np.zeros((int(codes.max()) + 1, len(X)))
+    shares[codes, np.arange(len(X))] = w
+    shares /= shares.sum(axis=1, keepdims=True)
+    means = shares @ X
+    apart = X - means[codes]
+    spread = (apart * shares.sum(axis=0)[:, None]).T @ apart
+    c = len(means)
+    within = 2.0 * spread
+    centred = means - means.mean(axis=0)
+    between = (c - 1) * spread + c * centred.T @ centred
+    M, rho, last = principal_directions(X, r), np.inf, np.inf
+    while True:
+        rho = float(np.vdot(M, within @ M)) / (float(np.vdot(M, between @ M)) or np.inf)
+        if not rho < last:
+            return M
+        last = rho
+        M = top_eigenvectors(rho * between - within, r)[1]
+
+
+class ClassTransport(Transport):
+    """Transport between the classes of rows in memory."""
+
+    def specialist(self) -> LBFGS:
+        return LBFGS()
+
+    def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
+        """What the coordinate adds to the transport within and between classes, and their ratio.
+
+        The value is the mean of the ratios, weighted by their shares of the transport between.
+        """
+        within, between = self.at(M).of_coordinates()
+        total = between.sum()
+        ratio = np.divide(within, between, where=between > 0, out=np.zeros_like(within))
+        return {"ratio": ratio, "share": between / total, "within": within, "between": between}
+
+    def emptied(self) -> ClassTransport:
+        """Without rows, as a template for others."""
+        rows = len(self.X)
+        return replace(self, X=self.X[:0], codes=self.codes[:0], heuristics={}, share=1.0 / rows)
+
+    def on(self, rows: Array, codes: Rows) -> ClassTransport | None:
+        """The problem of other rows of the user's; its value counts by their share of all."""
+        present, codes = np.unique(codes, return_inverse=True)
+        if len(present) < 2:
+            return None
+        X = rows - self.views[0].mean
+        return replace(self, X=X, codes=codes, share=self.share * len(rows))

@@ -1,0 +1,172 @@
+"""Wasserstein discriminant analysis: Sinkhorn's iteration by its definition, its limits, POT's."""
+
+import numpy as np
+import pytest
+
+import ldr
+from ldr.errors import ArgumentError, DataError
+from ldr.inputs import as_data, as_objective
+from ldr.objectives.families import batches
+from tests import real_data
+
+X, Y = real_data.wine()
+X, Y = X[::3], Y[::3]
+
+
+def bound(X, y, r=2, **parameters):
+    objective = as_objective("wda", parameters)
+    return objective.bind(as_data(objective, X, y), r)
+
+
+def cost(A, B, reg, steps):
+    """W by logarithms, in extended precision."""
+    A, B = A.astype(np.longdouble), B.astype(np.longdouble)
+    D = np.sum((A[:, None] - B[None]) ** 2, axis=-1)
+
+    def log_sum(E, axis):
+        most = E.max(axis=axis, keepdims=True)
+        return np.log(np.exp(E - most).sum(axis=axis)) + most.squeeze(axis)
+
+    E, f, g = -D / np.longdouble(reg), np.zeros(len(A)), None
+    for _ in range(steps):
+        g = -np.log(np.longdouble(len(B))) - log_sum(E + f[:, None], 0)
+        f = -np.log(np.longdouble(len(A))) - log_sum(E + g[None], 1)
+    return np.sum(np.exp(E + f[:, None] + g[None]) * D)
+
+
+def ratio(Z, y, reg, steps=10):
+    classes = [Z[y == c] for c in np.unique(y)]
+    within = sum(cost(A, A, reg, steps) for A in classes)
+    pairs = ((A, B) for i, A in enumerate(classes) for B in classes[i + 1 :])
+    return float(within / sum(cost(A, B, reg, steps) for A, B in pairs))
+
+
+@pytest.mark.parametrize("reg", [10.0, 1.0, 0.1, 1e-3, 1e-5])
+@pytest.mark.parametrize("steps", [1, 10])
+def test_the_value_is_the_definition(reg, steps):
+    """Where the kernel is nothing but zeros in double precision, too."""
+    problem = bound(X, Y, reg=reg, iterations=steps)
+    M = problem.random_point(np.random.default_rng(0))
+    assert problem.at(M).value == pytest.approx(ratio(X @ M, Y, reg, steps), rel=1e-9)
+
+
+def test_classes_of_very_different_sizes():
+    keep = np.concatenate([np.flatnonzero(Y == 0), np.flatnonzero(Y == 1)[:3], [59, 50, 51]])
+    few, labels = X[keep], Y[keep]
+    problem = bound(few, labels)
+    M = problem.random_point(np.random.default_rng(1))
+    assert problem.at(M).value == pytest.approx(ratio(few @ M, labels, 1.0), rel=1e-11)
+    assert np.isfinite(problem.at(M).gradient).all()
+
+
+@pytest.mark.parametrize("reg", [1.0, 1e-3])
+def test_many_small_classes_and_their_derivatives(reg):
+    rng = np.random.default_rng(2)
+    rows, labels = rng.standard_normal((90, 4)), np.arange(90) % 23
+    labels[:11] = 0  # one class that is padded to no other
+    problem = bound(rows, labels, reg=reg)
+    M, V = (problem.random_point(rng) for _ in range(2))
+    assert problem.at(M).value == pytest.approx(ratio(rows @ M, labels, reg), rel=1e-10)
+    h = 1e-6
+    difference = (problem.at(M + h * V).value - problem.at(M - h * V).value) / (2 * h)
+    assert np.vdot(problem.at(M).gradient, V) == pytest.approx(difference, rel=1e-5)
+
+
+def test_an_infinite_reg_is_a_trace_ratio():
+    result = ldr.solve("wda", X, 2, y=Y, reg=1e9)
+    assert result.value == pytest.approx(result.baseline, rel=1e-6)
+    covariances = [np.cov(X[Y == c].T, bias=True) for c in range(3)]
+    means = [X[Y == c].mean(axis=0) for c in range(3)]
+    within = 2 * sum(covariances)
+    between = sum(
+        covariances[i] + covariances[j] + np.outer(means[i] - means[j], means[i] - means[j])
+        for i in range(3)
+        for j in range(i)
+    )
+    M = result.baseline_M
+    rho = np.trace(M.T @ within @ M) / np.trace(M.T @ between @ M)
+    assert result.baseline == pytest.approx(rho, rel=1e-6)
+    least = np.linalg.eigvalsh(within - rho * between)[:2].sum()
+    assert least == pytest.approx(0, abs=1e-9 * np.trace(within))
+
+
+def test_numbers_of_the_coordinates_make_the_value():
+    result = ldr.solve("wda", X, 2, y=Y)
+    numbers = result.components
+    assert numbers["share"].sum() == pytest.approx(1)
+    assert np.sum(numbers["share"] * numbers["ratio"]) == pytest.approx(result.value, rel=1e-9)
+    assert np.mean(result.predict(X) == Y) > 0.9
+
+
+def test_weights_are_repeated_rows():
+    weights = np.random.default_rng(0).integers(0, 3, len(X)).astype(float)
+    rows = np.repeat(np.arange(len(X)), weights.astype(int))
+    options = {"random_state": 0, "start": np.eye(13, 2)}
+    one = ldr.solve("wda", X, 2, y=Y, sample_weight=weights, **options)
+    other = ldr.solve("wda", X[rows], 2, y=Y[rows], **options)
+    assert one.value == pytest.approx(other.value, rel=1e-8)
+    assert one.baseline == pytest.approx(other.baseline, rel=1e-9)
+
+
+def test_pairs_of_rows_in_files_are_those_within_batches(tmp_path, monkeypatch):
+    monkeypatch.setattr(batches, "BATCH_ROWS", 30)
+    np.save(tmp_path / "X.npy", X)
+    problem = bound(tmp_path / "X.npy", Y)
+    M = problem.random_point(np.random.default_rng(0))
+    parts = [slice(0, None, 2), slice(1, None, 2)]
+    expected = sum(len(X[p]) / len(X) * ratio(X[p] @ M, Y[p], 1.0) for p in parts)
+    assert problem.at(M).value == pytest.approx(expected, rel=1e-10)
+    with pytest.raises(ArgumentError, match=r"wda takes weights .* rows in memory"):
+        ldr.solve("wda", tmp_path / "X.npy", 2, y=Y, sample_weight=np.ones(len(X)))
+
+
+def test_classes_that_are_one_point():
+    with pytest.raises(DataError, match="classes of X are equal there"):
+        ldr.solve(
+            "wda",
+            np.array([[0.0, 1.0], [1.0, 0.0]] * 4),
+            1,
+            y=[0, 0, 1, 1] * 2,
+            start=[[1.0], [1.0]],
+        )
+
+
+@pytest.mark.parametrize("reg", [0.0, -1.0, np.nan])
+def test_bad_reg(reg):
+    with pytest.raises(ArgumentError, match="reg must be"):
+        ldr.solve("wda", X, 2, y=Y, reg=reg)
+
+
+def test_pot():
+    """Its own value of our M is not above that of its own, from the same start."""
+    dr = pytest.importorskip("ot.dr", reason="POT is not installed: wda is compared with nothing")
+    M0 = np.linalg.qr(np.random.default_rng(0).standard_normal((13, 2)))[0]
+    theirs, _ = dr.wda(X.copy(), Y, 2, reg=10.0, k=10, P0=M0.copy(), maxiter=50)
+    ours = ldr.solve("wda", X, 2, y=Y, reg=10.0, start=M0).M
+
+    def value(M):
+        classes = dr.split_classes(X, Y)
+        shares = [np.ones(len(A)) / len(A) for A in classes]
+        sums = [0.0, 0.0]
+        for i, A in enumerate(classes):
+            for j in range(i, len(classes)):
+                D = dr.dist(A @ M, classes[j] @ M)
+                sums[i < j] += np.sum(dr.sinkhorn(shares[i], shares[j], D, 10.0, 10) * D)
+        return sums[0] / sums[1]
+
+    assert value(ours) == pytest.approx(bound(X, Y, reg=10.0).at(ours).value, rel=1e-5)
+    assert value(ours) <= value(theirs) * (1 + 1e-6)  # it rounds X to single precision
+
+
+@pytest.mark.slow
+def test_five_thousand_rows_fit():
+    import tracemalloc
+
+    rng = np.random.default_rng(0)
+    rows, labels = rng.standard_normal((5000, 10)), np.arange(5000) % 2
+    problem = bound(rows + labels[:, None], labels)
+    tracemalloc.start()
+    assert np.isfinite(problem.at(problem.random_point(rng)).gradient).all()
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 1e9
