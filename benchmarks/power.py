@@ -1,0 +1,150 @@
+"""How often tests find what is there, and what is not: ``python -m benchmarks.power``.
+
+For planted effects of growing strength, the share of data sets in which `ldr.permutation_test`
+rejects at 5 %; with no effect it is the size of the test, which should be 5 %. ``--plot FILE``
+draws the curves, ``--sets N`` takes another number of data sets than 400.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import ldr
+
+LEVEL = 0.05
+PERMUTATIONS = 199
+EFFECTS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5)
+
+Draw = Callable[[np.random.Generator, float], tuple[Any, Any]]
+
+
+def classes(rng: np.random.Generator, effect: float) -> tuple[Any, Any]:
+    """Four classes of ten rows, whose means differ in one of five columns."""
+    y = np.repeat(np.arange(4), 10)
+    X = rng.standard_normal((40, 5))
+    X[:, 0] += effect * (y - 1.5) / 1.118  # of unit variance
+    return X, y
+
+
+def views(rng: np.random.Generator, effect: float) -> tuple[Any, Any]:
+    """Fifty rows of 4 + 3 columns, one of each sharing a signal."""
+    A, B = rng.standard_normal((50, 4)), rng.standard_normal((50, 3))
+    B[:, 0] += effect * A[:, 0]
+    return (A, B), None
+
+
+def two_pairs(rng: np.random.Generator, effect: float) -> tuple[Any, Any]:
+    """The same, beside a pair that is always there: of interest is the second step."""
+    (A, B), _ = views(rng, effect)
+    B[:, 1] += 3.0 * A[:, 1]
+    return (A, B), None
+
+
+def factor(rng: np.random.Generator, effect: float) -> tuple[Any, Any]:
+    """Fifty rows of five columns with one factor in common."""
+    shared = rng.standard_normal((50, 1)) * np.ones(5) / np.sqrt(5)
+    return rng.standard_normal((50, 5)) + effect * shared, None
+
+
+def response(rng: np.random.Generator, effect: float) -> tuple[Any, Any]:
+    """Sixty rows; a response that bends over one of four columns."""
+    X = rng.standard_normal((60, 4))
+    return X, effect * (X[:, 0] + X[:, 0] ** 3 / 3.0) + rng.standard_normal(60)
+
+
+def series(rng: np.random.Generator, effect: float) -> tuple[Any, Any]:
+    """Fifty rows of four series, one of which remembers the step before."""
+    X = rng.standard_normal((50, 4))
+    memory = effect / 2.0
+    for t in range(1, len(X)):
+        X[t, 0] += memory * X[t - 1, 0]
+    return X, None
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A method and what is planted for it.
+
+    Attributes
+    ----------
+    method : str
+    draw : callable
+        (rng, effect) -> X, y.
+    r : int
+    last : bool
+        Whether the p-value of the last direction counts, not that of the whole.
+    """
+
+    method: str
+    draw: Draw
+    r: int = 1
+    last: bool = False
+
+    @property
+    def name(self) -> str:
+        return f"{self.method}, step {self.r}" if self.last else self.method
+
+    def share(self, effect: float, sets: int) -> float:
+        """Of so many data sets those in which the test rejects."""
+        rejected = 0
+        for seed in range(sets):
+            X, y = self.draw(np.random.default_rng(seed), effect)
+            found = ldr.permutation_test(
+                self.method, X, self.r, y=y, permutations=PERMUTATIONS, random_state=seed
+            )
+            p_values = (found.p_value, *(found.p_values or ()))
+            rejected += p_values[-1 if self.last else 0] <= LEVEL
+        return rejected / sets
+
+
+CURVES = (
+    Curve("lda", classes, 2),
+    Curve("classical-lda", classes),
+    Curve("classical-cca", views),
+    Curve("classical-cca", two_pairs, 2, True),
+    Curve("pls", views),
+    Curve("pca", factor),
+    Curve("sir", response),
+    Curve("maf", series),
+)
+
+
+def measured(sets: int) -> Iterator[tuple[Curve, list[float]]]:
+    """Each curve with its shares, printed as they come."""
+    print(f"{'rejected at 5 %, effect:':24}" + "".join(f"{effect:8.2f}" for effect in EFFECTS))
+    for curve in CURVES:
+        shares = [curve.share(effect, sets) for effect in EFFECTS]
+        print(f"{curve.name:24}" + "".join(f"{share:8.1%}" for share in shares), flush=True)
+        yield curve, shares
+
+
+def draw(found: list[tuple[Curve, list[float]]], path: str) -> None:
+    """The curves."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7.0, 4.5), layout="constrained")
+    ax = figure.subplots()
+    for curve, shares in found:
+        ax.plot(EFFECTS, shares, marker="o", markersize=3, label=curve.name)
+    ax.axhline(LEVEL, color="0.6", linestyle="--", linewidth=1.0)
+    ax.set_xlabel("strength of what is planted, in standard deviations")
+    ax.set_ylabel(f"rejected at {LEVEL:.0%}")
+    ax.set_ylim(0.0, 1.02)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.legend(frameon=False, fontsize=9)
+    figure.savefig(path, dpi=130)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--sets", type=int, default=400)
+    parser.add_argument("--plot")
+    options = parser.parse_args()
+    curves = list(measured(options.sets))
+    if options.plot:
+        draw(curves, options.plot)
