@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from benchmarks import repeats
+from benchmarks import power, repeats
 from benchmarks.__main__ import main
 from benchmarks.growth import slope
 from benchmarks.peers import Task, Trace, native
@@ -83,3 +83,8 @@ def test_reached_is_the_first_time_below_the_goal():
     trace = Trace([0.0, 1.0, 2.0, 3.0], [4.0, 2.0, 1.0, 1.0], 3)
     assert trace.reaches(1.0) == 2.0
     assert trace.reaches(0.5) == np.inf
+
+
+@pytest.mark.parametrize("curve", power.CURVES, ids=lambda curve: curve.name)
+def test_what_is_planted_strongly_is_found(curve):
+    assert curve.share(1.9, 3) == 1.0
