@@ -186,7 +186,8 @@ def units_matter(objective: Objective, data: Data) -> tuple[str, ...]:
     for view in data.views:
         if view.stored or not view.n_known or Need.DISTANCES in objective.needs:
             continue
-        sd = _deviations(view.take(spread_rows(view.n, _LOOKED_AT)))[0]
+        some = view if view.n <= _LOOKED_AT else view.take(spread_rows(view.n, _LOOKED_AT))
+        sd = _deviations(some)[0]
         least, most = float(sd.min(where=sd > 0, initial=np.inf)), float(sd.max())
         if most > _FAR_APART * least:
             notes.append(
@@ -219,8 +220,13 @@ class Extent:
         X = np.asarray(piece.array)
         if piece.weights is not None:
             return cls.of_weighted(X, piece.weights)
-        there = ~np.isnan(X) if piece.has_nan else np.True_
-        n = there.sum(axis=0) if piece.has_nan else np.full(X.shape[1], len(X))
+        if not piece.has_nan:
+            mean = X.mean(axis=0, dtype=np.float64)
+            Z = X - mean
+            n = np.full(X.shape[1], len(X))
+            return cls(n, mean, np.einsum("ij,ij->j", Z, Z), X.min(axis=0), X.max(axis=0))
+        there = ~np.isnan(X)
+        n = there.sum(axis=0)
         mean = X.sum(axis=0, dtype=np.float64, where=there) / np.maximum(n, 1)
         squares = np.square(X - mean).sum(axis=0, where=there)
         return cls(n, mean, squares, np.fmin.reduce(X), np.fmax.reduce(X))

@@ -12,7 +12,7 @@ import math
 import signal
 import threading
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
@@ -90,7 +90,8 @@ def within(seconds: float) -> Iterator[Deadline]:
     deadline = Deadline(monotonic() + seconds, seconds)
     if around is not None and around.moment <= deadline.moment:
         deadline = around
-    token = _deadline.set(deadline)
+    # without an end there is nothing to look at the clock for
+    token = _deadline.set(deadline if deadline.moment < math.inf else None)
     try:
         yield deadline
     finally:
@@ -122,15 +123,18 @@ def hearing() -> Iterator[Interrupt]:
         _interrupt.reset(token)
 
 
-@contextmanager
-def unlimited() -> Iterator[None]:
-    """What is within is done to its end: there would be nothing to return without it."""
-    tokens = _deadline.set(None), _interrupt.set(None)
-    try:
-        yield
-    finally:
-        _deadline.reset(tokens[0])
-        _interrupt.reset(tokens[1])
+class unlimited:
+    """What is within is done to its end: there would be nothing to return without it.
+
+    Entered at every iteration, and therefore no generator.
+    """
+
+    def __enter__(self) -> None:
+        self._tokens = _deadline.set(None), _interrupt.set(None)
+
+    def __exit__(self, *_: object) -> None:
+        _deadline.reset(self._tokens[0])
+        _interrupt.reset(self._tokens[1])
 
 
 @dataclass
@@ -237,18 +241,14 @@ def _late(deadline: Deadline, seconds: float = 0.0) -> TimeLimitError:
     )
 
 
-@contextmanager
-def decomposing(order: int, cost: float = 1.0) -> Iterator[None]:
+def decomposing(order: int, cost: float = 1.0) -> AbstractContextManager[None]:
     """A context for all eigenvectors of a symmetric matrix, or what costs so much of them.
 
     It `check`s that there is time for them, and lends BLAS what cores are idle.
     """
-    deadline = _deadline.get()
-    limited = deadline is not None and deadline.moment < math.inf
-    estimated = limited and order > _TIMED_ORDER
+    estimated = _deadline.get() is not None and order > _TIMED_ORDER
     check(cost * _seconds_of_eigen() * (order / _TIMED_ORDER) ** 3 if estimated else 0.0)
-    with idle_cores(order, cost):
-        yield
+    return idle_cores(order, cost)
 
 
 def over() -> bool:

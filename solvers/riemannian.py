@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from functools import cached_property
 
 import numpy as np
 
 from ldr.solvers.limits import check
 from ldr.solvers.manifolds import Array, Multiplier
-from ldr.solvers.problem import Point, Problem
+from ldr.solvers.problem import Point, Problem, once
 
 
 def read_only(M: Array) -> Array:
     """A view of M that cannot be written to, for functions that are not ours."""
     view = M.view()
-    view.flags.writeable = False
+    view.setflags(write=False)
     return view
 
 
@@ -38,32 +37,33 @@ class RiemannianPoint:
         if point is not None:
             self.point = point
 
-    @cached_property
+    @once
     def point(self) -> Point:
         return self._problem.problem.at(self.M)
 
-    @cached_property
+    @once
     def value(self) -> float:
-        if not np.isfinite(self.M).all():
+        squares = np.vdot(self.M, self.M)  # the quick way, where they do not overflow
+        if not (math.isfinite(squares) or np.isfinite(self.M).all()):
             return math.inf
         self._problem.count("value")
         return self.point.value
 
-    @cached_property
+    @once
     def euclidean_gradient(self) -> Array:
         self._problem.count("gradient")
         return self.point.gradient
 
-    @cached_property
+    @once
     def gradient(self) -> Array:
         """Riemannian gradient, tangent at M."""
         return self._problem.manifold.gradient(self.M, self.euclidean_gradient)
 
-    @cached_property
+    @once
     def gradient_norm(self) -> float:
         return self._problem.manifold.norm(self.M, self.gradient)
 
-    @cached_property
+    @once
     def multiplier(self) -> Multiplier:
         """Lagrange's multiplier of the manifold's constraint."""
         return self._problem.manifold.multiplier(self.M, self.euclidean_gradient)

@@ -15,7 +15,7 @@ import os
 import threading
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from time import monotonic
 from typing import TYPE_CHECKING
@@ -67,8 +67,7 @@ def one_thread() -> Iterator[None]:
                     del _holders[pool]
 
 
-@contextmanager
-def idle_cores(order: int, cost: float = 1.0) -> Iterator[None]:
+def idle_cores(order: int, cost: float = 1.0) -> AbstractContextManager[None]:
     """A context for one long call, in which BLAS that is held has a thread for each idle core.
 
     It has one where the call is short, or where another call has them.
@@ -80,7 +79,12 @@ def idle_cores(order: int, cost: float = 1.0) -> Iterator[None]:
     cost : float
         In decompositions of that order into all eigenvectors.
     """
-    if cost * order**3 < _LONG_ORDER**3 or not _lent.acquire(blocking=False):
+    return nullcontext() if cost * order**3 < _LONG_ORDER**3 else _lent_cores()
+
+
+@contextmanager
+def _lent_cores() -> Iterator[None]:
+    if not _lent.acquire(blocking=False):
         yield
         return
     try:

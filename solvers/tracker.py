@@ -16,6 +16,9 @@ from ldr.solvers.solver import AnySolver, State
 from ldr.solvers.status import Status
 from ldr.solvers.verdict import Verdict
 
+# What is kept of each iteration.
+_HISTORY = ("iteration", "value", "gradient_norm", "seconds")
+
 
 class Tracker:
     """The history of a run, its last and its best point, who looks on, and why it ends.
@@ -39,9 +42,7 @@ class Tracker:
         self._limit = solver.default_max_iterations if limit is None else limit
         self._problem, self._patience = problem, solver.patience
         self._stopping, self._observers = stopping, observers
-        self._history: dict[str, list[float]] = {
-            name: [] for name in ("iteration", "value", "gradient_norm", "seconds")
-        }
+        self._seen: list[tuple[int, float, float, float]] = []
         self._began = time.perf_counter()
         self._number = 0
         self._best: RiemannianPoint | None = None
@@ -64,9 +65,8 @@ class Tracker:
             self._number += state.iterations
         if self._best is None or point.value <= self._best.value:
             self._best = point
-        iteration = self._iteration(point, self._verdict.threshold)
-        wishes = [_is_true(observer(iteration)) for observer in self._observers]
-        self._status = self._verdict.of(state, self._number, any(wishes))
+        self._note(point)
+        self._status = self._verdict.of(state, self._number, self._asked(point))
         return self._status is not None
 
     def run(self, start: Array, told: Status | None) -> Run:
@@ -90,7 +90,7 @@ class Tracker:
                 raise KeyboardInterrupt
             with unlimited():
                 self._best = self._problem.at(start)
-                self._iteration(self._best, self._problem.threshold)
+                self._note(self._best)
         final = self._final(status)
         assert status is not None
         return Run(
@@ -100,7 +100,7 @@ class Tracker:
             status=status,
             iterations=self._number,
             evaluations=dict(self._problem.evaluations),
-            history=self._history,
+            history={name: [seen[k] for seen in self._seen] for k, name in enumerate(_HISTORY)},
             seconds=self._seconds,
         )
 
@@ -119,15 +119,18 @@ class Tracker:
     def _seconds(self) -> float:
         return time.perf_counter() - self._began
 
-    def _iteration(self, point: RiemannianPoint, threshold: float) -> Iteration:
-        """What there is to see at a point, which goes into the history."""
-        seconds = self._seconds
-        seen = (self._number, point.value, point.gradient_norm, seconds)
-        for values, value in zip(self._history.values(), seen, strict=True):
-            values.append(value)
-        return Iteration(
-            self._number, point.M, point.value, point.gradient_norm, threshold, seconds
-        )
+    def _note(self, point: RiemannianPoint) -> None:
+        """Put what there is to see at a point into the history."""
+        self._seen.append((self._number, point.value, point.gradient_norm, self._seconds))
+
+    def _asked(self, point: RiemannianPoint) -> bool:
+        """Whether an observer of the point, which all of them see, asks to stop."""
+        if not self._observers:
+            return False
+        number, value, norm, seconds = self._seen[-1]
+        seen = Iteration(number, point.M, value, norm, self._problem.threshold, seconds)
+        wishes = [_is_true(observer(seen)) for observer in self._observers]
+        return any(wishes)
 
 
 def _is_true(wish: object) -> bool:

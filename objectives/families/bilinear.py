@@ -25,7 +25,7 @@ from ldr.objectives.statistics.shrinkage import JointShrinkage
 from ldr.objectives.view import Compact
 from ldr.solvers.limits import SINGULAR_COST, decomposing
 from ldr.solvers.manifolds import Array, Product, Stiefel
-from ldr.solvers.problem import Point
+from ldr.solvers.problem import Point, once
 
 
 class BilinearPoint(Point):
@@ -35,11 +35,11 @@ class BilinearPoint(Point):
         self.M = M
         self._problem = problem
 
-    @cached_property
+    @once
     def value(self) -> float:
         return 0.5 * float(np.vdot(self.M, self.gradient))
 
-    @cached_property
+    @once
     def gradient(self) -> Array:
         return self.hessian_vector(self.M)
 

@@ -21,7 +21,7 @@ from ldr.solvers.linalg.krylov import SymmetricOperator, block_krylov
 from ldr.solvers.linalg.lengths import power_of_two
 from ldr.solvers.linalg.symmetric import scaled_factor, symmetric_product
 from ldr.solvers.manifolds import Array, Grassmann
-from ldr.solvers.problem import Point, Preconditioner
+from ldr.solvers.problem import Point, Preconditioner, once
 
 # Values up to this size keep their unit; beyond it, squares of gradients would leave the range.
 _IN_RANGE = 2.0**200
@@ -53,13 +53,13 @@ class TracePoint(Point):
         self._problem = problem
         self._AM = symmetric_product(problem.A, M)
 
-    @cached_property
+    @once
     def value(self) -> float:
         problem = self._problem
         value = problem.offset - problem.scale * float(np.vdot(self.M, self._AM))
         return problem.squares(self.M, value) if problem.is_square else value
 
-    @cached_property
+    @once
     def gradient(self) -> Array:
         return (-2.0 * self._problem.scale) * self._AM
 

@@ -33,7 +33,7 @@ from ldr.solvers.linalg.symmetric import symmetric_product
 from ldr.solvers.loop import run_through
 from ldr.solvers.manifolds import Array, Grassmann, Stiefel
 from ldr.solvers.manifolds.orthonormal import sym
-from ldr.solvers.problem import Point, Preconditioner
+from ldr.solvers.problem import Point, Preconditioner, once
 from ldr.solvers.trace_ratio.davidson import trace_ratio_solver
 
 # Least gap of eigenvalues that the preconditioner divides by, relative to the largest one.
@@ -81,15 +81,15 @@ class TraceRatioPoint(Point):
         """tr(VM'BM)."""
         return self._b
 
-    @cached_property
+    @once
     def gradient(self) -> Array:
         return self._problem.weighted((-2.0 / self._b) * (self._AM - self._rho * self._BM))
 
-    @cached_property
+    @once
     def _BMV(self) -> Array:
         return self._problem.weighted(self._BM)
 
-    @cached_property
+    @once
     def _K(self) -> Array:
         return (-2.0 / self._b) * (self._problem.A - self._rho * self._problem.B)
 
@@ -141,6 +141,7 @@ class TraceRatio(BoundObjective):
     weights: Array = field(default_factory=lambda: np.ones(1), kw_only=True)
     sibling: str = field(default="", kw_only=True)
     _size: float = field(default=1.0, init=False)  # the solver's B is the objective's divided by it
+    _rank: int = field(init=False)  # B's, scaled to a unit diagonal
 
     def __post_init__(self) -> None:
         check_dimension(self.r, len(self.A))
@@ -152,6 +153,7 @@ class TraceRatio(BoundObjective):
             outside=2.0 * shrink * self.outside,
             weights=np.broadcast_to(self.weights, self.r),
         )
+        vars(self).update(_rank=self._rank_of_B())
         if self._rank <= len(self.B) - self.r:
             raise SingularError(
                 f"the ratio is unbounded: its denominator has rank {self._rank} in {len(self.B)} "
@@ -182,9 +184,7 @@ class TraceRatio(BoundObjective):
     def baseline_exact(self) -> bool:
         return self.r == 1
 
-    @cached_property
-    def _rank(self) -> int:
-        """B's, scaled to a unit diagonal."""
+    def _rank_of_B(self) -> int:
         scale = 1.0 / np.sqrt(np.maximum(np.diag(self.B), np.finfo(float).tiny))
         scaled = self.B * scale * scale[:, None]
         tolerance = rank_tolerance(len(self.B)) * (_TURNED if self.restricted else 1.0)

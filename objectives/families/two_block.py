@@ -25,7 +25,7 @@ from ldr.solvers.limits import decomposing
 from ldr.solvers.linalg.eigen import unit_diagonal
 from ldr.solvers.linalg.symmetric import symmetric_product
 from ldr.solvers.manifolds import Array, Product, Stiefel, polar_factor
-from ldr.solvers.problem import Point, Preconditioner
+from ldr.solvers.problem import Point, Preconditioner, once
 
 # A gap of correlations below this is none.
 _GLOBAL = 1e-10
@@ -67,7 +67,7 @@ class TwoBlockPoint(Point):
     def value(self) -> float:
         return -self._rho
 
-    @cached_property
+    @once
     def _stacked_gradient(self) -> Array:
         da = self._problem.da
         G = self._cross * (-1.0 / self.scale)
@@ -79,7 +79,7 @@ class TwoBlockPoint(Point):
     def gradient(self) -> Array:
         return self._stacked_gradient.reshape(-1)
 
-    @cached_property
+    @once
     def stacked_matrix(self) -> Array:
         """K, which the Hessian product multiplies by."""
         problem, s, rho = self._problem, self.scale, self._rho

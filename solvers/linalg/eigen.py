@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 import scipy
@@ -25,12 +27,12 @@ _SMALL = 1e-3
 def top_eigenvectors(A: Array, r: int) -> tuple[Array, Array]:
     """The r largest eigenvalues of the symmetric A, descending, and their eigenvectors."""
     d = len(A)
-    if r < _PARTIAL_SHARE * d and not is_graded(A):
+    if r < _PARTIAL_SHARE * d:
         with decomposing(d, FEW_COST):
             # LAPACK itself: the checks of scipy.linalg.eigh cost as much as a small problem.
             values, vectors, found, _, failed = dsyevr(A, range="I", il=d - r + 1, iu=d, lower=1)
         # Of exactly tied eigenvalues it can miss some, and says so by their number.
-        if not failed and found == r:
+        if not failed and found == r and (not is_graded(A) or _all_large(values[:r], A)):
             return values[:r][::-1], np.ascontiguousarray(vectors[:, :r][:, ::-1])
     values, vectors = symmetric_eigen(A)
     return values[:r], np.ascontiguousarray(vectors[:, :r])
@@ -48,9 +50,17 @@ def symmetric_eigen(A: Array) -> tuple[Array, Array]:
 
 
 def is_graded(A: Array) -> bool:
-    """Whether some rows are far larger than others that are not zero."""
-    sizes = np.maximum(A.max(axis=1), -A.min(axis=1))
+    """Whether some rows of the symmetric A are far larger than others that are not zero."""
+    entries = A.ravel(order="K")
+    if math.sqrt(entries @ entries) <= _ALIKE * np.minimum.reduce(np.abs(A.diagonal())):
+        return False  # the quick answer
+    sizes = np.abs(A).max(axis=0)
     return bool(sizes.max() > _ALIKE * sizes[sizes > 0].min(initial=np.inf))
+
+
+def _all_large(values: Array, A: Array) -> bool:
+    """Whether none of the eigenvalues is small beside A, so that it is good in a graded A too."""
+    return bool(np.abs(values).min() >= _SMALL * np.linalg.norm(A))
 
 
 def _deflated_eigen(A: Array) -> tuple[Array, Array]:

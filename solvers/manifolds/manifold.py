@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from typing import Any
 
@@ -73,7 +74,7 @@ class Manifold(ABC):
 
     def norm(self, M: Array, V: Array) -> float:
         """Length of a tangent vector."""
-        return float(np.sqrt(np.vdot(V, V)))
+        return math.sqrt(np.vdot(V, V))
 
     def gradient(self, M: Array, G: Array) -> Array:
         """Riemannian gradient from the Euclidean gradient G."""

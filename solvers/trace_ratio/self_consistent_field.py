@@ -116,10 +116,11 @@ def _halt(top: Array, Q: Array, K: Array) -> Status | None:
 
     Entries of K that are large only where the eigenvectors Q are small do not count in full.
     """
+    total, sizes = abs(float(top.sum())), float(np.abs(top).sum())
+    if total > _EPS * (sizes + float(np.linalg.norm(K))):
+        return None
     weights = np.linalg.norm(Q, axis=1)
-    size = min(float(np.linalg.norm(K)), float(weights @ np.abs(K) @ weights))
-    rounding = _EPS * (float(np.sum(np.abs(top))) + size)
-    return Status.ROUNDING if abs(float(np.sum(top))) <= rounding else None
+    return Status.ROUNDING if total <= _EPS * (sizes + weights @ np.abs(K) @ weights) else None
 
 
 def _corrected(
