@@ -7,7 +7,7 @@ in a notebook by naming it, or write it with ``figure.savefig("name.png")``.
 from ldr.plots.beside import side_by_side
 from ldr.plots.canvas import new_figure
 from ldr.plots.dimensions import bootstrap, parallel_analysis, path
-from ldr.plots.inference import dimension, intervals, permutation_test, solutions
+from ldr.plots.inference import dimension, influence, intervals, permutation_test, solutions
 from ldr.plots.maps import loadings
 from ldr.plots.rows import compare, draw_comparison, projection, space
 from ldr.plots.run import convergence, improvement
@@ -19,6 +19,7 @@ __all__ = [
     "dimension",
     "draw_comparison",
     "improvement",
+    "influence",
     "intervals",
     "loadings",
     "new_figure",

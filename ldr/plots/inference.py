@@ -19,7 +19,13 @@ from ldr.plots.canvas import (
     tidy,
     whole_ticks,
 )
-from ldr.plots.drawn import DrawnBootstrap, DrawnDimension, DrawnSolutions, DrawnTest
+from ldr.plots.drawn import (
+    DrawnBootstrap,
+    DrawnDimension,
+    DrawnInfluence,
+    DrawnSolutions,
+    DrawnTest,
+)
 from ldr.plots.maps import longest
 
 if TYPE_CHECKING:
@@ -27,6 +33,8 @@ if TYPE_CHECKING:
 
 # Bins of a histogram of permuted values.
 _BINS = 40
+# Rows of most influence that are named.
+_NAMED = 5
 
 
 def solutions(found: DrawnSolutions, at: Any = None, *, ax: Any = None) -> Figure:
@@ -60,6 +68,49 @@ def solutions(found: DrawnSolutions, at: Any = None, *, ax: Any = None) -> Figur
         panels[1].legend(frameon=False, fontsize=9)
     for panel in panels:
         panel.set_xlabel("problem" if at is None else "")
+        tidy(panel)
+    return figure_of(panels[0])
+
+
+def influence(found: DrawnInfluence, *, ax: Any = None) -> Figure:
+    """The influence of each row on the subspace and on the value, the largest by their numbers.
+
+    Parameters
+    ----------
+    found : Influence
+        Of ``result.sensitivity(...).influence()``.
+    ax : pair of matplotlib Axes, optional
+        By default a new figure.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ldr.errors.ArgumentError
+        `ax` does not hold two panels.
+    """
+    panels = given_panels(ax, 2)
+    shown = (found.subspace, "moves the subspace"), (found.value, f"changes {found.name}'s value")
+    for panel, (numbers, what) in zip(panels, shown, strict=True):
+        rows = np.arange(len(numbers))
+        panel.vlines(rows, 0.0, numbers, color=SINGLE, linewidth=0.8)
+        for row in np.argsort(-np.abs(numbers))[:_NAMED]:
+            panel.plot(row, numbers[row], "o", color=HIGHLIGHT, markersize=4)
+            above = numbers[row] >= 0
+            panel.annotate(
+                str(row),
+                (row, numbers[row]),
+                xytext=(0, 4 if above else -4),
+                textcoords="offset points",
+                ha="center",
+                va="bottom" if above else "top",
+                fontsize=8,
+            )
+        panel.margins(y=0.1)
+        panel.set_xlabel("row")
+        panel.set_ylabel(f"how far its weight {what}")
         tidy(panel)
     return figure_of(panels[0])
 

@@ -78,7 +78,7 @@ def rate(optimum: Optimum, line: Callable[[float], BoundObjective], length: floa
     above: list[Rate] = []
     best, error = None, math.inf
     for step in _STEP * length * _SHORTER ** -np.arange(_STEPS):
-        row = [_difference(optimum, line, float(step))]
+        row = [difference(optimum, line, float(step))]
         for j, upper in enumerate(above[: _COLUMNS - 1], 1):
             q = _SHORTER ** (2 * j)
             row.append(row[-1].combined(q / (q - 1), -1 / (q - 1), upper))
@@ -96,7 +96,8 @@ def rate(optimum: Optimum, line: Callable[[float], BoundObjective], length: floa
     return best
 
 
-def _difference(optimum: Optimum, line: Callable[[float], BoundObjective], h: float) -> Rate:
+def difference(optimum: Optimum, line: Callable[[float], BoundObjective], h: float) -> Rate:
+    """By one central difference."""
     ahead, behind = (_at(optimum, line(t)) for t in (h, -h))
     return ahead.combined(0.5 / h, -0.5 / h, behind)
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ldr.marking import check_weighted
 from ldr.objectives.data.cells import Matrix
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.marks import Marks
@@ -182,7 +183,8 @@ def as_line(
         y = _numbers(y, np.shape(data.y), "y")
         y = y.reshape(as_response(data.y, data.samples.n).shape)
     if sample_weight is not None:
-        sample_weight = _checked_weights(objective, data, sample_weight)
+        check_weighted(objective)
+        sample_weight = _numbers(sample_weight, (data.samples.n,), "the direction of sample_weight")
     for name, direction in parameters.items():
         _check_parameter(objective, name, direction)
     return Line(objective, data, r, views, background, y, sample_weight, parameters)
@@ -218,21 +220,6 @@ def _numbers(given: Any, shape: tuple[int, ...], name: str) -> Array:
     if not np.isfinite(array).all():
         raise DataError(f"{name} has entries that are not finite")
     return array
-
-
-def _checked_weights(objective: Objective, data: Data, given: Any) -> Array:
-    if not objective.weighted:
-        raise ArgumentError(
-            f"{objective.name} takes no weights of rows, so that it has no derivative in them"
-        )
-    dw = _numbers(given, (data.samples.n,), "the direction of sample_weight")
-    absent = np.flatnonzero((_weights(data.samples) == 0) & (dw != 0))
-    if len(absent):
-        raise ArgumentError(
-            f"row {absent[0]} has weight 0, where there is a derivative to one side only: leave "
-            "it where it is, or give it a weight"
-        )
-    return dw
 
 
 def _check_parameter(objective: Objective, name: str, direction: Any) -> None:

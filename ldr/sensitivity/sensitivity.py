@@ -9,10 +9,12 @@ import numpy as np
 
 from ldr.doors import in_words
 from ldr.inputs import as_data
+from ldr.marking import check_weighted
 from ldr.objectives.data.data import Data
 from ldr.objectives.objective import Objective
 from ldr.sensitivity.derivative import Derivative
-from ldr.sensitivity.moving import as_line
+from ldr.sensitivity.influence import Influence, influence
+from ldr.sensitivity.moving import Line, as_line
 from ldr.sensitivity.optimum import Optimum
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.run import Run
@@ -87,6 +89,24 @@ class Sensitivity:
         )
         return Derivative.along(self.optimum, line)
 
+    @in_words
+    def influence(self) -> Influence:
+        """Which rows decide: the derivatives in the weight of each row.
+
+        Two problems are bound for every row.
+
+        Returns
+        -------
+        Influence
+
+        Raises
+        ------
+        ldr.errors.ArgumentError
+            The method takes no weights of rows.
+        """
+        check_weighted(self.objective)
+        return influence(self.optimum, Line(self.objective, self.data, self.r))
+
 
 @in_words
 def sensitivity(
@@ -102,6 +122,11 @@ def sensitivity(
         raise ArgumentError(
             f"the map of {result.objective.name} is of features, whose axes move with the data: "
             "there are derivatives for maps of the columns only"
+        )
+    if np.ndim(sample_weight) == 1 and not np.all(np.asarray(sample_weight)):
+        raise ArgumentError(
+            "sample_weight has zeros, where there is a derivative to one side only: leave those "
+            "rows out of X"
         )
     data = as_data(result.objective, X, y, sample_weight, groups)
     problem = result.objective.bind(data, result.r)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.stats import spearmanr
 
 import ldr
 from ldr.errors import ArgumentError, DataError, SingularError
@@ -235,3 +236,39 @@ def test_other_data_and_directions_are_refused_in_words():
         sparse.sensitivity(X)
     with pytest.raises(ArgumentError, match="standardise"):
         ldr.solve("pca", X, 2, standardise=True).sensitivity(X)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", ["pca", "lda"])
+def test_influence_tells_what_leaving_rows_out_does(name):
+    X, y = real_data.wine()
+    X = real_data.standardised(X)
+    y = y if name == "lda" else None
+    result = ldr.solve(name, X, 2, y=y, tolerance=1e-12)
+    influence = result.sensitivity(X, y).influence()
+    rows = np.arange(0, len(X), 6)
+    moved, changed = [], []
+    for row in rows:
+        others = np.arange(len(X)) != row
+        without = ldr.solve(name, X[others], 2, y=None if y is None else y[others], certify=False)
+        moved.append(np.linalg.norm(projectors(without)[0] - projectors(result)[0]))
+        changed.append(without.value - result.value)
+    assert spearmanr(influence.subspace[rows], moved).statistic > 0.99
+    assert spearmanr(-influence.value[rows], changed).statistic > 0.99
+    assert len(influence.plot().axes) == 2
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_influence_is_the_derivative_along_a_weight():
+    X = real_data.standardised(real_data.wine()[0])[::4]
+    weights = 1.0 + np.arange(len(X)) % 3
+    result = ldr.solve("fa", X, 2, sample_weight=weights, tolerance=1e-12)
+    sensitivity = result.sensitivity(X, sample_weight=weights)
+    influence = sensitivity.influence()
+    found = sensitivity.along(sample_weight=np.arange(len(X)) == 5)
+    assert np.linalg.norm(found.projector) == pytest.approx(influence.subspace[5], rel=1e-5)
+    assert found.value == pytest.approx(influence.value[5], rel=1e-5)
+    with pytest.raises(ArgumentError, match="sample_weight has zeros"):
+        result.sensitivity(X, sample_weight=weights - 1.0)
+    with pytest.raises(ArgumentError, match="'ica' takes no weights"):
+        ldr.solve("ica", X, 2).sensitivity(X).influence()

@@ -1,0 +1,83 @@
+"""Which rows decide: how an optimum moves with the weight of each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ldr.sensitivity.derivative import difference
+from ldr.sensitivity.moving import Line
+from ldr.sensitivity.optimum import Optimum
+from ldr.solvers.limits import check
+from ldr.solvers.manifolds import Array
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+# Of a row's weight, and of the size of M: differences are good to its square.
+_STEP = 1e-3
+
+
+@dataclass(frozen=True)
+class Influence:
+    """The infinitesimal influence of each row: derivatives in its weight.
+
+    Leaving row i out moves the optimum by the derivative times minus its weight, to first order.
+
+    Attributes
+    ----------
+    subspace : ndarray (n,)
+        Length (Frobenius) of the projector's derivative; of several views that of all together.
+    value : ndarray (n,)
+        Derivative of the objective's value.
+    name : str
+        The objective's.
+    """
+
+    subspace: Array
+    value: Array
+    name: str
+
+    def plot(self, *, ax: Any = None) -> Figure:
+        """See `ldr.plots.influence`."""
+        from ldr.plots import influence
+
+        return influence(self, ax=ax)
+
+
+def influence(optimum: Optimum, line: Line) -> Influence:
+    """Of every row; two problems are bound for each."""
+    n = line.data.samples.n
+    weights = line.data.samples.weights
+    maps = optimum.problem.maps(optimum.M)
+    inverses = [np.asarray(np.linalg.pinv(P), dtype=np.float64) for P in maps]
+    subspace, value = np.zeros(n), np.zeros(n)
+    for i in range(n):
+        check()
+        weight = 1.0 if weights is None else float(weights[i])
+        along = replace(line, weights=np.arange(n) == i)
+        rate = difference(optimum, along, _STEP * weight)
+        move = -optimum.solve(rate.gradient)
+        value[i] = rate.observed.value
+        rates: list[Array] = [
+            dP + P for dP, P in zip(rate.observed.P, _moved(optimum, move), strict=True)
+        ]
+        subspace[i] = _turned(maps, inverses, rates)
+    return Influence(subspace, value, optimum.problem.objective.name)
+
+
+def _moved(optimum: Optimum, move: Array) -> list[Array]:
+    """How the maps change with M."""
+    size = float(np.linalg.norm(move))
+    step = _STEP * float(np.linalg.norm(optimum.M)) / size if size else 1.0
+    ahead, behind = (optimum.problem.maps(optimum.moved(t * move)) for t in (step, -step))
+    return [np.asarray(a - b) / (2.0 * step) for a, b in zip(ahead, behind, strict=True)]
+
+
+def _turned(maps: Sequence[Array], inverses: Sequence[Array], rates: Sequence[Array]) -> float:
+    """Length of the derivatives of the projectors P^+P, which have two equal halves."""
+    across = (A @ dP - (A @ (dP @ A)) @ P for P, A, dP in zip(maps, inverses, rates, strict=True))
+    return float(np.sqrt(2.0 * sum(np.vdot(half, half) for half in across)))
