@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from inspect import getdoc
 
 from ldr.objectives.objective import Objective
 from ldr.objectives.registry import REGISTRY
@@ -17,6 +19,8 @@ class Entry:
     Attributes
     ----------
     name, formula, manifold, sense, baseline, needs, source : str
+    summary : str
+        What it does, in half a line.
     exact : str
         When the baseline is the global optimum: "yes", "no" or a condition.
     """
@@ -29,6 +33,7 @@ class Entry:
     baseline: str
     needs: str
     source: str
+    summary: str
 
     @classmethod
     def of(cls, objective: Objective) -> Entry:
@@ -41,6 +46,7 @@ class Entry:
             objective.baseline,
             ", ".join(objective.needs) or "-",
             objective.source,
+            re.split(r"[:.;]", (getdoc(objective) or "").partition("\n")[0])[0],
         )
 
 

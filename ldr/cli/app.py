@@ -9,7 +9,6 @@ are read.
 
 from __future__ import annotations
 
-import json
 import signal
 import sys
 from collections.abc import Iterator
@@ -22,8 +21,9 @@ import typer
 from ldr.cli.chance import bootstrap, dimension, test
 from ldr.cli.check import check
 from ldr.cli.compare import compare
+from ldr.cli.methods import methods
 from ldr.cli.models import impute, transform
-from ldr.cli.options import Json, with_fields
+from ldr.cli.options import with_fields
 from ldr.cli.path import path
 from ldr.cli.printing import INTERRUPTED, MISTAKE, complain, is_printed
 from ldr.cli.solve import solve
@@ -32,7 +32,7 @@ from ldr.cli.solve import solve
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 
 app = typer.Typer(
-    add_completion=False,
+    add_completion=True,
     pretty_exceptions_enable=False,
     help="Linear dimensionality reduction as optimisation over matrix manifolds.",
     epilog="Exit codes: 0 all went well; 1 a solver did not converge or a check did not pass; "
@@ -62,7 +62,8 @@ def _ldr(
         print(context.get_help())
 
 
-for verb in (solve, path, compare, check, test, dimension, bootstrap, transform, impute):
+_VERBS = (solve, path, compare, check, test, dimension, bootstrap, transform, impute, methods)
+for verb in _VERBS:
     app.command()(with_fields(verb))
 
 
@@ -95,28 +96,6 @@ def demo(
     console.print()
     # soft_wrap: a path that is broken into lines cannot be copied
     console.print(f"picture: {path.resolve()}", soft_wrap=True, highlight=False, markup=False)
-
-
-@app.command()
-def methods(as_json: Json = False) -> None:
-    """List every method: formula, manifold, sense, exact or not, baseline, needs, source."""
-    from rich.console import Console
-    from rich.table import Table
-
-    from ldr.objectives.listing import COLUMNS, list_objectives
-
-    entries = list_objectives()
-    console = Console()
-    if as_json:
-        rows = [{column: getattr(entry, column) for column in COLUMNS} for entry in entries]
-        print(json.dumps(rows, indent=2))
-    elif not console.is_terminal:  # a pipe or a file: one line a method, nothing folded
-        print(entries)
-    else:
-        table = Table(*COLUMNS)
-        for entry in entries:
-            table.add_row(*(getattr(entry, column) for column in COLUMNS))
-        console.print(table)
 
 
 def main() -> None:

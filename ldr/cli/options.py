@@ -11,10 +11,20 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
+
+def names_of_methods(incomplete: str) -> list[str]:
+    """For the shell's completion."""
+    from ldr.objectives.registry import REGISTRY
+
+    return [name for name in REGISTRY if name.startswith(incomplete)]
+
+
 ObjectiveName = Annotated[
     str,
     typer.Argument(
-        metavar="OBJECTIVE", help="A name that `ldr methods` lists, or my_file.py[:function]."
+        metavar="OBJECTIVE",
+        help="A name that `ldr methods` lists, or my_file.py[:function].",
+        autocompletion=names_of_methods,
     ),
 ]
 DataFile = Annotated[

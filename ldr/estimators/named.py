@@ -66,9 +66,14 @@ class Named(Projection):
             return self._method()
 
 
+def estimator_name(method: type[Objective]) -> str:
+    """Of the estimator class of an objective class."""
+    return NAMES.get(method.name, method.__name__)
+
+
 def estimator_of(method: type[Objective]) -> type[Named]:
     """The estimator class of an objective class."""
-    name = NAMES.get(method.name, method.__name__)
+    name = estimator_name(method)
     namespace: dict[str, Any] = {
         "__module__": "ldr.estimators",
         "__qualname__": name,

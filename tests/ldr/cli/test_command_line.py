@@ -11,6 +11,8 @@ import pandas as pd
 import pytest
 
 import ldr
+from ldr.cli.methods import methods
+from ldr.cli.options import names_of_methods
 from ldr.io import files
 from tests.real_data import breast_cancer, standardised, wine
 
@@ -42,8 +44,35 @@ def test_methods_lists_the_registry(tmp_path):
     done = run("methods", folder=tmp_path)
     assert done.returncode == 0 and done.stderr == ""
     lines = done.stdout.splitlines()
-    assert lines[0].split() == list(ldr.objectives.listing.COLUMNS)
-    assert [line.split()[0] for line in lines[1:]] == list(ldr.objectives.REGISTRY)
+    assert [line.split()[0] for line in lines] == list(ldr.objectives.REGISTRY)
+    assert "Reconstruct the data from r coordinates" in lines[0]
+
+
+def test_methods_tells_all_about_one(call, tmp_path):
+    done = call("methods", "sfa", folder=tmp_path)
+    assert done.returncode == 0
+    for part in (
+        "time order",
+        "Wiskott",
+        "degree : {1, 2}",
+        "estimator  SFA",
+        "min tr(M'X_dot'X_dot M)",
+    ):
+        assert part in done.stdout
+    wrong = call("methods", "sfaa", folder=tmp_path)
+    assert wrong.returncode == 2 and "unknown objective 'sfaa'" in wrong.stderr
+
+
+def test_lists_are_as_wide_as_the_terminal(monkeypatch, capsys):
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    monkeypatch.setenv("COLUMNS", "80")
+    methods()
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == len(ldr.objectives.REGISTRY) and max(map(len, lines)) <= 80
+
+
+def test_shells_complete_the_names_of_methods():
+    assert names_of_methods("orthogonal-m") == ["orthogonal-mcca"]
 
 
 def test_methods_as_json(call, tmp_path):
