@@ -31,6 +31,9 @@ def certify_run(
     solver: Solver | None,
     stopping: Stopping | None = None,
     observers: Sequence[Observer] = (),
+    *,
+    proof: Certificate | None = None,
+    thorough: bool = False,
 ) -> tuple[Run, Certificate, tuple[str, ...]]:
     """The run, continued where it ended on a saddle; what is known of its end; and notes.
 
@@ -39,8 +42,9 @@ def certify_run(
     """
     certificate = None
     notes: tuple[str, ...] = ()
+    known = problem.thorough_certificate if thorough else problem.certificate
     with hearing() as interrupt, until_told():
-        certificate = problem.certificate(run.M)
+        certificate = proof or known(run.M)
         if certificate is not None and (certificate.is_optimal or solver is None):
             return run, certificate, ()
         if not run.status.converged or solver is None:
@@ -50,7 +54,7 @@ def certify_run(
         if escapes:
             notes = (f"{escapes} saddle(s) left along a direction of descent",)
             certificate = None
-            certificate = problem.certificate(run.M)
+            certificate = known(run.M)
         if curvature is not None:
             if certificate is None or (curvature.descends and not certificate.is_optimal):
                 certificate = _local_certificate(curvature, certificate)

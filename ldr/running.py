@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass, replace
 
+from ldr.objectives.certificate import Certificate
 from ldr.objectives.problem import BoundObjective
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.flatness import unless_flat
@@ -120,6 +121,51 @@ def solve_from(
     if not found:
         raise KeyboardInterrupt
     return found
+
+
+def search(
+    problem: BoundObjective,
+    first: Array,
+    points: Callable[[], Mapping[str, Array]],
+    solver: Solver,
+    stopping: Stopping,
+    observers: Sequence[Observer] = (),
+    workers: int = 1,
+    *,
+    prove: bool,
+) -> tuple[dict[str, Run], int, Certificate | None]:
+    """`solve_from` the points, of which the first may do.
+
+    Parameters
+    ----------
+    points : callable
+        Gives all points by name, the first one first.
+    prove : bool
+        Whether to ask for the others only where the end of the first is not proved to be optimal.
+
+    Returns
+    -------
+    runs : dict of Run
+    starts : int
+        How many there were to be.
+    proof : Certificate or None
+        Of the first end.
+    """
+    if not (prove and problem.provable and workers == 1):
+        named = points()
+        return solve_from(problem, named, solver, stopping, observers, workers), len(named), None
+    named, proof = {"first": first}, None
+    (run,) = solve_from(problem, named, solver, stopping, observers).values()
+    if run.status not in _TOLD:
+        with until_told():
+            proof = problem.proof(run.M)
+            named = named if proof else points()
+    name, *others = named
+    runs = {name: run}
+    if others and not over():
+        rest = {other: named[other] for other in others}
+        runs |= solve_from(problem, rest, solver, stopping, observers)
+    return runs, len(named), proof
 
 
 def best_of(runs: Mapping[str, Run], starts: int) -> tuple[Run, tuple[str, ...]]:

@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,7 @@ from ldr.objectives.data.stored import StoredSamples
 from ldr.objectives.objective import Objective
 from ldr.objectives.problem import BoundObjective, Fitted
 from ldr.result import Result, as_tuple
-from ldr.running import Starts, best_of, closed_form_run, solve_from, solver_for
+from ldr.running import Starts, best_of, closed_form_run, search, solver_for
 from ldr.solvers.checks import flag, whole
 from ldr.solvers.errors import ArgumentError, ConvergenceWarning
 from ldr.solvers.limits import hearing, unlimited, until_told, within
@@ -61,7 +62,7 @@ def solve(
     max_iterations: int | None = None,
     time_limit: float | None = None,
     observers: Sequence[Observer] = (),
-    certify: bool = True,
+    certify: bool | str = True,
     random_state: int | np.random.Generator | None = None,
     device: str = "cpu",
     **parameters: Any,
@@ -142,9 +143,11 @@ def solve(
     observers : sequence of callables
         Each is called with every `ldr.solvers.Iteration`; returning True ends the run. See
         `ldr.observers`.
-    certify : bool
+    certify : bool or "thorough"
         Whether to find out what is known about optimality; it can cost as much as the solution. A
         saddle is left along a direction of descent and the solver runs on; a note says so.
+        "thorough" brings a dual bound (cca, orthogonal-mcca, maxdiff, maxbet) near the least one
+        there is, which can cost many times the solution.
     random_state : int or Generator, optional
         Of the random starts.
     device : {"cpu", "gpu"}
@@ -202,6 +205,8 @@ def solve(
     method = solver if isinstance(solver, Solver) else as_solver(solver)
     check_observers(observers)
     flag("standardise", standardise)
+    if certify != "thorough":
+        flag("certify", certify)
 
     with within(as_seconds(time_limit)) as deadline:
         deadline.task = "the data were opened"
@@ -219,22 +224,35 @@ def solve(
         baseline = problem.baseline()
         chosen = solver_for(method, problem)
         heuristic = Heuristic.of(problem, baseline)
-        own = chosen is not None and uses_own_starts(start, starts)
-        named_starts = own_starts(problem, start, baseline) if own else {}
+
+        @cache
+        def named_starts() -> dict[str, Array]:
+            own = chosen is not None and uses_own_starts(start, starts)
+            return own_starts(problem, start, baseline) if own else {}
+
+        def points() -> dict[str, Array]:
+            return points_from(problem, start, first, named_starts(), starts, rng)
+
         first = start_point(start, problem, data, baseline, named_starts, rng)
         deadline.task = "the solution was computed"
         if chosen is None:
             run = closed_form_run(problem, baseline)
         with hearing() as interrupt:
+            proof = None
             if chosen is not None:
-                points = points_from(problem, start, first, named_starts, starts, rng)
-                runs = solve_from(problem, points, chosen, stopping, observers, workers)
+                prove = starts is None
+                runs, count, proof = search(
+                    problem, first, points, chosen, stopping, observers, workers, prove=prove
+                )
                 reached = {name: problem.reported(run.value) for name, run in runs.items()}
-                run, further = best_of(runs, len(points))
+                run, further = best_of(runs, count)
                 notes += further
             seconds = time.perf_counter() - began
             if certify:
-                run, certificate, further = certify_run(problem, run, chosen, stopping, observers)
+                thorough = certify == "thorough"
+                run, certificate, further = certify_run(
+                    problem, run, chosen, stopping, observers, proof=proof, thorough=thorough
+                )
                 notes += further
                 with until_told():
                     compared = problem.comparisons(run.M)

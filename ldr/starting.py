@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -65,7 +65,7 @@ def start_point(
     problem: BoundObjective,
     data: Data,
     baseline: Array | None,
-    named_starts: Mapping[str, Array],
+    named_starts: Callable[[], Mapping[str, Array]],
     rng: np.random.Generator,
 ) -> Array:
     if isinstance(start, str):
@@ -74,9 +74,10 @@ def start_point(
         if start == "baseline":
             assert baseline is not None
             return baseline
-        if start in named_starts:
-            return named_starts[start]
-        known = ", ".join(map(repr, ("baseline", "random", *named_starts)))
+        own = named_starts()
+        if start in own:
+            return own[start]
+        known = ", ".join(map(repr, ("baseline", "random", *own)))
         raise ArgumentError(f"start must be one of {known}, or an array, got {start!r}")
     given = start if len(data.views) > 1 else (start,)
     if not isinstance(given, (tuple, list)) or len(given) != len(data.views):

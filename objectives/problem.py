@@ -82,6 +82,11 @@ class BoundObjective(Problem):
         return self.penalty is not None
 
     @property
+    def provable(self) -> bool:
+        """Whether the end of a start may be proved, after which no other is needed."""
+        return False
+
+    @property
     def easier(self) -> Sequence[Problem]:
         """With fewer local optima: solved roughly, in turn, on the way from every start."""
         return ()
@@ -149,6 +154,14 @@ class BoundObjective(Problem):
 
     def certificate(self, M: Array) -> Certificate | None:
         """What theory knows of M; None where it knows nothing."""
+        return None
+
+    def thorough_certificate(self, M: Array) -> Certificate | None:
+        """The certificate with as tight a bound as theory gives, however long it takes."""
+        return self.certificate(M)
+
+    def proof(self, M: Array) -> Certificate | None:
+        """Of M's optimality, where `provable` at less than another start costs; else None."""
         return None
 
     def reported(self, value: float) -> float:

@@ -60,7 +60,7 @@ class Reducer(TwoViews, WithBackground):
         tolerance: float = 1e-10,
         max_iterations: int | None = None,
         time_limit: float | None = None,
-        certify: bool = True,
+        certify: bool | str = True,
         random_state: Any = None,
         device: str = "cpu",
         verbose: bool = False,

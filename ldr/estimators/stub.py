@@ -25,7 +25,7 @@ _OPTION_TYPES = {
     "tolerance": "float",
     "max_iterations": "int | None",
     "time_limit": "float | None",
-    "certify": "bool",
+    "certify": "bool | str",
     "random_state": "Any",
     "device": "str",
     "verbose": "bool",

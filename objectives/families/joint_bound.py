@@ -23,6 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
+from ldr.objectives.families.least_bound import LeastBound, Multiplier, largest_ratio
 from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.manifolds import Array, polar_factor
 
@@ -61,7 +62,7 @@ class JointBound:
 
     def canonical(self, correlation: float, Ma: Array, Mb: Array) -> Dual:
         """Qa = rho_1 Caa, Qb = rho_1 Cbb: the first canonical correlation as a bound."""
-        return self._shifted(Dual(correlation * self.Caa, correlation * self.Cbb, Ma, Mb))
+        return Dual(correlation * self.Caa, correlation * self.Cbb, Ma, Mb)
 
     def _shifted(self, dual: Dual) -> Dual:
         """Qa and Qb with as much of the identity added as makes the block matrix semidefinite."""
@@ -98,74 +99,19 @@ class JointBound:
                 return math.sqrt(big_a) * math.sqrt(big_b) * (1 + 8 * _UNIT)
         return math.inf
 
-    def minimised(self, dual: Dual, target: float, evaluations: int) -> Dual:
-        """The bound minimised over Qa = F L L' F' with Qb = Cab' Qa^{-1} Cab, by L-BFGS over L.
-
-        F is the Cholesky factor of the first Qa, so that L starts at the identity. Ends when the
-        bound is below `target` or with the step in which that many `evaluations` are reached.
-        """
-        try:
-            search = _Search(self, dual, target)
-        except np.linalg.LinAlgError:  # Qa is singular to rounding
-            return dual
-        scipy.optimize.minimize(
-            search.bound,
-            np.eye(len(self.Caa)).ravel(),
-            jac=True,
-            method="L-BFGS-B",
-            callback=search.stop,
-            options={"maxiter": evaluations, "maxfun": evaluations, "ftol": 1e-14, "gtol": 1e-12},
-        )
-        return self._shifted(search.best)
-
-
-class _Search:
-    """The logarithm of the bound and its gradient as functions of L, and the best dual so far."""
-
-    def __init__(self, bound: JointBound, dual: Dual, target: float) -> None:
-        self._matrices = bound
-        self._target = math.log(max(target, _UNIT))
-        self._F = scipy.linalg.cholesky(dual.Qa, lower=True, check_finite=False)
-        self._Ma, self._Mb = dual.Ma, dual.Mb
-        self.best, self._least = dual, math.inf
-
-    def bound(self, x: Array) -> tuple[float, Array]:
-        """d log TR(Q, C) = tr(M'dQ M) / tr(M'QM) at the M that attains TR."""
-        Cab = self._matrices.Cab
-        P = self._F @ x.reshape(self._F.shape)
-        Y = np.linalg.solve(P, Cab)
-        Qa, Qb = P @ P.T, Y.T @ Y
-        ta, self._Ma = largest_ratio(Qa, self._matrices.Caa, self._Ma)
-        tb, self._Mb = largest_ratio(Qb, self._matrices.Cbb, self._Mb)
-        if not (0.0 < ta < math.inf and 0.0 < tb < math.inf):  # lost in rounding: no way to go
-            return math.inf, np.zeros_like(x)
-        value = 0.5 * (math.log(ta) + math.log(tb))
-        if value < self._least:
-            self._least, self.best = value, Dual(Qa, Qb, self._Ma, self._Mb)
-        PM, YM = P.T @ self._Ma, Y @ self._Mb
-        G = (self._Ma @ PM.T) / np.vdot(PM, PM)
-        G -= np.linalg.solve(P.T, YM @ (YM.T / np.vdot(YM, YM)))
-        return value, (self._F.T @ G).ravel()
-
-    def stop(self, intermediate_result: scipy.optimize.OptimizeResult) -> None:
-        if self._least < self._target:
-            raise StopIteration
-
-
-def largest_ratio(Q: Array, C: Array, M: Array, iterations: int = 100) -> tuple[float, Array]:
-    """max tr(M'QM) / tr(M'CM) over orthonormal M, and its M: Newton's method from a start M."""
-    best, found = -math.inf, M
-    for _ in range(iterations):
-        ratio = float(np.vdot(M, Q @ M)) / float(np.vdot(M, C @ M))
-        if not best < ratio < math.inf:
-            break
-        # the last digits are the proof's business, not the iteration's
-        done = ratio <= best * (1 + 4 * _UNIT)
-        best, found = ratio, M
-        if done:
-            break
-        _, M = top_eigenvectors(Q - ratio * C, M.shape[1])
-    return best, found
+    def minimised(self, dual: Dual, value: float, excess: float, products: int) -> Dual:
+        """Near the least bound: see `LeastBound.minimised`."""
+        ta, _ = largest_ratio(dual.Qa, self.Caa, dual.Ma)
+        tb, _ = largest_ratio(dual.Qb, self.Cbb, dual.Mb)
+        # The product of the ratios is the bound: their mean is least where they are equal.
+        balance = math.sqrt(tb / ta)
+        start = Multiplier(balance * dual.Qa, dual.Ma), Multiplier(dual.Qb / balance, dual.Mb)
+        coupling = np.zeros((sum(self.Cab.shape),) * 2)
+        a = len(self.Caa)
+        coupling[:a, a:], coupling[a:, :a] = self.Cab, self.Cab.T
+        search = LeastBound(coupling, (self.Caa, self.Cbb), dual.Ma.shape[1])
+        found_a, found_b = search.minimised(start, value, excess, products)
+        return Dual(found_a.Q, found_b.Q, found_a.M, found_b.M)
 
 
 def _multiplier(M: Array, cross: Array, C: Array, N: float) -> Array:

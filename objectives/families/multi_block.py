@@ -14,21 +14,17 @@ from scipy.linalg import block_diag
 
 from ldr.objectives.axes import Axes
 from ldr.objectives.certificate import PROVED_GLOBAL, Certificate
-from ldr.objectives.families.two_block import TwoBlock
-from ldr.objectives.problem import BoundObjective, check_dimension
+from ldr.objectives.families.least_bound import DualBounded, Effort
+from ldr.objectives.families.multi_bound import MultiBound
+from ldr.objectives.families.two_block import TwoBlock, random_directions
+from ldr.objectives.problem import check_dimension
 from ldr.objectives.statistics.covariance import Variation
-from ldr.solvers.limits import decomposing
-from ldr.solvers.linalg.bounds import largest_sum_bound, trace_ratio_bound
-from ldr.solvers.linalg.eigen import symmetric_eigen, top_eigenvectors
+from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.linalg.lengths import power_of_two
 from ldr.solvers.manifolds import Array, Product, Stiefel, polar_factor
 from ldr.solvers.problem import Point
 
 _EPS = float(np.finfo(float).eps)
-# Random starts beside the three that data suggest; they are always the same.
-_RANDOM_STARTS = 5
-# Eigenvalues are good to so many times the order and the rounding of the norm.
-_ROUNDINGS = 8
 
 
 class MultiTracePoint(Point):
@@ -103,7 +99,7 @@ class MultiRatioPoint(Point):
 
 
 @dataclass(frozen=True)
-class MultiBlock(BoundObjective):
+class MultiBlock(DualBounded):
     """Blocks M_1, ..., M_K on a product of Stiefel manifolds; they may be turned together.
 
     Parameters
@@ -174,12 +170,18 @@ class MultiBlock(BoundObjective):
 
     def classical_directions(self) -> Array | None:
         """Those of C w = lambda blkdiag(Cii) w, made orthonormal; None where a Cii is singular."""
+        W = self._root
+        if W is None:
+            return None
+        return self.polar(W @ top_eigenvectors(W.T @ self.C @ W, self.r)[1])
+
+    @cached_property
+    def _root(self) -> Array | None:
+        """W with W'blkdiag(Cii)W = I; None where it is singular."""
         try:
-            L = np.linalg.cholesky(self.own)
+            return np.asarray(np.linalg.inv(np.linalg.cholesky(self.own)).T)
         except np.linalg.LinAlgError:
             return None
-        W = np.linalg.inv(L).T
-        return self.polar(W @ top_eigenvectors(W.T @ self.C @ W, self.r)[1])
 
     def starts(self) -> dict[str, Array]:
         found = {"joint eigenvectors": self.joint_directions()}
@@ -187,10 +189,7 @@ class MultiBlock(BoundObjective):
             found["classical mcca"] = classical
         own = [top_eigenvectors(self.C[w, w], self.r)[1] for w in self.slices()]
         found["pca of each view"] = self.point([polar_factor(V) for V in own])
-        rng = np.random.default_rng(0)
-        for k in range(_RANDOM_STARTS):
-            found[f"random direction {k + 1}"] = self.random_point(rng)
-        return found
+        return found | random_directions(self)
 
     def axes(self, M: Array, seen: Sequence[Variation | None]) -> Axes:
         """The eigenvectors of M'AM/2, the views in units of what they are divided by."""
@@ -206,9 +205,8 @@ class MultiBlock(BoundObjective):
     def scales(self, M: Array) -> Array:
         """What the rows of each view's block are divided by, (k, 1)."""
 
-    def certificate(self, M: Array) -> Certificate:
-        """The least bound that is proved: that of the multipliers at M, or a spectral one."""
-        value, bound = -self.at(M).value, self.bound(M)
+    def certified(self, M: Array, effort: Effort | None) -> Certificate:
+        value, bound = -self.at(M).value, self.bound(M, effort)
         size = max(abs(value), abs(bound)) if math.isfinite(bound) else abs(value)
         gap = max(0.0, bound - value) + 4 * self.order * _EPS * size
         if gap <= PROVED_GLOBAL * size:
@@ -219,20 +217,14 @@ class MultiBlock(BoundObjective):
             return Certificate("none", gap, "the covariances are too close to singular for a bound")
         return found if self.span is None else found.restricted_to(self.span)
 
-    @abstractmethod
-    def bound(self, M: Array) -> float:
-        """A number that no value exceeds."""
+    def bound(self, M: Array, effort: Effort | None = None) -> float:
+        """A number that no value exceeds; with an effort nearer the least that is known."""
+        value = -self.at(M).value
+        return MultiBound(self.A, self.denominators()).of(self.blocks(M), value, effort)
 
-    def _multipliers(self, M: Array, G: Array) -> list[tuple[Array, float]]:
-        """Mi(Li - ti I)Mi' and ti of each view, Li = sym(Mi'Gi) and ti its least eigenvalue."""
-        found = []
-        for where in self.slices():
-            Mi, Gi = self.stacked(M)[where], G[where]
-            L = Mi.T @ Gi
-            L = 0.5 * (L + L.T)
-            least = float(np.linalg.eigvalsh(L)[0])
-            found.append((Mi @ (L - least * np.eye(self.r)) @ Mi.T, least))
-        return found
+    @abstractmethod
+    def denominators(self) -> list[Array]:
+        """Ci with s_i^2 = tr(Mi'Ci Mi)."""
 
 
 @dataclass(frozen=True)
@@ -265,20 +257,9 @@ class MultiTrace(MultiBlock):
     def baseline(self) -> Array:
         return self.joint_directions()
 
-    def bound(self, M: Array) -> float:
-        """With Qi = Mi(Li - ti I)Mi' + ti I and S = blkdiag(Qi) - A no value exceeds
-        (sum_i top_r(Qi) + K r delta)/2, delta = max(0, -lambda_min(S)).
-        """
-        multipliers = self._multipliers(M, self.A @ self.stacked(M))
-        Q = [part + least * np.eye(len(part)) for part, least in multipliers]
-        S = block_diag(*Q) - self.A
-        with decomposing(self.order):
-            lowest = float(np.linalg.eigvalsh(S)[0])
-        slack = _ROUNDINGS * self.order * _EPS * float(np.linalg.norm(S))
-        delta = max(0.0, -lowest) + slack
-        blocks = zip(Q, self.blocks(M), strict=True)
-        tops = [largest_sum_bound(Qi, Mi, top_eigenvectors(Qi, self.r)[1]) for Qi, Mi in blocks]
-        return 0.5 * (math.fsum(tops) + len(Q) * self.r * delta)
+    def denominators(self) -> list[Array]:
+        """Nothing is divided by: tr(Mi'Mi)/r = 1."""
+        return [np.eye(width) / self.r for width in self.widths]
 
 
 @dataclass(frozen=True)
@@ -306,52 +287,17 @@ class MultiRatio(MultiBlock):
         found = self.classical_directions()
         return self.joint_directions() if found is None else found
 
-    @cached_property
-    def _root(self) -> Array | None:
-        """W with W'blkdiag(Cii)W = I; None where it is singular."""
-        try:
-            return np.asarray(np.linalg.inv(np.linalg.cholesky(self.own)).T)
-        except np.linalg.LinAlgError:
-            return None
-
-    def certificate(self, M: Array) -> Certificate:
-        """Of two views cca's, whose bound is minimised."""
+    def certified(self, M: Array, effort: Effort | None) -> Certificate:
+        """Of two views cca's."""
         if len(self.widths) > 2:
-            return super().certificate(M)
+            return super().certified(M, effort)
         a, b = self.slices()
         blocks = self.C[a, a], self.C[a, b], self.C[b, b]
         pair = TwoBlock(self.objective, self.views, *blocks, self.r, only_constant=False)
-        return pair.certificate(M)
+        return pair.certified(M, effort)
 
-    def bound(self, M: Array) -> float:
-        """The least of two: with Qi = f_i Cii + s_i^2 [Mi(Li - ti I)Mi' + ti I], S = blkdiag(Qi)
-        less the coupling and delta = -lambda_min(S, blkdiag Cii), no value exceeds
-        (sum_i TR_r(Qi, Cii) + K delta)/2, TR_r the largest trace ratio; and none exceeds
-        K (lambda_1(C, blkdiag Cii) - 1)/2.
-        """
-        W = self._root
-        if W is None:
-            return math.inf
-        point = self.at(M)
-        tilted = -self.stacked(point.gradient)  # Ri - (f_i/s_i^2) Cii Mi
-        multipliers = self._multipliers(M, tilted)
-        Q, ratios = [], []
-        numbers = zip(self.slices(), self.blocks(M), multipliers, strict=True)
-        for (where, Mi, (part, least)), f, square in zip(
-            numbers, point.shares, point.squares, strict=True
-        ):
-            Cii = self.C[where, where]
-            Qi = f * Cii + square * (part + least * np.eye(len(part)))
-            Q.append(0.5 * (Qi + Qi.T))
-            ratios.append(trace_ratio_bound(Q[-1], Cii, Mi))
-        S = W.T @ (block_diag(*Q) - self.A) @ W
-        slack = _ROUNDINGS * self.order * _EPS * float(np.linalg.norm(S))
-        with decomposing(self.order):
-            delta = slack - float(np.linalg.eigvalsh(0.5 * (S + S.T))[0])
-        views = len(self.widths)
-        largest = float(symmetric_eigen(W.T @ self.C @ W)[0][0])
-        spectral = 0.5 * views * (largest * (1.0 + self.order * _EPS) - 1.0)
-        return min(0.5 * (math.fsum(ratios) + views * delta), spectral)
+    def denominators(self) -> list[Array]:
+        return [self.C[where, where] for where in self.slices()]
 
 
 def _of_unit_size(B: Array) -> Array:

@@ -13,6 +13,7 @@ import scipy
 from ldr.objectives.axes import Axes
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.families.joint_bound import JointBound
+from ldr.objectives.families.least_bound import DualBounded, Effort
 from ldr.objectives.prediction import Pair
 from ldr.objectives.problem import BoundObjective, Stated, check_dimension
 from ldr.objectives.ridge import add_ridge
@@ -22,7 +23,7 @@ from ldr.objectives.statistics.shrinkage import JointShrinkage
 from ldr.objectives.view import Compact, Range
 from ldr.solvers.errors import SingularError
 from ldr.solvers.limits import decomposing
-from ldr.solvers.linalg.eigen import unit_diagonal
+from ldr.solvers.linalg.eigen import top_eigenvectors, unit_diagonal
 from ldr.solvers.linalg.symmetric import symmetric_product
 from ldr.solvers.manifolds import Array, Product, Stiefel, polar_factor
 from ldr.solvers.problem import Point, Preconditioner, once
@@ -30,13 +31,10 @@ from ldr.solvers.problem import Point, Preconditioner, once
 # A gap of correlations below this is none.
 _GLOBAL = 1e-10
 
-# Evaluations that minimising the bound may take, and these times the square of the block matrix's
-# order: a second or so. A clock would make the claim depend on how busy the machine is.
-_EVALUATIONS = 2_500
-_EVALUATIONS_ORDER_SQUARED = 12_000_000
-
 # Least eigenvalue of K that the preconditioner divides by, relative to the largest.
 _LEAST_CURVATURE = 1e-12
+# Random starts beside those that data suggest.
+_RANDOM_STARTS = 5
 # Two coordinates of a view with this correlation say nearly the same.
 _ALIKE = 0.95
 
@@ -137,7 +135,7 @@ def joint_inverse(K: Array, Ma: Array, Mb: Array) -> Callable[[Array], Array]:
 
 
 @dataclass(frozen=True)
-class TwoBlock(BoundObjective):
+class TwoBlock(DualBounded):
     """Maximise tr(Ma'CabMb) / sqrt(tr(Ma'CaaMa) tr(Mb'CbbMb)) on St x St.
 
     Parameters
@@ -224,16 +222,24 @@ class TwoBlock(BoundObjective):
     def closed_form(self) -> Array | None:
         return self.baseline() if self.baseline_exact else None
 
-    def certificate(self, M: Array) -> Certificate:
+    def starts(self) -> dict[str, Array]:
+        U, _, Vt = np.linalg.svd(self.Cab, full_matrices=False)
+        own = [top_eigenvectors(C, self.r)[1] for C in (self.Caa, self.Cbb)]
+        return {
+            "singular vectors": self.point([U[:, : self.r], Vt[: self.r].T]),
+            "pca of each view": self.point(list(map(polar_factor, own))),
+            **random_directions(self),
+        }
+
+    def certified(self, M: Array, effort: Effort | None) -> Certificate:
         """The least proven bound on every value: see `joint_bound`.
 
         Made of the multipliers at a stationary M it is tight where their block matrix is positive
-        semidefinite; elsewhere it is minimised, with as many evaluations as the order allows. A
-        pair of directions in which nothing varies costs the correlation nothing: where the
-        coordinates leave some out, what is proved holds over all columns only of M that reach the
-        largest canonical correlation.
+        semidefinite; elsewhere it is minimised. A pair of directions in which nothing varies costs
+        the correlation nothing: where the coordinates leave some out, what is proved holds over all
+        columns only of M that reach the largest canonical correlation.
         """
-        found = self._within(M)
+        found = self._within(M, effort)
         largest = float(self._canonical[2][0])
         reached = largest + self.at(M).value <= _GLOBAL
         if self.span is None or (self.only_constant and reached):
@@ -256,17 +262,16 @@ class TwoBlock(BoundObjective):
                 )
         return notes
 
-    def _within(self, M: Array) -> Certificate:
+    def _within(self, M: Array, effort: Effort | None) -> Certificate:
         """What is proved of all M in these coordinates."""
         Ma, Mb = self.blocks(M)
         rho, rounding = self._value_and_rounding(M)
         bounds = JointBound(self.Caa, self.Cab, self.Cbb)
         dual = bounds.multipliers(Ma, Mb)
         least = bounds.proven(dual)
-        if least - rho > _GLOBAL:
+        if least - rho > _GLOBAL and effort is not None:
             canonical = bounds.canonical(float(self._canonical[2][0]), Ma, Mb)
-            allowed = min(_EVALUATIONS, max(1, _EVALUATIONS_ORDER_SQUARED // self.order**2))
-            minimised = bounds.minimised(dual, rho + 0.5 * _GLOBAL, allowed)
+            minimised = bounds.minimised(dual, rho + 0.5 * _GLOBAL, *effort)
             least = min(least, bounds.proven(canonical), bounds.proven(minimised))
         gap = max(0.0, least - rho) + rounding
         if gap <= _GLOBAL:
@@ -290,6 +295,12 @@ class TwoBlock(BoundObjective):
         rounding = (self.order + M.size) * np.finfo(float).eps * (cross + 0.5 * (own_a + own_b))
         normal = self.manifold.distance_from(M) * self.r * float(np.linalg.norm(point.gradient))
         return -point.value, rounding + normal
+
+
+def random_directions(problem: BoundObjective) -> dict[str, Array]:
+    """Random starts, always the same."""
+    rng = np.random.default_rng(0)
+    return {f"random direction {k + 1}": problem.random_point(rng) for k in range(_RANDOM_STARTS)}
 
 
 def pair_correlations(covariances: Array, seen: Sequence[Variation | None]) -> Array:

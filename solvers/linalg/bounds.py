@@ -147,7 +147,8 @@ def _bound_at(
     if not b > 0:
         return math.inf
     norm_A, norm_B = float(np.linalg.norm(A)), float(np.linalg.norm(B))
-    delta, eta = rounding_shift(A - rho * B), 0.0
+    forming = 2.0 * _U * (norm_A + abs(rho) * norm_B)
+    delta, eta = max(rounding_shift(A - rho * B), forming), 0.0
     for _ in range(tries):
         for _ in range(_NEWTON_STEPS):
             t = rho + eta

@@ -100,7 +100,15 @@ def test_a_start_of_ones_own_comes_first_and_keeps_its_name(even):
 
 
 def test_objectives_without_starts_of_their_own_take_random_ones(pair):
-    result = ldr.solve("cca", pair, 2, starts=3, random_state=0, certify=False)
+    result = ldr.solve(
+        "reduced-rank-regression",
+        pair,
+        2,
+        starts=3,
+        random_state=0,
+        certify=False,
+        solver="trust-region",
+    )
     assert result.starts.names == ("baseline", "random 1", "random 2")
 
 

@@ -138,7 +138,7 @@ def test_minimised_bound_is_no_worse_than_its_start():
     bounds = JointBound(problem.Caa, problem.Cab, problem.Cbb)
     Ma, Mb = problem.blocks(problem.baseline())
     dual = bounds.canonical(float(problem._canonical[2][0]), Ma, Mb)
-    least = bounds.minimised(dual, target=1e-3, evaluations=100)
+    least = bounds.minimised(dual, 1e-3, 1.25, 100)
     assert bounds.value(least) < bounds.value(dual)
 
 

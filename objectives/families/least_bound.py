@@ -1,0 +1,280 @@
+"""The least dual bound of coupled views: what no projection of them exceeds.
+
+Where blkdiag(Q_1, ..., Q_K) >= A, a symmetric matrix of blocks, all orthonormal M_1, ..., M_K have
+
+    tr(N'AN)/2 <= sum_i tr(Ni'Qi Ni)/2 <= sum_i TR_r(Qi, Ci)/2,   Ni = Mi / sqrt(tr(Mi'Ci Mi)),
+
+TR_r the largest trace ratio. The right side is convex in the Q, and its minimum is that of a
+semidefinite program. Of one view the least Q is known when those of the others are,
+A_KK + A_Ko (blkdiag(Q_o) - A_oo)^{-1} A_oK, which leaves no constraint. The ratios are smoothed,
+and the smooth function is minimised by Newton's method with truncated conjugate gradients, at
+lower and lower temperatures.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.linalg import block_diag, solve_triangular
+
+from ldr.objectives.certificate import Certificate
+from ldr.objectives.problem import BoundObjective
+from ldr.solvers.linalg.eigen import top_eigenvectors
+from ldr.solvers.manifolds import Array
+from ldr.solvers.manifolds.orthonormal import sym
+from ldr.solvers.trace_ratio.smoothed import SmoothedRatio
+
+_UNIT = 0.5 * float(np.finfo(float).eps)
+# The first temperature, relative to the bound: a share of the gap, and at most this.
+_WARMEST, _SHARE_OF_GAP = 4e-3, 0.5
+_COOLING = 0.25
+_COLDEST = 1e-9
+_STEPS = 30  # of Newton's method at a temperature
+_INNER = 60  # conjugate gradient steps, each a Hessian product
+# Of the largest entry of the preconditioner, in which the least are kept from zero.
+_LEAST_SCALE = 1e-8
+# A decrement this small beside what the smoothing adds ends a temperature.
+_SETTLED = 0.05
+# Of the way to where a multiplier would be singular.
+_INSIDE = 0.9
+_HALVINGS = 12
+_LEAST_DECREASE = 1e-4
+
+
+# How near the bound is brought to the least one: by what share of the gap it may exceed that, and
+# the Hessian products that may be taken. A clock would make the claim depend on how busy the
+# machine is.
+Effort = tuple[float, int]
+_QUICK: Effort = (1.1, 150)
+_THOROUGH: Effort = (1.05, 10_000)
+
+
+@dataclass(frozen=True)
+class DualBounded(BoundObjective):
+    """A problem whose values have a bound of multipliers, that can be brought nearer the least."""
+
+    @abstractmethod
+    def certified(self, M: Array, effort: Effort | None) -> Certificate:
+        """What the multipliers at M prove, and with an effort what better ones do."""
+
+    @property
+    def provable(self) -> bool:
+        return True
+
+    def proof(self, M: Array) -> Certificate | None:
+        found = self.certified(M, None)
+        return found if found.is_optimal else None
+
+    def certificate(self, M: Array) -> Certificate:
+        return self.certified(M, _QUICK)
+
+    def thorough_certificate(self, M: Array) -> Certificate:
+        return self.certified(M, _THOROUGH)
+
+
+@dataclass(frozen=True)
+class Multiplier:
+    """Q of a view, and an M near which it attains its largest trace ratio."""
+
+    Q: Array
+    M: Array
+
+
+class LeastBound:
+    """The search for the multipliers of the least bound.
+
+    Parameters
+    ----------
+    A : symmetric (d, d)
+        What couples the views.
+    C : sequence of symmetric positive definite matrices
+        What the ratios are divided by, of each view.
+    r : int
+    """
+
+    def __init__(self, A: Array, C: Sequence[Array], r: int) -> None:
+        widths = list(map(len, C))
+        self.order = sorted(range(len(C)), key=widths.__getitem__)  # that of the widest is known
+        ends = np.cumsum(widths)
+        kept = np.concatenate([np.arange(ends[i] - widths[i], ends[i]) for i in self.order])
+        A = A[np.ix_(kept, kept)]
+        self.C, self.r = [C[i] for i in self.order], r
+        n = len(A) - max(widths)
+        self.among, self.across, self.own = A[:n, :n], A[:n, n:], A[n:, n:]
+        self.ends = np.cumsum([len(own) for own in self.C[:-1]])
+
+    def minimised(
+        self, start: Sequence[Multiplier], value: float, excess: float, products: int
+    ) -> list[Multiplier]:
+        """Multipliers whose bound is above the value by `excess` times what the least is by.
+
+        Parameters
+        ----------
+        start : sequence of Multiplier
+            Of all views, their Q positive definite.
+        value : float
+            What the bound is of: once it comes down to that, nothing is left to be found.
+        excess : float
+        products : int
+            Hessian products that may be taken; the step that reaches the number is the last.
+        """
+        best = [start[i] for i in self.order]
+        near = [largest_ratio(m.Q, C, m.M)[0] for m, C in zip(best, self.C, strict=True)]
+        least = 0.5 * math.fsum(near)
+        temperature = min(_WARMEST, _SHARE_OF_GAP * (least - value) / least)
+        Q, taken = [m.Q for m in best[:-1]], 0
+        while temperature > _COLDEST and taken < products:
+            try:
+                point = _Smoothed(self, Q, temperature, near)
+            except np.linalg.LinAlgError:  # singular to rounding
+                break
+            decrement = math.inf
+            for _ in range(_STEPS):
+                step, decrement, used = point.newton_step()
+                taken += used
+                moved = point.moved(step, decrement)
+                if moved is None:
+                    break
+                point = moved
+                if decrement <= _SETTLED * point.slack or taken >= products:
+                    break
+            Q, near = point.Q[:-1], [ratio.value for ratio in point.ratios]
+            ratios, found = point.exact()
+            bound = 0.5 * math.fsum(ratios)
+            if bound < least:
+                least, best = bound, found
+            below = point.value - 2.0 * decrement - point.slack
+            if least - value <= max(excess * (below - value), 0.0):
+                break
+            temperature *= _COOLING
+        where = np.argsort(self.order)
+        return [best[i] for i in where]
+
+
+class _Smoothed:
+    """The smoothed bound at Q_1, ..., Q_{K-1}; its derivatives along Pi Si Pi', Qi = Pi Pi'.
+
+    With B = blkdiag(Q_o) - A_oo and Z = P'B^{-1}A_oK the last Q is A_KK + A_Ko B^{-1} A_oK, and
+    changes along S by -Z'SZ. Each Fi is the gradient of a ratio in its Q: the gradient along Si is
+    Pi'Fi Pi - (Z F_K Z')_ii, and dZ = -P'B^{-1}P SZ.
+    """
+
+    def __init__(
+        self, bound: LeastBound, Q: Sequence[Array], temperature: float, near: Sequence[float]
+    ) -> None:
+        self._bound, self._temperature = bound, temperature
+        self._P = [np.linalg.cholesky(Qi) for Qi in Q]
+        P = block_diag(*self._P)
+        L = np.linalg.cholesky(block_diag(*Q) - bound.among)
+        X = solve_triangular(L, P, lower=True, check_finite=False)
+        Y = solve_triangular(L, bound.across, lower=True, check_finite=False)
+        self._inner, self._Z = X.T @ X, X.T @ Y
+        self.Q = [*Q, bound.own + Y.T @ Y]
+        self.ratios = [
+            SmoothedRatio(Qi, C, bound.r, temperature, t)
+            for Qi, C, t in zip(self.Q, bound.C, near, strict=True)
+        ]
+        self.value = 0.5 * math.fsum(ratio.value for ratio in self.ratios)
+        self.slack = 0.5 * math.fsum(ratio.slack for ratio in self.ratios)
+
+    def exact(self) -> tuple[list[float], list[Multiplier]]:
+        """The largest ratios without smoothing."""
+        found = [
+            largest_ratio(Q, C, ratio.top)
+            for Q, C, ratio in zip(self.Q, self._bound.C, self.ratios, strict=True)
+        ]
+        return [t for t, _ in found], [
+            Multiplier(Q, M) for Q, (_, M) in zip(self.Q, found, strict=True)
+        ]
+
+    @cached_property
+    def _parts(self) -> list[tuple[Array, Array]]:
+        """Pi'Fi Pi and (Z F_K Z')_ii."""
+        F = self.ratios[-1].gradient
+        return [
+            (P.T @ ratio.gradient @ P, Z @ F @ Z.T)
+            for P, ratio, Z in zip(self._P, self.ratios[:-1], self._blocks(self._Z), strict=True)
+        ]
+
+    def _blocks(self, rows: Array) -> list[Array]:
+        return np.split(rows, self._bound.ends[:-1])
+
+    def _flat(self, S: Sequence[Array]) -> Array:
+        return np.concatenate([0.5 * Si.ravel() for Si in S])
+
+    def _squares(self, s: Array) -> list[Array]:
+        sizes = [P.size for P in self._P]
+        flat = np.split(s, np.cumsum(sizes)[:-1])
+        return [Si.reshape(P.shape) for Si, P in zip(flat, self._P, strict=True)]
+
+    def _hessian_product(self, s: Array) -> Array:
+        S, Z, last = self._squares(s), self._Z, self.ratios[-1]
+        Zs = self._blocks(Z)
+        SZ = np.concatenate([Si @ Zi for Si, Zi in zip(S, Zs, strict=True)])
+        dF = last.derivative(-sym(Z.T @ SZ))
+        dZ = self._blocks(-self._inner @ SZ)
+        found = []
+        for Si, Zi, dZi, P, ratio in zip(S, Zs, dZ, self._P, self.ratios[:-1], strict=True):
+            across = dZi @ (last.gradient @ Zi.T)
+            own = P.T @ ratio.derivative(P @ Si @ P.T) @ P
+            found.append(sym(own - 2.0 * across - Zi @ dF @ Zi.T))
+        return self._flat(found)
+
+    def newton_step(self) -> tuple[list[Array], float, int]:
+        """The step of conjugate gradients, its product with the slope, and the Hessian products."""
+        g = self._flat([own - across for own, across in self._parts])
+        diagonals = [np.diag(own) + np.diag(across) for own, across in self._parts]
+        scale = self._flat([0.5 * (a[:, None] + a) for a in diagonals])
+        scale += _LEAST_SCALE * scale.max()
+        enough = min(0.2, math.sqrt(np.linalg.norm(g) / abs(self.value))) * np.linalg.norm(g)
+        step, residual, products = np.zeros_like(g), -g, 0
+        z = direction = residual / scale
+        while products < _INNER and np.linalg.norm(residual) > enough:
+            curved = self._hessian_product(direction)
+            products += 1
+            curvature = float(direction @ curved)
+            if not curvature > 0:  # rounding, of a convex function
+                break
+            rz = float(residual @ z)
+            step = step + (rz / curvature) * direction
+            residual = residual - (rz / curvature) * curved
+            z = residual / scale
+            direction = z + (float(residual @ z) / rz) * direction
+        return self._squares(step), -float(g @ step), products
+
+    def moved(self, step: Sequence[Array], decrement: float) -> _Smoothed | None:
+        """Where the step leads, or a share of it; None where nothing is gained."""
+        lowest = min(float(np.linalg.eigvalsh(S)[0]) for S in step)
+        share = min(1.0, -_INSIDE / lowest) if lowest < 0 else 1.0
+        near = [ratio.value for ratio in self.ratios]
+        pairs = list(zip(self.Q[:-1], self._P, step, strict=False))
+        for _ in range(_HALVINGS):
+            Q = [sym(Qi + share * (P @ S @ P.T)) for Qi, P, S in pairs]
+            with suppress(np.linalg.LinAlgError):  # too long: no bound
+                found = _Smoothed(self._bound, Q, self._temperature, near)
+                if found.value <= self.value - _LEAST_DECREASE * share * decrement:
+                    return found
+            share *= 0.5
+        return None
+
+
+def largest_ratio(Q: Array, C: Array, M: Array, iterations: int = 100) -> tuple[float, Array]:
+    """max tr(M'QM) / tr(M'CM) over orthonormal M, and its M: Newton's method from a start M."""
+    best, found = -math.inf, M
+    for _ in range(iterations):
+        ratio = float(np.vdot(M, Q @ M)) / float(np.vdot(M, C @ M))
+        if not best < ratio < math.inf:
+            break
+        # the last digits are the proof's business, not the iteration's
+        done = ratio <= best * (1 + 4 * _UNIT)
+        best, found = ratio, M
+        if done:
+            break
+        _, M = top_eigenvectors(Q - ratio * C, M.shape[1])
+    return best, found
