@@ -200,6 +200,18 @@ GUIDES = {
         "patients",
         "2, y=y",
     ),
+    "directional-regression": Guide(
+        "As save, with fewer rows: the response may say something of the mean of X or of its "
+        "spread.",
+        "patients",
+        "2, y=y",
+    ),
+    "phd": Guide(
+        "A response bends along few directions, up or down, which a linear fit and sir miss; "
+        "normal columns.",
+        "patients",
+        "2, y=y",
+    ),
     "opca": Guide(
         "A sample of the noise alone was measured, and the largest ratio of signal to noise is "
         "wanted.",
@@ -311,6 +323,11 @@ GUIDES = {
     "mds-stress": Guide(
         "The distances themselves are to be kept, as closely as r dimensions allow.",
         "wine",
+    ),
+    "gkdr": Guide(
+        "As sdr, in one step: no starts, no local optima; near it where the response is smooth.",
+        "wine",
+        "2, y=y",
     ),
     "hsic": Guide(
         "The projection is to depend on a response in whatever way; cheaper than sdr, which also "

@@ -5,6 +5,7 @@ from .choosing import Path, path
 from .comparing import compare
 from .comparison import Comparison
 from .estimators import (
+    GKDR,
     HSIC,
     ICA,
     LMNN,
@@ -30,6 +31,7 @@ from .estimators import (
     ClassicalLDA,
     ClassicalMAF,
     ContrastivePCA,
+    DirectionalRegression,
     DistanceMDS,
     Dynamics,
     FactorAnalysis,
@@ -48,6 +50,7 @@ from .estimators import (
     OrthogonalSFA,
     PLSRegression,
     PrincipalComponentsRegression,
+    PrincipalHessianDirections,
     ReducedRankRegression,
     Reducer,
     RidgeRegression,
@@ -76,6 +79,7 @@ from .solving import solve
 from .stability import Bootstrap, bootstrap
 
 __all__ = [
+    "GKDR",
     "HSIC",
     "ICA",
     "LMNN",
@@ -105,6 +109,7 @@ __all__ = [
     "Comparison",
     "ContrastivePCA",
     "Dimension",
+    "DirectionalRegression",
     "DistanceMDS",
     "Dynamics",
     "FactorAnalysis",
@@ -127,6 +132,7 @@ __all__ = [
     "Path",
     "PermutationTest",
     "PrincipalComponentsRegression",
+    "PrincipalHessianDirections",
     "ReducedRankRegression",
     "Reducer",
     "RegularisationPath",

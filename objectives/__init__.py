@@ -69,8 +69,14 @@ from ldr.objectives.signal_noise import (
 )
 from ldr.objectives.ica import ICA as ICA
 from ldr.objectives.uica import UndercompleteICA as UndercompleteICA
-from ldr.objectives.sir import SIR as SIR, SAVE as SAVE
+from ldr.objectives.sir import (
+    SIR as SIR,
+    SAVE as SAVE,
+    DirectionalRegression as DirectionalRegression,
+)
+from ldr.objectives.phd import PrincipalHessianDirections as PrincipalHessianDirections
 from ldr.objectives.sdr import SDR as SDR
+from ldr.objectives.gkdr import GKDR as GKDR
 from ldr.objectives.hsic import HSIC as HSIC
 # isort: on
 

@@ -6,6 +6,7 @@ import numpy as np
 import scipy
 
 from ldr.objectives.kernels import gaussian_gram, median_distance
+from ldr.solvers.limits import check
 from ldr.solvers.linalg.eigen import symmetric_eigen, top_eigenvectors
 from ldr.solvers.manifolds import Array
 
@@ -32,10 +33,8 @@ def fourth_order_directions(X: Array) -> Array:
 def gradient_directions(X: Array, Z: Array, r: int, epsilon: float) -> Array:
     """Orthonormal k x r: the directions along which the kernel regression of Z on X changes most.
 
-    The top_r eigenvectors of sum_i grad g(x_i) grad g(x_i)', summed over the outputs of
-    g(x) = k(x)'(K_X + n eps I)^{-1} Z. Of at most 1000 evenly spaced rows.
-
-    Source: Fukumizu and Leng 2014 (gradient-based kernel dimension reduction).
+    The top_r eigenvectors of `gradient_outer_product`, of at most 1000 evenly spaced rows and the
+    leading features of the response.
 
     Parameters
     ----------
@@ -50,12 +49,25 @@ def gradient_directions(X: Array, Z: Array, r: int, epsilon: float) -> Array:
     rows = np.linspace(0, len(X) - 1, n).astype(int)
     X, Z = X[rows], Z[rows]
     U, s, _ = np.linalg.svd(Z, full_matrices=False)
-    K = gaussian_gram(X, median_distance(X))
-    weights = scipy.linalg.solve(
-        K + n * epsilon * np.eye(n), (U * s)[:, :_RESPONSES], assume_a="pos", check_finite=False
-    )
-    outer = np.zeros((X.shape[1], X.shape[1]))
-    for w in weights.T:  # grad g(x_i) = sum_j k(x_i, x_j) w_j (x_j - x_i), but for a factor
-        gradients = K @ (w[:, None] * X) - (K @ w)[:, None] * X
+    Z = (U * s)[:, :_RESPONSES]
+    return top_eigenvectors(gradient_outer_product(X, Z, median_distance(X), epsilon), r)[1]
+
+
+def gradient_outer_product(X: Array, Z: Array, width: float, epsilon: float) -> Array:
+    """mean_i sum_p grad g_p(x_i) grad g_p(x_i)' of the kernel regression g of Z on X, k x k.
+
+    g(x) = Z'(K + n eps I)^{-1} k(x), K the Gaussian Gram matrix, so that with the rows
+    (x_j - x_i)' k(x_j, x_i)/width^2 of D_i it is mean_i D_i'(K + n eps I)^{-1} ZZ'
+    (K + n eps I)^{-1} D_i.
+
+    Source: Fukumizu and Leng 2014 (gradient-based kernel dimension reduction).
+    """
+    n, k = X.shape
+    K = gaussian_gram(X, width)
+    weights = scipy.linalg.solve(K + n * epsilon * np.eye(n), Z, assume_a="pos", check_finite=False)
+    outer = np.zeros((k, k))
+    for w in weights.T:
+        check()
+        gradients = (K @ (w[:, None] * X) - (K @ w)[:, None] * X) / width**2
         outer += gradients.T @ gradients
-    return top_eigenvectors(outer, r)[1]
+    return outer / n

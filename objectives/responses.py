@@ -64,6 +64,14 @@ class Response:
     def factor(self, width: float | None, rank: int | None) -> tuple[Array, float]:
         """Z (n x p) with centred columns, ZZ' the centred Gram matrix; the share of trace left out.
 
+        As of `features`.
+        """
+        Z, left_out = self.features(width, rank)
+        return Z - Z.mean(axis=0), left_out
+
+    def features(self, width: float | None, rank: int | None) -> tuple[Array, float]:
+        """Z (n x p) with ZZ' the Gram matrix; the share of its trace that is left out.
+
         To rounding where `rank` is None; else p <= rank and the n x n matrix is never formed.
         """
         if self.codes is not None:
@@ -73,7 +81,7 @@ class Response:
         else:
             Z = incomplete_factor(self.values, self._width(width), rank)
             left_out = 1.0 - float(np.vdot(Z, Z)) / len(Z)
-        return Z - Z.mean(axis=0), left_out
+        return Z, left_out
 
     def _width(self, width: float | None) -> float:
         sigma = width or median_distance(self.values)

@@ -1293,6 +1293,61 @@ class SAVE(Named):
     ) -> Self: ...
     def score(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> float: ...
 
+class DirectionalRegression(Named):
+    def __init__(
+        self,
+        n_components: int | float | str = 2,
+        *,
+        slices: int = 10,
+        ridge: float = 0.0,
+        shrinkage: str | None = None,
+        standardise: bool = False,
+        solver: str | Solver = "auto",
+        start: Any = "baseline",
+        starts: int | None = None,
+        workers: int = 1,
+        tolerance: float = 1e-10,
+        max_iterations: int | None = None,
+        time_limit: float | None = None,
+        certify: bool = True,
+        random_state: Any = None,
+        device: str = "cpu",
+        verbose: bool = False,
+        rotation: str | None = None,
+    ) -> None: ...
+    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
+    def partial_fit(
+        self, X: Any, y: Any = None, *, classes: Any = None, sample_weight: Any = None
+    ) -> Self: ...
+    def score(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> float: ...
+
+class PrincipalHessianDirections(Named):
+    def __init__(
+        self,
+        n_components: int | float | str = 2,
+        *,
+        shrinkage: str | None = None,
+        ridge: float = 0.0,
+        standardise: bool = False,
+        solver: str | Solver = "auto",
+        start: Any = "baseline",
+        starts: int | None = None,
+        workers: int = 1,
+        tolerance: float = 1e-10,
+        max_iterations: int | None = None,
+        time_limit: float | None = None,
+        certify: bool = True,
+        random_state: Any = None,
+        device: str = "cpu",
+        verbose: bool = False,
+        rotation: str | None = None,
+    ) -> None: ...
+    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
+    def partial_fit(
+        self, X: Any, y: Any = None, *, classes: Any = None, sample_weight: Any = None
+    ) -> Self: ...
+    def score(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> float: ...
+
 class KernelSDR(Named):
     def __init__(
         self,
@@ -1314,6 +1369,30 @@ class KernelSDR(Named):
         max_iterations: int | None = None,
         time_limit: float | None = None,
         certify: bool | str = True,
+        random_state: Any = None,
+        device: str = "cpu",
+        verbose: bool = False,
+        rotation: str | None = None,
+    ) -> None: ...
+
+class GKDR(Named):
+    def __init__(
+        self,
+        n_components: int | float | str = 2,
+        *,
+        epsilon: float = 0.001,
+        width: float | None = None,
+        response_width: float | None = None,
+        response: str = "auto",
+        standardise: bool = False,
+        solver: str | Solver = "auto",
+        start: Any = "baseline",
+        starts: int | None = None,
+        workers: int = 1,
+        tolerance: float = 1e-10,
+        max_iterations: int | None = None,
+        time_limit: float | None = None,
+        certify: bool = True,
         random_state: Any = None,
         device: str = "cpu",
         verbose: bool = False,

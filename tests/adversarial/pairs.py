@@ -493,6 +493,16 @@ METHODS: dict[str, Callable[[Any], Given]] = {
         "sir", affine=True, response=0, copies=None, parameters={"slices": 4}
     ),
     "save": classes("save", affine=True),
+    "directional-regression": classes("directional-regression", affine=True),
+    "phd": responses("phd", affine=True, response=1),
+    "gkdr": responses(
+        "gkdr",
+        degree=-2,
+        copies=None,
+        response=0,
+        parameters={"width": 3.0, "response_width": 2.0},
+        scaled={"width": 1},
+    ),
     "opca": beside("opca", affine=True),
     "semi-supervised-da": _semi_supervised,
     "lda": classes("lda"),
