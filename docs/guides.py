@@ -63,6 +63,22 @@ from sklearn.datasets import load_diabetes
 
 X, y = load_diabetes(return_X_y=True)  # 442 patients, 10 measurements, a score of the disease
 """,
+    "trials": """
+import numpy as np
+from sklearn.datasets import load_sample_images
+
+photographs = [image[:420, ::40, 1] for image in load_sample_images().images]
+X = np.concatenate([lines - lines.mean(axis=0) for lines in photographs]).reshape(60, 14, 16)
+y = np.repeat(["temple", "flower"], 30)  # of sixty strips, fourteen lines of sixteen pixels each
+""",
+    "strips": """
+import numpy as np
+from sklearn.datasets import load_sample_image
+
+lines = load_sample_image("china.jpg")[:420, ::40, 1]
+X = (lines - lines.mean(axis=0)).reshape(30, 14, 16)
+y = np.arange(30)  # how far down each strip of the photograph lies
+""",
     "lines": """
 from sklearn.datasets import load_sample_image
 
@@ -75,6 +91,8 @@ _PLOTS = {
     "background": "result.plot_projection(Z, diagnosis)",
     "some labels": "result.plot_projection(X, cultivar)",
     "lines": "result.plot_projection(X)",
+    "trials": "result.plot_projection(X.reshape(-1, 16), np.repeat(y, 14))",
+    "strips": "result.plot_projection(X.reshape(-1, 16), np.repeat(y, 14))",
 }
 
 
@@ -242,6 +260,17 @@ GUIDES = {
         "Rows are in time order, and what tells how they go on is wanted, whether or not the "
         "process looks the same backwards. Its score on held-out rows chooses lag and columns.",
         "lines",
+    ),
+    "csp": Guide(
+        "Trials of two classes or more differ in how strong signals are, not in their mean, as "
+        "band-passed EEG does; `ldr.log_power(result, X)` are the features for a classifier.",
+        "trials",
+        "2, y=y",
+    ),
+    "spoc": Guide(
+        "The power of a signal goes up or down with a quantity that is known for each trial.",
+        "strips",
+        "2, y=y",
     ),
     "orthogonal-lpp": Guide(
         "Neighbours are to stay neighbours relative to the spread, in an orthogonal projection.",

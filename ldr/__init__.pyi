@@ -6,6 +6,7 @@ from .comparing import compare
 from .comparison import Comparison
 from .estimators import (
     GKDR,
+    CSP,
     HSIC,
     ICA,
     LMNN,
@@ -58,6 +59,7 @@ from .estimators import (
     SemiSupervisedDA,
     SignalNoise,
     SparsePCA,
+    SPoC,
     SquaredDifference,
     UndercompleteICA,
 )
@@ -71,6 +73,7 @@ from .objectives.custom import objective
 from .objectives.kernel import kernel
 from .objectives.l1 import l1
 from .objectives.normalised import normalised
+from .power import log_power
 from .refitting import refit
 from .regularisation import RegularisationPath, regularisation_path
 from .result import Result
@@ -80,6 +83,7 @@ from .stability import Bootstrap, bootstrap
 
 __all__ = [
     "GKDR",
+    "CSP",
     "HSIC",
     "ICA",
     "LMNN",
@@ -139,6 +143,7 @@ __all__ = [
     "Result",
     "RidgeRegression",
     "RobustPCA",
+    "SPoC",
     "SemiSupervisedDA",
     "SignalNoise",
     "Solutions",
@@ -155,6 +160,7 @@ __all__ = [
     "kernel",
     "l1",
     "load",
+    "log_power",
     "normalised",
     "objective",
     "objectives",

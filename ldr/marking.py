@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ldr.objectives.data.data import Data
-from ldr.objectives.data.labels import as_array
+from ldr.objectives.data.labels import CodedLabels, as_array
 from ldr.objectives.data.marks import Marks, as_trials, as_weights
 from ldr.objectives.data.partial_sums import AccumulatedSamples
 from ldr.objectives.data.samples import Samples
@@ -67,7 +67,9 @@ def marked(objective: Objective, data: Data, sample_weight: Any, groups: Any, li
     source = first.array
     if groups is None and listed and isinstance(source, Stack):
         groups = np.repeat(np.arange(len(source.sources)), np.diff(source.starts))
-    weights, ids = brought(sample_weight), brought(groups) if timed else None
+    weights, groups = brought(sample_weight), brought(groups)
+    known = first.marks.trials if groups is None and first.marks is not None else groups
+    data, ids = replace(data, y=_of_rows(data.y, known, first)), groups if timed else None
     if weights is None and ids is None:
         return data
     for view in data.views:
@@ -88,6 +90,17 @@ def _trials(ids: Any, samples: Samples) -> Any:
     trials = as_trials(ids, samples.n)
     one = not isinstance(samples, AccumulatedSamples) and bool((trials == trials[0]).all())
     return None if one else trials
+
+
+def _of_rows(y: Any, groups: Any, samples: Samples) -> Any:
+    """Labels or a response with an entry for each row, where y has one for each trial."""
+    if y is None or groups is None or isinstance(y, CodedLabels) or not samples.n_known:
+        return y
+    entries = as_array(y)
+    if len(entries) == samples.n:
+        return y
+    codes = Marks(trials=as_trials(groups, samples.n)).codes
+    return entries[codes] if codes is not None and len(entries) == codes[-1] + 1 else y
 
 
 def check_weighted(objective: Objective) -> None:

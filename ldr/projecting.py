@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ldr.marking import of_array
 from ldr.objectives.data.containers import like
 from ldr.objectives.data.opening import as_samples, open_table, stored
 from ldr.objectives.data.samples import Samples
@@ -42,7 +43,7 @@ def project_rows(
     gaps = model is not None and features is None
     if columns and (table := open_table(X, name)):
         X = stored(table.select(columns), name)
-    samples = as_samples(X, name, minimum_rows=1, allow_nan=gaps)
+    samples = as_samples(of_array(X)[0], name, minimum_rows=1, allow_nan=gaps)
     if columns and samples.feature_names and samples.feature_names != columns:
         raise ArgumentError(
             f"{name} has other columns, or in another order, than the data solved for: got "

@@ -67,9 +67,7 @@ class Sampled:
     def trials(self) -> Rows | None:
         """The trial of each row, 0, 1, ...; None where there is one only, or no order."""
         marks = self.data.samples.marks
-        if marks is None or marks.trials is None or not self.ordered:
-            return None
-        return np.cumsum(np.append(False, marks.trials[1:] != marks.trials[:-1]))
+        return marks.codes if marks is not None and self.ordered else None
 
     def take(self, rows: Rows, background: Rows | None = None) -> tuple[Any, Any]:
         """(X, y) of some rows; and of some rows of the background, all by default."""

@@ -60,6 +60,7 @@ from ldr.objectives.maf import (
 from ldr.objectives.sfa import SFA as SFA, OrthogonalSFA as OrthogonalSFA
 from ldr.objectives.vamp import TICA as TICA, VAMP as VAMP
 from ldr.objectives.dynamics import Dynamics as Dynamics
+from ldr.objectives.csp import CSP as CSP, SPoC as SPoC
 from ldr.objectives.lpp import LPP as LPP, OLPP as OLPP, OrthogonalLPP as OrthogonalLPP
 from ldr.objectives.npe import NPE as NPE, ONPP as ONPP, OrthogonalNPE as OrthogonalNPE
 from ldr.objectives.signal_noise import (

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.finite import check_squares
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.statistics.covariance import RowScatter, Scatter
 from ldr.objectives.view import Compact, View
-from ldr.solvers.errors import DataError
 from ldr.solvers.manifolds import Array
 
 
@@ -33,20 +30,10 @@ class Pair:
         assert data.background is not None
         samples, background = data.samples, data.background
         check_squares(background)
-        # The rows and their negatives have mean zero, so that centring leaves them alone.
-        known = samples.n_known and background.n_known
-        if in_columns or not known or 2 * (samples.n + background.n) >= samples.d:
+        if in_columns:
             return cls(samples, background, Compact.of_columns(samples))
-        if samples.is_sparse or background.is_sparse:
-            raise DataError("X is sparse with fewer rows than columns; pass dense arrays here")
-        both = np.vstack([samples.dense(), background.dense()])
-        compact = Compact.of(Samples(np.vstack([both, -both])), room=room)
-        space = compact.space
-        assert space is not None
-        lowered = [
-            Samples(space.lower(s.dense().T).T, marks=s.marks) for s in (samples, background)
-        ]
-        return cls(lowered[0], lowered[1], compact)
+        compact, (samples, background) = Compact.about_zero(samples, background, room=room)
+        return cls(samples, background, compact)
 
     def view(self, mean: Array, scatter: Scatter | None = None) -> View:
         """The way back, from the mean of `samples`, and their scatter where it is known."""

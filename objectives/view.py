@@ -14,7 +14,7 @@ from ldr.objectives.data.samples import Samples
 from ldr.objectives.features import Features, then
 from ldr.objectives.statistics import RowSpace, WidenedRowSpace, mean, row_space
 from ldr.objectives.statistics.covariance import RowScatter, Scatter, SpannedScatter
-from ldr.solvers.errors import SingularError
+from ldr.solvers.errors import DataError, SingularError
 from ldr.solvers.linalg.eigen import graded_qr, range_basis, rank_tolerance
 from ldr.solvers.manifolds import Array
 
@@ -134,6 +134,22 @@ class Compact:
         coordinates = Subspace(space, name=name)
         rows = Samples(space.scores, marks=samples.marks)
         return cls(rows, coordinates, space, quiet, features)
+
+    @classmethod
+    def about_zero(cls, *parts: Samples, room: int = 0) -> tuple[Compact, list[Samples]]:
+        """The same for sums about zero, over rows of several kinds; with those in its coordinates.
+
+        The rows and their negatives have mean zero, so that centring leaves them alone.
+        """
+        if not all(s.n_known for s in parts) or 2 * sum(s.n for s in parts) >= parts[0].d:
+            return cls.of_columns(parts[0]), list(parts)
+        if any(s.is_sparse for s in parts):
+            raise DataError("X is sparse with fewer rows than columns; pass dense arrays here")
+        rows = np.vstack([s.dense() for s in parts])
+        compact = cls.of(Samples(np.vstack([rows, -rows])), room=room)
+        assert compact.space is not None
+        lower = compact.space.lower
+        return compact, [Samples(lower(s.dense().T).T, marks=s.marks) for s in parts]
 
     @classmethod
     def of_columns(cls, samples: Samples) -> Compact:

@@ -75,3 +75,11 @@ def elevation():
     """A digital elevation model: 344 lines from north to south, every tenth column."""
     with cbook.get_sample_data("jacksboro_fault_dem.npz") as dem:
         return dem["elevation"][:, ::10].astype(float)
+
+
+@cache
+def strips():
+    """Sixty strips of two photographs, fourteen lines of sixteen pixels each; which of the two."""
+    lines = [image[:420, ::40, 1].astype(float) for image in datasets.load_sample_images().images]
+    centred = [each - each.mean(axis=0) for each in lines]
+    return np.concatenate(centred).reshape(60, 14, 16), np.repeat([0, 1], 30)

@@ -35,6 +35,13 @@ class Marks:
             *(None if each is None else each[rows] for each in (self.weights, self.trials))
         )
 
+    @property
+    def codes(self) -> npt.NDArray[np.intp] | None:
+        """The trial of each row as 0, 1, ...; None where there is one only."""
+        if self.trials is None:
+            return None
+        return np.cumsum(np.append(False, self.trials[1:] != self.trials[:-1]))
+
     def before(self, later: Marks) -> Array:
         """How much pairs of a row and its later partner count: sqrt(w w'), 0 across trials."""
         together = True if self.trials is None else self.trials == later.trials

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
+from ldr.objectives.axes import Axes
 from ldr.objectives.families.pencil import Pencil, RowPencil, check_comparable
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.whitened import Unwhitened, whiten
 from ldr.objectives.problem import Stated
+from ldr.objectives.statistics.covariance import Variation
+from ldr.solvers.linalg.eigen import symmetric_eigen
 from ldr.solvers.linalg.lengths import length
 from ldr.solvers.manifolds import Array
 
@@ -22,10 +27,12 @@ def whitened_trace(
     *,
     ridge: float = 0.0,
     notes: Sequence[str] = (),
+    absolute: bool = False,
 ) -> Trace:
     """tr(M'B^{-1/2} A B^{-1/2} M) in the objective's sense; P = M'B^{-1/2}.
 
-    Exact by the extreme generalised eigenvectors of (A, B).
+    Exact by the extreme generalised eigenvectors of (A, B). Or of the absolute value of the matrix,
+    whose eigenvalues count by their size.
     """
     given = Unwhitened.of(rows.compact, rows.what, ridge, *rows.others)
     found, (whitened,) = whiten(rows.of, lambda found: (found.B,), given)
@@ -33,10 +40,11 @@ def whitened_trace(
         A = whitened(found.A)
     check_comparable(A, rows.what)
     view = rows.compact.view(whitened.mean, whitened.scatter).noting(*notes).within(whitened)
-    return Trace(
+    kind = partial(AbsoluteTrace, signed=A) if absolute else Trace
+    return kind(
         objective,
         (view,),
-        A,
+        absolute_value(A) if absolute else A,
         r,
         scale=-objective.sign,
         is_square=objective.sense == "min",
@@ -46,6 +54,31 @@ def whitened_trace(
         doubt=whitened.doubt(max(spectral_bound(A), found.size), r)
         + whitened.doubt_of_numerator(found.A, r),
     )
+
+
+@dataclass(frozen=True)
+class AbsoluteTrace(Trace):
+    """tr(M'|A|M), |A| with the eigenvectors of A and the absolute values of its eigenvalues.
+
+    Attributes
+    ----------
+    signed : ndarray (k, k)
+        A.
+    """
+
+    plain = False
+
+    signed: Array = field(kw_only=True)
+
+    def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
+        """The diagonal of M'AM."""
+        return {"eigenvalue": np.sum(M * (self.signed @ M), axis=0)}
+
+
+def absolute_value(A: Array) -> Array:
+    """(A^2)^{1/2} of a symmetric A."""
+    values, vectors = symmetric_eigen(0.5 * (A + A.T))
+    return np.asarray((vectors * np.abs(values)) @ vectors.T)
 
 
 def spectral_bound(A: Array) -> float:

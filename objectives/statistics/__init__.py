@@ -29,6 +29,7 @@ from ldr.objectives.statistics.row_space import (
     WidenedRowSpace,
     row_space,
 )
+from ldr.objectives.statistics.squares import second_moments
 from ldr.objectives.statistics.sums import Codes
 from ldr.objectives.statistics.time import LaggedMoments, lagged_moments
 
@@ -53,5 +54,6 @@ __all__ = [
     "pair_moments",
     "reconstruction_scatter",
     "row_space",
+    "second_moments",
     "view_moments",
 ]

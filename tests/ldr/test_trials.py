@@ -23,7 +23,7 @@ rng = np.random.default_rng(0)
 TRIALS = [np.cumsum(rng.standard_normal((10, 4)), axis=0) + 3.0 for _ in range(40)]
 X = np.concatenate(TRIALS)
 IDS = np.repeat(np.array([f"t{k}" for k in range(40)]), 10)
-TIMED = [name for name, cls in REGISTRY.items() if "time order" in cls.needs]
+TIMED = [name for name, cls in REGISTRY.items() if cls.needs == ("time order",)]
 
 
 @pytest.fixture

@@ -5,9 +5,11 @@ import pytest
 import scipy.linalg
 
 import ldr
-from ldr.errors import ArgumentError
+from ldr.errors import ArgumentError, DataError, SingularError
 from ldr.objectives.data.opening import as_samples
-from ldr.objectives.statistics import pair_moments
+from ldr.objectives.families.joint_diagonal import JointDiagonal, joint_diagonaliser
+from ldr.objectives.statistics import pair_moments, second_moments
+from tests import real_data
 
 rng = np.random.default_rng(0)
 
@@ -139,3 +141,137 @@ def test_lags_that_leave_no_pair_are_refused(name):
         ldr.solve(name, np.split(SERIES, 50), 2, lag=12)
     with pytest.raises(ArgumentError, match="power must be 1 or 2, got 3"):
         ldr.solve("vamp", SERIES, 2, power=3)
+
+
+def _trials(classes):
+    """Sixty trials of fifty times of five channels, in classes of unequal sizes; not centred."""
+    labels = np.repeat(np.arange(classes), [15, 25, 20][:classes])
+    X = rng.standard_normal((len(labels), 50, 5)) + 0.3
+    for c in range(1, classes):
+        X[labels == c] = X[labels == c] @ rng.standard_normal((5, 5))
+    return X, labels
+
+
+def cosines(ours, theirs):
+    """Of the rows of two matrices."""
+    ours, theirs = (P / np.linalg.norm(P, axis=1, keepdims=True) for P in (ours, theirs))
+    return np.abs(np.sum(ours * theirs, axis=1))
+
+
+def test_second_moments_about_zero():
+    counts = np.where(rng.random((len(SERIES), 3)) < 0.5, 0.0, rng.standard_normal((500, 3)))
+    X = SERIES.astype(np.longdouble)
+    expected = np.array([(X * c[:, None]).T @ X for c in counts.T]).astype(float)
+    for given in (SERIES, scipy.sparse.csr_array(SERIES)):
+        found = second_moments(as_samples(given), counts)
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("average", ["rows", "trials"])
+def test_csp_of_mne(average):
+    mne = peer("mne.decoding")
+    X, labels = _trials(2)
+    estimate = {"rows": "concat", "trials": "epoch"}[average]
+    theirs = mne.CSP(n_components=4, cov_est=estimate).fit(X.transpose(0, 2, 1), labels)
+    ours = ldr.solve("csp", X, 4, y=labels, average=average)
+    np.testing.assert_allclose(cosines(ours.P, theirs.filters_[:4]), 1.0, rtol=1e-12)
+    power = theirs.transform(X.transpose(0, 2, 1))
+    features = ldr.log_power(ours, X)
+    np.testing.assert_allclose(features - power, np.broadcast_to((features - power)[0], (40, 4)))
+    np.testing.assert_allclose(features, power, atol=0.05)  # they divide by n_c - 1
+
+
+@pytest.mark.parametrize("average", ["rows", "trials"])
+def test_csp_of_three_classes_of_mne(average):
+    """Their joint diagonalisation stops at 1e-6 of its decrease; run to the end it is ours."""
+    csp = peer("mne.decoding.csp")
+    X, labels = _trials(3)
+    C = np.array([np.mean([x.T @ x for x in X[labels == c]], axis=0) / 50 for c in range(3)])
+    V = csp._ajd_pham(C, eps=1e-28, max_iter=500)[0]
+    p = np.bincount(labels) / 60 if average == "trials" else np.full(3, 1 / 3)
+    V /= np.sqrt(np.einsum("ij,cjk,ik,c->i", V, C, V, p))[:, None]
+    powers = np.einsum("ij,cjk,ik->ci", V, C, V)
+    told = -p @ np.log(np.sqrt(powers)) - 3 / 16 * (p @ (powers**2 - 1)) ** 2
+    order = np.argsort(told)[::-1][:4]
+    ours = ldr.solve("csp", X, 4, y=labels, average=average)
+    np.testing.assert_allclose(cosines(ours.P, V[order]), 1.0, rtol=1e-12)
+    np.testing.assert_allclose(ours.components["mutual_information"], told[order], rtol=1e-9)
+    assert ours.certificate.kind == "restricted"
+    theirs = csp.CSP(n_components=4, cov_est="concat").fit(X.transpose(0, 2, 1), labels)
+    if average == "rows":
+        np.testing.assert_allclose(cosines(ours.P, theirs.filters_[:4]), 1.0, rtol=1e-3)
+
+
+def test_joint_diagonalisation_is_stationary_and_finds_what_is_jointly_diagonal():
+    k = 6
+    A, d = rng.standard_normal((k, k)), rng.gamma(2.0, 1.0, (4, k))
+    C = np.einsum("ij,cj,kj->cik", A, d, A)
+    W = np.linalg.inv(np.linalg.cholesky(C.mean(axis=0)))
+    V = joint_diagonaliser(W @ C @ W.T)
+    D = V.T @ W @ C @ W.T @ V
+    off = D - np.einsum("cii->ci", D)[:, :, None] * np.eye(k)
+    assert np.abs(off).max() < 1e-10 * np.abs(D).max()
+    noisy = C + np.array([x.T @ x for x in rng.standard_normal((4, 9, k))])
+    V = joint_diagonaliser(noisy)
+    D = V.T @ noisy @ V
+    relative = np.mean(D / np.einsum("cii->ci", D)[:, :, None], axis=0)
+    assert np.abs(relative - np.eye(k)).max() < 1e-9
+    problem, h = JointDiagonal(noisy), 1e-6
+    U = rng.standard_normal((k, k))
+    (point, up), down = (problem.at(V + t * U) for t in (0.0, h)), problem.at(V - h * U)
+    assert abs((up.value - down.value) / (2 * h) - np.vdot(point.gradient, U)) < 1e-8
+    difference = (up.gradient - down.gradient) / (2 * h)
+    np.testing.assert_allclose(point.hessian_vector(U), difference, rtol=1e-5, atol=1e-6)
+
+
+def test_spoc_of_mne():
+    mne = peer("mne.decoding")
+    X, z = _trials(3)[0], rng.standard_normal(60)
+    theirs = mne.SPoC(n_components=4).fit(X.transpose(0, 2, 1), z)
+    ours = ldr.solve("spoc", X, 4, y=z)
+    np.testing.assert_allclose(cosines(ours.P, theirs.filters_[:4]), 1.0, rtol=1e-12)
+    covariances = np.array([x.T @ x / 50 for x in X])
+    z = (z - z.mean()) / z.std()
+    A, B = np.tensordot(z, covariances, 1) / 60, covariances.mean(axis=0)
+    values = scipy.linalg.eigh(A, B, eigvals_only=True)
+    found = np.asarray(ours.components["eigenvalue"])
+    np.testing.assert_allclose(
+        found, values[np.argsort(-np.abs(values))][:4], rtol=1e-9, atol=1e-12
+    )
+
+
+def test_labels_of_trials_and_trials_however_they_come():
+    X, y = real_data.strips()
+    expected = ldr.solve("csp", X, 2, y=y, average="trials")
+    rows, ids = X.reshape(-1, 16), np.repeat(np.arange(60), 14)
+    for given, labels, groups in ((rows, y, ids), (rows, y[ids], ids), (list(X), y, None)):
+        found = ldr.solve("csp", given, 2, y=labels, groups=groups, average="trials")
+        assert found.value == pytest.approx(expected.value, rel=1e-13)
+        np.testing.assert_allclose(found.transform(X), expected.transform(rows), rtol=1e-9)
+    features = ldr.log_power(expected, X)
+    np.testing.assert_allclose(features, ldr.log_power(expected, rows, groups=ids), rtol=1e-12)
+    powers = np.mean((X @ expected.P.T) ** 2, axis=1)
+    np.testing.assert_allclose(features, np.log(powers), rtol=1e-12)
+    assert np.asarray(ldr.CSP(2, average="trials").fit(X, y).result_.value) == expected.value
+    path = ldr.path("csp", X, [1, 2], y=y, folds=5)
+    assert np.all(np.isfinite(path.scores))
+
+
+def test_what_csp_and_spoc_refuse():
+    X, y = real_data.strips()
+    few = X.reshape(-1, 16)[:30]
+    with pytest.raises(SingularError, match=r"class 0 is singular.*ridge="):
+        ldr.solve("csp", few, 2, y=np.arange(30) % 3)
+    with pytest.raises(DataError, match="single class"):
+        ldr.solve("csp", X, 2, y=np.zeros(60))
+    with pytest.raises(DataError, match="the same in all trials"):
+        ldr.solve("spoc", X, 2, y=np.ones(60))
+    with pytest.raises(DataError, match="y has 2 columns"):
+        ldr.solve("spoc", X, 2, y=np.ones((60, 2)))
+    result = ldr.solve("csp", X, 2, y=y)
+    with pytest.raises(DataError, match="groups= must name the trial"):
+        ldr.log_power(result, X[0])
+    with pytest.raises(DataError, match="zero throughout"):
+        ldr.log_power(result, np.zeros((2, 14, 16)))
+    with pytest.raises(ArgumentError, match="one view"):
+        ldr.log_power(ldr.solve("cca", (few, few[:, :3]), 1), X)

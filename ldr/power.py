@@ -1,0 +1,66 @@
+"""The power of projected trials: what spatial filters are made for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ldr.doors import in_words
+from ldr.marking import of_list
+from ldr.objectives.data.labels import as_array
+from ldr.objectives.data.marks import as_trials
+from ldr.result import Result
+from ldr.solvers.errors import ArgumentError, DataError
+from ldr.solvers.manifolds import Array
+
+
+@in_words
+def log_power(result: Result, X: Any, groups: Any = None) -> Array:
+    """The logarithm of the mean square of each coordinate in each trial: features of csp and spoc.
+
+    Parameters
+    ----------
+    result : Result
+        Of one view.
+    X : array (trials, time, channels), or a list of arrays (time, channels)
+        Or rows, with `groups`.
+    groups : array (n,), optional
+        The trial of each row; rows of a trial stand next to one another.
+
+    Returns
+    -------
+    ndarray (trials, r)
+
+    Raises
+    ------
+    ldr.errors.ArgumentError
+        A result of several views.
+    ldr.errors.DataError
+        No trials, or a trial in which a coordinate is zero throughout.
+
+    Examples
+    --------
+    >>> import numpy as np, ldr
+    >>> trials = np.random.default_rng(0).standard_normal((20, 50, 4))
+    >>> result = ldr.solve("csp", trials, r=2, y=np.arange(20) % 2)
+    >>> ldr.log_power(result, trials).shape
+    (20, 2)
+    """
+    if isinstance(result.P, tuple):
+        raise ArgumentError("result must be of one view, got one of several")
+    rows, trials = of_list(X)
+    trials = trials if groups is None else groups
+    if trials is None:
+        raise DataError(
+            "X must be an array (trials, time, channels) or a list of arrays (time, channels), or "
+            "groups= must name the trial of each row"
+        )
+    Y = np.asarray(result.transform(rows))
+    ids = as_trials(as_array(trials), len(Y))
+    starts = np.flatnonzero(np.append(True, ids[1:] != ids[:-1]))
+    lengths = np.diff(starts, append=len(ids))
+    power = np.add.reduceat(Y**2, starts) / lengths[:, None]
+    if not power.all():
+        raise DataError("X has a trial in which a coordinate is zero throughout: no logarithm")
+    return np.log(power)

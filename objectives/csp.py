@@ -1,0 +1,216 @@
+"""Spatial filters of trials: what has power with one class, or with a quantity."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from ldr.objectives.axes import Axes
+from ldr.objectives.certificate import Certificate
+from ldr.objectives.coordinates import Whitening
+from ldr.objectives.data.cells import Cells
+from ldr.objectives.data.change import Change
+from ldr.objectives.data.data import Data
+from ldr.objectives.data.samples import Samples
+from ldr.objectives.families.joint_diagonal import joint_diagonaliser
+from ldr.objectives.families.pencil import Pencil, RowPencil, SumOfSquares
+from ldr.objectives.families.trace import Trace
+from ldr.objectives.families.whitened import Unwhitened, whiten
+from ldr.objectives.families.whitened_trace import whitened_trace
+from ldr.objectives.kernels import as_response
+from ldr.objectives.needs import Need
+from ldr.objectives.objective import Objective
+from ldr.objectives.parameters import number, word
+from ldr.objectives.statistics import Codes, second_moments
+from ldr.objectives.statistics.covariance import Variation
+from ldr.objectives.view import Compact
+from ldr.solvers.errors import DataError, SingularError
+from ldr.solvers.linalg.eigen import rank_tolerance
+from ldr.solvers.manifolds import Array
+
+_FILTERS = "the filters of the joint diagonalisation"
+
+
+@dataclass(frozen=True)
+class PowerMethod(Objective):
+    """Base of the methods of second moments about zero, the power of band-passed signals.
+
+    X is not centred. y has an entry for each row, or for each trial; without trials each row is
+    one. `ldr.log_power` gives the features that these filters are made for.
+
+    Parameters
+    ----------
+    ridge : float
+        Added to the diagonal of B, in units of its mean diagonal.
+    """
+
+    sense = "max"
+    weighted = True
+    transposed = False
+    scale_free = True
+
+    ridge: float = number(0.0)
+
+
+@dataclass(frozen=True)
+class CSP(PowerMethod):
+    """Tell classes by their power: max tr(M'|B^{-1/2}(C_1 - C_2)B^{-1/2}|M), B = C_1 + C_2.
+
+    C_c is the second moment about zero of the rows of class c. With lambda the share of a filter's
+    power in class 1, an eigenvalue is 2 lambda - 1, and counts by its size; P = M'B^{-1/2}. Exact
+    by the generalised eigenvectors of (C_1, C_1 + C_2), those farthest from lambda = 1/2 first.
+
+    More than two classes have no such matrix: theirs are jointly diagonalised as well as it goes,
+    and of the filters, each of unit mean power, those are taken whose power says most of the class,
+    in nats I = -sum_c p_c log sqrt(m'C_cm) - 3/16 (sum_c p_c ((m'C_cm)^2 - 1))^2: the best of the
+    filters of a local minimum of Pham's criterion.
+
+    Parameters
+    ----------
+    average : {"rows", "trials"}
+        Whether each row of a class counts alike, or each trial.
+    """
+
+    name = "csp"
+    formula = "max tr(M'|B^{-1/2}(C_1 - C_2)B^{-1/2}|M), B = C_1 + C_2"
+    source = (
+        "Koles 1991; Blankertz et al. 2008; more classes: Pham 2001, Grosse-Wentrup & Buss 2008"
+    )
+    needs = (Need.LABELS, Need.TIME_ORDER)
+    baseline = "generalised eigenvectors of (C_1, C_1 + C_2), or joint diagonalisation"
+    exact = "two classes"
+
+    average: str = word("rows", ("rows", "trials"))
+
+    def bind(self, data: Data, r: int) -> Trace:
+        codes, classes = data.labels
+        share, probabilities = self._shares(data.samples, codes, len(classes))
+        compact, (samples,) = Compact.about_zero(data.samples)
+        counts = share[:, None] * (codes[:, None] == np.arange(len(classes)))
+
+        def pencil(change: Change) -> ClassPencil:
+            C = second_moments(change.about_zero(samples), counts)
+            B = SumOfSquares(C.sum(axis=0), np.zeros(C.shape[1]), 0.0)
+            return ClassPencil(C[0] - C[1], B, 1.0, parts=C)
+
+        what = "the sum of the classes' second moments"
+        rows = RowPencil(compact, pencil, what, classes=classes)
+        if len(classes) == 2:
+            return whitened_trace(self, rows, r, ridge=self.ridge, absolute=True)
+        return joint_filters(self, rows, r, self.ridge, probabilities)
+
+    def _shares(self, samples: Samples, codes: Codes, classes: int) -> tuple[Array, Array]:
+        """How much each row counts in its class; the shares of the classes."""
+        if self.average == "rows":
+            weights = np.ones(samples.n) if samples.weights is None else samples.weights
+            return weights / np.bincount(codes, weights)[codes], np.full(classes, 1.0 / classes)
+        _, share = trial_shares(samples)
+        members = np.bincount(codes, share)
+        return share / members[codes], members / members.sum()
+
+
+@dataclass(frozen=True)
+class SPoC(PowerMethod):
+    """Find the power that goes with a quantity: max tr(M'|B^{-1/2} A B^{-1/2}|M), source power.
+
+    B = mean C_t, A = mean z_t C_t of the second moments C_t of the trials about zero, z the
+    quantity of each trial (its mean, of rows) less its mean and in units of its standard deviation.
+    P = M'B^{-1/2}. An eigenvalue is the covariance of z and of a filter's power, and counts by its
+    size; exact by the generalised eigenvectors of (A, B).
+    """
+
+    name = "spoc"
+    formula = "max tr(M'|B^{-1/2} A B^{-1/2}|M), A = mean z_t C_t, B = mean C_t"
+    source = "Daehne et al. 2014"
+    needs = (Need.RESPONSE, Need.TIME_ORDER)
+    baseline = "generalised eigenvectors of (A, B), by the size of their eigenvalues"
+    exact = "yes"
+
+    def bind(self, data: Data, r: int) -> Trace:
+        trials, share = trial_shares(data.samples)
+        y = as_response(data.y, data.samples.n)
+        if y.shape[1] > 1:
+            raise DataError(f"y has {y.shape[1]} columns, expected one: a quantity for each trial")
+        weights, sums = np.bincount(trials, share), np.bincount(trials, share * y[:, 0])
+        z = np.divide(sums, weights, out=np.zeros(len(sums)), where=weights > 0)
+        z -= np.average(z, weights=weights)
+        size = np.sqrt(np.average(z**2, weights=weights))
+        if not size > 0:
+            raise DataError("y is the same in all trials, expected a quantity that varies")
+        z = np.where(weights > 0, z / size, 0.0)[trials]
+        counts = share[:, None] * np.stack([z, np.ones(len(z))], axis=1) / share.sum()
+        compact, (samples,) = Compact.about_zero(data.samples)
+
+        def pencil(change: Change) -> Pencil:
+            A, B = second_moments(change.about_zero(samples), counts)
+            squares = SumOfSquares(B, np.zeros(len(B)), 0.0)
+            return Pencil(A, squares, float(np.abs(z).max()))
+
+        rows = RowPencil(compact, pencil, "the mean second moment of the trials")
+        return whitened_trace(self, rows, r, ridge=self.ridge, absolute=True)
+
+
+def trial_shares(samples: Samples) -> tuple[Codes, Array]:
+    """The trial of each row, and how much it counts, so that trials count alike, however long.
+
+    A trial counts as much as its rows do on average; without trials each row is one.
+    """
+    weights = np.ones(samples.n) if samples.weights is None else samples.weights
+    codes = None if samples.marks is None else samples.marks.codes
+    trials = np.arange(samples.n) if codes is None else codes
+    return trials, weights / np.maximum(np.bincount(trials, weights > 0), 1.0)[trials]
+
+
+@dataclass(frozen=True)
+class ClassPencil(Pencil):
+    """With the second moment of each class, which add up to B."""
+
+    parts: Array = field(kw_only=True)
+
+
+@dataclass(frozen=True)
+class JointFilters(Trace):
+    """The trace of a diagonal A in coordinates that belong to the filters of joint diagonalisation:
+    its optimum takes the best of them.
+    """
+
+    plain = False
+
+    def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
+        return {"mutual_information": super().numbers(M, axes, seen)["eigenvalue"]}
+
+    def certificate(self, M: Array) -> Certificate | None:
+        found = super().certificate(M)
+        return None if found is None else found.restricted_to(_FILTERS)
+
+
+def check_definite(C: Array, classes: Cells | None) -> None:
+    """Refuse classes in which some direction has no power."""
+    assert classes is not None
+    for label, least in zip(classes, np.linalg.eigvalsh(C)[:, 0], strict=True):
+        if not least > rank_tolerance(C.shape[1]):
+            raise SingularError(
+                f"the second moment of class {label} is singular, and more than two classes are "
+                "jointly diagonalised: give ridge= a positive value, or fewer columns"
+            )
+
+
+def joint_filters(
+    objective: CSP, rows: RowPencil[ClassPencil], r: int, ridge: float, probabilities: Array
+) -> JointFilters:
+    """The filters that make the classes' second moments diagonal, by what they say of the class."""
+    given = Unwhitened.of(rows.compact, rows.what, ridge)
+    found, (whitened,) = whiten(rows.of, lambda found: (found.B,), given)
+    C = np.array([whitened(part) for part in found.parts])
+    C = C * len(C) + (np.eye(C.shape[1]) - C.sum(axis=0))  # the ridge's share in each
+    check_definite(C, rows.classes)
+    V = joint_diagonaliser(C)
+    V = V / np.sqrt(np.einsum("ij,cik,kj,c->j", V, C, V, probabilities))
+    powers = np.einsum("ij,cik,kj->cj", V, C, V)
+    told = -probabilities @ (0.5 * np.log(powers)) - 3 / 16 * (probabilities @ (powers**2 - 1)) ** 2
+    inner = whitened.coordinates
+    coordinates = Whitening(inner.W @ V, np.linalg.solve(V, inner.inverse), inner.outer)
+    view = rows.compact.view(whitened.mean, whitened.scatter).within(whitened)
+    return JointFilters(objective, (replace(view, coordinates=coordinates),), np.diag(told), r)
