@@ -5,8 +5,8 @@ from .choosing import Path, path
 from .comparing import compare
 from .comparison import Comparison
 from .estimators import (
-    GKDR,
     CSP,
+    GKDR,
     HSIC,
     ICA,
     LMNN,
@@ -82,8 +82,8 @@ from .solving import solve
 from .stability import Bootstrap, bootstrap
 
 __all__ = [
-    "GKDR",
     "CSP",
+    "GKDR",
     "HSIC",
     "ICA",
     "LMNN",
