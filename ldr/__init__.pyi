@@ -80,6 +80,7 @@ from .result import Result
 from .scoring import score
 from .solving import solve
 from .stability import Bootstrap, bootstrap
+from .tuning import Tuning, tune
 
 __all__ = [
     "CSP",
@@ -149,6 +150,7 @@ __all__ = [
     "Solutions",
     "SparsePCA",
     "SquaredDifference",
+    "Tuning",
     "UndercompleteICA",
     "bootstrap",
     "check",
@@ -179,6 +181,7 @@ __all__ = [
     "solvers",
     "subspaces",
     "testing",
+    "tune",
 ]
 
 __version__: str

@@ -137,10 +137,9 @@ def parameter(objective: Objective, name: str) -> Any:
     )
 
 
-def moved(objective: Objective, directions: Mapping[str, Any], t: float) -> Objective:
-    """The objective with parameters + t * directions."""
-    for name, direction in directions.items():
-        value = parameter(objective, name) + t * np.asarray(direction, dtype=np.float64)
+def with_parameters(objective: Objective, values: Mapping[str, Any]) -> Objective:
+    """The objective with other numbers."""
+    for name, value in values.items():
         if isinstance(objective, Sum) and name == WEIGHTS:
             pairs = zip(value, objective.terms, strict=True)
             terms = tuple((float(weight), part) for weight, (_, part) in pairs)
@@ -148,6 +147,15 @@ def moved(objective: Objective, directions: Mapping[str, Any], t: float) -> Obje
         else:
             objective = replace(objective, **{name: float(value)})  # type: ignore[type-var]
     return objective
+
+
+def moved(objective: Objective, directions: Mapping[str, Any], t: float) -> Objective:
+    """The objective with parameters + t * directions."""
+    values = {
+        name: parameter(objective, name) + t * np.asarray(direction, dtype=np.float64)
+        for name, direction in directions.items()
+    }
+    return with_parameters(objective, values)
 
 
 def as_line(

@@ -1,0 +1,97 @@
+"""Parameters chosen by the gradient of a held-out loss."""
+
+import numpy as np
+import pytest
+
+import ldr
+from ldr.errors import ArgumentError
+from ldr.objectives.data.opening import as_samples
+from ldr.tuning import LOSSES, _HeldOut
+from tests import real_data
+
+
+def wine():
+    X, y = real_data.wine()
+    return real_data.standardised(X), y
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("objective", "start"),
+    [
+        (ldr.objectives.ClassicalLDA(), {"ridge": np.array(0.1)}),
+        (ldr.objectives.LDA(ridge=0.1), {"scales": np.linspace(0.5, 2.0, 13)}),
+        (
+            0.5 * ldr.objectives.PCA() + 100.0 * ldr.objectives.LDA(),
+            {"weights": np.array([0.5, 100.0])},
+        ),
+    ],
+)
+def test_gradients_are_those_of_the_loss(objective, start):
+    X, y = (array[::2] for array in wine())
+    parts = [tuple((as_samples(X[a::2]), y[a::2]) for a in (0, 1))]
+    held_out = _HeldOut(objective, parts, 2, LOSSES["log"], start)
+    size = sum(value.size for value in start.values())
+    at = np.linspace(0.0, 0.1, size)
+    gradient = held_out(at)[1]
+    direction = np.linspace(1.0, 0.3, size)
+    ahead, behind = (held_out(at + t * direction)[0] for t in (1e-3, -1e-3))
+    assert gradient @ direction == pytest.approx((ahead - behind) / 2e-3, rel=2e-5)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_better_than_a_grid_in_fewer_solves():
+    X, y = wine()
+    found = ldr.tune("classical-lda", X, 2, {"ridge": 1e-2}, y=y, random_state=0)
+    grid = [
+        ldr.tune("classical-lda", X, 2, {"ridge": ridge}, y=y, random_state=0, evaluations=1).loss
+        for ridge in np.logspace(-4, 2, 10)
+    ]
+    assert found.loss < min(grid)
+    assert found.solves < 10 * 5
+    assert found.result.objective.ridge == found.parameters["ridge"]
+    assert "held-out loss" in repr(found)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_better_than_a_grid_on_tumours():
+    X, y = real_data.breast_cancer()
+    found = ldr.tune("classical-lda", X, 1, {"ridge": 1e-2}, y=y, random_state=0)
+    grid = [
+        ldr.tune("classical-lda", X, 1, {"ridge": ridge}, y=y, random_state=0, evaluations=1).loss
+        for ridge in np.logspace(-4, 2, 10)
+    ]
+    assert found.loss < min(grid)
+    assert found.solves < 10 * 5
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_a_planted_weighting_of_columns():
+    rng = np.random.default_rng(0)
+    deviations, loadings = np.array([0.5, 1.0, 0.7, 1.5]), np.array([1.0, -1.0, 1.0, -1.0])
+    z = rng.standard_normal(4000)
+    X = np.outer(z, loadings) + rng.standard_normal((4000, 4)) * deviations
+    found = ldr.tune("pca", X, 1, {"scales": np.ones(4)}, y=z, random_state=0)
+    # the leading component of columns divided by their noise predicts z best
+    scales = found.parameters["scales"] * deviations
+    np.testing.assert_allclose(scales / scales[0], 1.0, atol=0.1)
+    best = loadings / deviations**2
+    P = found.result.P[0]
+    assert abs(P @ best) > 0.999 * np.linalg.norm(P) * np.linalg.norm(best)
+    again = (X - found.result.mean) @ P
+    np.testing.assert_allclose(found.result.transform(X)[:, 0], again, rtol=1e-12)
+
+
+def test_what_cannot_be_tuned_is_refused_in_words():
+    X, y = wine()
+    with pytest.raises(ArgumentError, match="'rigde' is no number"):
+        ldr.tune("lda", X, 2, {"rigde": 1.0}, y=y)
+    with pytest.raises(ArgumentError, match="ridge starts at 0"):
+        ldr.tune("lda", X, 2, {"ridge": 0.0}, y=y)
+    with pytest.raises(ArgumentError, match="needs y=, or loss="):
+        ldr.tune("pca", X, 2, {"scales": np.ones(13)})
+    with pytest.raises(ArgumentError, match="several views"):
+        ldr.tune("cca", (X, X[:, :3]), 2, {"ridge": 1.0})
