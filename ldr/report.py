@@ -111,6 +111,7 @@ def html(
         formula=result.objective.formula,
         source=result.objective.source,
         headline=list(_headline(result)),
+        words=list(_words(result, findings)),
         warnings=() if result.converged else (f"Not converged: {result.message}",),
         notes=result.notes,
         sections=[Section.of(*picture) for picture in _pictures(result, X, y)],
@@ -195,6 +196,46 @@ def _headline(result: Drawn) -> Iterator[tuple[str, str]]:
         yield "optimum", result.certificate.kind
 
 
+# What a certificate says to a reader.
+_CLAIMS = {
+    "global": "No projection is better: that is proved, for this result.",
+    "restricted": "Nothing is better within the subspace that the table names; outside it may be.",
+    "bound": "None is better by more than {gap:.3g}; whether this one is the best is not known.",
+    "local": "None nearby is better; one farther off may be.",
+    "saddle": "A better one is nearby: the solver stopped before it.",
+    "none": "Whether a better one exists is not known.",
+}
+
+
+def _words(result: Drawn, findings: Sequence[DrawnFinding]) -> Iterator[tuple[str, str]]:
+    """What was asked, what was found, what that means and what it does not."""
+    objective, numbers = result.objective, result.directions.brief()
+    sense = {"max": "largest", "min": "smallest"}[objective.sense]
+    yield (
+        "What was asked",
+        f"The linear map to {result.r} dimensions with the {sense} value of the formula above.",
+    )
+    claim = "" if result.certificate is None else _CLAIMS[result.certificate.kind]
+    if result.certificate is not None:
+        claim = claim.format(gap=result.certificate.gap)
+    found = f"A map with the value {result.value:.6g}. {claim}"
+    if result.improvement is not None:
+        found += f" The usual recipe ({objective.baseline}) reaches {result.baseline:.6g}."
+    yield "What was found", found
+    if numbers:
+        yield "What the directions are worth", f"One after the other: {numbers}."
+    doubts = [
+        "A better value is a better answer only to the question that the formula asks; rows that "
+        "were held out (ldr compare) say what it is worth for another."
+    ]
+    if not findings:
+        doubts.append(
+            "Something is found in pure noise too: nothing here says that this is more than chance "
+            "(ldr test)."
+        )
+    yield "What it does not mean", " ".join(doubts)
+
+
 def _pictures(result: Drawn, X: Any, y: Any) -> Iterator[tuple[str, str, Figure]]:
     """Those that this result has."""
     yield "Projection", "The projected rows.", plots.projection(result, X, y)
@@ -202,6 +243,9 @@ def _pictures(result: Drawn, X: Any, y: Any) -> Iterator[tuple[str, str, Figure]
         caption = "The first three coordinates, in perspective."
         yield "In space", caption, plots.space(result, X, y)
     yield from _comparison(lambda: plots.compare(result, X, y))
+    if result.r >= 2 and not isinstance(result.P, tuple):
+        caption = "Arrows are the correlations of the columns with the two coordinates."
+        yield "Columns", caption, plots.biplot(result, X, y)
     caption = "The map P: what each column contributes to each coordinate."
     yield "Loadings", caption, plots.loadings(result)
     if result.improvement is not None:

@@ -6,6 +6,7 @@ in a notebook by naming it, or write it with ``figure.savefig("name.png")``.
 
 from ldr.plots.beside import side_by_side
 from ldr.plots.canvas import new_figure
+from ldr.plots.columns import biplot, correlation_circle
 from ldr.plots.dimensions import bootstrap, parallel_analysis, path
 from ldr.plots.inference import dimension, influence, intervals, permutation_test, solutions
 from ldr.plots.maps import loadings
@@ -13,9 +14,11 @@ from ldr.plots.rows import compare, draw_comparison, projection, space
 from ldr.plots.run import convergence, improvement
 
 __all__ = [
+    "biplot",
     "bootstrap",
     "compare",
     "convergence",
+    "correlation_circle",
     "dimension",
     "draw_comparison",
     "improvement",

@@ -36,13 +36,29 @@ _LEGEND = 40  # classes that a legend can hold
 
 @dataclass(frozen=True)
 class Colouring:
-    """Colour of each row: by class, by a quantity, or none."""
+    """Colour of each row: by class, by a quantity, or none.
+
+    Attributes
+    ----------
+    codes : ndarray of int (n,) or None
+        Of the classes in `names`.
+    names : tuple of str
+    quantity : ndarray (n,) or None
+        Of dates the days.
+    label : str
+        What y is called.
+    is_time : bool
+        Whether the quantity is the place in time.
+    dates : bool
+        Whether the quantity is days.
+    """
 
     codes: np.ndarray | None = None
     names: tuple[str, ...] = ()
     quantity: Array | None = None
     label: str = ""
     is_time: bool = False
+    dates: bool = False
 
     def groups(self, n: int) -> list[tuple[np.ndarray, str, str, str | None]]:
         """(rows, colour, marker, name) of each class; one group without classes."""
@@ -60,21 +76,34 @@ class Colouring:
         ]
 
 
-def colouring_of(result: Drawn, y: Any, n: int) -> Colouring:
+def colouring_of(result: Drawn, y: Any, n: int, X: Any = None) -> Colouring:
+    """By y; without it objectives of time are coloured by row, or by the dates of X's index."""
     needs = result.objective.needs
     if y is None:
-        if Need.TIME_ORDER in needs:
-            return Colouring(quantity=np.arange(n, dtype=float), label="row", is_time=True)
-        return Colouring()
+        if Need.TIME_ORDER not in needs:
+            return Colouring()
+        index = np.asarray(getattr(X, "index", ()))
+        if index.shape == (n,) and index.dtype.kind == "M":
+            return Colouring(quantity=_days(index), label="date", is_time=True, dates=True)
+        return Colouring(quantity=np.arange(n, dtype=float), label="row", is_time=True)
+    label = str(getattr(y, "name", None) or "y")
     array = as_array(y)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1 or len(array) != n:
         raise DataError(f"y has shape {np.shape(y)}, expected ({n},), one entry a row of X")
+    if array.dtype.kind == "M":
+        return Colouring(quantity=_days(array), label=label, dates=True)
     if Need.LABELS in needs or is_categorical(array):
         codes, classes = _classes(array, n)
-        return Colouring(codes=codes, names=tuple(literal(str(c)) for c in classes))
-    return Colouring(quantity=array.astype(float), label="y")
+        return Colouring(codes, tuple(literal(str(c)) for c in classes), label=label)
+    return Colouring(quantity=array.astype(float), label=label)
+
+
+def _days(dates: np.ndarray) -> Array:
+    from matplotlib.dates import date2num
+
+    return np.asarray(date2num(dates), dtype=np.float64)
 
 
 def _classes(array: np.ndarray, n: int) -> tuple[np.ndarray, Any]:
@@ -110,10 +139,11 @@ def draw_key(
         figure.legend(**_legend(colouring), loc=where)  # type: ignore[call-overload]
         return
     mappable = _coloured(axes)
-    if mappable is not None and alone:
-        figure.colorbar(mappable, cax=figure.add_axes((0.1, 0.2, 0.15, 0.6)), label=colouring.label)
-    elif mappable is not None:
-        figure.colorbar(mappable, ax=list(axes), label=colouring.label, fraction=0.05, pad=0.02)
+    if mappable is not None:
+        place: dict[str, Any] = {"ax": list(axes), "fraction": 0.05, "pad": 0.02}
+        if alone:
+            place = {"cax": figure.add_axes((0.1, 0.2, 0.15, 0.6))}
+        _bar(figure, mappable, colouring, place)
 
 
 def key_inside(ax: Axes, colouring: Colouring) -> None:
@@ -121,7 +151,22 @@ def key_inside(ax: Axes, colouring: Colouring) -> None:
     if colouring.codes is not None:
         ax.legend(**_legend(colouring) | {"frameon": True})
     elif (mappable := _coloured([ax])) is not None:
-        figure_of(ax).colorbar(mappable, ax=ax, label=colouring.label)
+        _bar(figure_of(ax), mappable, colouring, {"ax": ax})
+
+
+def _bar(figure: FigureBase, mappable: Any, colouring: Colouring, place: dict[str, Any]) -> None:
+    bar = figure.colorbar(mappable, label=literal(colouring.label), **place)
+    if colouring.dates:
+        written_as_dates(bar.ax.yaxis)
+
+
+def written_as_dates(axis: Any) -> None:
+    """Days on an axis, as a reader writes them."""
+    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+
+    locator = AutoDateLocator()
+    axis.set_major_locator(locator)
+    axis.set_major_formatter(ConciseDateFormatter(locator))
 
 
 def key_width(colouring: Colouring, r: int) -> float:
@@ -147,11 +192,14 @@ def _legend(colouring: Colouring) -> dict[str, Any]:
         Line2D([], [], color=colour, marker=marker, linestyle="none", markersize=5, label=name)
         for _, colour, marker, name in groups
     ]
+    title = [literal(colouring.label)] if colouring.label != "y" else []
+    if left_out > 0:
+        title.append(f"and {left_out} more")
     return {
         "handles": handles,
         "frameon": False,
         "fontsize": 9,
         "ncols": -(-len(handles) // 20),
         "handletextpad": 0.2,
-        "title": f"and {left_out} more" if left_out > 0 else None,
+        "title": " ".join(title) or None,
     }

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ldr.plots.canvas import literal, new_figure, parts, shortened
+from ldr.plots.canvas import literal, new_figure, parts, shortened, tidy
 from ldr.plots.drawn import Drawn
 from ldr.solvers.manifolds import Array
 
@@ -14,12 +14,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _FEATURES = 40  # rows of a heat map
+_LINES = 100  # features beyond which each coordinate is a line
 
 
 def loadings(result: Drawn) -> Figure:
     """The map P, or of a factor model its loadings M, as a heat map: a row a feature.
 
-    Of many features the 40 with the longest rows are shown, in their own order.
+    Of many features the 40 with the longest rows are shown, in their own order. Of more than 100,
+    such as the channels of a spectrum, each coordinate is a line along all of them.
 
     Parameters
     ----------
@@ -35,6 +37,8 @@ def loadings(result: Drawn) -> Figure:
     else:
         which, maps = "M", [np.asarray(result.M)]
     names = result.feature_names if isinstance(result.P, tuple) else (result.feature_names,)
+    if max(map(len, maps)) > _LINES:
+        return _lines(maps, names, which)
     rows = [longest(loading) for loading in maps]
     tallest = max(len(kept) for kept in rows)
     figure = new_figure((2.6 + 0.55 * result.r) * len(maps) + 0.8, 1.2 + 0.22 * max(tallest, 6))
@@ -54,6 +58,31 @@ def loadings(result: Drawn) -> Figure:
             ax.set_title(f"{len(kept)} of {len(loading)} features", fontsize=9)
     figure.colorbar(picture, ax=list(axes), fraction=0.05, pad=0.03, label=f"entry of {which}")
     return figure
+
+
+def _lines(maps: list[Array], names: tuple[Any, ...], which: str) -> Figure:
+    """A panel a view; names that are numbers, such as wavelengths, are places on its axis."""
+    figure = new_figure(7.0, 0.8 + 2.6 * len(maps))
+    for ax, loading, columns in zip(
+        figure.subplots(len(maps), squeeze=False)[:, 0], maps, names, strict=True
+    ):
+        places, label = _places(columns, len(loading))
+        for k, line in enumerate(loading.T):
+            ax.plot(places, line, linewidth=1.0, label=f"$y_{{{k + 1}}}$")
+        ax.axhline(0.0, color="0.8", linewidth=0.8, zorder=0)
+        ax.set_xlabel(label)
+        ax.set_ylabel(f"entry of {which}")
+        ax.legend(frameon=False, fontsize=9, ncols=4)
+        tidy(ax)
+    return figure
+
+
+def _places(columns: Any, count: int) -> tuple[Array, str]:
+    """Where the columns stand on an axis, and what it is called."""
+    try:
+        return np.array([float(name) for name in columns]), "name of the column"
+    except (TypeError, ValueError):
+        return np.arange(count, dtype=np.float64), "column"
 
 
 def longest(loading: Array) -> np.ndarray:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ldr.components import view_letters
 from ldr.io.alignment import by_index
-from ldr.plots.canvas import SINGLE, figure_of, inches, new_figure, parts, tidy
+from ldr.plots.canvas import SINGLE, figure_of, inches, literal, new_figure, parts, tidy
 from ldr.plots.colouring import (
     Colouring,
     colouring_of,
@@ -16,6 +17,7 @@ from ldr.plots.colouring import (
     draw_points,
     key_inside,
     key_width,
+    written_as_dates,
 )
 from ldr.plots.drawn import Drawn
 from ldr.solvers.errors import ArgumentError
@@ -55,16 +57,19 @@ def projection(result: Drawn, X: Any, y: Any = None, *, ax: Any = None) -> Figur
     """
     X, y = by_index(result.objective, X, y)
     Y = parts(result.transform(X))
-    colouring = colouring_of(result, y, len(Y[0]))
+    colouring = colouring_of(result, y, len(Y[0]), X)
+    names = axis_names(result)
     if ax is None:
         rows, columns = _grid(Y)
         figure = new_figure(1.6 + _width(rows, columns), 1.0 + max(3.4, 2.0 * rows))
-        axes = _draw(figure, Y, colouring, Y)
+        axes = _draw(figure, Y, colouring, Y, names)
+        if result.r > _PANELS:
+            figure.suptitle(f"{_PANELS} of {result.r} coordinates", fontsize=9)
         draw_key(figure, axes, colouring)
         return figure
     if _grid(Y) != (1, 1):
         raise ArgumentError(f"ax= takes one panel, but r = {result.r} needs several: leave it out")
-    _draw_one(ax, Y, colouring, Y)
+    _draw_one(ax, Y, colouring, Y, names)
     key_inside(ax, colouring)
     return figure_of(ax)
 
@@ -96,12 +101,12 @@ def space(result: Drawn, X: Any, y: Any = None) -> Figure:
         raise ArgumentError(
             f"a picture in space needs one view and r >= 3, got {len(Y)} view(s) and r = {result.r}"
         )
-    colouring = colouring_of(result, y, len(Y[0]))
+    colouring = colouring_of(result, y, len(Y[0]), X)
     figure = new_figure(6.4, 5.0)
     ax: Any = figure.add_subplot(projection="3d")
     draw_points(ax, colouring, Y[0][:, 0], Y[0][:, 1], Y[0][:, 2])
-    for k, name in enumerate("xyz", start=1):
-        getattr(ax, f"set_{name}label")(f"$y_{{{k}}}$")
+    for name, label in zip("xyz", _plain(axis_names(result))[0], strict=False):
+        getattr(ax, f"set_{name}label")(label)
         getattr(ax, f"{name}axis").set_major_locator(MaxNLocator(4))
     ax.set_aspect("equal")
     ax.set_box_aspect(ax.get_box_aspect(), zoom=0.85)  # room for the labels
@@ -140,7 +145,7 @@ def draw_comparison(figure: FigureBase, result: Drawn, X: Any, y: Any = None) ->
     X, y = by_index(result.objective, X, y)
     before = _baseline_projection(result, X)
     after = parts(result.transform(X))
-    colouring = colouring_of(result, y, len(after[0]))
+    colouring = colouring_of(result, y, len(after[0]), X)
     width = inches(figure)
     key = key_width(colouring, result.r)
     widths = [(width - key) / 2, (width - key) / 2, key][: 3 if key > 0 else 2]
@@ -149,8 +154,9 @@ def draw_comparison(figure: FigureBase, result: Drawn, X: Any, y: Any = None) ->
     gain = f"improvement {result.improvement:+.3g}"
     right.suptitle(f"optimised: {result.value:.6g}, {gain}", fontsize=11)
     extent = tuple(np.vstack(pair) for pair in zip(before, after, strict=True))
-    axes = _draw(left, before, colouring, extent)
-    others = _draw(right, after, colouring, extent)
+    names = axis_names(result)
+    axes = _draw(left, before, colouring, extent, _plain(names))
+    others = _draw(right, after, colouring, extent, names)
     if result.r == 1:  # heights of histograms compare too
         limits = [ax.get_ylim() for ax in (axes[0], others[0])]
         for ax in (axes[0], others[0]):
@@ -184,69 +190,114 @@ def _width(rows: int, columns: int) -> float:
     return 4.4 if columns == 1 else (2.2 if rows > 1 else 3.0) * columns
 
 
+Names = tuple[list[str], ...]
+
+
+def axis_names(result: Drawn) -> Names:
+    """What the coordinates of each view are called: their share of the variance, or own number."""
+    columns = result.directions.columns()
+    own = next(iter(result.directions.own.items()), None)
+    views = len(result.directions.variations) if isinstance(result.P, tuple) else 1
+    names = []
+    for letter in view_letters(views) if views > 1 else [""]:
+        shares = columns.get(f"explained_variance_ratio{'_' * (views > 1)}{letter}")
+        symbols = [f"$y{f'^{letter}' * (views > 1)}_{{{k + 1}}}$" for k in range(result.r)]
+        if shares is not None:
+            symbols = [
+                f"{s}, {share:.1%} of the variance"
+                for s, share in zip(symbols, shares, strict=True)
+            ]
+        elif own is not None and len(own[1]) == result.r:
+            word = own[0].replace("_", " ")
+            symbols = [
+                f"{s}, {word} {number:.4g}" for s, number in zip(symbols, own[1], strict=True)
+            ]
+        names.append(symbols)
+    return tuple(names)
+
+
+def _plain(names: Names) -> Names:
+    """The symbols alone."""
+    return tuple([name.partition(",")[0] for name in of_view] for of_view in names)
+
+
 def _draw(
-    figure: FigureBase, Y: tuple[Array, ...], colouring: Colouring, extent: tuple[Array, ...]
+    figure: FigureBase,
+    Y: tuple[Array, ...],
+    colouring: Colouring,
+    extent: tuple[Array, ...],
+    names: Names,
 ) -> list[Axes]:
     """All panels of a projection, on axes that also hold the rows of `extent`."""
     rows, columns = _grid(Y)
     axes = figure.subplots(rows, columns, squeeze=False)
     if rows > 1:
-        _draw_matrix(axes, Y[0][:, :columns], colouring, extent[0])
+        _draw_matrix(axes, Y[0][:, :columns], colouring, extent[0], names[0])
     else:
         for k, ax in enumerate(axes[0]):
-            _draw_one(ax, Y, colouring, extent, k)
+            _draw_one(ax, Y, colouring, extent, names, k)
     return list(axes.flat)
 
 
 def draw_first(ax: Axes, Y: tuple[Array, ...], colouring: Colouring) -> None:
     """One panel, whatever r is: the first pair of two views, or the first two coordinates."""
-    _draw_one(ax, tuple(y[:, :2] for y in Y), colouring, Y)
+    names = tuple([f"$y_{{{k + 1}}}$" for k in range(y.shape[1])] for y in Y)
+    _draw_one(ax, tuple(y[:, :2] for y in Y), colouring, Y, names)
 
 
 def _draw_one(
-    ax: Axes, Y: tuple[Array, ...], colouring: Colouring, extent: tuple[Array, ...], k: int = 0
+    ax: Axes,
+    Y: tuple[Array, ...],
+    colouring: Colouring,
+    extent: tuple[Array, ...],
+    names: Names,
+    k: int = 0,
 ) -> None:
     """A panel: pair k of two views, or one or two coordinates."""
     if len(Y) > 1:
-        _draw_pair(ax, Y[0][:, k], Y[1][:, k], colouring, k)
+        _draw_pair(ax, Y[0][:, k], Y[1][:, k], colouring)
+        ax.set_xlabel(names[0][k])
+        ax.set_ylabel(names[1][k])
         _hold(ax, extent[0][:, k], extent[1][:, k])
     elif Y[0].shape[1] == 1:
-        _draw_line(ax, Y[0][:, 0], colouring)
+        _draw_line(ax, Y[0][:, 0], colouring, names[0][0])
     else:
         draw_points(ax, colouring, Y[0][:, 0], Y[0][:, 1])
         _hold(ax, extent[0][:, 0], extent[0][:, 1])
-        ax.set_xlabel("$y_1$")
-        ax.set_ylabel("$y_2$")
+        ax.set_xlabel(names[0][0])
+        ax.set_ylabel(names[0][1])
         ax.set_aspect("equal", adjustable="datalim")
     tidy(ax)
 
 
-def _draw_line(ax: Axes, a: Array, colouring: Colouring) -> None:
+def _draw_line(ax: Axes, a: Array, colouring: Colouring, name: str) -> None:
     """One coordinate: its histogram, its course in time, or the quantity against it."""
     if colouring.quantity is None:
         _histogram(ax, a, colouring)
-        labels = "$y_1$", "number of rows"
+        labels = name, "number of rows"
     elif colouring.is_time:
-        ax.plot(a, color=SINGLE, linewidth=1)
-        labels = "row", "$y_1$"
+        ax.plot(colouring.quantity, a, color=SINGLE, linewidth=1)
+        labels = colouring.label, name
     else:
         draw_points(ax, Colouring(), a, colouring.quantity)
-        labels = "$y_1$", "y"
+        labels = name, literal(colouring.label)
+    if colouring.dates:
+        written_as_dates(ax.xaxis if colouring.is_time else ax.yaxis)
     ax.set_xlabel(labels[0])
     ax.set_ylabel(labels[1])
 
 
-def _draw_pair(ax: Axes, a: Array, b: Array, colouring: Colouring, k: int) -> None:
+def _draw_pair(ax: Axes, a: Array, b: Array, colouring: Colouring) -> None:
     draw_points(ax, colouring, a, b)
-    ax.set_xlabel(f"$y^a_{{{k + 1}}}$")
-    ax.set_ylabel(f"$y^b_{{{k + 1}}}$")
     spread = float(np.std(a) * np.std(b))
     if spread > 0:
         correlation = float(np.mean((a - a.mean()) * (b - b.mean()))) / spread
         ax.set_title(f"correlation {correlation:.3f}", fontsize=9)
 
 
-def _draw_matrix(axes: np.ndarray, Y: Array, colouring: Colouring, extent: Array) -> None:
+def _draw_matrix(
+    axes: np.ndarray, Y: Array, colouring: Colouring, extent: Array, names: list[str]
+) -> None:
     """Every coordinate against every other, histograms on the diagonal."""
     r = Y.shape[1]
     for i in range(r):
@@ -263,8 +314,9 @@ def _draw_matrix(axes: np.ndarray, Y: Array, colouring: Colouring, extent: Array
             ax.tick_params(labelbottom=i == r - 1, labelleft=j == 0)
             tidy(ax)
     for k in range(r):
-        axes[r - 1, k].set_xlabel(f"$y_{{{k + 1}}}$")
-        axes[k, 0].set_ylabel(f"$y_{{{k + 1}}}$")
+        name = names[k].replace(", ", "\n", 1)
+        axes[r - 1, k].set_xlabel(name, fontsize=9)
+        axes[k, 0].set_ylabel(name, fontsize=9)
 
 
 def _histogram(ax: Axes, a: Array, colouring: Colouring) -> None:

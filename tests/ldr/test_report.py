@@ -54,12 +54,13 @@ def test_report_is_one_file_with_the_figures_and_the_pictures(tmp_path):
     assert report.headings == [
         "Projection",
         "Heuristic and optimum",
+        "Columns",
         "Loadings",
         "Improvement",
         "Convergence",
         "All figures",
     ]
-    assert len(report.pictures) == 5
+    assert len(report.pictures) == 6
     for picture in report.pictures:
         kind, _, content = picture.partition(",")
         assert kind == "data:image/png;base64"
@@ -68,6 +69,8 @@ def test_report_is_one_file_with_the_figures_and_the_pictures(tmp_path):
         assert figure in report.text
     for text in (result.objective.formula, result.objective.source, result.certificate.message):
         assert text in report.text
+    for words in ("No projection is better", "nothing here says that this is more than chance"):
+        assert words in report.text
     assert result.message in report.text and "Not converged" not in report.text
 
 
@@ -100,6 +103,7 @@ def test_report_says_what_was_found_of_the_result():
     report = Reader(html(result, X, findings=[test, firm]))
     assert {test.question, firm.question} <= set(report.headings)
     assert repr(test) in report.text and repr(firm) in report.text
+    assert "more than chance (ldr test)" not in report.text
 
 
 def test_summary_is_json_and_what_the_result_says():

@@ -282,3 +282,60 @@ def test_improvement_has_a_bar_a_result():
     assert draws(plots.improvement(results[0]))
     with pytest.raises(ldr.errors.ArgumentError, match="2 results and 1 names"):
         plots.improvement(results, ["wine"])
+
+
+def test_axes_say_what_the_coordinates_are_worth():
+    result = ldr.solve("pca", X, 2)
+    shares = result.components["explained_variance_ratio"]
+    (ax,) = panels(result.plot_projection(X))
+    assert ax.get_xlabel() == f"$y_{{1}}$, {shares.iloc[0]:.1%} of the variance"
+    slices = ldr.solve("sir", X[:, :5], 1, y=X[:, 5])  # P is not orthonormal: its own number
+    (ax,) = panels(slices.plot_projection(X[:, :5]))
+    assert ax.get_xlabel().startswith(f"$y_{{1}}$, eigenvalue {slices.value:.4g}")
+
+
+def test_more_coordinates_than_panels_are_said():
+    figure = ldr.solve("pca", X, 5).plot_projection(X)
+    assert figure.get_suptitle() == "4 of 5 coordinates" and draws(figure)
+
+
+def test_names_of_y_and_dates_are_written():
+    y = pd.Series(names, name="cultivar")
+    figure = ldr.solve("lda", X, 2, y=y).plot_projection(X, y)
+    assert figure.legends[0].get_title().get_text() == "cultivar"
+    days = pd.date_range("2020-01-01", periods=60)
+    walk = pd.DataFrame(np.random.default_rng(0).standard_normal((60, 3)).cumsum(0), index=days)
+    (ax,) = panels(ldr.solve("maf", walk, 1).plot_projection(walk))
+    assert ax.get_xlabel() == "date" and draws(ax.figure)
+    assert {text.get_text() for text in ax.get_xticklabels()} & {"Jan", "Feb", "2020-Jan"}
+    assert ldr.solve("maf", walk, 2).plot_projection(walk).axes[1].get_ylabel() == "date"
+
+
+@pytest.mark.parametrize("wavelengths", [True, False])
+def test_loadings_of_spectra_are_lines(wavelengths):
+    S = np.random.default_rng(0).standard_normal((30, 120))
+    columns = [f"{400 + 2.5 * k}" if wavelengths else f"channel {k}" for k in range(120)]
+    result = ldr.solve("pca", pd.DataFrame(S, columns=columns), 2)
+    figure = plots.loadings(result)
+    lines = figure.axes[0].lines[:2]
+    for line, row in zip(lines, result.P, strict=True):
+        np.testing.assert_array_equal(line.get_ydata(), row)
+    assert lines[0].get_xdata()[0] == (400.0 if wavelengths else 0.0)
+    assert draws(figure)
+
+
+def test_arrows_are_correlations_of_columns_with_coordinates():
+    frame = pd.DataFrame(X, columns=[f"c{k}" for k in range(13)])
+    result = ldr.solve("pca", frame, 2)
+    figure = plots.correlation_circle(result, frame)
+    ends = {t.get_text(): t.xy for t in figure.axes[0].texts if t.get_text()}
+    Y = result.transform(X)
+    for j in range(13):
+        expected = [np.corrcoef(X[:, j], Y[:, k])[0, 1] for k in range(2)]
+        np.testing.assert_allclose(ends[f"c{j}"], expected, rtol=1e-10)
+    both = plots.biplot(result, frame, pd.Series(labels))
+    ends_of_biplot = {t.get_text(): t.xy for t in both.axes[0].texts if t.get_text()}
+    ratios = np.divide(ends_of_biplot["c0"], ends["c0"])
+    assert ratios[0] == pytest.approx(ratios[1]) and draws(both) and draws(figure)
+    with pytest.raises(ldr.errors.ArgumentError, match="r >= 2"):
+        plots.biplot(ldr.solve("pca", X, 1), X)

@@ -1,0 +1,166 @@
+"""Pictures of what the columns have to do with the coordinates: biplot and correlation circle."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ldr.io.alignment import by_index
+from ldr.objectives.data.opening import as_samples
+from ldr.plots.canvas import (
+    HIGHLIGHT,
+    SINGLE,
+    figure_of,
+    literal,
+    new_figure,
+    parts,
+    shortened,
+    tidy,
+)
+from ldr.plots.colouring import colouring_of, draw_key, draw_points, key_inside
+from ldr.plots.drawn import Drawn
+from ldr.plots.rows import axis_names
+from ldr.solvers.errors import ArgumentError
+from ldr.solvers.manifolds import Array
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Columns with a name in a picture, those that correlate most; and how far the longest arrow goes.
+_NAMED = 14
+_REACH = 0.9
+
+
+def biplot(result: Drawn, X: Any, y: Any = None, *, ax: Any = None) -> Figure:
+    """The rows by their first two coordinates, and an arrow for each column.
+
+    An arrow is the correlations of a column with the two coordinates, so that it points where rows
+    with much of it are, whatever the method's map is; all arrows are lengthened by one factor. Of
+    many columns the 14 that correlate most are drawn.
+
+    Parameters
+    ----------
+    result : Result
+        Of one view, with r >= 2.
+    X, y
+        As in `projection`.
+    ax : matplotlib Axes, optional
+        By default a new figure.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ldr.errors.ArgumentError
+        There are several views, or one coordinate.
+    """
+    X, y = by_index(result.objective, X, y)
+    Y, correlations = _with_columns(result, X)
+    colouring = colouring_of(result, y, len(Y), X)
+    own = ax is None
+    if own:
+        ax = new_figure(7.2, 5.4).subplots()
+    draw_points(ax, colouring, Y[:, 0], Y[:, 1])
+    reach = np.abs(Y).max() / max(float(np.abs(correlations).max()), 1e-300)
+    _draw_arrows(ax, correlations * _REACH * reach, result)
+    _finish(ax, result)
+    if own:
+        draw_key(figure_of(ax), [ax], colouring)
+    else:
+        key_inside(ax, colouring)
+    return figure_of(ax)
+
+
+def correlation_circle(result: Drawn, X: Any, *, ax: Any = None) -> Figure:
+    """The correlations of each column with the first two coordinates, in the unit circle.
+
+    Where coordinates are uncorrelated (pca, the classical methods) the squared length of an arrow
+    is the share of the column's variance that the two explain.
+
+    Parameters
+    ----------
+    result : Result
+        Of one view, with r >= 2.
+    X : array (m, d), or what else `result.transform` takes
+    ax : matplotlib Axes, optional
+        By default a new figure.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ldr.errors.ArgumentError
+        There are several views, or one coordinate.
+    """
+    from matplotlib.patches import Circle
+
+    _, correlations = _with_columns(result, X)
+    if ax is None:
+        ax = new_figure(6.4, 6.0).subplots()
+    ax.add_patch(Circle((0.0, 0.0), 1.0, fill=False, color="0.7"))
+    ax.axhline(0.0, color="0.9", linewidth=0.8)
+    ax.axvline(0.0, color="0.9", linewidth=0.8)
+    _draw_arrows(ax, correlations, result, colour=SINGLE)
+    _finish(ax, result)
+    ax.set(xlim=(-1.3, 1.3), ylim=(-1.1, 1.1))
+    ax.set_aspect("equal", adjustable="box")
+    return figure_of(ax)
+
+
+def _with_columns(result: Drawn, X: Any) -> tuple[Array, Array]:
+    """The first two coordinates (m, 2), and the correlations of the columns with them (d, 2)."""
+    if isinstance(result.P, tuple) or result.r < 2:
+        raise ArgumentError(
+            f"arrows of columns need one view and r >= 2, got r = {result.r}"
+            f"{' and several views' if isinstance(result.P, tuple) else ''}; see plots.loadings"
+        )
+    Y = parts(result.transform(X))[0][:, :2]
+    rows = as_samples(X, "X", allow_nan=True).dense()
+    centred = np.nan_to_num(rows - np.nanmean(rows, axis=0))  # a gap says nothing
+    deviations = Y - Y.mean(axis=0)
+    sizes = np.outer(np.linalg.norm(centred, axis=0), np.linalg.norm(deviations, axis=0))
+    products = centred.T @ deviations
+    return Y, np.divide(products, sizes, out=np.zeros_like(products), where=sizes > 0)
+
+
+def _draw_arrows(ax: Axes, arrows: Array, result: Drawn, colour: str = HIGHLIGHT) -> None:
+    from matplotlib.patheffects import withStroke
+
+    lengths = np.linalg.norm(arrows, axis=1)
+    kept = np.argsort(-lengths, kind="stable")[:_NAMED]
+    for j in kept:
+        end = tuple(arrows[j])
+        ax.annotate(
+            "",
+            end,
+            (0.0, 0.0),
+            arrowprops={"arrowstyle": "-|>", "color": colour, "linewidth": 1.1},
+        )
+        names = result.feature_names
+        ax.annotate(
+            literal(shortened(names[j] if names else f"column {j}")),
+            end,
+            xytext=(4.0 * np.sign(end[0]), 3.0 * np.sign(end[1])),
+            textcoords="offset points",
+            ha="left" if end[0] >= 0 else "right",
+            va="center",
+            fontsize=8,
+            color=colour,
+            path_effects=[withStroke(linewidth=2.0, foreground="white")],
+        )
+    if len(kept) < len(arrows):
+        ax.set_title(f"{len(kept)} of {len(arrows)} columns", fontsize=9)
+
+
+def _finish(ax: Axes, result: Drawn) -> None:
+    first, second = axis_names(result)[0][:2]
+    ax.set_xlabel(first)
+    ax.set_ylabel(second)
+    ax.set_aspect("equal", adjustable="datalim")
+    tidy(ax)
