@@ -349,6 +349,16 @@ GUIDES = {
         "depend on the columns' units.",
         "wine",
     ),
+    "sparse-lda": Guide(
+        "As lda, where each direction should use few columns. ldr.regularisation_path shows what "
+        "each zero costs.",
+        "wine",
+        "2, y=y",
+    ),
+    "sparse-cca": Guide(
+        "As cca, where each direction should use few columns of either view.",
+        "two views",
+    ),
     "mds-stress": Guide(
         "The distances themselves are to be kept, as closely as r dimensions allow.",
         "wine",

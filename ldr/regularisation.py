@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from ldr.doors import in_words
 from ldr.inputs import as_objective, as_seconds, with_marks
 from ldr.objectives.l1 import L1
 from ldr.objectives.objective import Objective, penalty_of
-from ldr.objectives.sparse_pca import SparsePCA
+from ldr.objectives.sparse import SparseMethod
 from ldr.result import Result, as_tuple
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.limits import complete, within
@@ -79,8 +79,8 @@ def regularisation_path(
     Parameters
     ----------
     objective : str or Objective
-        Smooth, as `ldr.solve` takes it; each problem is ``objective + ldr.l1(penalty)``. For
-        "sparse-pca" its own penalty is replaced.
+        Smooth, as `ldr.solve` takes it; each problem is ``objective + ldr.l1(penalty)``. Of
+        "sparse-pca", "sparse-lda" and "sparse-cca" the penalty is replaced.
     X, r, y, sample_weight, groups, standardise, random_state, **parameters
         As `ldr.solve` takes them.
     penalties : sequence of float
@@ -105,7 +105,7 @@ def regularisation_path(
     ------
     ldr.errors.ArgumentError
         No penalties, or one that is negative; an objective with a penalty already (except
-        "sparse-pca"); otherwise as `ldr.solve`.
+        those three); otherwise as `ldr.solve`.
     ldr.errors.TimeLimitError
         The time was over before there was a solution.
 
@@ -122,7 +122,7 @@ def regularisation_path(
         raise ArgumentError(f"penalties must be a sequence of numbers >= 0, got {penalties!r}")
     smooth = as_objective(objective, parameters)
     own = penalty_of(smooth)
-    if own is not None and not isinstance(smooth, SparsePCA):
+    if own is not None and not isinstance(smooth, SparseMethod):
         raise ArgumentError(
             f"objective must be smooth, as the path adds the penalties, but has {own!r} already"
         )
@@ -153,7 +153,9 @@ def regularisation_path(
 
 
 def _penalised(smooth: Objective, weight: float) -> Objective:
-    return SparsePCA(weight) if isinstance(smooth, SparsePCA) else smooth + L1(weight)
+    if isinstance(smooth, SparseMethod):
+        return replace(smooth, penalty=weight)
+    return smooth + L1(weight)
 
 
 def _share_of_zeros(M: Any) -> float:

@@ -33,6 +33,7 @@ from ldr.objectives.lda import (
     ClassicalLDA as ClassicalLDA,
     SemiSupervisedDA as SemiSupervisedDA,
 )
+from ldr.objectives.sparse import SparseLDA as SparseLDA, SparseCCA as SparseCCA
 from ldr.objectives.lmnn import LMNN as LMNN
 from ldr.objectives.nca import NCA as NCA
 from ldr.objectives.wda import WDA as WDA

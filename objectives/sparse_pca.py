@@ -7,59 +7,13 @@ from functools import cached_property
 
 import numpy as np
 
-from ldr.objectives.data.data import Data
 from ldr.objectives.families.terms import Penalised
-from ldr.objectives.families.weighted_sum import weighted_sum
-from ldr.objectives.l1 import L1
-from ldr.objectives.objective import Objective
-from ldr.objectives.parameters import number
 from ldr.objectives.pca import PCA
-from ldr.objectives.problem import BoundObjective
+from ldr.objectives.sparse import SparseMethod
 from ldr.solvers.manifolds import Array, nearest_with_zeros
 
 _ROTATIONS = 500
 _STILL = 1e-12
-
-
-@dataclass(frozen=True)
-class SparsePCA(Objective):
-    """Reconstruct from few columns: min ||X - X M M'||_F^2 + penalty ||M||_1, M orthonormal.
-
-    X is centred and n x d. The squared error is a sum over rows and columns, so that the penalty
-    grows with n and with the variance of the columns: an entry of M pays where it explains about
-    penalty/2 more. ||M||_1 lies between r, where each column of M picks one column of X, and
-    r sqrt(d). The zeros of the returned M are exact, and M is orthonormal. P = M'.
-
-    The heuristic is thresholded loadings: the pca loadings V in varimax rotation, then soft(X'XV,
-    penalty/2), with orthonormal columns and the zeros kept where such a matrix is near. Solved by
-    smoothing continuation and manifold proximal gradients; local optima exist.
-
-    Source: Jolliffe, Trendafilov and Uddin 2003 (the penalty); Chen, Ma, So and Zhang 2020 (the
-    method); Kaiser 1958 (varimax).
-
-    Parameters
-    ----------
-    penalty : float
-        At least 0, in the units of the squared error; with 0 this is pca.
-    """
-
-    name = "sparse-pca"
-    weighted = True
-    formula = "min ||X - XMM'||^2 + penalty ||M||_1"
-    source = "Jolliffe, Trendafilov & Uddin 2003; Chen, Ma, So & Zhang 2020"
-    sense = "min"
-    baseline = "soft-thresholded rotated loadings"
-    domain = "St"
-    exact = "penalty = 0"
-
-    penalty: float = number(1.0, power=2)
-
-    def expanded(self) -> Objective:
-        return PCA() + L1(self.penalty)
-
-    def bind(self, data: Data, r: int) -> BoundObjective:
-        smooth = PCA().bind(data, r)
-        return weighted_sum(self, [1.0], [smooth], penalty=self.penalty, kind=PenalisedLoadings)
 
 
 @dataclass(frozen=True)
@@ -98,3 +52,37 @@ def varimax(V: Array) -> Array:
         if np.abs(R - last).max() <= _STILL:
             break
     return V @ R
+
+
+@dataclass(frozen=True)
+class SparsePCA(SparseMethod):
+    """Reconstruct from few columns: min ||X - X M M'||_F^2 + penalty ||M||_1, M orthonormal.
+
+    X is centred and n x d. The squared error is a sum over rows and columns, so that the penalty
+    grows with n and with the variance of the columns: an entry of M pays where it explains about
+    penalty/2 more. ||M||_1 lies between r, where each column of M picks one column of X, and
+    r sqrt(d). The zeros of the returned M are exact, and M is orthonormal. P = M'.
+
+    The heuristic is thresholded loadings: the pca loadings V in varimax rotation, then soft(X'XV,
+    penalty/2), with orthonormal columns and the zeros kept where such a matrix is near. Solved by
+    smoothing continuation and manifold proximal gradients; local optima exist.
+
+    Source: Jolliffe, Trendafilov and Uddin 2003 (the penalty); Chen, Ma, So and Zhang 2020 (the
+    method); Kaiser 1958 (varimax).
+
+    Parameters
+    ----------
+    penalty : float
+        At least 0, in the units of the squared error; with 0 this is pca.
+    """
+
+    name = "sparse-pca"
+    formula = "min ||X - XMM'||^2 + penalty ||M||_1"
+    source = "Jolliffe, Trendafilov & Uddin 2003; Chen, Ma, So & Zhang 2020"
+    sense = "min"
+    baseline = "soft-thresholded rotated loadings"
+    kind = PenalisedLoadings
+
+    @property
+    def smooth(self) -> PCA:
+        return PCA()

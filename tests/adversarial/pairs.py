@@ -558,6 +558,8 @@ METHODS: dict[str, Callable[[Any], Given]] = {
         scaled={"penalty": 2},
         copied={"penalty": 1},
     ),
+    "sparse-lda": classes("sparse-lda", turns=False, parameters={"penalty": 0.3}),
+    "sparse-cca": two("sparse-cca", turns=False, parameters={"penalty": 0.05}),
     "mds-stress": rows("mds-stress", degree=2, copies=2),
     "mds-stress sammon": rows(
         "mds-stress", degree=1, copies=None, parameters={"weights": "sammon"}

@@ -162,7 +162,7 @@ def test_the_restriction_is_stated_with_its_rank(key, change):
     assert any("rank 5 of 6" in note and "e-14" in note for note in result.notes), result.notes
 
 
-@pytest.mark.parametrize("key", METHODS)
+@pytest.mark.parametrize("key", [key for key in METHODS if key != "sparse-lda"])
 def test_fewer_rows_than_columns(key):
     X = clean(20, 50)
     if key == "sfa quadratic":
@@ -176,7 +176,11 @@ def test_fewer_rows_than_columns(key):
     assert finite(result)
 
 
-RIDGED = [key for key in METHODS if "ridge" in REGISTRY[name_of(key)].__dataclass_fields__]
+RIDGED = [
+    key
+    for key in METHODS
+    if "ridge" in REGISTRY[name_of(key)].__dataclass_fields__ and key != "sparse-lda"
+]  # with fewer rows than columns a penalty is refused
 
 
 @pytest.mark.parametrize("key", RIDGED)

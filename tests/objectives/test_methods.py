@@ -32,6 +32,8 @@ DECLARED = {
     "ica": "stiefel",
     "uica": "euclidean",
     "sparse-pca": "stiefel",
+    "sparse-lda": "stiefel",
+    "sparse-cca": "stiefel x stiefel",
     "lda nested": "stiefel",
     "orthogonal-lpp nested": "stiefel",
     "lmnn": "euclidean",
@@ -47,12 +49,14 @@ NOT_INVARIANT = {
     "ica",
     "uica",
     "sparse-pca",
+    "sparse-lda",
+    "sparse-cca",
     "lda nested",
     "orthogonal-lpp nested",
 }
 # Objectives without a closed form or a certificate: local optima, of which solvers find one.
 ITERATIVE = {"fa", "sdr", "hsic", "dynamics", "ica", "uica", "sparse-pca"}
-ITERATIVE |= {"mds-stress", "lmnn", "nca", "wda", "robust-pca"}
+ITERATIVE |= {"mds-stress", "lmnn", "nca", "wda", "robust-pca", "sparse-lda", "sparse-cca"}
 
 
 # No third-order error can be measured where the Hessian jumps.
@@ -132,7 +136,8 @@ def test_hessians_that_jump_are_right_between_jumps(key):
 def test_all_dimensions_can_be_kept(key):
     """Where M is a subspace there is one point only; sources still can be turned."""
     X, y, parameters = RANDOM[key]
-    result = ldr.solve(name_of(key), X, X.shape[1], y=y, **parameters)
+    d = min(view.shape[1] for view in X) if isinstance(X, tuple) else X.shape[1]
+    result = ldr.solve(name_of(key), X, d, y=y, **parameters)
     assert result.converged
     if name_of(key) not in NOT_INVARIANT | set(DECLARED):
         assert result.improvement == pytest.approx(0, abs=1e-9)

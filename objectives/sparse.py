@@ -1,0 +1,111 @@
+"""Methods with few columns in each direction: a smooth objective and an l1 penalty on M."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ldr.objectives.cca import CCA, CorrelationMethod
+from ldr.objectives.data.data import Data
+from ldr.objectives.families.terms import Penalised
+from ldr.objectives.families.weighted_sum import weighted_sum
+from ldr.objectives.l1 import L1
+from ldr.objectives.lda import LDA
+from ldr.objectives.needs import Need
+from ldr.objectives.objective import Objective
+from ldr.objectives.parameters import number
+from ldr.objectives.problem import BoundObjective
+
+
+@dataclass(frozen=True)
+class SparseMethod(Objective):
+    """Base of the methods that are a smooth one and a penalty ||M||_1, with M orthonormal."""
+
+    kind: ClassVar[type[Penalised]] = Penalised
+
+    weighted = True
+    domain = "St"
+    exact = "penalty = 0"
+
+    penalty: float = number(1.0, power=2)
+
+    @property
+    @abstractmethod
+    def smooth(self) -> Objective:
+        """The method without the penalty."""
+
+    def expanded(self) -> Objective:
+        return self.smooth + L1(self.penalty)
+
+    def bind(self, data: Data, r: int) -> BoundObjective:
+        smooth = self.smooth.bind(data, r)
+        return weighted_sum(self, [1.0], [smooth], penalty=self.penalty, kind=self.kind)
+
+
+@dataclass(frozen=True)
+class SparseLDA(SparseMethod):
+    """Separate the classes by few columns: lda's trace ratio less penalty ||M||_1.
+
+    max tr(M'S_B M)/tr(M'S_W M) - penalty ||M||_1, M orthonormal. ||M||_1 lies between r, where each
+    direction is one column of X, and r sqrt(d). The zeros of M are exact. Columns should be
+    standardised, and more rows than columns are needed. P = M'. `ldr.regularisation_path` takes
+    many penalties, each from the last M, and `ldr.refit` the shrinkage away. The heuristic is that
+    of lda, which is not sparse; local optima exist.
+
+    Parameters
+    ----------
+    penalty : float
+        At least 0, in units of the ratio; with 0 this is lda.
+    ridge : float
+        Added to the diagonal of S_W, in units of its mean diagonal.
+    """
+
+    name = "sparse-lda"
+    formula = "max tr(M'S_B M) / tr(M'S_W M) - penalty ||M||_1"
+    source = "Clemmensen, Hastie, Witten & Ersboll 2011 (another form); Chen, Ma, So & Zhang 2020"
+    sense = "max"
+    needs = (Need.LABELS,)
+    predicts = "classes"
+    baseline = "lda's heuristic"
+
+    penalty: float = number(0.3)
+    ridge: float = number(0.0)
+
+    @property
+    def smooth(self) -> LDA:
+        return LDA(ridge=self.ridge)
+
+
+@dataclass(frozen=True)
+class SparseCCA(SparseMethod, CorrelationMethod):
+    """Correlate two views by few columns: cca's correlation less penalty (||Ma||_1 + ||Mb||_1).
+
+    max tr(Ma'Cab Mb)/sqrt(tr(Ma'Caa Ma) tr(Mb'Cbb Mb)) - penalty (||Ma||_1 + ||Mb||_1), Ma and Mb
+    orthonormal. The zeros are exact. Columns should be standardised. Pa = Ma', Pb = Mb'.
+    `ldr.regularisation_path` takes many penalties, each from the last M, and `ldr.refit` the
+    shrinkage away. The heuristic is that of cca, which is not sparse; local optima exist.
+
+    Parameters
+    ----------
+    penalty : float
+        At least 0, in units of the correlation; with 0 this is cca.
+    ridge : float
+        Added to the diagonals of Caa and Cbb, in units of their mean diagonals.
+    """
+
+    name = "sparse-cca"
+    formula = (
+        "max tr(Ma'Cab Mb) / sqrt(tr(Ma'Caa Ma) tr(Mb'Cbb Mb)) - penalty (||Ma||_1 + ||Mb||_1)"
+    )
+    source = "Witten, Tibshirani & Hastie 2009 (another form); Chen, Ma, So & Zhang 2020"
+    baseline = "cca's heuristic"
+    domain = "St x St"
+    relative_improvement = False
+
+    penalty: float = number(0.01)
+    ridge: float = number(0.0)
+
+    @property
+    def smooth(self) -> CCA:
+        return CCA(ridge=self.ridge)
