@@ -304,6 +304,11 @@ GUIDES = {
         "orthogonal projections of all.",
         "three views",
     ),
+    "mcca": Guide(
+        "What three views or more share, as many say multiset or generalised cca: the directions "
+        "of each view need not be orthogonal, the optimum is known.",
+        "three views",
+    ),
     "reduced-rank-regression": Guide(
         "Many responses are to be predicted through few coordinates of X.",
         "two views",

@@ -121,7 +121,7 @@ TABLE = (
     Advice(
         "three views or more",
         "what three or more share",
-        ("maxdiff", "orthogonal-mcca", "maxbet"),
+        ("mcca", "maxdiff", "orthogonal-mcca", "maxbet"),
         "cca of every pair",
         (Beside.VIEWS,),
     ),

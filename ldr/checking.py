@@ -289,7 +289,7 @@ def _tangent_error(problem: Problem, M: Array) -> float:
 def _invariance(problem: BoundObjective, M: Array, rng: np.random.Generator) -> tuple[float, str]:
     """The error of f(MQ) = f(M) with all views rotated together, and the implied manifold."""
     factors = _factors(problem.manifold)
-    views = len(problem.blocks(M))
+    views = min(len(problem.blocks(M)), len(factors))
     Q = random_orthogonal(problem.blocks(M)[0].shape[1], rng)
     error = invariance_error(problem, M, _rotated(problem, M, Q, range(views)))
     names = [_manifold_name(factor) for factor in factors]

@@ -70,12 +70,10 @@ def as_data(
     elif objective.views == 1:
         views = (as_samples(X, "X", allow_nan=objective.missing),)
     else:
-        several = isinstance(X, (tuple, list)) and len(X) > objective.views
-        pair = isinstance(X, (tuple, list)) and len(X) == objective.views
-        if not pair and not (several and objective.any_views):
-            expected = "a pair of arrays (Xa, Xb)"
-            if objective.any_views:
-                expected = "several arrays (X1, ..., Xk)"
+        count = len(X) if isinstance(X, (tuple, list)) else 0
+        if count != objective.views and not (count > objective.views and objective.any_views):
+            more = " or more of them, (X1, ..., Xk)," if objective.any_views else ""
+            expected = f"a pair of arrays (Xa, Xb){more}"
             raise DataError(
                 f"X must be {expected} for objective {objective.name!r}, got {type(X).__name__}"
             )

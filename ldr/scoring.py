@@ -70,24 +70,27 @@ def score(
     for view, P in zip(data.views, maps, strict=True):
         if view.d != P.shape[1]:
             raise ArgumentError(f"{view.name} has {view.d} columns, expected {P.shape[1]}")
-    blocks = _carried(problem, matrices, maps)
-    value = problem.reported(problem.value_of(problem.point(blocks), result.parameters))
+    M = _carried(problem, matrices, maps)
+    value = problem.reported(problem.value_of(M, result.parameters))
     return value if objective.sense == "max" else -value
 
 
-def _carried(problem: BoundObjective, matrices: Any, maps: Any) -> list[Array]:
-    """The solver's blocks, on new data, of the matrices and maps of a result.
+def _carried(problem: BoundObjective, matrices: Any, maps: Any) -> Array:
+    """The solver's point, on new data, of the matrices and maps of a result.
 
     Of a whitened method whose matrix is orthonormal it is the span of the map that counts: what
     had unit variance on the old data has another on the new.
     """
+    together = len(problem.factors) < len(problem.coordinates)  # one matrix for all views
     blocks = []
-    parts = zip(problem.coordinates, problem.factors, matrices, maps, strict=True)
-    for coordinates, factor, M, P in parts:
+    parts = zip(problem.coordinates, matrices, maps, strict=True)
+    for i, (coordinates, M, P) in enumerate(parts):
         Z = coordinates.carried(M, P)
-        span = coordinates.is_whitened and isinstance(factor, Orthonormal)
+        whitened = coordinates.is_whitened and not together
+        span = whitened and isinstance(problem.factors[i], Orthonormal)
         blocks.append(polar_factor(Z) if span else Z)
-    return blocks
+    point = problem.point(blocks)
+    return problem.manifold.nearest(point) if together else point
 
 
 def _features(result: Result, X: Any) -> Any:

@@ -40,6 +40,7 @@ from ldr.objectives.wda import WDA as WDA
 from ldr.objectives.cca import CCA as CCA, ClassicalCCA as ClassicalCCA
 from ldr.objectives.pls import PLS as PLS
 from ldr.objectives.multiview import (
+    MCCA as MCCA,
     MaxDiff as MaxDiff,
     MaxBet as MaxBet,
     OrthogonalMCCA as OrthogonalMCCA,

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from ldr.objectives.data.data import Data
 from ldr.objectives.families.bilinear import Bilinear, whitened_bilinear
+from ldr.objectives.families.multi_block import MultiRatio, multi_ratio
+from ldr.objectives.families.shared_directions import SharedDirections, shared_directions
 from ldr.objectives.families.shrinking import Shrinking
 from ldr.objectives.families.stacked import Stacked, StackedPairs, ridged
 from ldr.objectives.families.two_block import TwoBlock, two_block
@@ -15,7 +17,7 @@ from ldr.objectives.parameters import number, word
 from ldr.objectives.statistics.shrinkage import JointShrinkage, ledoit_wolf_of_views
 from ldr.objectives.statistics.stacked import StackedData
 from ldr.objectives.view import Compact, noted
-from ldr.solvers.errors import ObjectiveWarning
+from ldr.solvers.errors import ArgumentError, ObjectiveWarning
 from ldr.solvers.warn import warn
 
 
@@ -25,6 +27,7 @@ class CorrelationMethod(Objective):
 
     sense = "max"
     views = 2
+    any_views = True
     needs = (Need.SECOND_VIEW,)
     predicts = "view"
     domain = "St x St"
@@ -56,13 +59,21 @@ class ShrinkingCorrelation(Shrinking, CorrelationMethod):
         a, b = map(Compact.of_columns, data.views)
         return a, b, ledoit_wolf_of_views((a.rows, b.rows))
 
+    def refuse_of_more(self, name: str, standard: object, instead: str) -> None:
+        """A parameter that is for two views."""
+        value = getattr(self, name)
+        if value != standard:
+            raise ArgumentError(
+                f"{name}={value!r} of {self.name} is for two views: with more of them {instead}"
+            )
+
 
 @dataclass(frozen=True)
 class CCA(ShrinkingCorrelation):
     """Correlate two views: max tr(Ma'Cab Mb) / sqrt(tr(Ma'Caa Ma) tr(Mb'Cbb Mb)) on St x St.
 
     Pa = Ma', Pb = Mb'. The heuristic is traditional CCA's maps made orthonormal, each by itself; it
-    is optimal for r = 1 only.
+    is optimal for r = 1 only. Of three views or more it is orthogonal-mcca.
 
     Parameters
     ----------
@@ -80,7 +91,11 @@ class CCA(ShrinkingCorrelation):
 
     orthonormalise: str = word("polar", ("polar", "qr"))
 
-    def bind(self, data: Data, r: int) -> TwoBlock:
+    def bind(self, data: Data, r: int) -> TwoBlock | MultiRatio:
+        if len(data.views) > 2:
+            self.refuse_of_more("shrinkage", None, "give ridge=")
+            self.refuse_of_more("orthonormalise", "polar", "it is 'polar'")
+            return multi_ratio(self, data, r, ridge=self.ridge)
         a, b, shrunk = self.opened(data)
         how = self.orthonormalise
         return two_block(self, a, b, r, ridge=self.ridge, shrunk=shrunk, orthonormalise=how)
@@ -93,7 +108,7 @@ class ClassicalCCA(ShrinkingCorrelation):
     Pa = Ma'Caa^{-1/2}, Pb = Mb'Cbb^{-1/2}. Exact by the leading singular vectors; the singular
     values are the canonical correlations, unchanged by invertible affine maps of either view. On n
     samples in general position max(0, da + db - (n - 1)) of them are 1 whatever the data: a warning
-    says so.
+    says so. Of three views or more it is mcca.
     """
 
     name = "classical-cca"
@@ -104,14 +119,19 @@ class ClassicalCCA(ShrinkingCorrelation):
     exact = "yes"
     scale_free = True
 
-    def bind(self, data: Data, r: int) -> Bilinear:
+    def bind(self, data: Data, r: int) -> Bilinear | SharedDirections:
+        if len(data.views) > 2:
+            self.refuse_of_more("shrinkage", None, "give ridge=")
+            return shared_directions(self, data, r, ridge=self.ridge)
         a, b, shrunk = self.opened(data)
         bound, n = whitened_bilinear(self, a, b, r, ridge=self.ridge, shrunk=shrunk)
         rows = int(n) if a.rows.weights is None else a.rows.counting
         trivial = self._trivial(sum(bound.K.shape) - (rows - 1))
         return bound.restated(views=noted(bound.views, *trivial))
 
-    def stacked(self, data: StackedData) -> Stacked:
+    def stacked(self, data: StackedData) -> Stacked | None:
+        if len(data.views) > 2:
+            return None
         a, b = data.views
         Caa, Cbb = (ridged(view.scatter(), self.ridge) for view in data.views)
         return StackedPairs(a.cross(b), Caa, Cbb)

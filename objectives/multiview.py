@@ -4,18 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from ldr.objectives.data.data import Data
-from ldr.objectives.families.multi_block import MultiBlock, MultiRatio, MultiTrace
+from ldr.objectives.families.multi_block import MultiBlock, multi_ratio, multi_trace
+from ldr.objectives.families.shared_directions import SharedDirections, shared_directions
 from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number
-from ldr.objectives.ridge import add_ridge
-from ldr.objectives.statistics import ViewMoments, view_moments
-from ldr.objectives.statistics.covariance import KnownScatter
-from ldr.objectives.view import Compact, Range, View
-from ldr.solvers.manifolds import Array
 
 
 @dataclass(frozen=True)
@@ -29,16 +23,6 @@ class ManyViews(Objective):
     needs = (Need.SECOND_VIEW,)
     domain = "St x St"
     from_sums = True
-
-    def _sums(self, data: Data, room: int = 0) -> tuple[list[View], ViewMoments]:
-        """The way back of each view, and the sums of all side by side."""
-        compacts = [Compact.of(view, room=room, quiet=True) for view in data.views]
-        stats = view_moments([compact.rows for compact in compacts])
-        views = [
-            compact.view(mean, KnownScatter(stats.block(i, i), stats.n))
-            for i, (compact, mean) in enumerate(zip(compacts, stats.means, strict=True))
-        ]
-        return views, stats
 
 
 @dataclass(frozen=True)
@@ -57,9 +41,7 @@ class MaxDiff(ManyViews):
     baseline = "blocks of the top eigenvectors of the Cij, i != j, orthonormalised"
 
     def bind(self, data: Data, r: int) -> MultiBlock:
-        views, stats = self._sums(data, room=r)
-        widths = tuple(map(len, stats.means))
-        return MultiTrace(self, tuple(views), stats.scatter / stats.n, widths, r)
+        return multi_trace(self, data, r, room=r)
 
 
 @dataclass(frozen=True)
@@ -73,14 +55,13 @@ class MaxBet(ManyViews):
     """
 
     name = "maxbet"
+    aliases = ("shared-response",)
     formula = "max 1/2 sum_{i,j} tr(Mi'Cij Mj)"
     source = "Van de Geer 1984; ten Berge 1988; Chen et al. 2015"
     baseline = "blocks of the top eigenvectors of the Cij, orthonormalised"
 
     def bind(self, data: Data, r: int) -> MultiBlock:
-        views, stats = self._sums(data)
-        widths = tuple(map(len, stats.means))
-        return MultiTrace(self, tuple(views), stats.scatter / stats.n, widths, r, within=True)
+        return multi_trace(self, data, r, within=True)
 
 
 @dataclass(frozen=True)
@@ -107,22 +88,37 @@ class OrthogonalMCCA(ManyViews):
     ridge: float = number(0.0)
 
     def bind(self, data: Data, r: int) -> MultiBlock:
-        views, stats = self._sums(data)
-        count = len(views)
-        kept = [
-            Range.of(stats.block(i, i), view.coordinates, f"the covariance of view {i + 1}")
-            for i, view in enumerate(views)
-        ]
-        rows: list[list[Array]] = [[] for _ in kept]
-        for i in range(count):
-            for j in range(count):
-                block = kept[j].rows(kept[i].rows(stats.block(i, j) / stats.n).T).T
-                if i == j:
-                    block, ridged = add_ridge(block, self.ridge, f"C{i + 1}{i + 1}")
-                    views[i] = views[i].within(kept[i]).noting(*ridged)
-                rows[i].append(block)
-        return MultiRatio(self, tuple(views), *_side_by_side(rows), r)
+        return multi_ratio(self, data, r, ridge=self.ridge)
 
 
-def _side_by_side(blocks: list[list[Array]]) -> tuple[Array, tuple[int, ...]]:
-    return np.block(blocks), tuple(len(row[0]) for row in blocks)
+@dataclass(frozen=True)
+class MCCA(ManyViews):
+    """Correlate all pairs of views: max sum_{i<j} tr(Mi'Cii^{-1/2} Cij Cjj^{-1/2} Mj).
+
+    sum_i Mi'Mi = K I of K views, Pi = Mi'Cii^{-1/2}: in the mean over the views a coordinate has
+    unit variance. Exact by the leading eigenvectors of C w = lambda blkdiag(Cii) w, the value is
+    K sum(lambda - 1)/2; lambda, from 0 to K, are the eigenvalues of the sum of the projectors on
+    the views, so that this is generalised cca (maxvar) too. Of two views it is classical-cca.
+
+    Source: Kettenring 1971 (maxvar); Carroll 1968 (generalised cca).
+
+    Parameters
+    ----------
+    ridge : float
+        Added to the diagonal of each Cii, in units of its mean diagonal.
+    """
+
+    name = "mcca"
+    aliases = ("gcca",)
+    formula = "max sum_{i<j} tr(Mi'Cii^{-1/2} Cij Cjj^{-1/2} Mj), sum_i Mi'Mi = K I"
+    source = "Kettenring 1971; Carroll 1968"
+    baseline = "leading eigenvectors of C w = lambda blkdiag(Cii) w"
+    domain = "Gr"
+    transposed = False
+    exact = "yes"
+    scale_free = True
+
+    ridge: float = number(0.0)
+
+    def bind(self, data: Data, r: int) -> SharedDirections:
+        return shared_directions(self, data, r, ridge=self.ridge)

@@ -30,6 +30,8 @@ class Objective(ABC):
     ----------
     name : str
         In the registry.
+    aliases : tuple of str
+        Other names that it is known by.
     formula, source : str
         What is optimised, and where it comes from.
     sense : {"min", "max"}
@@ -73,6 +75,7 @@ class Objective(ABC):
     source: ClassVar[str]
     sense: ClassVar[str]
     baseline: ClassVar[str]
+    aliases: ClassVar[tuple[str, ...]] = ()
     views: ClassVar[int] = 1
     any_views: ClassVar[bool] = False
     needs: ClassVar[tuple[Need, ...]] = ()

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from ldr.objectives.data.data import Data
 from ldr.objectives.families.bilinear import Bilinear
+from ldr.objectives.families.multi_block import MultiTrace, multi_trace
 from ldr.objectives.families.stacked import Stacked, StackedPairs
 from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
@@ -20,7 +21,8 @@ from ldr.objectives.view import Compact
 class PLS(Objective):
     """Covary two views: max tr(Ma'Xa'Xb Mb) over orthonormal Ma and Mb.
 
-    Pa = Ma', Pb = Mb'. Exact by the leading singular vectors of Xa'Xb of the centred views.
+    Pa = Ma', Pb = Mb'. Exact by the leading singular vectors of Xa'Xb of the centred views. Of
+    three views or more it is maxdiff times the number of rows, which is not.
 
     Source: Wold 1975; Bookstein 1994 (singular value decomposition).
     """
@@ -31,6 +33,7 @@ class PLS(Objective):
     source = "Wold 1975; Bookstein 1994"
     sense = "max"
     views = 2
+    any_views = True
     needs = (Need.SECOND_VIEW,)
     predicts = "view"
     baseline = "leading singular vectors of Xa'Xb"
@@ -38,7 +41,9 @@ class PLS(Objective):
     exact = "yes"
     from_sums = True
 
-    def bind(self, data: Data, r: int) -> Bilinear:
+    def bind(self, data: Data, r: int) -> Bilinear | MultiTrace:
+        if len(data.views) > 2:
+            return multi_trace(self, data, r, room=r, summed=True)
         a, b = (Compact.of(view, quiet=True) for view in data.views)
         stats = joint_moments(a.rows, b.rows)
         views = (
@@ -48,5 +53,7 @@ class PLS(Objective):
         answers = Pair(stats, (a.coordinates, b.coordinates))
         return Bilinear(self, views, stats.scatter_ab, r, answers=answers)
 
-    def stacked(self, data: StackedData) -> Stacked:
+    def stacked(self, data: StackedData) -> Stacked | None:
+        if len(data.views) > 2:
+            return None
         return StackedPairs(data.views[0].cross(data.views[1]))

@@ -10,6 +10,7 @@ from ldr.objectives.objective import Objective
 from ldr.solvers.errors import ArgumentError
 
 REGISTRY: dict[str, type[Objective]] = {}
+ALIASES: dict[str, str] = {}
 
 
 def register(names: Mapping[str, object]) -> None:
@@ -17,6 +18,7 @@ def register(names: Mapping[str, object]) -> None:
     for value in names.values():
         if isinstance(value, type) and issubclass(value, Objective) and hasattr(value, "name"):
             REGISTRY[value.name] = value
+            ALIASES.update(dict.fromkeys(value.aliases, value.name))
 
 
 def nearest_names(name: str, known: list[str]) -> str:
@@ -35,9 +37,12 @@ def named(name: str, **parameters: object) -> Objective:
     ArgumentError
         An unknown name (with the nearest ones) or parameter (with those there are).
     """
-    cls = REGISTRY.get(name.lower())
+    lower = name.lower()
+    cls = REGISTRY.get(ALIASES.get(lower, lower))
     if cls is None:
-        raise ArgumentError(f"unknown objective {name!r}: {nearest_names(name, sorted(REGISTRY))}")
+        raise ArgumentError(
+            f"unknown objective {name!r}: {nearest_names(name, sorted({**REGISTRY, **ALIASES}))}"
+        )
     known: list[str] = [field.name for field in fields(cls)] if is_dataclass(cls) else []
     for parameter in parameters:
         if parameter not in known:

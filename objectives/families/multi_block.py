@@ -14,11 +14,15 @@ from scipy.linalg import block_diag
 
 from ldr.objectives.axes import Axes
 from ldr.objectives.certificate import PROVED_GLOBAL, Certificate
+from ldr.objectives.data.data import Data
 from ldr.objectives.families.least_bound import DualBounded, Effort
 from ldr.objectives.families.multi_bound import MultiBound
 from ldr.objectives.families.two_block import TwoBlock, random_directions
-from ldr.objectives.problem import check_dimension
-from ldr.objectives.statistics.covariance import Variation
+from ldr.objectives.problem import Stated, check_dimension
+from ldr.objectives.ridge import add_ridge
+from ldr.objectives.statistics import ViewMoments, view_moments
+from ldr.objectives.statistics.covariance import KnownScatter, Variation
+from ldr.objectives.view import Compact, Range, View
 from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.linalg.lengths import power_of_two
 from ldr.solvers.manifolds import Array, Product, Stiefel, polar_factor
@@ -298,6 +302,52 @@ class MultiRatio(MultiBlock):
 
     def denominators(self) -> list[Array]:
         return [self.C[where, where] for where in self.slices()]
+
+
+def multi_trace(
+    objective: Stated,
+    data: Data,
+    r: int,
+    *,
+    within: bool = False,
+    room: int = 0,
+    summed: bool = False,
+) -> MultiTrace:
+    """The covariances of the views, or with `summed` their sums over the rows."""
+    views, stats = _sums(data, room)
+    widths = tuple(map(len, stats.means))
+    C = stats.scatter if summed else stats.scatter / stats.n
+    return MultiTrace(objective, tuple(views), C, widths, r, within=within)
+
+
+def multi_ratio(objective: Stated, data: Data, r: int, *, ridge: float) -> MultiRatio:
+    """The correlations of the views, each on the range of its covariance."""
+    views, stats = _sums(data)
+    kept = [
+        Range.of(stats.block(i, i), view.coordinates, f"the covariance of view {i + 1}")
+        for i, view in enumerate(views)
+    ]
+    rows: list[list[Array]] = [[] for _ in kept]
+    for i, a in enumerate(kept):
+        for j, b in enumerate(kept):
+            block = b.rows(a.rows(stats.block(i, j) / stats.n).T).T
+            if i == j:
+                block, ridged = add_ridge(block, ridge, f"C{i + 1}{i + 1}")
+                views[i] = views[i].within(a).noting(*ridged)
+            rows[i].append(block)
+    widths = tuple(len(row[0]) for row in rows)
+    return MultiRatio(objective, tuple(views), np.block(rows), widths, r)
+
+
+def _sums(data: Data, room: int = 0) -> tuple[list[View], ViewMoments]:
+    """The way back of each view, and the sums of all side by side."""
+    compacts = [Compact.of(view, room=room, quiet=True) for view in data.views]
+    stats = view_moments([compact.rows for compact in compacts])
+    views = [
+        compact.view(mean, KnownScatter(stats.block(i, i), stats.n))
+        for i, (compact, mean) in enumerate(zip(compacts, stats.means, strict=True))
+    ]
+    return views, stats
 
 
 def _of_unit_size(B: Array) -> Array:

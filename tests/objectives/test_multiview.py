@@ -13,9 +13,11 @@ from ldr.objectives.statistics import view_moments
 from ldr.objectives.view import View
 from ldr.running import automatic_solver
 from ldr.solvers import Stopping, minimise
+from ldr.subspaces import principal_angles
 from tests import real_data
 from tests.objectives.methods import THREE_VIEWS, VIEWS
 
+PAIRS = ((0, 1), (0, 2), (1, 2))
 CASES = Path(__file__).parents[3] / "shared" / "cases" / "maxbet.json"
 
 
@@ -69,6 +71,53 @@ def test_thorough_certificates_of_several_views_are_tighter():
             for seed in range(5)
         ]
         assert max(others) <= thorough.value + thorough.certificate.gap
+
+
+def test_classical_mcca_is_classical_cca_of_two_views_and_an_eigenproblem_of_more():
+    for seed in range(3):
+        X = shared(80, (5, 4, 6), seed, noise=2.0)
+        two, cca = ldr.solve("mcca", X[:2], 3), ldr.solve("classical-cca", X[:2], 3)
+        assert two.value == pytest.approx(cca.value, rel=1e-12)
+        for P, Q in zip(two.P, cca.P, strict=True):
+            np.testing.assert_allclose(P, Q, atol=1e-9)
+        found = ldr.solve("mcca", X, 3)
+        assert found.certificate.kind == "global"
+        # The eigenvalues of the sum of the projectors on the views' columns, n x n.
+        hats = [np.linalg.qr(x - x.mean(axis=0))[0] for x in X]
+        eigenvalues = np.linalg.eigvalsh(sum(Q @ Q.T for Q in hats))[::-1][:3]
+        np.testing.assert_allclose(found.components["eigenvalue"], eigenvalues, rtol=1e-12)
+        assert found.value == pytest.approx(1.5 * np.sum(eigenvalues - 1), rel=1e-12)
+        scores = found.transform(X)
+        pairs = sum(np.sum(a * b) for a, b in ((scores[i], scores[j]) for i, j in PAIRS)) / 80
+        assert found.value == pytest.approx(pairs, rel=1e-12)
+        np.testing.assert_allclose(sum(s.T @ s for s in scores) / 80, 3 * np.eye(3), atol=1e-12)
+
+
+@pytest.mark.parametrize("peer", ["MCCA", "GCCA"])
+def test_classical_mcca_spans_the_directions_of_cca_zoo(peer):
+    linear = pytest.importorskip("cca_zoo.linear", reason="cca-zoo, the peer, is missing")
+    for X in (shared(200, (5, 6, 4), 3, noise=2.0), real_data.three_tumour_views()):
+        found = ldr.solve("gcca", X, 2)
+        theirs = getattr(linear, peer)(n_components=2).fit(list(X))
+        for P, W in zip(found.P, theirs.weights_, strict=True):
+            assert principal_angles(P.T, W).max() < 1e-8
+
+
+def test_methods_of_two_views_take_more_where_the_definition_extends():
+    X = THREE_VIEWS
+    for name, of_any, size in (
+        ("cca", "orthogonal-mcca", 1.0),
+        ("classical-cca", "mcca", 1.0),
+        ("pls", "maxdiff", float(len(X[0]))),
+    ):
+        more, same = ldr.solve(name, X, 2), ldr.solve(of_any, X, 2)
+        assert more.value == pytest.approx(size * same.value, rel=1e-12)
+        assert more.certificate.kind == same.certificate.kind
+    assert ldr.solve("shared-response", X, 1).objective == ldr.objectives.MaxBet()
+    with pytest.raises(ldr.errors.ArgumentError, match="shrinkage='auto' of cca is for two views"):
+        ldr.solve("cca", X, 1, shrinkage="auto")
+    with pytest.raises(ldr.errors.ArgumentError, match="orthonormalise='qr' of cca"):
+        ldr.solve("cca", X, 1, orthonormalise="qr")
 
 
 @pytest.mark.parametrize("name", ["maxdiff", "maxbet", "orthogonal-mcca"])
@@ -179,10 +228,10 @@ def test_null_of_several_views_keeps_them_all():
 
 
 def test_views_that_do_not_fit():
-    with pytest.raises(ldr.errors.DataError, match="several arrays"):
+    with pytest.raises(ldr.errors.DataError, match="pair of arrays .* or more of them"):
         ldr.solve("maxdiff", (VIEWS[0],), 1)
     with pytest.raises(ldr.errors.DataError, match="pair of arrays"):
-        ldr.solve("cca", THREE_VIEWS, 1)
+        ldr.solve("reduced-rank-regression", THREE_VIEWS, 1)
     with pytest.raises(ldr.errors.DataError, match="the same number"):
         ldr.solve("maxbet", (THREE_VIEWS[0], THREE_VIEWS[1], THREE_VIEWS[2][:-1]), 1)
 
