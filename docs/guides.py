@@ -272,6 +272,27 @@ GUIDES = {
         "strips",
         "2, y=y",
     ),
+    "xdawn": Guide(
+        "Trials that are aligned at an event share a response, which noise hides in every single "
+        "one; target= names the class whose response is wanted.",
+        "trials",
+        '2, y=y, target="temple"',
+    ),
+    "ssd": Guide(
+        "What oscillates in a known band of frequencies is wanted, in trials or in one long "
+        "series, and what lies beside the band is noise.",
+        "lines",
+        "2, signal=(0.04, 0.08), noise=(0.02, 0.16)",
+    ),
+    "gcpca": Guide(
+        "What varies in one sample but not in a background sample is wanted, in orthonormal "
+        "directions and without an alpha to choose.",
+        "background",
+    ),
+    "classical-gcpca": Guide(
+        "As gcpca, whose directions are uncorrelated over both samples but not orthogonal.",
+        "background",
+    ),
     "orthogonal-lpp": Guide(
         "Neighbours are to stay neighbours relative to the spread, in an orthogonal projection.",
         "wine",

@@ -6,6 +6,7 @@ from .comparing import compare
 from .comparison import Comparison
 from .estimators import (
     CSP,
+    GCPCA,
     GKDR,
     HSIC,
     ICA,
@@ -25,11 +26,13 @@ from .estimators import (
     SAVE,
     SFA,
     SIR,
+    SSD,
     TICA,
     VAMP,
     WDA,
     Autocovariance,
     ClassicalCCA,
+    ClassicalGCPCA,
     ClassicalLDA,
     ClassicalMAF,
     ContrastivePCA,
@@ -65,6 +68,7 @@ from .estimators import (
     SPoC,
     SquaredDifference,
     UndercompleteICA,
+    Xdawn,
 )
 from .horn import ParallelAnalysis, parallel_analysis
 from .inference.dimension import Dimension, dimension
@@ -87,6 +91,7 @@ from .tuning import Tuning, tune
 
 __all__ = [
     "CSP",
+    "GCPCA",
     "GKDR",
     "HSIC",
     "ICA",
@@ -106,6 +111,7 @@ __all__ = [
     "SAVE",
     "SFA",
     "SIR",
+    "SSD",
     "TICA",
     "VAMP",
     "WDA",
@@ -113,6 +119,7 @@ __all__ = [
     "Bootstrap",
     "Check",
     "ClassicalCCA",
+    "ClassicalGCPCA",
     "ClassicalLDA",
     "ClassicalMAF",
     "Comparison",
@@ -158,6 +165,7 @@ __all__ = [
     "SquaredDifference",
     "Tuning",
     "UndercompleteICA",
+    "Xdawn",
     "bootstrap",
     "check",
     "choose",

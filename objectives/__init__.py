@@ -63,12 +63,16 @@ from ldr.objectives.sfa import SFA as SFA, OrthogonalSFA as OrthogonalSFA
 from ldr.objectives.vamp import TICA as TICA, VAMP as VAMP
 from ldr.objectives.dynamics import Dynamics as Dynamics
 from ldr.objectives.csp import CSP as CSP, SPoC as SPoC
+from ldr.objectives.xdawn import Xdawn as Xdawn
+from ldr.objectives.ssd import SSD as SSD
 from ldr.objectives.lpp import LPP as LPP, OLPP as OLPP, OrthogonalLPP as OrthogonalLPP
 from ldr.objectives.npe import NPE as NPE, ONPP as ONPP, OrthogonalNPE as OrthogonalNPE
 from ldr.objectives.signal_noise import (
     SignalNoise as SignalNoise,
     ContrastivePCA as ContrastivePCA,
     OPCA as OPCA,
+    GCPCA as GCPCA,
+    ClassicalGCPCA as ClassicalGCPCA,
 )
 from ldr.objectives.ica import ICA as ICA
 from ldr.objectives.uica import UndercompleteICA as UndercompleteICA

@@ -1,4 +1,4 @@
-"""Signal against noise: variance of some rows against that of others."""
+"""Signal against noise: variance of some rows against that of others, or against all of it."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ import numpy as np
 from ldr.objectives.background import Pair
 from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
+from ldr.objectives.families.nested import NestedMethod
 from ldr.objectives.families.pencil import Pencil, RowPencil, SumOfSquares
 from ldr.objectives.families.shrinking import Shrinking, moved
 from ldr.objectives.families.trace import Trace
+from ldr.objectives.families.trace_ratio import TraceRatio, trace_ratio
 from ldr.objectives.families.whitened_trace import whitened_trace
 from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
@@ -126,3 +128,72 @@ class OPCA(Shrinking, NoiseMethod):
         if self.shrinkage is not None:
             rows = moved(rows, ledoit_wolf(pair.background, about_zero=True))
         return whitened_trace(self, rows, r, ridge=self.ridge)
+
+
+@dataclass(frozen=True)
+class GeneralisedContrast(NoiseMethod):
+    """Base of the methods of C_target - C_background against C_target + C_background.
+
+    Parameters
+    ----------
+    ridge : float
+        Added to the diagonal of C_target + C_background, in units of its mean diagonal.
+    """
+
+    weighted = True
+
+    ridge: float = number(0.0)
+
+    def contrast(self, data: Data) -> RowPencil[Pencil]:
+        """The difference and the sum of both covariances, each of rows about their own mean."""
+        pair = Pair.of(data)
+
+        def pencil(change: Change) -> Pencil:
+            target, background = moments(change(pair.samples)), moments(change(pair.background))
+            a, b = target.covariance, background.covariance
+            known = KnownScatter(target.scatter, target.n)
+            return Pencil(a - b, SumOfSquares(a + b, target.mean, 1.0, scatter=known), 1.0)
+
+        others = (pair.samples, pair.background)
+        return RowPencil(pair.compact, pencil, "the sum of both covariances", others)
+
+
+@dataclass(frozen=True)
+class GCPCA(NestedMethod, GeneralisedContrast):
+    """Vary in the target and not in the background: max tr(M'(C_t - C_b)M) / tr(M'(C_t + C_b)M).
+
+    X is a pair (target, background) of arrays with the same columns, each centred by itself; M is
+    orthonormal, P = M'. The value lies between -1 and 1 and needs no alpha: it is largest where
+    tr(M'C_tM) / tr(M'C_bM) is.
+    """
+
+    name = "gcpca"
+    formula = "max tr(M'(C_t - C_b)M) / tr(M'(C_t + C_b)M)"
+    source = "de Oliveira, Garg, Hjerling-Leffler, Batista-Brito & Sjulson 2025"
+    baseline = "orthonormalised generalised eigenvectors of (C_t - C_b, C_t + C_b)"
+    exact = "r = 1"
+    sibling = "classical-gcpca"
+
+    def bind(self, data: Data, r: int) -> TraceRatio:
+        return trace_ratio(self, self.contrast(data), r, ridge=self.ridge)
+
+
+@dataclass(frozen=True)
+class ClassicalGCPCA(GeneralisedContrast):
+    """Vary in the target and not in the background: max tr((M'(C_t + C_b)M)^{-1} M'(C_t - C_b)M).
+
+    X is a pair (target, background) of arrays with the same columns, each centred by itself. In the
+    whitened variable max tr(M'B^{-1/2}(C_t - C_b)B^{-1/2}M), B = C_t + C_b, P = M'B^{-1/2}; exact
+    by the top generalised eigenvectors, whose eigenvalues lie between -1 and 1.
+    """
+
+    name = "classical-gcpca"
+    formula = "max tr(M'B^{-1/2}(C_t - C_b)B^{-1/2}M), B = C_t + C_b"
+    source = "de Oliveira, Garg, Hjerling-Leffler, Batista-Brito & Sjulson 2025"
+    baseline = "top generalised eigenvectors of (C_t - C_b, C_t + C_b)"
+    transposed = False
+    exact = "yes"
+    scale_free = True
+
+    def bind(self, data: Data, r: int) -> Trace:
+        return whitened_trace(self, self.contrast(data), r, ridge=self.ridge)

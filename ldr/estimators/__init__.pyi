@@ -1065,6 +1065,62 @@ class SPoC(Named):
     ) -> Self: ...
     def score(self, X: Any, y: Any = None, *, groups: Any = None) -> float: ...
 
+class Xdawn(Named):
+    def __init__(
+        self,
+        n_components: int | float | str = 2,
+        *,
+        target: Any = None,
+        ridge: float = 0.0,
+        standardise: bool = False,
+        solver: str | Solver = "auto",
+        start: Any = "baseline",
+        starts: int | None = None,
+        workers: int = 1,
+        tolerance: float = 1e-10,
+        max_iterations: int | None = None,
+        time_limit: float | None = None,
+        certify: bool | str = True,
+        random_state: Any = None,
+        device: str = "cpu",
+        verbose: bool = False,
+        rotation: str | None = None,
+    ) -> None: ...
+    def fit(self, X: Any, y: Any = None, *, groups: Any = None) -> Self: ...
+    def partial_fit(
+        self, X: Any, y: Any = None, *, classes: Any = None, groups: Any = None
+    ) -> Self: ...
+    def score(self, X: Any, y: Any = None, *, groups: Any = None) -> float: ...
+
+class SSD(Named):
+    def __init__(
+        self,
+        n_components: int | float | str = 2,
+        *,
+        signal: tuple[float, ...] = ...,
+        noise: tuple[float, ...] = ...,
+        rate: float = 1.0,
+        ridge: float = 0.0,
+        standardise: bool = False,
+        solver: str | Solver = "auto",
+        start: Any = "baseline",
+        starts: int | None = None,
+        workers: int = 1,
+        tolerance: float = 1e-10,
+        max_iterations: int | None = None,
+        time_limit: float | None = None,
+        certify: bool | str = True,
+        random_state: Any = None,
+        device: str = "cpu",
+        verbose: bool = False,
+        rotation: str | None = None,
+    ) -> None: ...
+    def fit(self, X: Any, y: Any = None, *, groups: Any = None) -> Self: ...
+    def partial_fit(
+        self, X: Any, y: Any = None, *, classes: Any = None, groups: Any = None
+    ) -> Self: ...
+    def score(self, X: Any, y: Any = None, *, groups: Any = None) -> float: ...
+
 class LPP(Named):
     def __init__(
         self,
@@ -1295,6 +1351,79 @@ class OPCA(Named, WithBackground):
         n_components: int | float | str = 2,
         *,
         shrinkage: str | None = None,
+        ridge: float = 0.0,
+        standardise: bool = False,
+        solver: str | Solver = "auto",
+        start: Any = "baseline",
+        starts: int | None = None,
+        workers: int = 1,
+        tolerance: float = 1e-10,
+        max_iterations: int | None = None,
+        time_limit: float | None = None,
+        certify: bool | str = True,
+        random_state: Any = None,
+        device: str = "cpu",
+        verbose: bool = False,
+        rotation: str | None = None,
+    ) -> None: ...
+    def fit(
+        self, X: Any, y: Any = None, *, background: Any = None, sample_weight: Any = None
+    ) -> Self: ...
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        classes: Any = None,
+        background: Any = None,
+        sample_weight: Any = None,
+    ) -> Self: ...
+    def score(
+        self, X: Any, y: Any = None, *, background: Any = None, sample_weight: Any = None
+    ) -> float: ...
+
+class GCPCA(Named, WithBackground):
+    def __init__(
+        self,
+        n_components: int | float | str = 2,
+        *,
+        ridge: float = 0.0,
+        nested: Any = False,
+        standardise: bool = False,
+        solver: str | Solver = "auto",
+        start: Any = "baseline",
+        starts: int | None = None,
+        workers: int = 1,
+        tolerance: float = 1e-10,
+        max_iterations: int | None = None,
+        time_limit: float | None = None,
+        certify: bool | str = True,
+        random_state: Any = None,
+        device: str = "cpu",
+        verbose: bool = False,
+        rotation: str | None = None,
+    ) -> None: ...
+    def fit(
+        self, X: Any, y: Any = None, *, background: Any = None, sample_weight: Any = None
+    ) -> Self: ...
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        classes: Any = None,
+        background: Any = None,
+        sample_weight: Any = None,
+    ) -> Self: ...
+    def score(
+        self, X: Any, y: Any = None, *, background: Any = None, sample_weight: Any = None
+    ) -> float: ...
+
+class ClassicalGCPCA(Named, WithBackground):
+    def __init__(
+        self,
+        n_components: int | float | str = 2,
+        *,
         ridge: float = 0.0,
         standardise: bool = False,
         solver: str | Solver = "auto",

@@ -35,6 +35,7 @@ DECLARED = {
     "sparse-lda": "stiefel",
     "sparse-cca": "stiefel x stiefel",
     "lda nested": "stiefel",
+    "gcpca nested": "stiefel",
     "orthogonal-lpp nested": "stiefel",
     "lmnn": "euclidean",
     "nca": "euclidean",
@@ -52,6 +53,7 @@ NOT_INVARIANT = {
     "sparse-lda",
     "sparse-cca",
     "lda nested",
+    "gcpca nested",
     "orthogonal-lpp nested",
 }
 # Objectives without a closed form or a certificate: local optima, of which solvers find one.
@@ -146,7 +148,7 @@ def test_all_dimensions_can_be_kept(key):
 CLOSED_FORMS = [
     key
     for key in RANDOM
-    if name_of(key) not in {"lda", "maf", "lasso"} | OF_VIEWS | ITERATIVE
+    if name_of(key) not in {"lda", "maf", "gcpca", "lasso"} | OF_VIEWS | ITERATIVE
     and "orthogonal" not in key
     and "missing" not in key
 ]

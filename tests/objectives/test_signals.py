@@ -1,5 +1,8 @@
 """Methods of signals and trials, against their peers and sums in extended precision."""
 
+import contextlib
+import io
+
 import numpy as np
 import pytest
 import scipy.linalg
@@ -275,3 +278,122 @@ def test_what_csp_and_spoc_refuse():
         ldr.log_power(result, np.zeros((2, 14, 16)))
     with pytest.raises(ArgumentError, match="one view"):
         ldr.log_power(ldr.solve("cca", (few, few[:, :3]), 1), X)
+
+
+def test_xdawn_of_mne():
+    mne = peer("mne.decoding")
+    X, labels = _trials(2)
+    X = X + np.sin(np.arange(50) / (5.0 + labels[:, None, None]))[:, 0, :, None] * X[0, 0]
+    theirs = mne.XdawnTransformer(n_components=2).fit(X.transpose(0, 2, 1), labels)
+    for c in (0, 1):
+        ours = ldr.solve("xdawn", X, 2, y=labels, target=c)
+        np.testing.assert_allclose(cosines(ours.P, theirs.filters_[c, :2]), 1.0, rtol=1e-12)
+        response = X[labels == c].mean(axis=0)
+        E = response.T @ response / 50
+        R = np.einsum("nti,ntj->ij", X, X) / (40 * 50)
+        values = scipy.linalg.eigh(E, R, eigvals_only=True)[::-1]
+        np.testing.assert_allclose(ours.components["eigenvalue"], values[:2], rtol=1e-10)
+
+
+def test_xdawn_finds_a_response_and_refuses_what_has_no_class_or_length():
+    response = np.hanning(50)[:, None] * np.array([1.0, -1.0, 0.5, 0.0, 0.0])
+    X = rng.standard_normal((200, 50, 5)) @ rng.standard_normal((5, 5))
+    y = np.repeat(["event", "rest"], 100)
+    X[:100] += response
+    found = ldr.solve("xdawn", X, 1, y=y, target="event")
+    R = np.einsum("nti,ntj->ij", X, X) / X[:, :, 0].size
+    expected = np.linalg.solve(R, [1.0, -1.0, 0.5, 0.0, 0.0])
+    assert cosines(found.P, expected[None])[0] > 0.99
+    with pytest.raises(ArgumentError, match="target = 'none' is no label of y"):
+        ldr.solve("xdawn", X, 1, y=y, target="none")
+    with pytest.raises(DataError, match="from 40 to 50 rows"):
+        ldr.solve("xdawn", [X[0][:40], *X[1:]], 1, y=y)
+    mixed = np.arange(10_000) % 2
+    with pytest.raises(DataError, match="several classes within a trial"):
+        ldr.solve("xdawn", X, 1, y=mixed)
+
+
+def _oscillation(n=2000):
+    """Six channels of drifts and noise at 200 rows a second, with ten cycles a second in all."""
+    noise = rng.standard_normal((n, 6))
+    pattern = rng.standard_normal(6)
+    wave = np.sin(2 * np.pi * 10.0 * np.arange(n) / 200.0)
+    return noise + 0.1 * np.cumsum(noise[:, ::-1], axis=0) + wave[:, None] * pattern
+
+
+@pytest.mark.parametrize("trials", [1, 2])
+def test_ssd_of_mne(trials):
+    mne = peer("mne.decoding")
+    X = _oscillation().reshape(trials, -1, 6)
+    bands = {"signal": (8.0, 12.0), "noise": (5.0, 16.0)}
+    filters = [
+        {"l_freq": a, "h_freq": b, "l_trans_bandwidth": a / 4, "h_trans_bandwidth": b / 4}
+        for a, b in bands.values()
+    ]
+    given = X.transpose(0, 2, 1) if trials > 1 else X[0].T
+    theirs = mne.SSD(200.0, *filters, sort_by_spectral_ratio=False).fit(given)
+    ours = ldr.solve("ssd", X, 3, rate=200.0, **bands)
+    np.testing.assert_allclose(ours.components["eigenvalue"], theirs.evals_[:3], rtol=1e-9)
+    np.testing.assert_allclose(cosines(ours.P, theirs.filters_[:3]), 1.0, rtol=1e-10)
+
+
+def test_ssd_finds_an_oscillation_where_pca_finds_drifts():
+    X = _oscillation()
+    bands = {"signal": (8.0, 12.0), "noise": (5.0, 16.0), "rate": 200.0}
+    found = ldr.solve("ssd", X, 1, **bands)
+    assert found.value > 20 * ldr.solve("ssd", rng.standard_normal((2000, 6)), 1, **bands).value
+    drifts = ldr.solve("pca", X, 1)
+    at_ten = [np.abs(np.fft.rfft(each.transform(X)[:, 0])) ** 2 for each in (found, drifts)]
+    shares = [power[100] / power[1:].sum() for power in at_ten]  # 100 cycles in 2000 rows
+    assert shares[0] > 3 * shares[1]
+    slower = {name: tuple(np.array(b) / 200) for name, b in list(bands.items())[:2]}
+    assert ldr.solve("ssd", X, 1, **slower).value == pytest.approx(found.value, rel=1e-12)
+
+
+def test_bands_that_are_none_are_refused():
+    for signal, noise in (((0.2, 0.1), (0.05, 0.3)), ((0.1, 0.6), (0.05, 0.3))):
+        with pytest.raises(ArgumentError, match=r"signal = .* must be two frequencies"):
+            ldr.objectives.SSD(signal=signal, noise=noise)
+    with pytest.raises(ArgumentError, match="must lie within noise"):
+        ldr.objectives.SSD(signal=(0.1, 0.2), noise=(0.12, 0.3))
+
+
+def _contrast():
+    A, B = (rng.standard_normal((n, 7)) @ rng.standard_normal((7, 7)) for n in (80, 120))
+    return A - A.mean(axis=0), B - B.mean(axis=0)
+
+
+def _package(Ra, Rb, **options):
+    module = peer("generalized_contrastive_PCA")
+    with contextlib.redirect_stdout(io.StringIO()):
+        model = module.gcPCA(normalize_flag=False, **options)
+        model.fit(Ra.copy(), Rb.copy())
+    return model.loadings_
+
+
+def test_gcpca_of_its_package():
+    """They divide by n - 1, we by n; both samples have as many rows here."""
+    target, background = _contrast()
+    background = background[:80] - background[:80].mean(axis=0)
+    ours = ldr.solve("classical-gcpca", (target, background), 3)
+    theirs = _package(target, background, method="v4").T[:3]
+    np.testing.assert_allclose(cosines(ours.P, theirs), 1.0, rtol=1e-12)
+    scores = [side @ ours.P.T for side in (target, background)]
+    a, b = (np.mean(side**2, axis=0) for side in scores)
+    np.testing.assert_allclose((a - b) / (a + b), ours.components["eigenvalue"], rtol=1e-10)
+
+
+def test_gcpca_is_the_ratio_of_target_to_background():
+    target, background = _contrast()
+    a, b = (np.cov(side.T, bias=True) for side in (target, background))
+    ours = ldr.solve("gcpca", (target, background), 3)
+    assert ours.certificate.kind == "global"
+    ratio = (1 + ours.value) / (1 - ours.value)
+    values = np.linalg.eigvalsh(a - ratio * b)
+    assert abs(values[-3:].sum()) < 1e-9 * np.abs(values).max()
+    random = [np.linalg.qr(rng.standard_normal((7, 3)))[0] for _ in range(50)]
+    assert all(
+        np.trace(M.T @ (a - b) @ M) / np.trace(M.T @ (a + b) @ M) < ours.value for M in random
+    )
+    classical = ldr.solve("classical-gcpca", (target, background), 1)
+    assert ldr.solve("gcpca", (target, background), 1).value == pytest.approx(classical.value)

@@ -64,6 +64,14 @@ class OPCA(ChangesAsBackground, ldr.OPCA):
     pass
 
 
+class GCPCA(ChangesAsBackground, ldr.GCPCA):
+    pass
+
+
+class ClassicalGCPCA(ChangesAsBackground, ldr.ClassicalGCPCA):
+    pass
+
+
 def _changes(X):
     array = np.asarray(X)
     return np.diff(array, axis=0) if array.dtype.kind in "biuf" else X  # for fit to judge

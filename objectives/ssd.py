@@ -1,0 +1,136 @@
+"""Spatio-spectral decomposition: what oscillates in a band of frequencies, not beside it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ldr.objectives.data.change import Change
+from ldr.objectives.data.data import Data
+from ldr.objectives.data.samples import Samples
+from ldr.objectives.families.pencil import Pencil, RowPencil, SumOfSquares
+from ldr.objectives.families.trace import Trace
+from ldr.objectives.families.whitened_trace import whitened_trace
+from ldr.objectives.needs import Need
+from ldr.objectives.objective import Objective
+from ldr.objectives.parameters import number, numbers
+from ldr.objectives.statistics import second_moments
+from ldr.objectives.view import Compact
+from ldr.solvers.errors import ArgumentError
+from ldr.solvers.manifolds import Array
+
+# Of a Hamming window: its length times the width of the transition, in samples and cycles a sample.
+_HAMMING = 3.3
+# Width of a transition in units of the edge that it lies beside.
+_TRANSITION = 0.25
+
+
+@dataclass(frozen=True)
+class SSD(Objective):
+    """Find what oscillates in a band and not beside it: max tr((M'RM)^{-1} M'SM).
+
+    S is the second moment about zero of the rows in the band `signal`, R that of the rows in the
+    wider band `noise` less those in `signal`. In the whitened variable
+    max tr(M'R^{-1/2} S R^{-1/2} M), P = M'R^{-1/2}; exact by the top generalised eigenvectors: the
+    eigenvalues are ratios of signal to noise.
+
+    The filters have linear phase and no delay, the window of Hamming, and transitions a quarter as
+    wide as the edges are high; each trial is filtered by itself, continued at its ends by odd
+    reflection. P is for the rows as they are.
+
+    Parameters
+    ----------
+    signal, noise : (float, float)
+        Lowest and highest frequency of both bands, in units of `rate`.
+    rate : float
+        Rows in a unit of time.
+    ridge : float
+        Added to the diagonal of R, in units of its mean diagonal.
+    """
+
+    name = "ssd"
+    formula = "max tr(M'R^{-1/2} S R^{-1/2} M), S in the band, R beside it"
+    source = "Nikulin, Nolte & Curio 2011"
+    sense = "max"
+    needs = (Need.TIME_ORDER,)
+    baseline = "top generalised eigenvectors of (S, R)"
+    transposed = False
+    exact = "yes"
+    scale_free = True
+    sparse = False
+
+    signal: tuple[float, ...] = numbers((0.1, 0.2))
+    noise: tuple[float, ...] = numbers((0.05, 0.3))
+    rate: float = number(1.0, positive=True)
+    ridge: float = number(0.0)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("signal", "noise"):
+            band = getattr(self, name)
+            if len(band) != 2 or not 0 < band[0] < band[1] < 0.5 * self.rate:
+                raise ArgumentError(
+                    f"{name} = {band!r} must be two frequencies, 0 < lowest < highest < rate/2 = "
+                    f"{0.5 * self.rate:g}"
+                )
+        if not self.noise[0] <= self.signal[0] <= self.signal[1] <= self.noise[1]:
+            raise ArgumentError(
+                f"signal = {self.signal!r} must lie within noise = {self.noise!r}, whose rest it "
+                "is held against"
+            )
+
+    def bind(self, data: Data, r: int) -> Trace:
+        rows = data.samples.in_memory()
+        compact = Compact.of_columns(rows)
+        inside = filtered(rows, self.signal, self.rate)
+        beside = Samples(filtered(rows, self.noise, self.rate).array - inside.array)
+        counts = np.full((rows.n, 1), 1.0 / rows.n)
+
+        def pencil(change: Change) -> Pencil:
+            (S,), (R,) = (second_moments(change.about_zero(x), counts) for x in (inside, beside))
+            return Pencil(S, SumOfSquares(R, np.zeros(len(R)), 0.0, S + R))
+
+        what = "the second moment beside the band"
+        found = RowPencil(compact, pencil, what, (inside, beside))
+        return whitened_trace(self, found, r, ridge=self.ridge)
+
+
+def filtered(rows: Samples, band: tuple[float, ...], rate: float) -> Samples:
+    """The rows in a band of frequencies, each trial by itself."""
+    X, h = rows.dense(), band_pass(band, rate)
+    codes = None if rows.marks is None else rows.marks.codes
+    starts = np.array([0]) if codes is None else np.flatnonzero(np.diff(codes, prepend=-1))
+    return Samples(np.concatenate([convolved(part, h) for part in np.split(X, starts[1:])]))
+
+
+def band_pass(band: tuple[float, ...], rate: float) -> Array:
+    """A symmetric impulse response: the difference of two low passes, windowed by Hamming."""
+    low, high = (f / rate for f in band)
+    widths = _TRANSITION * low, min(_TRANSITION * high, 0.5 - high)
+    cuts = low - 0.5 * widths[0], high + 0.5 * widths[1]
+    passes = [_low_pass(cut, width) for cut, width in zip(cuts, widths, strict=True)]
+    h = np.zeros(max(map(len, passes)))
+    for sign, one in zip((-1.0, 1.0), passes, strict=True):
+        start = (len(h) - len(one)) // 2
+        h[start : start + len(one)] += sign * one
+    return h
+
+
+def _low_pass(cut: float, width: float) -> Array:
+    from scipy.signal import firwin
+
+    length = round(_HAMMING / width)
+    return np.asarray(firwin(length + 1 - length % 2, cut, window="hamming", fs=1.0))
+
+
+def convolved(X: Array, h: Array) -> Array:
+    """Columns convolved with h, without delay, continued at both ends by odd reflection."""
+    from scipy.signal import oaconvolve
+
+    edge = min(len(h), len(X)) - 1
+    before = 2.0 * X[0] - X[edge:0:-1]
+    after = 2.0 * X[-1] - X[-2 : -2 - edge : -1] if edge else X[:0]
+    start = edge + len(h) // 2
+    extended = np.concatenate([before, X, after])
+    return np.asarray(oaconvolve(extended, h[:, None], axes=0)[start : start + len(X)])
