@@ -20,6 +20,9 @@ from ldr.solvers.linalg.eigen import unit_diagonal
 from ldr.solvers.linalg.lengths import power_of_two
 from ldr.solvers.manifolds import Array, polar_factor
 
+# Sizes of columns within this factor cost no digits that scaling them would save.
+_ALIKE = 2.0
+
 
 class Coordinates(ABC):
     """A linear correspondence of k x r points Z and the d x r matrices M of the user.
@@ -176,6 +179,8 @@ class Whitening(Further):
     Attributes
     ----------
     W, inverse : ndarray (k, k)
+    orthogonal : bool
+        Whether W's columns are, so that dividing them by their lengths gives the polar factor.
     """
 
     is_whitened = True
@@ -184,15 +189,17 @@ class Whitening(Further):
     W: Array
     inverse: Array
     outer: Coordinates = Columns()
+    orthogonal: bool = False
 
     @classmethod
     def of(cls, B: Array, outer: Coordinates) -> Whitening:
         """Whiten the positive definite B."""
-        return cls(*inverse_root(B), outer)
+        return cls(*inverse_root(B), outer, _alike(np.sqrt(np.diag(B))))
 
     @cached_property
     def _rotation(self) -> Array:
-        return polar_factor(self.W / power_of_two(self.W))
+        W = self.W / power_of_two(self.W)
+        return W / np.linalg.norm(W, axis=0) if self.orthogonal else polar_factor(W)
 
     def lift(self, Z: Array) -> Array:
         return self.outer.lift(self._rotation @ Z)
@@ -211,9 +218,15 @@ class Whitening(Further):
         return self.inverse @ self.outer.lower(P.T)
 
 
+def _alike(scale: Array) -> bool:
+    """Whether the columns, of these sizes, are so without being scaled."""
+    return bool(scale.max() <= _ALIKE * scale.min())
+
+
 def inverse_root(B: Array) -> tuple[Array, Array]:
     """W with W'BW = I, and its inverse, of B scaled to a unit diagonal for accuracy.
 
+    Where its diagonal is nearly constant B is not scaled, and W's columns are orthogonal.
     Columns in which B is zero are left out of W, which has zeros there. Eigenvalues that are lost
     to rounding are taken for what rounding leaves of them.
     """
@@ -224,6 +237,9 @@ def inverse_root(B: Array) -> tuple[Array, Array]:
             "the matrix that is to be inverted is zero: nothing varies there, so no direction is "
             "better"
         )
+    if len(there) == len(B) and _alike(scale):
+        scale = np.full(len(B), power_of_two(scale))
+        scaled = B / scale[0] / scale[0]
     values, vectors = np.linalg.eigh(scaled[np.ix_(there, there)])
     roots = np.sqrt(np.maximum(values, np.finfo(float).eps * values[-1]))
     W, inverse = np.zeros((len(B), len(there))), np.zeros((len(there), len(B)))

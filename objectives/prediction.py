@@ -178,23 +178,26 @@ class Pair:
     Attributes
     ----------
     scatters : JointMoments
-        Of the rows in the coordinates.
+        Of the rows.
     coordinates : pair of Coordinates
+    roots : pair of ndarray
+        From the rows to the coordinates; 1 where they are in these.
     """
 
     scatters: JointMoments
     coordinates: tuple[Coordinates, Coordinates]
+    roots: tuple[Array | float, Array | float] = (1.0, 1.0)
 
     def predictors(
         self, maps: tuple[Array, ...], means: tuple[Array, ...]
     ) -> tuple[Predictor, ...]:
         stats = self.scatters
-        (in_a, in_b), (Pa, Pb), (mean_a, mean_b) = self.coordinates, maps, means
-        from_a = fitted(stats.scatter_aa, stats.scatter_ab, in_a.carried(Pa.T, Pa))
-        from_b = fitted(stats.scatter_bb, stats.scatter_ab.T, in_b.carried(Pb.T, Pb))
+        (in_a, in_b), (A, B), (Pa, Pb), (mean_a, mean_b) = self.coordinates, self.roots, maps, means
+        from_a = fitted(stats.scatter_aa, stats.scatter_ab, np.dot(A, in_a.carried(Pa.T, Pa)))
+        from_b = fitted(stats.scatter_bb, stats.scatter_ab.T, np.dot(B, in_b.carried(Pb.T, Pb)))
         return (
-            LinearPredictor(Pa, in_b.rows(from_a), mean_b),
-            LinearPredictor(Pb, in_a.rows(from_b), mean_a),
+            LinearPredictor(Pa, in_b.rows(np.dot(from_a, B)), mean_b),
+            LinearPredictor(Pb, in_a.rows(np.dot(from_b, A)), mean_a),
         )
 
 

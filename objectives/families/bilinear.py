@@ -170,7 +170,7 @@ def whitened_bilinear(
         r,
         correlations=True,
         restricted=math.inf in (in_a.outside, in_b.outside),
-        answers=Pair(stats.through(in_a.W, in_b.W), (in_a.coordinates, in_b.coordinates)),
+        answers=Pair(stats, (in_a.coordinates, in_b.coordinates), (in_a.W, in_b.W)),
         doubt=in_a.doubt(spectral_bound(K), r) + in_b.doubt(spectral_bound(K), r),
         chosen={} if shrunk is None else {"shrinkage": shrunk.share},
     )

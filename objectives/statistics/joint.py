@@ -35,17 +35,6 @@ class JointMoments:
     scatter_ab: Array
     scatter_bb: Array
 
-    def through(self, A: Array, B: Array) -> JointMoments:
-        """Of the rows a'A and b'B."""
-        return JointMoments(
-            self.n,
-            self.mean_a @ A,
-            self.mean_b @ B,
-            A.T @ self.scatter_aa @ A,
-            A.T @ self.scatter_ab @ B,
-            B.T @ self.scatter_bb @ B,
-        )
-
 
 @dataclass(frozen=True, eq=False)
 class ViewMoments:
