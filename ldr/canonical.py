@@ -33,11 +33,11 @@ class Heuristic:
 
 @dataclass(frozen=True)
 class Placed:
-    """A point in its canonical coordinates, and what is known of these."""
+    """A point in its canonical coordinates, and how the rows vary there."""
 
     M: Array
     axes: Axes
-    directions: Directions
+    seen: Sequence[Variation | None]
 
     @classmethod
     def of(
@@ -55,7 +55,7 @@ class Placed:
             seen = [
                 None if one is None else one.turned(Q) for one, Q in zip(seen, turns, strict=True)
             ]
-        return cls(M, axes, directions_of(problem, M, axes, seen))
+        return cls(M, axes, seen)
 
 
 def directions_of(
@@ -89,4 +89,5 @@ def in_canonical_coordinates(
     run = replace(run, M=found.M)
     if heuristic is not None:
         heuristic = replace(heuristic, M=placed[-1].M)
-    return run, heuristic, found.directions, found.axes.ties()
+    directions = directions_of(problem, found.M, found.axes, found.seen)
+    return run, heuristic, directions, found.axes.ties()

@@ -35,6 +35,8 @@ _Pool = tuple[str, int | None]
 _lock = threading.Lock()
 _holders: Counter[_Pool] = Counter()
 _before: dict[_Pool, int] = {}
+# Whether this thread of Python holds them: within, there is nothing more to do.
+_here = threading.local()
 _lent = threading.Lock()
 _seen_idle = (-1.0, 1)
 
@@ -46,9 +48,13 @@ def _controller() -> ThreadpoolController:
     return threadpoolctl.ThreadpoolController().select(user_api="blas")
 
 
-@contextmanager
-def one_thread() -> Iterator[None]:
+def one_thread() -> AbstractContextManager[None]:
     """A context in which BLAS has one thread, until the last of those who hold it lets go."""
+    return nullcontext() if getattr(_here, "holds", False) else _held()
+
+
+@contextmanager
+def _held() -> Iterator[None]:
     pools = {_pool(library): library for library in _controller().lib_controllers}
     with _lock:
         for pool, library in pools.items():
@@ -56,9 +62,11 @@ def one_thread() -> Iterator[None]:
                 _before[pool] = library.num_threads
                 _set_threads(library, 1)
             _holders[pool] += 1
+    _here.holds = True
     try:
         yield
     finally:
+        _here.holds = False
         with _lock:
             for pool, library in pools.items():
                 _holders[pool] -= 1
