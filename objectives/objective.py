@@ -16,6 +16,7 @@ from ldr.objectives.needs import Need, need_named
 from ldr.objectives.parameters import complete_docstring, keep_parameters
 from ldr.objectives.problem import BoundObjective
 from ldr.objectives.statistics.stacked import StackedData
+from ldr.solvers.brief import Brief
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.pickles import OF_ANOTHER
 
@@ -23,7 +24,7 @@ from ldr.solvers.pickles import OF_ANOTHER
 _EXPLAINED = {"labels", "response", "second view", "time order"}
 
 
-class Objective(ABC):
+class Objective(Brief, ABC):
     """What a projection should preserve. Subclasses are frozen dataclasses of their parameters.
 
     Attributes

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
+from ldr.solvers.brief import Brief
 from ldr.solvers.manifolds import Array
 from ldr.solvers.riemannian import RiemannianPoint, RiemannianProblem
 from ldr.solvers.run import Stopping
@@ -28,7 +29,7 @@ class State:
 S = TypeVar("S", bound=State)
 
 
-class Solver(ABC, Generic[S]):
+class Solver(Brief, ABC, Generic[S]):
     """An algorithm: `initialise` a state at a start, `step` it. Options are dataclass fields.
 
     `patience` is the number of steps in a row that may gain nothing before it counts as stalled;

@@ -11,20 +11,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ldr.cli.inputs import files_read, opened
-from ldr.cli.options import Cluster, DataFile, Json, ObjectiveName, Selection
+from ldr.cli.options import (
+    Cluster,
+    DataFile,
+    Dimensions,
+    DrawnSeed,
+    Json,
+    ObjectiveName,
+    Picture,
+    Report,
+    Selection,
+)
 from ldr.cli.printing import check_outputs
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-Dimensions = Annotated[int, typer.Option("-r", "--r", metavar="R", help="Dimensions.")]
-DrawnSeed = Annotated[
-    int | None, typer.Option(metavar="NUMBER", help="Of permutations, folds and draws.")
-]
-Report = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="What was found, with its picture: .html.")
-]
-Picture = Annotated[Path | None, typer.Option(metavar="FILE", help=".png, .pdf or .svg.")]
 
 
 def test(

@@ -172,7 +172,7 @@ def test_no_finite_value_is_an_error():
 @pytest.mark.smoke
 def test_repr():
     lines = repr(ldr.check("lda", X, R, y=LABELS)).splitlines()
-    assert lines[0] == f"LDA(shrinkage=None, ridge=0.0, nested=False), M {D} x {R}: passed"
+    assert lines[0] == f"LDA(), M {D} x {R}: passed"
     assert [line.split()[0] for line in lines[1:]] == [
         "gradient",
         "Hessian",

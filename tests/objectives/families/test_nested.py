@@ -242,5 +242,5 @@ def test_many_problems_at_once_are_nested_too(name):
 def test_objectives_say_what_they_are():
     nested = LDA(nested=[5, 1])
     assert nested == LDA(nested=(1, 5)) and nested.domain == "St" and LDA().domain == "Gr"
-    assert repr(nested) == "LDA(shrinkage=None, ridge=0.0, nested=(1, 5))"
+    assert repr(nested) == "LDA(nested=(1, 5))"
     assert nested.formula.endswith("each trace summed over the levels 1, 5")
