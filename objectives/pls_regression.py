@@ -21,6 +21,7 @@ from ldr.objectives.prediction import Outputs
 from ldr.objectives.problem import Fitted, check_dimension
 from ldr.objectives.statistics.covariance import Variation
 from ldr.objectives.view import Compact
+from ldr.solvers.linalg.lengths import power_of_two
 from ldr.solvers.manifolds import Array
 
 # Products with the response below this share of the first ones are rounding.
@@ -89,7 +90,8 @@ def successive_weights(Z: Array, T: Array, r: int, nipals: bool) -> tuple[Array,
     The weight is the leading singular vector of S, the products Z'T less those of earlier scores.
     Where they leave nothing of T, Z stands in its place.
     """
-    k, q = Z.shape[1], T.shape[1]
+    k, q, unit = Z.shape[1], T.shape[1], power_of_two(Z)
+    Z, T = Z / unit, T / power_of_two(T)
     S = Z.T @ np.hstack([T, Z])
     least = _EXPLAINED * np.linalg.norm(S[:, :q])
     W, R, P, V = (np.zeros((k, r)) for _ in range(4))
@@ -111,7 +113,7 @@ def successive_weights(Z: Array, T: Array, r: int, nipals: bool) -> tuple[Array,
             v = v - V[:, :j] @ (V[:, :j].T @ v)
         V[:, j] = v / np.linalg.norm(v)
         S = S - np.outer(V[:, j], V[:, j] @ S)
-    return W, R
+    return W, R / unit
 
 
 @dataclass(frozen=True)

@@ -216,6 +216,10 @@ class Range:
             return np.zeros((self.rank, 0))
         return graded_qr(self._Q, "full")[0][:, self.rank :]
 
+    def squares(self, spread: Array) -> Array:
+        """c_i^2 with |Q'EQ|_ij <= c_i c_j where |E_ij| <= s_i s_j, s_i^2 the columns' `spread`."""
+        return spread if self._Q is None else (np.abs(self._Q).T @ np.sqrt(spread)) ** 2
+
     def rows(self, A: Array) -> Array:
         """Q'A."""
         return A if self._Q is None else self._Q.T @ A

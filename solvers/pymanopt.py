@@ -7,7 +7,7 @@ when it is asked for, and the flag is put back.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -63,7 +63,10 @@ class Pymanopt(Solver[State]):
         """The start, then the end of pymanopt's run."""
         start = self.initialise(problem, M)
         yield start
-        yield self._run(problem, start.point, stopping)
+        if problem.manifold.dimension == 0:  # a single point, which theirs do not know
+            yield replace(start, halt=Status.ROUNDING)
+        else:
+            yield self._run(problem, start.point, stopping)
 
     def _run(self, problem: RiemannianProblem, start: RiemannianPoint, stop: Stopping) -> State:
         pymanopt = _import_pymanopt()

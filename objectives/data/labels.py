@@ -80,9 +80,8 @@ def as_labels(
     classes, codes, counts = distinct(labels, name)
     _check_discrete(classes, n, name)
     if len(classes) < 2:
-        raise DataError(
-            f"{name} has a single class ({_show(classes[0])}); at least two were expected"
-        )
+        found = f"a single class ({_show(classes[0])})" if len(classes) else "no labels"
+        raise DataError(f"{name} has {found}; at least two classes were expected")
     _check_class_sizes(classes, counts, name, smallest_class)
     return codes.reshape(-1).astype(np.intp, copy=False), classes
 

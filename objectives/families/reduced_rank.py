@@ -41,7 +41,8 @@ class ReducedRankPoint(Point):
         self._Am = problem.Z.T @ self.fitted
         self._a = np.einsum("ik,ik->k", self.fitted, self.fitted)
         self._c = np.einsum("ik,ik->k", self.fitted, Tn)
-        self.S = self._c / self._a
+        there = self._a > 0  # a direction in which nothing varies explains nothing
+        self.S = np.divide(self._c, self._a, out=np.zeros_like(self._a), where=there)
 
     @cached_property
     def value(self) -> float:

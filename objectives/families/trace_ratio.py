@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ldr.objectives.axes import Axes
 from ldr.objectives.certificate import PROVED_GLOBAL, Certificate
 from ldr.objectives.families.nested import NestedMethod
-from ldr.objectives.families.pencil import Pencil, RowPencil, check_comparable
+from ldr.objectives.families.pencil import Pencil, RowPencil, check_comparable, diagonal
 from ldr.objectives.problem import BoundObjective, Fitted, check_dimension
 from ldr.objectives.ridge import add_ridge, ridge_amount
 from ldr.objectives.statistics.covariance import Variation
@@ -126,6 +126,9 @@ class TraceRatio(BoundObjective):
         B's eigenvalue in the directions that the coordinates leave out, where A's is zero.
     weights : ndarray (r,)
         Of the columns: the first one's 1, falling, above 0; by default all are 1.
+    sums : pair of ndarray (k,), optional
+        What the rounding of the sums A and B is relative to, which may be more than their
+        diagonals: see `trace_ratio_bound`.
     sibling : str
         The method of the same matrices that counts every direction alike.
 
@@ -139,6 +142,7 @@ class TraceRatio(BoundObjective):
     restricted: bool = field(default=False, kw_only=True)
     outside: float = field(default=0.0, kw_only=True)
     weights: Array = field(default_factory=lambda: np.ones(1), kw_only=True)
+    sums: tuple[Array, Array] | None = field(default=None, kw_only=True)
     sibling: str = field(default="", kw_only=True)
     _size: float = field(default=1.0, init=False)  # the solver's B is the objective's divided by it
     _rank: int = field(init=False)  # B's, scaled to a unit diagonal
@@ -151,6 +155,7 @@ class TraceRatio(BoundObjective):
             A=(self.A + self.A.T) * shrink,
             B=(self.B + self.B.T) * shrink,
             outside=2.0 * shrink * self.outside,
+            sums=self.sums and (2.0 * shrink * self.sums[0], 2.0 * shrink * self.sums[1]),
             weights=np.broadcast_to(self.weights, self.r),
         )
         vars(self).update(_rank=self._rank_of_B())
@@ -274,7 +279,7 @@ class TraceRatio(BoundObjective):
     def _within(self, M: Array) -> Certificate:
         """What is proved of all M in these coordinates."""
         rho = -self.at(M).value
-        bound = trace_ratio_bound(self.A, self.B, M, self.weights)
+        bound = trace_ratio_bound(self.A, self.B, M, self.weights, self.sums)
         gap = max(0.0, float(np.nextafter(bound - rho, np.inf)))
         if gap <= PROVED_GLOBAL * abs(rho):
             top = "top eigenspaces at all levels" if self.nested else "a top eigenspace"
@@ -353,7 +358,7 @@ def trace_ratio(
     """
     A, B, total = rows.plain.A, rows.plain.B.B, rows.plain.B.total
     check_comparable(A, rows.what, length(B))
-    view = rows.view.noting(*notes)
+    view, spread = rows.view.noting(*notes), diagonal(B)
     varied, name = (B, rows.what) if total is None else (total, "the total scatter")
     kept = Range.of(varied, view.coordinates, name)
     definite, ridged = add_ridge(kept(B), ridge, rows.what)
@@ -368,6 +373,7 @@ def trace_ratio(
         restricted=total is None and bool(kept.notes),
         outside=math.inf if lost else ridge_amount(kept(B), ridge),
         weights=objective.column_weights(r),
+        sums=(kept.squares(np.abs(np.diag(A)) + rows.plain.size * spread), kept.squares(spread)),
         sibling=objective.sibling,
         answers=rows.answers(rows.plain, rows.compact.coordinates),
         chosen=rows.chosen,

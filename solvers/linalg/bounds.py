@@ -1,18 +1,22 @@
 """Proved upper bounds of eigenvalue sums and trace ratios: every rounding error is inside them.
 
 Ky Fan: for N with orthonormal columns, D >= 0 diagonal and K <= sI + NDN' + delta I, the sum of the
-r largest eigenvalues of K is at most r (s + delta) + tr D. That the difference is positive
-semidefinite is shown by one Cholesky factorisation. If it runs to completion on the stored
-symmetric H, in floating point and in whatever order, then (Demmel 1989; Rump, Verification of
-positive definiteness, BIT 46, 2006)
+r largest eigenvalues of K is at most r (s + delta) + tr D. That the difference H is positive
+semidefinite is shown by one Cholesky factorisation. If it runs to completion on a stored symmetric
+matrix, in floating point and in whatever order, then (Demmel 1989; Rump, Verification of positive
+definiteness, BIT 46, 2006) that is semidefinite but for an E with
 
-    smallest eigenvalue of H >= -gamma_k / (1 - gamma_k) tr H,   gamma_k = ku / (1 - ku), u = 2^-53.
+    |E_ij| <= gamma_k / (1 - gamma_k) sqrt(H_ii H_jj),   gamma_k = ku / (1 - ku), u = 2^-53.
 
-More precisely H + E is positive semidefinite with |E_ij| <= gamma sqrt(H_ii H_jj), so E adds at
-most sqrt(r) ||E||_F <= sqrt(r) gamma tr H to the sum of r eigenvalues. The errors of forming H are
-bounded entry by entry, and enter likewise. With s the smallest Ritz value of M in K and
-D the rest, delta need only exceed ||R||^2 over the spacing of the eigenvalues plus rounding, R the
-residual of M: the bound is second order in M's error, and as tight as rounding lets it be.
+Errors with |E_ij| <= c_i c_j, those and the rounding of H's own entries, have room in one of two
+ways. ||E||_F <= sum c_i^2, so that they add at most sqrt(r) times that to the sum of r eigenvalues.
+Or, as E <= k diag(c_i^2) by Cauchy and Schwarz, so much is taken off H's diagonal before it is
+factorised, and nothing is added: each column has room of its own size, and one that outweighs the
+others does not spoil their digits, for M has small entries there.
+
+With s the smallest Ritz value of M in K and D the rest, delta need only exceed ||R||^2 over the
+spacing of the eigenvalues plus rounding, R the residual of M: the bound is second order in M's
+error, and as tight as rounding lets it be.
 """
 
 from __future__ import annotations
@@ -30,6 +34,8 @@ _U = 0.5 * float(np.finfo(float).eps)
 _SAFETY = 1.01
 # Beyond k + 1 operations an entry: a BLAS may multiply by reciprocals where the proof divides.
 _MORE_OPERATIONS = 8
+# Of products that are summed: 16 eps.
+_OF_SUMS = 32
 _GROWTH = 64.0
 _TRIES_AT_M, _TRIES, _NEWTON_STEPS = 2, 60, 4
 
@@ -38,7 +44,9 @@ def _gamma(k: float) -> float:
     return k * _U / (1.0 - k * _U)
 
 
-def top_sum_bound(K: Array, M: Array, delta: float, error: float = 0.0) -> float:
+def top_sum_bound(
+    K: Array, M: Array, delta: float, squares: Array | None = None, roundings: int = 0
+) -> float:
     """A number that the sum of the r largest eigenvalues of K is proved not to exceed.
 
     Parameters
@@ -47,8 +55,10 @@ def top_sum_bound(K: Array, M: Array, delta: float, error: float = 0.0) -> float
     M : k x r, columns nearly orthonormal; tight where they span the top eigenspace
     delta : float
         Shift by which K must lie below the model made of M.
-    error : float
-        The proof covers every symmetric matrix within this Frobenius distance of K.
+    squares : ndarray (k,), optional
+        c_i^2 with |K_ij| <= c_i c_j.
+    roundings : int
+        The proof covers every symmetric K + E with |E_ij| <= roundings u c_i c_j.
 
     Returns
     -------
@@ -56,6 +66,8 @@ def top_sum_bound(K: Array, M: Array, delta: float, error: float = 0.0) -> float
         Infinite where the factorisation failed: nothing is proved, M is not good enough for delta.
     """
     k, r = M.shape
+    if squares is None:
+        squares = entry_squares(np.abs(K))
     mu, V = np.linalg.eigh(M.T @ K @ M)
     N, s = M @ V, float(mu[0])
     D = np.maximum(mu - s, 0.0)
@@ -65,21 +77,50 @@ def top_sum_bound(K: Array, M: Array, delta: float, error: float = 0.0) -> float
     total = float(D.sum()) * (1.0 + defect) * (1.0 + _gamma(r + 2))
 
     H = np.asfortranarray(model - K)
-    H[np.diag_indices(k)] += s + delta
-    norms = np.linalg.norm(model) + np.linalg.norm(K) + abs(s) + delta
-    forming = _SAFETY * (_gamma(r + 1) * total + 3.0 * _U * float(norms))
-    trace = _SAFETY * float(np.abs(np.diag(H)).sum())
-    if not math.isfinite(trace) or cholesky(H) is None:
-        return math.inf
+    diagonal = np.diag_indices(k)
+    H[diagonal] += s + delta
     gamma = _gamma(k + _MORE_OPERATIONS)
-    shortfall = gamma / (1.0 - gamma) * trace + k * k * float(np.finfo(float).tiny)
-    rounding = shortfall + forming + error
-    bound = r * (s + delta) + math.sqrt(r) * rounding + total
-    return bound + 8.0 * r * _U * (r * (abs(s) + delta) + rounding + total)
+    errors = gamma / (1.0 - gamma) * np.abs(H[diagonal]) + k * float(np.finfo(float).tiny)
+    errors += _gamma(r + 4) * model[diagonal] + (3 + roundings) * _U * squares
+    errors = _SAFETY * (errors + 3.0 * _U * (abs(s) + delta))
+    rounding = math.sqrt(r) * float(errors.sum())
+    if r * _along(N, errors) < rounding:
+        H[diagonal] -= k * errors
+        rounding = 0.0
+    if not np.isfinite(H[diagonal]).all() or cholesky(H) is None:
+        return math.inf
+    bound = r * (s + delta) + total + rounding
+    return bound + 8.0 * r * _U * (r * (abs(s) + delta) + total + rounding)
+
+
+def _along(M: Array, squares: Array) -> float:
+    """The largest x'diag(k c_i^2)x of unit vectors x in M's span."""
+    return len(M) * float(np.linalg.norm(M.T @ (squares[:, None] * M), 2))
+
+
+def entry_squares(sizes: Array) -> Array:
+    """c_i^2 with S_ij <= c_i c_j, of a symmetric S >= 0.
+
+    Of a semidefinite matrix the diagonal will do, elsewhere a multiple of it or the largest entries
+    of the rows.
+    """
+    rows, diagonal = sizes.max(axis=1), np.diag(sizes)
+    there = rows > 0
+    if not (diagonal[there] > 0).all():
+        return rows
+    roots = np.sqrt(diagonal[there])
+    multiple = float((sizes[np.ix_(there, there)] / roots / roots[:, None]).max(initial=1.0))
+    by_diagonal = _SAFETY * multiple * diagonal
+    return min(rows, by_diagonal, key=lambda squares: float(np.log(squares[there]).sum()))
 
 
 def weighted_sum_bound(
-    K: Array, M: Array, weights: Array | float, delta: float, error: float = 0.0
+    K: Array,
+    M: Array,
+    weights: Array | float,
+    delta: float,
+    squares: Array | None = None,
+    roundings: int = 0,
 ) -> float:
     """A number that sum_j v_j lambda_j is proved not to exceed, lambda_j K's eigenvalues from the
     largest on and v_1 >= ... >= v_r > 0 the weights: it is sum_k (v_k - v_{k+1}) times the sum of
@@ -88,22 +129,32 @@ def weighted_sum_bound(
     v = np.append(np.broadcast_to(weights, M.shape[1]), 0.0)
     steps = v[:-1] - v[1:]
     parts = [
-        steps[k] * top_sum_bound(K, M[:, : k + 1], delta, error) for k in np.flatnonzero(steps)
+        steps[k] * top_sum_bound(K, M[:, : k + 1], delta, squares, roundings)
+        for k in np.flatnonzero(steps)
     ]
     return math.fsum(parts) + _SAFETY * _gamma(4) * math.fsum(map(abs, parts))
 
 
-def rounding_shift(K: Array) -> float:
-    """The least delta that is worth a try: what the factorisation's rounding usually needs."""
-    return 16.0 * math.sqrt(len(K)) * _U * float(np.linalg.norm(K))
+def rounding_shift(K: Array, M: Array, squares: Array, roundings: int = 0) -> float:
+    """The least delta that is worth a try: what rounding usually needs."""
+    k, r = M.shape
+    top = float(np.abs(M.T @ K @ M).max())
+    errors = _gamma(k) * (np.abs(np.diag(K)) + top) + (3 + roundings) * _U * squares
+    along = _along(M, errors)
+    if r * along < math.sqrt(r) * float(errors.sum()):
+        return 1.5 * along
+    return _U * max(
+        16.0 * math.sqrt(k) * float(np.linalg.norm(K)), 2.0 * float(np.linalg.norm(squares))
+    )
 
 
 def largest_sum_bound(K: Array, M: Array, eigenvectors: Array) -> float:
     """A proved bound of the sum of the r largest eigenvalues, M perhaps far from spanning them."""
+    squares = entry_squares(np.abs(K))
     for N, tries in ((M, _TRIES_AT_M), (eigenvectors, _TRIES)):
-        delta = rounding_shift(K)
+        delta = rounding_shift(K, N, squares)
         for _ in range(tries):
-            bound = top_sum_bound(K, N, delta)
+            bound = top_sum_bound(K, N, delta, squares)
             if math.isfinite(bound):
                 return bound
             delta *= _GROWTH
@@ -112,7 +163,13 @@ def largest_sum_bound(K: Array, M: Array, eigenvectors: Array) -> float:
 
 # Of an overflow an infinite bound comes, which proves nothing.
 @np.errstate(over="ignore", invalid="ignore")
-def trace_ratio_bound(A: Array, B: Array, M: Array, weights: Array | float = 1.0) -> float:
+def trace_ratio_bound(
+    A: Array,
+    B: Array,
+    M: Array,
+    weights: Array | float = 1.0,
+    sums: tuple[Array, Array] | None = None,
+) -> float:
     """A number that tr(VN'AN)/tr(VN'BN) is proved not to exceed, for every N with tr(VN'BN) > 0.
 
     It is a t at which sum_j v_j lambda_j(A - tB) is proved not to be positive. Where M's columns do
@@ -125,35 +182,47 @@ def trace_ratio_bound(A: Array, B: Array, M: Array, weights: Array | float = 1.0
     M : k x r, orthonormal columns, tr(VM'BM) > 0
     weights : ndarray (r,) or float
         V's diagonal, v_1 >= ... >= v_r > 0.
+    sums : pair of ndarray (k,), optional
+        a_i and b_i: the proof covers all A + E and B + F with |E_ij| <= 16 eps sqrt(a_i a_j), which
+        is what sums of products round, and F likewise.
     """
     rho = _ratio(A, B, M, weights)
     for _ in range(_TRIES):
-        bound = _bound_at(A, B, M, weights, rho, _TRIES_AT_M)
+        bound = _bound_at(A, B, M, weights, sums, rho, _TRIES_AT_M)
         if math.isfinite(bound):
             return bound
         _, N = top_eigenvectors(A - rho * B, M.shape[1])
         new = _ratio(A, B, N, weights)
         if not new > rho + 4.0 * _U * abs(rho):
-            return min(_bound_at(A, B, Q, weights, max(rho, new), _TRIES) for Q in (N, M))
+            return min(_bound_at(A, B, Q, weights, sums, max(rho, new), _TRIES) for Q in (N, M))
         M, rho = N, new
     return math.inf
 
 
 def _bound_at(
-    A: Array, B: Array, M: Array, weights: Array | float, rho: float, tries: int
+    A: Array,
+    B: Array,
+    M: Array,
+    weights: Array | float,
+    sums: tuple[Array, Array] | None,
+    rho: float,
+    tries: int,
 ) -> float:
     """The bound t = rho + eta, eta grown by Newton steps until the sum is proved not positive."""
     b = float(np.vdot(M * weights, B @ M))
     if not b > 0:
         return math.inf
-    norm_A, norm_B = float(np.linalg.norm(A)), float(np.linalg.norm(B))
-    forming = 2.0 * _U * (norm_A + abs(rho) * norm_B)
-    delta, eta = max(rounding_shift(A - rho * B), forming), 0.0
+    roundings = 2 if sums is None else 2 + _OF_SUMS
+
+    def squares(t: float) -> Array:
+        found = entry_squares(np.abs(A) + abs(t) * np.abs(B))
+        return found if sums is None else np.maximum(found, sums[0] + abs(t) * sums[1])
+
+    delta, eta = rounding_shift(A - rho * B, M, squares(rho), roundings), 0.0
     for _ in range(tries):
         for _ in range(_NEWTON_STEPS):
             t = rho + eta
-            error = _SAFETY * 2.0 * _U * (norm_A + abs(t) * norm_B)
-            bound = weighted_sum_bound(A - t * B, M, weights, delta, error)
+            bound = weighted_sum_bound(A - t * B, M, weights, delta, squares(t), roundings)
             if bound <= 0:
                 return t
             if not math.isfinite(bound):

@@ -80,13 +80,17 @@ def _deflated_eigen(A: Array) -> tuple[Array, Array]:
 
 
 def graded_svd(F: Array) -> tuple[Array, Array, Array]:
-    """U, s, Vt with F = U diag(s) Vt of the m x k F, m <= k.
+    """U, s, Vt with F = U diag(s) Vt.
 
     By Jacobi's rotations: small singular values are as good as F in columns of length 1 is well
     conditioned, whatever the units of the columns (Drmac and Veselic 2008).
     """
+    m, k = F.shape
+    if m > k:
+        values, U, V, scales, _, _ = dgejsv(F, joba=2)
+        return U[:, :k], values * (scales[0] / scales[1]), V.T
     values, V, U, scales, _, _ = dgejsv(F.T, joba=2, jobv=0)
-    return U, values * (scales[0] / scales[1]), V[:, : len(F)].T
+    return U, values * (scales[0] / scales[1]), V[:, :m].T
 
 
 def graded_eigen(F: Array) -> tuple[Array, Array]:

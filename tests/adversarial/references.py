@@ -207,21 +207,31 @@ class Save(Reference):
 
     def __init__(self, X, codes, r):
         super().__init__("max")
-        self.X, self.codes = X, codes
-        self.Q, self.W = orthonormal(X)
-        self.Q = self.Q * np.sqrt(extended(len(X)))
-        self.W = self.W * np.sqrt(extended(len(X)))
-        self.A = sum(
-            extended(np.mean(codes == b)) * self._change(b) @ self._change(b)
-            for b in np.unique(codes)
-        )
-        values, _ = eigh(self.A)
-        if len(values) >= r:
-            self.optimum = self.anywhere = np.sum(values[:r])
+        self.X, self.codes, self.r = X, codes, r
+        self.Q = orthonormal(X)[0] * np.sqrt(extended(len(X)))
+        self.A = self._of(self.Q)
+        self.anywhere = self._best(self.Q)
+        lost = null_space(X, _LOST)
+        self.optimum = self.anywhere
+        if lost.shape[1]:
+            inside = orthonormal(X @ complement(lost, X.shape[1]))[0]
+            self.optimum = self._best(inside * np.sqrt(extended(len(X))))
 
-    def _change(self, b):
-        Z = centred(self.Q[self.codes == b])
-        return np.eye(Z.shape[1], dtype=np.longdouble) - Z.T @ Z / len(Z)
+    def _best(self, Q):
+        values, _ = eigh(self._of(Q))
+        return np.sum(values[: self.r]) if len(values) >= self.r else None
+
+    def _of(self, Q):
+        """The matrix of the whitened rows Q."""
+        slices = [Q[self.codes == b] for b in np.unique(self.codes)]
+        changes = [np.eye(Q.shape[1], dtype=np.longdouble) - self._covariance(Z) for Z in slices]
+        shares = [extended(len(Z)) / len(Q) for Z in slices]
+        return sum(share * C @ C for share, C in zip(shares, changes, strict=True))
+
+    @staticmethod
+    def _covariance(Z):
+        Z = centred(Z)
+        return Z.T @ Z / len(Z)
 
     def at(self, result):
         # P' = W V with V'V = I: V = (Z'Z/n)^{-1} Z' (X P')/n

@@ -413,6 +413,17 @@ def test_values_beyond_squares_of_ones_own():
         ldr.solve(huge, X, 2)
 
 
+def test_solvers_of_others_on_a_manifold_of_one_point():
+    result = ldr.solve("opca", (X[:, :2], X[:, 1:3]), 2, solver="pymanopt:trust-region")
+    assert result.converged and result.iterations == 0
+
+
+def test_directions_in_which_nothing_varies_explain_nothing():
+    constant = (X[:9], np.ones((9, 1)))
+    path = ldr.regularisation_path("reduced-rank-regression", constant, 1, [1.0], max_iterations=5)
+    assert np.isfinite(path.values[0])
+
+
 @pytest.mark.filterwarnings("error::RuntimeWarning")
 def test_large_values_have_certificates():
     noise = np.random.default_rng(0).standard_normal((50, 13)) * 1e-50
@@ -423,6 +434,7 @@ def test_large_values_have_certificates():
         "reduced-rank-regression", (X * 1e-100, large), 1, start="random", certify=False
     )
     assert np.isfinite(far.value)
+    assert np.isfinite(ldr.solve("pls-regression", large, 2, y=X[:, 3] * 1e100).value)
     assert repr(ldr.path("signal-noise", (large, X[:, :2]), [1, 2], folds=3, random_state=0))
 
 

@@ -19,6 +19,8 @@ from ldr.objectives.registry import REGISTRY
 from ldr.objectives.view import View
 from ldr.solvers import Davidson, SelfConsistentField, Stopping, TrustRegion, minimise
 from ldr.solvers.linalg.bounds import largest_sum_bound, top_sum_bound, trace_ratio_bound
+from tests import real_data
+from tests.adversarial.extended import AVAILABLE, eigh
 
 PROBLEMS = {
     "k": st.integers(3, 24),
@@ -214,6 +216,34 @@ def test_integer_matrices_have_exact_answers(k, seed, exact):
     for _ in range(20):
         chosen = rng.permutation(k)[:r]
         assert bound * b[chosen].sum() >= a[chosen].sum() * (1 - 4e-16 * np.sign(a[chosen].sum()))
+
+
+@settings(max_examples=60, deadline=None)
+@given(k=st.integers(1, 10), seed=st.integers(0, 2**32 - 1), semidefinite=st.booleans())
+@pytest.mark.skipif(not AVAILABLE, reason="longdouble has no more digits than double")
+def test_bounds_hold_for_columns_in_any_units(k, seed, semidefinite):
+    rng = np.random.default_rng(seed)
+    r = int(rng.integers(1, k + 1))
+    units = 10.0 ** rng.uniform(-6, 6, k)
+    S = rng.standard_normal((k, k))
+    K = (S.T @ S if semidefinite else S + S.T) * units * units[:, None]
+    values, V = eigh((K + K.T) / 2)
+    top, M = values[:r].sum(), V[:, :r].astype(float)
+    for N in (M, rotation(k, rng)[:, :r]):
+        assert largest_sum_bound((K + K.T) / 2, N, M) >= top
+    for delta in (1e-12, 1.0, 1e6):
+        assert top_sum_bound((K + K.T) / 2, M, delta) >= top
+
+
+@pytest.mark.parametrize("unit", [1e2, 1e6, 1e8])
+@pytest.mark.parametrize("name", ["lda", "maf", "orthogonal-sfa"])
+def test_a_column_that_outweighs_the_others_costs_no_digits(name, unit):
+    X, y = real_data.wine()
+    X = X / X.std(axis=0)
+    X[:, 3] *= unit
+    result = ldr.solve(name, X, 4, y=y if name == "lda" else None)
+    assert result.certificate.kind == "global"
+    assert result.certificate.gap <= 1e-9 * result.value
 
 
 @pytest.mark.parametrize("scale", [1e-100, 1e-30, 1.0, 1e30, 1e100])

@@ -324,6 +324,11 @@ def test_refused_labels(y, message):
         as_labels(y, 4)
 
 
+def test_no_labels_at_all():
+    with pytest.raises(DataError, match="y has no labels; at least two classes were expected"):
+        as_labels([], 0)
+
+
 def test_smallest_class():
     codes, _ = as_labels(["a", "a", "a", "b"], 4, smallest_class=1)
     assert codes.tolist() == [0, 0, 0, 1]
