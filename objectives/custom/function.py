@@ -12,14 +12,16 @@ import numpy as np
 
 from ldr.objectives.by_value import reduced
 from ldr.objectives.custom.backends import Autograd, Backend, Function, HandWritten, Jax
+from ldr.objectives.custom.blockwise import Blockwise, BlockwiseDerivative
 from ldr.objectives.custom.problem import CustomProblem, FunctionTerm, SummedProblem
+from ldr.objectives.custom.signature import required_parameters, written
 from ldr.objectives.custom.verify import Trial, attached, manifold_named, verified
 from ldr.objectives.custom.weighting import WeightedFunction
 from ldr.objectives.data.cells import Cells
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.finite import check_squares
 from ldr.objectives.data.labels import as_array
-from ldr.objectives.data.samples import Samples
+from ldr.objectives.data.samples import Beside, Samples
 from ldr.objectives.families.row_sum import RowSum
 from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
@@ -27,7 +29,7 @@ from ldr.objectives.problem import BoundObjective
 from ldr.objectives.statistics import mean
 from ldr.objectives.statistics.covariance import RowScatter
 from ldr.objectives.view import View
-from ldr.solvers.checks import choice, keep_flag
+from ldr.solvers.checks import choice, keep_flag, whole
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.riemannian import read_only
 
@@ -54,6 +56,7 @@ def objective(
     hessian: Function | None = ...,
     center: bool = ...,
     sum_over_rows: bool = ...,
+    views: int = ...,
 ) -> Callable[[Function], CustomObjective]: ...
 
 
@@ -67,12 +70,13 @@ def objective(
     hessian: Function | None = None,
     center: bool = True,
     sum_over_rows: bool = False,
+    views: int = 1,
 ) -> CustomObjective | Callable[[Function], CustomObjective]:
     """Make a function of M and X an objective for `ldr.solve`; a decorator.
 
     The function is f(M, X), or f(M, X, y) where it needs y, and returns a scalar. M is d x r, X is
     n x d (float64), y is what was handed to `ldr.solve`, as an array. Further parameters need
-    default values. The map is P = M'.
+    default values. The map is P = M'. Of several views it is f(M1, ..., Mk, X1, ..., Xk), y last.
 
     Parameters
     ----------
@@ -100,6 +104,10 @@ def objective(
         number of your own, not by len(X). jax compiles f once for each length of a piece.
         Written with jax, f takes weights of the rows (``sample_weight=``): it then sees one row at
         a time.
+    views : int
+        How many data matrices of the same rows f takes, each with an M of its own and all with the
+        same r. `gradient` and `hessian` then return a matrix for each, and `hessian` takes V1, ...,
+        Vk. "auto" tells the manifold of each by itself.
 
     Returns
     -------
@@ -136,7 +144,7 @@ def objective(
 
     def decorate(function: Function) -> CustomObjective:
         return CustomObjective(
-            function, manifold, sense, backend, gradient, hessian, center, sum_over_rows
+            function, manifold, sense, backend, gradient, hessian, center, sum_over_rows, views
         )
 
     return decorate if function is None else decorate(function)
@@ -148,7 +156,7 @@ class CustomObjective(Objective):
 
     Parameters
     ----------
-    function, manifold, sense, backend, gradient, hessian, center, sum_over_rows
+    function, manifold, sense, backend, gradient, hessian, center, sum_over_rows, views
         As `ldr.objective` says.
     """
 
@@ -165,6 +173,7 @@ class CustomObjective(Objective):
     hessian: Function | None = None
     center: bool = True
     sum_over_rows: bool = False
+    views: int = 1  # type: ignore[misc]
 
     def __post_init__(self) -> None:
         choice("manifold", self.manifold, MANIFOLDS)
@@ -177,8 +186,12 @@ class CustomObjective(Objective):
             )
         for option in ("center", "sum_over_rows"):
             keep_flag(self, option)
-        count = _required_parameters(self.function, "function", (2, 3), "f(M, X) or f(M, X, y)")
-        object.__setattr__(self, "needs", (Need.RESPONSE,) if count == 3 else ())
+        k = whole("views", self.views, 1)
+        wanted = f"f({written(k)}) or f({written(k, 'y')})"
+        count = required_parameters(self.function, "function", (2 * k, 2 * k + 1), wanted)
+        of_views = (Need.SECOND_VIEW,) if k > 1 else ()
+        needs = (*of_views, *((Need.RESPONSE,) if count == 2 * k + 1 else ()))
+        object.__setattr__(self, "needs", needs)
         weighted = self.sum_over_rows and self.backend == "jax"
         object.__setattr__(self, "weighted", weighted)
         object.__setattr__(self, "sparse", self.backend == "numpy" and not self.center)
@@ -200,14 +213,12 @@ class CustomObjective(Objective):
         for attribute, value in attributes.items():
             object.__setattr__(self, attribute, value)
         lines = inspect.cleandoc(self.__doc__ or "").splitlines()
-        data = "X, y" if Need.RESPONSE in self.needs else "X"
-        formula = lines[0] if lines else f"{self.sense} {name}(M, {data})"
+        formula = lines[0] if lines else f"{self.sense} {name}({written(self.views, *self._y)})"
         object.__setattr__(self, "formula", formula)
 
     def _check_derivatives(self) -> None:
-        takes_y = Need.RESPONSE in self.needs
-        data = "X, y" if takes_y else "X"
-        for argument, extra in (("gradient", ""), ("hessian", ", V")):
+        along = ["V"] if self.views == 1 else [f"V{i + 1}" for i in range(self.views)]
+        for argument, extra in (("gradient", []), ("hessian", along)):
             given = getattr(self, argument)
             if given is None:
                 continue
@@ -217,15 +228,20 @@ class CustomObjective(Objective):
                 )
             if not callable(given):
                 raise ArgumentError(f"{argument} must be a function, got {type(given).__name__}")
-            count = 2 + takes_y + bool(extra)
-            wanted = f"{argument}(M, {data}{extra})"
-            _required_parameters(given, argument, (count,), wanted)
+            count = 2 * self.views + len(self._y) + len(extra)
+            wanted = f"{argument}({written(self.views, *self._y, *extra)})"
+            required_parameters(given, argument, (count,), wanted)
         if self.backend == "numpy" and self.gradient is None:
             raise ArgumentError(
                 f"objective {self.name!r} with backend='numpy' needs gradient=, a function "
-                f"g(M, {data}) that returns the d x r gradient; backend='jax' or 'autograd' "
+                f"g({written(self.views, *self._y)}) that returns the d x r gradient"
+                f"{' of each view' if self.views > 1 else ''}; backend='jax' or 'autograd' "
                 "derives it"
             )
+
+    @property
+    def _y(self) -> tuple[str, ...]:
+        return ("y",) if Need.RESPONSE in self.needs else ()
 
     def __call__(self, *args: object, **kwargs: object) -> Any:
         """The plain function."""
@@ -238,6 +254,8 @@ class CustomObjective(Objective):
             shown.append("center=False")
         if self.sum_over_rows:
             shown.append("sum_over_rows=True")
+        if self.views > 1:
+            shown.append(f"views={self.views}")
         return f"{self.name}({', '.join(shown)})"
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -251,12 +269,21 @@ class CustomObjective(Objective):
         return self
 
     @cached_property
+    def of_point(self) -> Function:
+        """f of the point of a solver, where there are several views a flat one."""
+        return self.function if self.views == 1 else Blockwise(self.function, self.views)
+
+    @cached_property
     def derivatives(self) -> Backend:
         """The function with its derivatives; kept, because what jax compiles is kept in it."""
-        if self.backend == "numpy":
-            assert self.gradient is not None
-            return HandWritten(self.function, self.gradient, self.hessian)
-        return Jax(self.function) if self.backend == "jax" else Autograd(self.function)
+        if self.backend != "numpy":
+            return Jax(self.of_point) if self.backend == "jax" else Autograd(self.of_point)
+        gradient, hessian = self.gradient, self.hessian
+        assert gradient is not None
+        if self.views > 1:
+            gradient = BlockwiseDerivative(gradient, self.views)
+            hessian = hessian and BlockwiseDerivative(hessian, self.views, 1)
+        return HandWritten(self.of_point, gradient, hessian)
 
     def bind(self, data: Data, r: int) -> BoundObjective:
         """The problem, after the tests that `ldr.objective` lists.
@@ -269,23 +296,24 @@ class CustomObjective(Objective):
         ldr.errors.ObjectiveError
             A test failed.
         """
-        if self.sum_over_rows and not data.samples.is_sparse:
+        if self.sum_over_rows and not any(view.is_sparse for view in data.views):
             return self._sum(data, r)
         return verified(self.attach(data, r))
 
     def attach(self, data: Data, r: int) -> CustomProblem:
         """The problem, tested only for a finite scalar value, so that `ldr.check` can tell more."""
-        if self.sum_over_rows and data.samples.stored:
-            return self._on_some_rows(data, self._term(data.samples), r)
-        rows = self._in_memory(data.samples)
-        return self._on(rows, self._beside(data), self._term(rows), r, rows)
+        if self.sum_over_rows and any(view.stored for view in data.views):
+            return self._on_some_rows(data, self._term(data.views), r)
+        rows = tuple(map(self._in_memory, data.views))
+        return self._on(rows, self._response(data), self._term(rows), r, rows)
 
     def _sum(self, data: Data, r: int) -> BoundObjective:
         """The problem of a sum over rows, tested on some of them."""
-        samples, beside, term = data.samples, self._beside(data), self._term(data.samples)
+        (samples, *others), term = data.views, self._term(data.views)
+        beside: tuple[Beside, ...] = (*others, *self._response(data))
         tested = verified(self._on_some_rows(data, term, r))
         Trial(tested).check_additive()
-        if samples.stored or len(samples.pieces()) > 1:
+        if any(view.stored for view in data.views) or len(samples.pieces()) > 1:
             return RowSum(self, tested.views, tested.manifold, samples, term, beside=beside)
         arguments = term.arguments(samples, *beside)
         problem = SummedProblem(self, tested.views, tested.manifold, term, arguments)
@@ -295,30 +323,34 @@ class CustomObjective(Objective):
     def _on_some_rows(self, data: Data, term: FunctionTerm, r: int) -> CustomProblem:
         """The problem of the first rows, less the mean of all."""
         where = slice(0, min(TESTED_ROWS, data.samples.n // 2 * 2))
-        beside = tuple(y[where] for y in self._beside(data))
-        return self._on(data.samples.piece(where), beside, term, r, data.samples)
+        rows = tuple(view.piece(where) for view in data.views)
+        return self._on(rows, tuple(y[where] for y in self._response(data)), term, r, data.views)
 
     def _on(
         self,
-        rows: Samples,
-        beside: tuple[Cells, ...],
+        rows: tuple[Samples, ...],
+        response: tuple[Cells, ...],
         term: FunctionTerm,
         r: int,
-        all_rows: Samples,
+        all_rows: tuple[Samples, ...],
     ) -> CustomProblem:
-        manifold = manifold_named(self.manifold, rows.d, r)
-        arguments = term.arguments(rows, *beside)
-        scatter = RowScatter(all_rows, term.mean if self.center else None)
-        view = View(term.mean, scatter=scatter, centre="mean" if self.center else "zero")
-        problem = CustomProblem(self, (view,), manifold, term, arguments)
-        return attached(problem, self.manifold)
+        manifold = manifold_named(self.manifold, [view.d for view in rows], r)
+        arguments = term.arguments(*rows, *response)
+        centre = "mean" if self.center else "zero"
+        views = tuple(
+            View(mean, scatter=RowScatter(view, mean if self.center else None), centre=centre)
+            for view, mean in zip(all_rows, term.means, strict=True)
+        )
+        return attached(CustomProblem(self, views, manifold, term, arguments), self.manifold)
 
-    def _term(self, samples: Samples) -> FunctionTerm:
-        of = self if samples.weights is None else WeightedFunction(self, self.function)
+    def _term(self, views: tuple[Samples, ...]) -> FunctionTerm:
+        plain = views[0].weights is None
+        of = self if plain else WeightedFunction(self, self.of_point)
         if not self.center:
-            return FunctionTerm(of, np.zeros(samples.d))
-        check_squares(samples)
-        return FunctionTerm(of, mean(samples))
+            return FunctionTerm(of, tuple(np.zeros(view.d) for view in views))
+        for view in views:
+            check_squares(view)
+        return FunctionTerm(of, tuple(map(mean, views)))
 
     def _in_memory(self, samples: Samples) -> Samples:
         """All rows, which f can take."""
@@ -340,15 +372,11 @@ class CustomObjective(Objective):
                 "sum_over_rows=True: it then gets the rows piece by piece"
             ) from error
 
-    def _beside(self, data: Data) -> tuple[Cells, ...]:
-        """What f takes after X."""
+    def _response(self, data: Data) -> tuple[Cells, ...]:
+        """y, where f takes it, as an array that it can use."""
         if Need.RESPONSE not in self.needs:
             return ()
-        return (self._response(data.y, data.samples.n),)
-
-    def _response(self, y: object, n: int) -> Any:
-        """y as an array that f can use."""
-        y = read_only(as_array(y))  # it may be the user's own memory
+        y, n = read_only(as_array(data.y)), data.samples.n  # it may be the user's own memory
         if len(y) != n:
             raise DataError(f"y has shape {y.shape}, expected one entry for each of {n} rows of X")
         if y.dtype.kind not in "biuf" and self.backend == "jax":
@@ -358,25 +386,4 @@ class CustomObjective(Objective):
             )
         if y.dtype.kind == "f" and not np.isfinite(y).all():
             raise DataError("y has NaN or infinite entries")
-        return y
-
-
-def _required_parameters(
-    function: Function, what: str, allowed: tuple[int, ...], wanted: str
-) -> int:
-    """Number of positional parameters without default values, where that is an allowed number."""
-    name = getattr(function, "__name__", type(function).__name__)
-    try:
-        parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):
-        raise ArgumentError(f"the parameters of {name} cannot be read: expected {wanted}") from None
-    various = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    required = [p for p in parameters if p.default is p.empty and p.kind not in various]
-    keyword_only = any(p.kind is p.KEYWORD_ONLY for p in required)
-    if len(required) not in allowed or keyword_only:
-        listed = ", ".join(p.name for p in required)
-        kind = "keyword-only parameters" if keyword_only else "parameters without default values"
-        raise ArgumentError(
-            f"the {what} {name}({listed}) has {len(required)} {kind}, expected {wanted}"
-        )
-    return len(required)
+        return (y,)

@@ -10,8 +10,8 @@ from typing import Protocol
 import numpy as np
 
 from ldr.objectives.custom.backends import Arguments, Backend
-from ldr.objectives.data.cells import Cells, Matrix
-from ldr.objectives.data.samples import Samples
+from ldr.objectives.data.cells import Matrix
+from ldr.objectives.data.samples import Beside, Samples
 from ldr.objectives.families.row_sum import RowTerm, parts_of
 from ldr.objectives.problem import BoundObjective
 from ldr.solvers.manifolds import Array, Manifold
@@ -80,37 +80,41 @@ class FunctionTerm(RowTerm):
     Attributes
     ----------
     objective : CustomObjective
-    mean : ndarray (d,)
-        Zero where rows are not centred.
+    means : tuple of ndarray (d,)
+        Of each view; zero where rows are not centred.
     """
 
     objective: Differentiated
-    mean: Array
+    means: tuple[Array, ...]
 
     @property
     def has_hessian(self) -> bool:  # type: ignore[override]
         return self.objective.derivatives.has_hessian
 
-    def first(self, M: Array, rows: Samples, *beside: Cells) -> tuple[float, Array]:
+    def first(self, M: Array, rows: Samples, *beside: Beside) -> tuple[float, Array]:
         point = self._at(M, rows, beside)
         return point.value, point.gradient
 
-    def second(self, M: Array, V: Array, rows: Samples, *beside: Cells) -> Array:
+    def second(self, M: Array, V: Array, rows: Samples, *beside: Beside) -> Array:
         return self._at(M, rows, beside).one_product(V)
 
-    def _at(self, M: Array, rows: Samples, beside: tuple[Cells, ...]) -> CustomPoint:
+    def _at(self, M: Array, rows: Samples, beside: tuple[Beside, ...]) -> CustomPoint:
         return CustomPoint(self.objective, M, self.arguments(rows, *beside))
 
-    def arguments(self, rows: Samples, *beside: Cells) -> Arguments:
-        """What f takes after M, where and how it takes it."""
-        data = (self._seen(rows), *beside, *(() if rows.weights is None else (rows.weights,)))
-        return self.objective.derivatives.place(*data, accelerator=rows.accelerator)
+    def arguments(self, rows: Samples, *beside: Beside) -> Arguments:
+        """What f takes after M, where and how it takes it: views, a response, weights."""
+        views = [one for one in (rows, *beside) if isinstance(one, Samples)]
+        seen = [self._seen(view, mean) for view, mean in zip(views, self.means, strict=True)]
+        others = [one for one in beside if not isinstance(one, Samples)]
+        weights = () if rows.weights is None else (rows.weights,)
+        place = self.objective.derivatives.place
+        return place(*seen, *others, *weights, accelerator=rows.accelerator)
 
-    def _seen(self, rows: Samples) -> Matrix:
+    def _seen(self, rows: Samples, mean: Array) -> Matrix:
         if rows.is_sparse:
             return rows.array.astype(np.float64, copy=False)
         X = rows.dense()  # it may be the user's own memory
-        return read_only(X - self.mean if self.objective.center else X)
+        return read_only(X - mean if self.objective.center else X)
 
 
 @dataclass(frozen=True)

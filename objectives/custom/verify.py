@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +15,7 @@ from ldr.objectives.view import noted
 from ldr.solvers.checks import LARGEST
 from ldr.solvers.errors import ObjectiveError, ObjectiveWarning
 from ldr.solvers.linalg.lengths import length
-from ldr.solvers.manifolds import Array, Euclidean, Grassmann, Manifold, Stiefel
+from ldr.solvers.manifolds import Array, Euclidean, Grassmann, Manifold, Product, Stiefel
 from ldr.solvers.warn import warn
 
 # |f(MQ) - f(M)| above this, relative to how much f varies, is not rounding.
@@ -65,14 +66,16 @@ class Trial:
                 "its derivatives have squares"
             )
 
-    def rotated(self) -> Array:
-        """MQ."""
-        M = self.point.M
-        return M @ random_orthogonal(M.shape[1], np.random.default_rng(1))
+    def rotated(self, view: int) -> Array:
+        """M with the matrix of a view multiplied by Q."""
+        r = self.problem.factors[view].shape[1]
+        Q = random_orthogonal(r, np.random.default_rng(1))
+        turns = [Q if i == view else np.eye(r) for i in range(len(self.problem.factors))]
+        return self.problem.turned(self.point.M, turns)
 
-    def invariant(self) -> bool:
+    def invariant(self, view: int) -> bool:
         """Whether f(MQ) = f(M)."""
-        error = invariance_error(self.problem, self.point.M, self.rotated())
+        error = invariance_error(self.problem, self.point.M, self.rotated(view))
         return error <= INVARIANCE_TOLERANCE
 
     def check_gradient(self) -> None:
@@ -155,9 +158,13 @@ def attached(problem: CustomProblem, declared: str) -> CustomProblem:
     trial.check_value()
     if declared != "auto":
         return problem
-    sign, chosen = ("=", "grassmann") if trial.invariant() else ("!=", "stiefel")
-    note = f"manifold='auto': f(MQ) {sign} f(M), so {chosen!r} was chosen"
-    return _moved(problem, manifold_named(chosen, *problem.manifold.shape), note)
+    several = len(problem.factors) > 1
+    for i, factor in enumerate(problem.factors):
+        sign, chosen = ("=", "grassmann") if trial.invariant(i) else ("!=", "stiefel")
+        where = f" of view {i + 1}" if several else ""
+        note = f"manifold='auto': f(MQ) {sign} f(M){where}, so {chosen!r} was chosen"
+        problem = _moved(problem, i, manifold_named(chosen, *factor.shape), note)
+    return problem
 
 
 def verified(problem: CustomProblem) -> CustomProblem:
@@ -165,25 +172,35 @@ def verified(problem: CustomProblem) -> CustomProblem:
     trial = Trial(problem)
     trial.check_gradient()
     trial.check_hessian()
-    if not isinstance(problem.manifold, Grassmann) or trial.invariant():
-        return problem
-    value = problem.reported(trial.point.value)
-    rotated = problem.reported(problem.at(trial.rotated()).value)
-    note = (
-        f"declared on 'grassmann', but f(MQ) = {rotated:.12g} and f(M) = {value:.12g} for a random "
-        "M and a random orthogonal Q: f depends on more than the span of M, so it is solved on "
-        "'stiefel'"
-    )
-    warn(f"objective {trial.name!r} is {note}", ObjectiveWarning)
-    return _moved(problem, manifold_named("stiefel", *problem.manifold.shape), note)
+    for i, factor in enumerate(trial.problem.factors):
+        if not isinstance(factor, Grassmann) or trial.invariant(i):
+            continue
+        value = problem.reported(trial.point.value)
+        rotated = problem.reported(trial.problem.at(trial.rotated(i)).value)
+        which = f" of view {i + 1}" if len(problem.factors) > 1 else ""
+        note = (
+            f"declared on 'grassmann', but f(MQ) = {rotated:.12g} and f(M) = {value:.12g} for a "
+            f"random M{which} and a random orthogonal Q: f depends on more than the span of M, so "
+            "it is solved on 'stiefel'"
+        )
+        warn(f"objective {trial.name!r} is {note}", ObjectiveWarning)
+        problem = _moved(problem, i, manifold_named("stiefel", *factor.shape), note)
+    return problem
 
 
-def _moved(problem: CustomProblem, manifold: Manifold, note: str) -> CustomProblem:
+def _moved(problem: CustomProblem, view: int, factor: Manifold, note: str) -> CustomProblem:
+    """With the matrix of a view on another manifold."""
+    factors = list(problem.factors)
+    factors[view] = factor
+    manifold = Product(*factors) if len(factors) > 1 else factor
     return replace(problem, manifold=manifold, views=noted(problem.views, note))
 
 
-def manifold_named(name: str, d: int, r: int) -> Manifold:
-    """Of that name; to begin with, the Stiefel manifold for "auto"."""
+def manifold_named(name: str, d: int | Sequence[int], r: int) -> Manifold:
+    """Of that name, or the product of one a view; to begin with, Stiefel's for "auto"."""
+    if not isinstance(d, int):
+        factors = [manifold_named(name, width, r) for width in d]
+        return Product(*factors) if len(factors) > 1 else factors[0]
     if name == "euclidean":
         return Euclidean(d, r)
     return Grassmann(d, r) if name == "grassmann" else Stiefel(d, r)

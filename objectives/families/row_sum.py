@@ -56,7 +56,7 @@ class RowTerm(ABC):
     has_hessian: bool = True
 
     @abstractmethod
-    def first(self, M: Array, rows: Samples, *beside: Cells) -> tuple[Total, Array]:
+    def first(self, M: Array, rows: Samples, *beside: Any) -> tuple[Total, Array]:
         """Value and gradient at M; the value may be an array of several sums."""
 
     def second(self, M: Array, V: Array, rows: Samples, *beside: Cells) -> Array:
