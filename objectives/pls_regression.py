@@ -139,7 +139,7 @@ class ScoreRegression(Regression):
 
     def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
         """The share of the outputs' sum of squares that each score explains."""
-        total = self.constant + float(np.vdot(self.T, self.T))
+        total = self.unit * (self.constant + float(np.vdot(self.T, self.T)))
         return {"explained_share": self.explained / total}
 
     def parameters(self, M: Array) -> Fitted:

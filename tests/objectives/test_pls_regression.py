@@ -117,3 +117,13 @@ def test_an_unknown_algorithm_is_refused():
     X, y = real_data.diabetes()
     with pytest.raises(ArgumentError, match="must be 'simpls' or 'nipals', got 'kernel'"):
         ldr.solve("pls-regression", X, 2, y=y, algorithm="kernel")
+
+
+def test_columns_far_apart():
+    """One weight is a matrix of more rows than columns, whose rows differ in size."""
+    X, y = real_data.diabetes()
+    units = 10.0 ** np.linspace(-5, 5, X.shape[1])
+    theirs = PLSRegression(1, scale=False).fit(X * units, y)
+    ours = ldr.solve("pls-regression", X * units, 1, y=y)
+    fitted = [(X * units) @ M.reshape(-1, 1) for M in (ours.M, theirs.coef_)]
+    np.testing.assert_allclose(*fitted, atol=1e-6 * np.abs(fitted[1]).max())
