@@ -79,6 +79,14 @@ lines = load_sample_image("china.jpg")[:420, ::40, 1]
 X = (lines - lines.mean(axis=0)).reshape(30, 14, 16)
 y = np.arange(30)  # how far down each strip of the photograph lies
 """,
+    "pixels": """
+import numpy as np
+from sklearn.datasets import load_digits
+
+images, digit = load_digits(return_X_y=True)  # 1797 digits of 8 x 8 pixels
+X = images.reshape(-1, 8)  # a row a line of an image
+y = np.column_stack([np.repeat(digit, 8), np.tile(np.arange(8), len(digit))])
+""",
     "lines": """
 from sklearn.datasets import load_sample_image
 
@@ -91,6 +99,7 @@ _PLOTS = {
     "background": "result.plot_projection(Z, diagnosis)",
     "some labels": "result.plot_projection(X, cultivar)",
     "lines": "result.plot_projection(X)",
+    "pixels": "result.plot_projection(X, y[:, 0])",
     "trials": "result.plot_projection(X.reshape(-1, 16), np.repeat(y, 14))",
     "strips": "result.plot_projection(X.reshape(-1, 16), np.repeat(y, 14))",
 }
@@ -393,6 +402,12 @@ GUIDES = {
         "As sdr, in one step: no starts, no local optima; near it where the response is smooth.",
         "wine",
         "2, y=y",
+    ),
+    "dpca": Guide(
+        "Rows are of an experiment with several factors (stimulus, decision, time), and each "
+        "factor's own part of them is to be seen, free of the others'.",
+        "pixels",
+        "2, y=y, of=((0,), (0, 1))",
     ),
     "hsic": Guide(
         "The projection is to depend on a response in whatever way; cheaper than sdr, which also "

@@ -83,6 +83,7 @@ from ldr.objectives.sir import (
 )
 from ldr.objectives.phd import PrincipalHessianDirections as PrincipalHessianDirections
 from ldr.objectives.sdr import SDR as SDR
+from ldr.objectives.dpca import DemixedPCA as DemixedPCA
 from ldr.objectives.gkdr import GKDR as GKDR
 from ldr.objectives.hsic import HSIC as HSIC
 # isort: on

@@ -494,6 +494,7 @@ METHODS: dict[str, Callable[[Any], Given]] = {
     ),
     "save": classes("save", affine=True),
     "directional-regression": classes("directional-regression", affine=True),
+    "dpca": classes("dpca", degree=2, copies=1),
     "phd": responses("phd", affine=True, response=1),
     "gkdr": responses(
         "gkdr",

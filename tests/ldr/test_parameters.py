@@ -18,7 +18,7 @@ CLASSES = [*REGISTRY.values(), *NATIVE.values()]
 NO_NUMBERS = (np.nan, np.float64(np.nan), -np.inf, True, np.True_, "3", 1j, [1.0], {}, object())
 # What is no number but a matrix, a label, an infinite count.
 OF_ANY_KIND = {"derivatives", "unlabelled", "target"}
-BANDS = {"signal", "noise"}  # two numbers
+BANDS = {"signal", "noise", "of"}  # two numbers; sets of columns
 INFINITE = {("TrustRegion", "long")}
 
 

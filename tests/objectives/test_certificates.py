@@ -266,8 +266,9 @@ def test_scale_of_the_data_changes_nothing(name, scale):
 
 @pytest.mark.parametrize("scale", [1e-160, 1e160])
 @pytest.mark.parametrize(
-    "name", [name for name, made in REGISTRY.items() if "response" in made.needs]
-)
+    "name",
+    [name for name, made in REGISTRY.items() if "response" in made.needs and name != "dpca"],
+)  # dpca reads levels of factors
 def test_a_response_whose_squares_are_no_numbers_is_refused(name, scale):
     X, noise = np.random.default_rng(0).standard_normal((2, 40, 4))
     with pytest.raises(DataError, match=r"y has a largest entry.*change the unit"):

@@ -1,0 +1,101 @@
+"""Demixed principal components: the definition, an analysis of variance, and the package dpca."""
+
+import numpy as np
+import pytest
+
+import ldr
+from ldr.errors import ArgumentError, DataError
+
+RNG = np.random.default_rng(0)
+D, S, T = 9, 4, 6
+CUBE = (
+    np.einsum("dk,ks->ds", RNG.standard_normal((D, 2)), RNG.standard_normal((2, S)))[:, :, None]
+    + np.einsum("dk,kt->dt", RNG.standard_normal((D, 2)), RNG.standard_normal((2, T)))[:, None]
+    + 0.3 * RNG.standard_normal((D, S, T))
+)
+X = CUBE.reshape(D, -1).T
+Y = np.array([(s, t) for s in range(S) for t in range(T)])
+RIDGE = 0.1
+
+
+def part(subset):
+    """What the factors of the cube add, on its axes 1 and 2."""
+    centred = CUBE - CUBE.mean(axis=(1, 2), keepdims=True)
+    stimulus, time = centred.mean(axis=2, keepdims=True), centred.mean(axis=1, keepdims=True)
+    parts = {(0,): stimulus, (1,): time, (0, 1): centred - stimulus - time}
+    return np.broadcast_to(sum(parts[one] for one in subset), CUBE.shape).reshape(D, -1)
+
+
+@pytest.mark.parametrize("of", [((0,),), ((1,),), ((0, 1),), ((0,), (0, 1))])
+def test_it_is_the_reduced_rank_fit_of_a_part(of):
+    centred, added = (X - X.mean(axis=0)).T, part(of)
+    inverse = np.linalg.inv(centred @ centred.T + RIDGE * np.sum(centred**2) / D * np.eye(D))
+    A = added @ centred.T @ inverse
+    value = np.linalg.eigvalsh(A @ np.linalg.inv(inverse) @ A.T)[::-1][:2].sum()
+    result = ldr.solve("dpca", X, 2, y=Y, of=of, ridge=RIDGE)
+    assert result.value == pytest.approx(value, rel=1e-10)
+    np.testing.assert_allclose(result.P, result.M.T @ A, atol=1e-10)
+    assert result.parameters["explained_share"] == pytest.approx(value / np.sum(added**2))
+    assert result.certificate.kind == "global"
+
+
+def test_without_a_ridge_no_fit_of_that_rank_is_closer():
+    result = ldr.solve("dpca", X, 2, y=Y)
+    added = part(((0,),))
+    left = np.sum((added - result.M @ result.P @ (X - X.mean(axis=0)).T) ** 2)
+    assert left == pytest.approx(np.sum(added**2) - result.value, rel=1e-10)
+    rng = np.random.default_rng(0)
+    for _ in range(3):
+        E = 0.05 * rng.standard_normal((2, D, 2))
+        other = added - (result.M + E[0]) @ (result.P + E[1].T) @ (X - X.mean(axis=0)).T
+        assert np.sum(other**2) > left
+
+
+def test_rows_may_be_trials_in_any_order_and_labels_may_be_words():
+    trials = np.repeat(X, 3, axis=0) + 0.1 * RNG.standard_normal((3 * len(X), D))
+    labels = np.repeat(Y, 3, axis=0)
+    order = RNG.permutation(len(trials))
+    words = np.char.add("level ", labels.astype(str))
+    one = ldr.solve("dpca", trials, 2, y=labels)
+    other = ldr.solve("dpca", trials[order], 2, y=words[order])
+    assert one.value == pytest.approx(other.value, rel=1e-10)
+    np.testing.assert_allclose(one.P, other.P, atol=1e-9)
+
+
+def test_one_factor_is_the_class_means():
+    """X_f has the class means, so that without noise within classes M is their pca."""
+    y = np.repeat(np.arange(3), 10)
+    rows = RNG.standard_normal((3, 4))[y]
+    result = ldr.solve("dpca", rows, 2, y=y)
+    assert result.value == pytest.approx(np.sum((rows - rows.mean(axis=0)) ** 2), rel=1e-10)
+
+
+def test_the_package_dpca():
+    """Its regulariser is the root of the ridge over the sum of squares."""
+    theirs = pytest.importorskip(
+        "dPCA.dPCA", reason="dpca is not installed: our dpca is compared with its definition only"
+    )
+    total = np.sum((X - X.mean(axis=0)) ** 2)
+    model = theirs.dPCA(labels="st", n_components=2, regularizer=np.sqrt(RIDGE * total / D) / total)
+    model.fit(CUBE.copy())
+    for of, key in ((((0,),), "s"), (((1,),), "t"), (((0, 1),), "st")):
+        ours = ldr.solve("dpca", X, 2, y=Y, of=of, ridge=RIDGE)
+        signs = np.sign(np.sum(ours.M * model.P[key], axis=0))
+        np.testing.assert_allclose(ours.M * signs, model.P[key], atol=1e-8)
+        np.testing.assert_allclose(ours.P.T * signs, model.D[key], atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("y", "parameters", "error", "words"),
+    [
+        (Y[:-1], {}, DataError, r"y has shape \(23, 2\), expected 24 rows"),
+        (Y, {"of": ((2,),)}, DataError, r"y has 2 column\(s\), .* names number 2"),
+        (np.vstack([Y[1:], Y[1]]), {}, DataError, "24 combinations of levels, 1 of which"),
+        (Y, {"of": ()}, ArgumentError, "of must be sets of columns of y"),
+        (Y, {"of": (0,)}, ArgumentError, "of must be sets of columns of y"),
+        (Y, {"of": ((-1,),)}, ArgumentError, "of must be sets of columns of y"),
+    ],
+)
+def test_bad_factors(y, parameters, error, words):
+    with pytest.raises(error, match=words):
+        ldr.solve("dpca", X, 2, y=y, **parameters)
