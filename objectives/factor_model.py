@@ -24,39 +24,72 @@ from ldr.solvers.pickles import Pickled
 class Observed:
     """Rows of which some entries are missing, sorted by which.
 
+    The likelihood is a sum over the rows of functions of x - mean that are quadratic, the same for
+    all rows of a pattern. Of these it knows no more than the sums of (1, x)(1, x)', so that other
+    rows (u, z) with the same sums may stand for them: sqrt(w)(1, x) of a row of weight w, or the
+    few rows of a triangular factor.
+
     Attributes
     ----------
     Z : ndarray (n, d)
         The rows, zero where nothing was observed.
+    ones : ndarray (n, 1)
+        What stands for the 1 beside each: how often the mean is in it.
     patterns : ndarray (p, d)
         The distinct rows of the mask: 1 observed, 0 missing.
     which : ndarray (n,)
         The pattern of each row.
+    rows : ndarray (p,)
+        Number of rows of each pattern, or what they weigh.
     """
 
     Z: Array
+    ones: Array
     patterns: Array
     which: npt.NDArray[np.intp]
+    rows: Array
 
     @classmethod
-    def of(cls, X: Array) -> Observed:
+    def of(cls, X: Array, weights: Array | None = None) -> Observed:
         """Rows with NaN where an entry is missing."""
         missing = np.isnan(X)
-        if not missing.any():
-            return cls(X, np.ones((1, X.shape[1])), np.zeros(len(X), dtype=np.intp))
-        packed, which = np.unique(np.packbits(~missing, axis=1), axis=0, return_inverse=True)
-        patterns = np.unpackbits(packed, axis=1, count=X.shape[1])
-        return cls(np.where(missing, 0.0, X), patterns.astype(np.float64), which.ravel())
+        patterns, which = np.ones((1, X.shape[1])), np.zeros(len(X), dtype=np.intp)
+        if missing.any():
+            packed, which = np.unique(np.packbits(~missing, axis=1), axis=0, return_inverse=True)
+            patterns = np.unpackbits(packed, axis=1, count=X.shape[1]).astype(np.float64)
+            X, which = np.where(missing, 0.0, X), which.ravel()
+        rows = np.bincount(which, weights, minlength=len(patterns)).astype(np.float64)
+        ones = np.ones((len(X), 1)) if weights is None else np.sqrt(weights)[:, None]
+        return cls(X if weights is None else ones * X, ones, patterns, which, rows)
+
+    def compressed(self) -> Observed:
+        """As few rows of each pattern as have the same sums: R of their QR decomposition."""
+        ends = np.cumsum(np.bincount(self.which, minlength=len(self.patterns)))[:-1]
+        parts = [
+            (k, *self._compressed(members, self.patterns[k] > 0))
+            for k, members in enumerate(np.split(np.argsort(self.which, kind="stable"), ends))
+        ]
+        which = np.concatenate([np.full(len(ones), k) for k, ones, _ in parts])
+        Z, ones = (np.concatenate([part[i] for part in parts]) for i in (2, 1))
+        return replace(self, Z=Z, ones=ones, which=which)
+
+    def _compressed(
+        self, members: npt.NDArray[np.intp], there: npt.NDArray[np.bool_]
+    ) -> tuple[Array, Array]:
+        """(ones, Z) of some rows of one pattern."""
+        ones, Z = self.ones[members], self.Z[members]
+        columns = np.flatnonzero(there)
+        if len(members) <= len(columns) + 1:
+            return ones, Z
+        R = np.asarray(np.linalg.qr(np.hstack([ones, Z[:, columns]]), mode="r"))
+        Z = np.zeros((len(R), len(there)))
+        Z[:, columns] = R[:, 1:]
+        return R[:, :1], Z
 
     @cached_property
     def mask(self) -> Array:
         """(n, d): 1 observed, 0 missing."""
         return self.patterns[self.which]
-
-    @cached_property
-    def rows(self) -> Array:
-        """Number of rows of each pattern, (p,)."""
-        return np.bincount(self.which, minlength=len(self.patterns)).astype(np.float64)
 
     @cached_property
     def counts(self) -> Array:
@@ -90,21 +123,33 @@ class Posterior:
         self.K = np.eye(r) + over_columns(observed.patterns, outer(M, self.B))
         self.V = np.asarray(np.linalg.inv(self.K), dtype=np.float64)
         mask = observed.mask
-        deviation = mask * (observed.Z - mean)
+        deviation = mask * (observed.Z - observed.ones * mean)
         self.y = times(self.V[observed.which], deviation @ self.B)
         self.residual = deviation - mask * (self.y @ M.T)
 
-    @cached_property
+    @property
     def log_likelihoods(self) -> Array:
-        """log p(x_o) of each row, (n,).
+        """log p(x_o) of each row, (n,), of rows that stand for themselves."""
+        return np.asarray(-0.5 * (self._logs[self.observed.which] + self._squares))
 
-        (x - mean)' S^{-1} (x - mean) is |psi^{-1/2} residual|^2 + |y|^2: a sum of squares, where
-        Woodbury's difference would cancel for a small psi.
+    @property
+    def log_likelihood(self) -> float:
+        """Of all rows."""
+        return -0.5 * float(self.observed.rows @ self._logs + self._squares.sum())
+
+    @cached_property
+    def _logs(self) -> Array:
+        """log |2 pi S_oo| of each pattern."""
+        found = self.observed.patterns @ (math.log(2 * math.pi) + np.log(self.psi))
+        return np.asarray(found + np.linalg.slogdet(self.K)[1])
+
+    @cached_property
+    def _squares(self) -> Array:
+        """(x - mean)' S^{-1} (x - mean) = |psi^{-1/2} residual|^2 + |y|^2 of each row.
+
+        A sum of squares, where Woodbury's difference would cancel for a small psi.
         """
-        patterns = self.observed.patterns
-        logs = patterns @ (math.log(2 * math.pi) + np.log(self.psi)) + np.linalg.slogdet(self.K)[1]
-        squares = self.residual**2 @ (1.0 / self.psi) + np.sum(self.y**2, axis=1)
-        return np.asarray(-0.5 * (logs[self.observed.which] + squares))
+        return np.asarray(self.residual**2 @ (1.0 / self.psi) + np.sum(self.y**2, axis=1))
 
     @cached_property
     def spread(self) -> Array:

@@ -54,7 +54,7 @@ class IncompletePoint(Point):
     def value(self) -> float:
         if not (np.isfinite(self._psi).all() and self._psi.min() > np.finfo(float).tiny):
             return math.inf
-        return self._problem.constant - float(self._posterior.log_likelihoods.sum())
+        return self._problem.constant - self._posterior.log_likelihood
 
     @cached_property
     def _pull(self) -> Array:
@@ -77,7 +77,7 @@ class IncompletePoint(Point):
     def gradient(self) -> Array:
         problem, psi = self._problem, self._psi[:, None]
         in_t = problem.noise.gather(self._slope * self._h)
-        in_mean = -self._posterior.residual.sum(axis=0)[:, None] / psi
+        in_mean = -self._posterior.residual.T @ problem.observed.ones / psi
         return problem.manifold.join([-self._pull / psi, in_t, in_mean])
 
     def hessian_vector(self, V: Array) -> Array:
@@ -92,26 +92,26 @@ class IncompletePoint(Point):
         dK = over_columns(observed.patterns, outer(dM, posterior.B) + outer(M, dB))
         dV = -posterior.V @ dK @ posterior.V
         deviation = R + observed.mask * (y @ M.T)
-        dweighted = deviation @ dB - observed.mask @ (dmean * posterior.B)
+        dweighted = deviation @ dB - observed.ones * (observed.mask @ (dmean * posterior.B))
         which = observed.which
         dy = times(posterior.V[which], dweighted - times(dK[which], y))
-        dR = -observed.mask * (dmean[:, 0] + y @ dM.T + dy @ M.T)
+        dR = -observed.mask * (observed.ones * dmean[:, 0] + y @ dM.T + dy @ M.T)
         dspread = posterior.summed(dV)
         dpull = dR.T @ y + R.T @ dy - times(dspread, M) - times(posterior.spread, dM)
         in_M = (self._pull * relative[:, None] - dpull) / psi[:, None]
-        in_mean = (R.sum(axis=0) * relative - dR.sum(axis=0)) / psi
+        in_mean = (R.T * relative[:, None] - dR.T) @ observed.ones / psi[:, None]
         dsquares = 2.0 * np.sum(R * dR, axis=0) + inner(M, times(dspread, M))
         dsquares += 2.0 * inner(M, times(posterior.spread, dM))
         counts = observed.counts
         dh = 0.5 * ((2.0 * self._squares / psi - counts) * relative - dsquares / psi) / psi
         in_t = problem.noise.gather(self._slope * dh + dslope * self._h)
-        return problem.manifold.join([in_M, in_t, in_mean[:, None]])
+        return problem.manifold.join([in_M, in_t, in_mean])
 
     def regressions(self) -> Regressions:
         """Of each column on (y, 1), over the rows that have it: what a step of EM needs."""
         posterior, observed = self._posterior, self._problem.observed
         r = self._problem.r
-        regressors = np.column_stack([posterior.y, np.ones(len(posterior.y))])
+        regressors = np.hstack([posterior.y, observed.ones])
         moments = over_columns(observed.mask.T, outer(regressors, regressors))
         moments[:, :r, :r] += posterior.spread
         squares = np.sum(observed.Z**2, axis=0)
@@ -125,7 +125,7 @@ class IncompletePoint(Point):
         problem, posterior = self._problem, self._posterior
         observed, noise = problem.observed, problem.noise
         M, mean = self.regressions().coefficients()
-        residual = observed.mask * (observed.Z - mean[:, 0] - posterior.y @ M.T)
+        residual = observed.mask * (observed.Z - observed.ones * mean[:, 0] - posterior.y @ M.T)
         left = np.sum(residual**2, axis=0) + inner(M, times(posterior.spread, M))
         psi = noise.gather(left) / noise.gather(observed.counts)
         return problem.manifold.join([M, noise.coordinate(psi), mean])
@@ -254,7 +254,8 @@ class IncompleteFactors(IncompleteLikelihood):
     Parameters
     ----------
     observed : Observed
-        The rows in the coordinates of the solver, less the means of what was observed.
+        The rows in the coordinates of the solver, less the means of what was observed; no more of
+        a pattern than its sums tell apart.
     """
 
     observed: Observed
@@ -274,20 +275,23 @@ class IncompleteFactors(IncompleteLikelihood):
         """
         X = check_observed(samples)
         check_entries(r, int(np.max(np.sum(~np.isnan(X), axis=1))))
-        mean = np.nanmean(X, axis=0)
-        missing = int(np.isnan(X).sum())
-        rows = np.where(np.isnan(X), mean, X)
-        filled = objective.bind(Data((Samples(rows, samples.feature_names, samples.name),)), r)
+        there = ~np.isnan(X)
+        w = np.ones(len(X)) if samples.weights is None else samples.weights
+        mean = w @ np.where(there, X, 0.0) / (w @ there)
+        missing = int(there.size - there.sum())
+        rows = np.where(there, X, mean)
+        names, marks = samples.feature_names, samples.marks
+        filled = objective.bind(Data((Samples(rows, names, samples.name, marks=marks),)), r)
         assert isinstance(filled, Factors)
         scale = filled.scale
         return cls(
             objective,
             (View(mean, ColumnScaling(scale), (missing_note(missing, X.size),)),),
             filled,
-            Observed.of((X - mean) / scale),
+            Observed.of((X - mean) / scale, samples.weights).compressed(),
             noise=Noise(samples.d, tied, floor),
             r=r,
-            n=samples.n,
+            n=samples.weight,
             scale=scale,
         )
 

@@ -28,7 +28,6 @@ from ldr.objectives.families.incomplete_factors import (
 from ldr.objectives.families.row_sum import InParts, Remembered, RowTerm, SumPoint, in_pieces
 from ldr.objectives.problem import Stated
 from ldr.objectives.view import View
-from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
 
 
@@ -50,11 +49,6 @@ def incomplete(
     objective: Stated, samples: Samples, r: int, *, tied: bool, floor: float = 0.0
 ) -> IncompleteLikelihood:
     """The problem of samples with missing entries; raises as `IncompleteFactors.of` does."""
-    if samples.weights is not None:
-        raise ArgumentError(
-            f"rows with missing values take no weights (sample_weight=) in {objective.name!r}: "
-            "repeat the rows, or leave those with missing values out"
-        )
     if not in_pieces(samples):
         return IncompleteFactors.of(objective, samples, r, tied=tied, floor=floor)
     entries = samples.reduce(_entries, Entries.merge)
@@ -63,8 +57,7 @@ def incomplete(
     filled = objective.bind(Data((Filled.of(samples, entries.mean),)), r)
     assert isinstance(filled, Factors)
     noise = Noise(samples.d, tied, floor)
-    missing = entries.rows * samples.d - int(entries.counts.sum())
-    note = missing_note(missing, entries.rows * samples.d)
+    note = missing_note(entries.missing, entries.rows * samples.d)
     return IncompleteInPieces(
         objective,
         (View(entries.mean, ColumnScaling(filled.scale), (note,)),),
@@ -73,7 +66,7 @@ def incomplete(
         ObservedTerm(entries.mean, filled.scale, noise, r),
         noise=noise,
         r=r,
-        n=entries.rows,
+        n=entries.weight,
         scale=filled.scale,
     )
 
@@ -84,9 +77,11 @@ class Entries:
 
     Attributes
     ----------
-    rows : int
+    rows, missing : int
+    weight : float
+        Of all rows.
     counts, mean : ndarray (d,)
-        Of each column's entries; a mean of 0 where there is none.
+        Of each column's entries, or what they weigh; a mean of 0 where there is none.
     most : int
         Entries of the fullest row.
     empty, first : int
@@ -94,6 +89,8 @@ class Entries:
     """
 
     rows: int
+    missing: int
+    weight: float
     counts: Array
     mean: Array
     most: int
@@ -102,9 +99,11 @@ class Entries:
 
     def merge(self, later: Entries) -> Entries:
         counts = self.counts + later.counts
-        share = later.counts / np.maximum(counts, 1.0)
+        share = later.counts / np.where(counts > 0, counts, 1.0)
         return Entries(
             self.rows + later.rows,
+            self.missing + later.missing,
+            self.weight + later.weight,
             counts,
             self.mean + share * (later.mean - self.mean),
             max(self.most, later.most),
@@ -123,13 +122,16 @@ class Entries:
 
 def _entries(piece: Samples) -> Entries:
     total: Entries | None = None
-    for _, block in piece.blocks():
+    for where, block in piece.blocks():
         there = ~np.isnan(block)
-        counts, of_rows = there.sum(axis=0).astype(np.float64), there.sum(axis=1)
-        mean = np.where(there, block, 0.0).sum(axis=0) / np.maximum(counts, 1.0)
+        w = np.ones(len(block)) if piece.weights is None else piece.weights[where]
+        counts, of_rows = w @ there, there.sum(axis=1)
+        mean = w @ np.where(there, block, 0.0) / np.where(counts > 0, counts, 1.0)
         empty = np.flatnonzero(of_rows == 0)
         first = int(empty[0]) if len(empty) else 0
-        part = Entries(len(block), counts, mean, int(of_rows.max()), len(empty), first)
+        missing = int(there.size - of_rows.sum())
+        weight, most = float(w.sum()), int(of_rows.max())
+        part = Entries(len(block), missing, weight, counts, mean, most, len(empty), first)
         total = part if total is None else total.merge(part)
     assert total is not None
     return total
@@ -149,7 +151,9 @@ class Filled(Samples):
 
     @classmethod
     def of(cls, samples: Samples, numbers: Array) -> Filled:
-        return cls(samples, samples.feature_names, samples.name, numbers=numbers)
+        return cls(
+            samples, samples.feature_names, samples.name, marks=samples.marks, numbers=numbers
+        )
 
     @property
     def is_sparse(self) -> bool:
@@ -184,8 +188,9 @@ class ObservedTerm(RowTerm):
     r: int
 
     def _points(self, M: Array, rows: Samples) -> Iterator[IncompletePoint]:
-        for _, block in rows.blocks():
-            observed = Observed.of((block - self.mean) / self.scale)
+        for where, block in rows.blocks():
+            weights = None if rows.weights is None else rows.weights[where]
+            observed = Observed.of((block - self.mean) / self.scale, weights)
             yield IncompletePoint(ObservedRows(observed, self.noise, self.r, self.scale), M)
 
     def first(self, M: Array, rows: Samples, *beside: Cells) -> tuple[float, Array]:

@@ -30,11 +30,7 @@ def objective_of(key):
     return named(name_of(key), **RANDOM[key][2], **widths)
 
 
-WEIGHTED = [
-    key
-    for key in RANDOM
-    if objective_of(key).weighted and key.split()[-1] not in ("missing", "landmarks")
-]
+WEIGHTED = [key for key in RANDOM if objective_of(key).weighted and key.split()[-1] != "landmarks"]
 TIMED = [key for key in WEIGHTED if "time order" in objective_of(key).needs]
 UNTIMED = [key for key in WEIGHTED if key not in TIMED]
 
