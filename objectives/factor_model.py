@@ -19,6 +19,8 @@ from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.manifolds import Array
 from ldr.solvers.pickles import Pickled
 
+Indices = npt.NDArray[np.intp]
+
 
 @dataclass(frozen=True, eq=False)
 class Observed:
@@ -46,7 +48,7 @@ class Observed:
     Z: Array
     ones: Array
     patterns: Array
-    which: npt.NDArray[np.intp]
+    which: Indices
     rows: Array
 
     @classmethod
@@ -55,9 +57,9 @@ class Observed:
         missing = np.isnan(X)
         patterns, which = np.ones((1, X.shape[1])), np.zeros(len(X), dtype=np.intp)
         if missing.any():
-            packed, which = np.unique(np.packbits(~missing, axis=1), axis=0, return_inverse=True)
-            patterns = np.unpackbits(packed, axis=1, count=X.shape[1]).astype(np.float64)
-            X, which = np.where(missing, 0.0, X), which.ravel()
+            firsts, which = _distinct(missing)
+            patterns = (~missing[firsts]).astype(np.float64)
+            X = np.where(missing, 0.0, X)
         rows = np.bincount(which, weights, minlength=len(patterns)).astype(np.float64)
         ones = np.ones((len(X), 1)) if weights is None else np.sqrt(weights)[:, None]
         return cls(X if weights is None else ones * X, ones, patterns, which, rows)
@@ -73,9 +75,7 @@ class Observed:
         Z, ones = (np.concatenate([part[i] for part in parts]) for i in (2, 1))
         return replace(self, Z=Z, ones=ones, which=which)
 
-    def _compressed(
-        self, members: npt.NDArray[np.intp], there: npt.NDArray[np.bool_]
-    ) -> tuple[Array, Array]:
+    def _compressed(self, members: Indices, there: npt.NDArray[np.bool_]) -> tuple[Array, Array]:
         """(ones, Z) of some rows of one pattern."""
         ones, Z = self.ones[members], self.Z[members]
         columns = np.flatnonzero(there)
@@ -97,6 +97,25 @@ class Observed:
         return self.rows @ self.patterns
 
 
+def _distinct(mask: npt.NDArray[np.bool_]) -> tuple[Indices, Indices]:
+    """A row of each kind, and the kind of each row: 64 columns a number, which sort fast."""
+    words = np.zeros((len(mask), -(-mask.shape[1] // 64) * 8), dtype=np.uint8)
+    bits = np.packbits(mask, axis=1)
+    words[:, : bits.shape[1]] = bits
+    numbers = words.view(np.uint64)
+    found = np.unique(
+        numbers.ravel() if numbers.shape[1] == 1 else numbers,
+        axis=0,
+        return_index=True,
+        return_inverse=True,
+    )
+    return found[1], found[2].ravel()
+
+
+# Of a column's |M_j|^2/psi_j, beyond which it is left out of sums of squares.
+_HEAVY = 1e3
+
+
 class Posterior:
     """Of y given what was observed of each row, y ~ N(0, I), x = mean + My + N(0, diag psi).
 
@@ -104,12 +123,16 @@ class Posterior:
     is N(V M_o' psi_o^{-1} (x_o - mean_o), V). Rows of one pattern share K: nothing larger than
     r x r is inverted, and complete rows cost O(n d r).
 
+    Columns with next to no noise, Heywood cases, are large in K, and what V says of the others
+    would be lost in their rounding. They come in by a QR decomposition, K = R'R, and y has a step
+    of refinement.
+
     Attributes
     ----------
     B : ndarray (d, r)
         psi^{-1} M.
-    K, V : ndarray (p, r, r)
-        Of each pattern.
+    R, V : ndarray (p, r, r)
+        Of each pattern; R is triangular.
     y : ndarray (n, r)
         Posterior means.
     residual : ndarray (n, d)
@@ -120,12 +143,26 @@ class Posterior:
         self.observed, self.M, self.psi = observed, M, psi
         r = M.shape[1]
         self.B = M / psi[:, None]
-        self.K = np.eye(r) + over_columns(observed.patterns, outer(M, self.B))
-        self.V = np.asarray(np.linalg.inv(self.K), dtype=np.float64)
+        root = M / np.sqrt(psi)[:, None]
+        sizes = np.sum(root**2, axis=1)
+        heavy = np.flatnonzero(sizes > _HEAVY)
+        light = np.where(sizes > _HEAVY, 0.0, observed.patterns)
+        K = np.eye(r) + over_columns(light, outer(root, root))
+        self.R = np.linalg.cholesky(K).swapaxes(1, 2)
+        if len(heavy):
+            heavy = heavy[np.argsort(-sizes[heavy])]  # QR keeps the digits of small rows so
+            rows = observed.patterns[:, heavy, None] * root[heavy]
+            self.R = np.asarray(np.linalg.qr(np.concatenate([rows, self.R], axis=1), mode="r"))
+        inverse = np.asarray(np.linalg.inv(self.R), dtype=np.float64)
+        self.V = inverse @ inverse.swapaxes(1, 2)
         mask = observed.mask
         deviation = mask * (observed.Z - observed.ones * mean)
-        self.y = times(self.V[observed.which], deviation @ self.B)
+        V = self.V[observed.which]
+        self.y = times(V, deviation @ self.B)
         self.residual = deviation - mask * (self.y @ M.T)
+        if len(heavy):
+            self.y += times(V, self.residual @ self.B - self.y)
+            self.residual = deviation - mask * (self.y @ M.T)
 
     @property
     def log_likelihoods(self) -> Array:
@@ -141,7 +178,8 @@ class Posterior:
     def _logs(self) -> Array:
         """log |2 pi S_oo| of each pattern."""
         found = self.observed.patterns @ (math.log(2 * math.pi) + np.log(self.psi))
-        return np.asarray(found + np.linalg.slogdet(self.K)[1])
+        diagonals = np.abs(np.diagonal(self.R, axis1=1, axis2=2))
+        return np.asarray(found + 2.0 * np.log(diagonals).sum(axis=1))
 
     @cached_property
     def _squares(self) -> Array:

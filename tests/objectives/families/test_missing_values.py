@@ -14,6 +14,10 @@ from scipy.stats import multivariate_normal
 import ldr
 from ldr.errors import ArgumentError, DataError, SingularError
 from ldr.objectives.data.opening import as_samples
+from ldr.objectives.factor_model import Observed
+from ldr.objectives.families.factors import Noise
+from ldr.objectives.families.incomplete_factors import IncompletePoint, ObservedRows
+from ldr.solvers.status import Status
 from tests import real_data
 
 WINE = real_data.wine()[0]
@@ -39,6 +43,39 @@ def log_likelihoods(X, mean, S):
         squares = np.sum(deviations * np.linalg.solve(part, deviations.T).T, axis=1)
         logs[rows] = -0.5 * (np.linalg.slogdet(2 * np.pi * part)[1] + squares)
     return logs
+
+
+@pytest.mark.parametrize("weights", [None, np.random.default_rng(3).uniform(0.1, 3.0, 400)])
+def test_the_rows_of_a_pattern_are_no_more_than_their_sums(weights):
+    """Value, gradient and Hessian of all rows, one by one, and of a triangle for each pattern."""
+    rng = np.random.default_rng(0)
+    Z = 3.0 + rng.standard_normal((400, 2)) @ rng.standard_normal((2, 5))
+    Z += rng.standard_normal(Z.shape)
+    Z[rng.random(400) < 0.3, 1] = np.nan
+    Z[rng.random(400) < 0.2, 3] = np.nan
+    Z[:3, [0, 4]] = np.nan  # fewer rows than numbers in their sums
+    rows = Observed.of(Z, weights)
+    few = rows.compressed()
+    assert len(few.Z) < 35 and (few.rows == rows.rows).all()
+    noise = Noise(5, tied=False)
+    each, both = (ObservedRows(of, noise, 2, np.ones(5)) for of in (rows, few))
+    M, V = (rng.standard_normal(5 * 2 + 5 + 5) for _ in range(2))
+    a, b = IncompletePoint(each, M), IncompletePoint(both, M)
+    assert b.value == pytest.approx(a.value, rel=1e-13)
+    np.testing.assert_allclose(b.gradient, a.gradient, rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(b.hessian_vector(V), a.hessian_vector(V), rtol=1e-10, atol=1e-9)
+    np.testing.assert_allclose(b.improved(), a.improved(), rtol=1e-10)
+
+
+def test_a_column_without_noise_costs_the_others_no_digits():
+    """The ash of wine has a noise variance at the bound, 1e-6 of its variance."""
+    Z = np.where(np.random.default_rng(0).random(WINE.shape) < 0.15, np.nan, WINE)
+    result = ldr.solve("fa", Z, 3)
+    assert result.status is Status.CONVERGED
+    assert any("Heywood" in note for note in result.notes)
+    model = result.model
+    exact = log_likelihoods(Z, model.mean, model_covariance(model)).sum()
+    assert model.log_likelihood == pytest.approx(exact, rel=1e-9)
 
 
 def model_covariance(model):
