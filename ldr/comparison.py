@@ -159,7 +159,8 @@ class Comparison(Pickled):
         if scored:
             best = max(value for value, _ in scored)
             names = " and ".join(name for value, name in scored if value == best)
-            found.append(f"best {judged}: {names}, {best:.3f}")
+            nothing = "; the mean of the training rows predicts better than all" if best < 0 else ""
+            found.append(f"best {judged}: {names}, {best:.3f}{nothing}")
         for m in self.methods:
             if m.heuristic_scores is None:
                 continue

@@ -12,16 +12,9 @@ import numpy as np
 from ldr.objectives.coordinates import ColumnScaling
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.samples import Samples
-from ldr.objectives.factor_model import (
-    FactorModel,
-    Observed,
-    Posterior,
-    check_observed,
-    outer,
-    over_columns,
-    times,
-)
+from ldr.objectives.factor_model import FactorModel, check_observed
 from ldr.objectives.families.factors import FactorLikelihood, Factors, Noise, inner
+from ldr.objectives.observed import Observed, Posterior, outer, over_columns, times
 from ldr.objectives.problem import Stated
 from ldr.objectives.view import View
 from ldr.solvers.errors import SingularError

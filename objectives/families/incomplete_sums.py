@@ -14,7 +14,7 @@ from ldr.objectives.coordinates import ColumnScaling
 from ldr.objectives.data.cells import Cells
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.samples import Beside, Samples, Term
-from ldr.objectives.factor_model import Observed, empty_line
+from ldr.objectives.factor_model import empty_line
 from ldr.objectives.families.factors import Factors, Noise
 from ldr.objectives.families.incomplete_factors import (
     IncompleteFactors,
@@ -26,6 +26,7 @@ from ldr.objectives.families.incomplete_factors import (
     missing_note,
 )
 from ldr.objectives.families.row_sum import InParts, Remembered, RowTerm, SumPoint, in_pieces
+from ldr.objectives.observed import Observed
 from ldr.objectives.problem import Stated
 from ldr.objectives.view import View
 from ldr.solvers.manifolds import Array

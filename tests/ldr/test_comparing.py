@@ -96,6 +96,12 @@ def test_scores_of_two_views():
         np.testing.assert_allclose(method.scores[name], scores, atol=1e-10)
 
 
+def test_that_nothing_is_predicted_is_said():
+    rng = np.random.default_rng(0)
+    found = ldr.compare(["least-squares"], rng.standard_normal((60, 20)), rng.random(60), 1)
+    assert found.findings[0].endswith("the mean of the training rows predicts better than all")
+
+
 def test_time_series_are_cut_into_pieces_in_order():
     found = ldr.compare(["maf", "pca"], SERIES, r=2, folds=3)
     assert found.judged_by == ("R2 of the next step", "held-out value")

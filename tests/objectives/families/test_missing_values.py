@@ -14,9 +14,9 @@ from scipy.stats import multivariate_normal
 import ldr
 from ldr.errors import ArgumentError, DataError, SingularError
 from ldr.objectives.data.opening import as_samples
-from ldr.objectives.factor_model import Observed
 from ldr.objectives.families.factors import Noise
 from ldr.objectives.families.incomplete_factors import IncompletePoint, ObservedRows
+from ldr.objectives.observed import Observed
 from ldr.solvers.status import Status
 from tests import real_data
 
