@@ -18,7 +18,7 @@ from ldr.objectives.custom import (
 )
 from ldr.objectives.objective import Objective
 from ldr.objectives.problem import BoundObjective
-from ldr.solvers.manifolds import Array, Manifold, Orthonormal, Product
+from ldr.solvers.manifolds import Array, Manifold, Orthonormal
 from ldr.solvers.pickles import Pickled
 from ldr.solvers.problem import Problem
 from ldr.solvers.riemannian import RiemannianProblem
@@ -225,12 +225,14 @@ def taylor_slopes(problem: Problem, M: Array, rng: np.random.Generator) -> tuple
 
 def _direction(manifold: Manifold, M: Array, rng: np.random.Generator) -> Array:
     """A random tangent vector as long as M, factor by factor: steps are then relative to M."""
-    if isinstance(manifold, Product):
-        parts = zip(manifold.factors, manifold.split(M), strict=True)
-        return manifold.join([_direction(factor, m, rng) for factor, m in parts])
-    if manifold.dimension == 0:
-        return np.zeros(manifold.shape)
-    return (float(np.linalg.norm(M)) or 1.0) * manifold.random_tangent(M, rng)
+    parts = zip(manifold.factors, manifold.split(M), strict=True)
+    return manifold.join([_direction_of(factor, m, rng) for factor, m in parts])
+
+
+def _direction_of(factor: Manifold, M: Array, rng: np.random.Generator) -> Array:
+    if factor.dimension == 0:
+        return np.zeros(factor.shape)
+    return (float(np.linalg.norm(M)) or 1.0) * factor.random_tangent(M, rng)
 
 
 def _noise(value: Any, size: float) -> float:
@@ -288,7 +290,7 @@ def _tangent_error(problem: Problem, M: Array) -> float:
 
 def _invariance(problem: BoundObjective, M: Array, rng: np.random.Generator) -> tuple[float, str]:
     """The error of f(MQ) = f(M) with all views rotated together, and the implied manifold."""
-    factors = _factors(problem.manifold)
+    factors = problem.manifold.factors
     views = min(len(problem.blocks(M)), len(factors))
     Q = random_orthogonal(problem.blocks(M)[0].shape[1], rng)
     error = invariance_error(problem, M, _rotated(problem, M, Q, range(views)))
@@ -307,15 +309,9 @@ def _invariance(problem: BoundObjective, M: Array, rng: np.random.Generator) -> 
 def _rotated(problem: BoundObjective, M: Array, Q: Array, which: range) -> Array:
     """M with some of its factors multiplied by Q."""
     manifold = problem.manifold
-    if not isinstance(manifold, Product):
-        return M @ Q
     parts = [m @ Q if i in which else m for i, m in enumerate(manifold.split(M))]
     return manifold.join(parts)
 
 
-def _factors(manifold: Manifold) -> tuple[Manifold, ...]:
-    return manifold.factors if isinstance(manifold, Product) else (manifold,)
-
-
 def _manifold_name(manifold: Manifold) -> str:
-    return " x ".join(type(factor).__name__.lower() for factor in _factors(manifold))
+    return " x ".join(type(factor).__name__.lower() for factor in manifold.factors)

@@ -18,7 +18,7 @@ from ldr.objectives.prediction import Answers, Predictor
 from ldr.objectives.statistics.covariance import Variation
 from ldr.objectives.view import View
 from ldr.solvers.errors import ArgumentError
-from ldr.solvers.manifolds import Array, Grassmann, Manifold, Orthonormal, Product, polar_factor
+from ldr.solvers.manifolds import Array, Grassmann, Manifold, Orthonormal, polar_factor
 from ldr.solvers.problem import Problem
 from ldr.solvers.solver import AnySolver
 
@@ -130,7 +130,7 @@ class BoundObjective(Problem):
     @property
     def factors(self) -> tuple[Manifold, ...]:
         """Of the manifold: of each view's matrix, and of further parameters."""
-        return self.manifold.factors if isinstance(self.manifold, Product) else (self.manifold,)
+        return self.manifold.factors
 
     def baseline(self) -> Array | None:
         """The heuristic's point; None of objectives that have no heuristic."""
@@ -170,13 +170,11 @@ class BoundObjective(Problem):
 
     def blocks(self, M: Array) -> list[Array]:
         """The matrices that a point stands for, one a view."""
-        if isinstance(self.manifold, Product):
-            return self.manifold.split(M)[: len(self.views)]
-        return [M]
+        return self.manifold.split(M)[: len(self.views)]
 
     def point(self, blocks: Sequence[Array]) -> Array:
         """The point of the matrices, the inverse of `blocks`."""
-        return self.manifold.join(blocks) if isinstance(self.manifold, Product) else blocks[0]
+        return self.manifold.join(blocks)
 
     def lift(self, M: Array) -> tuple[Array, ...]:
         """The user's matrices, one a view, orthonormal to the last digit where they must be."""
@@ -215,8 +213,6 @@ class BoundObjective(Problem):
 
     def turned(self, M: Array, turns: Sequence[Array]) -> Array:
         """The point with the columns of each view's matrix turned."""
-        if not isinstance(self.manifold, Product):
-            return M @ turns[0]
         blocks = self.manifold.split(M)
         views = [block @ Q for block, Q in zip(blocks, turns, strict=False)]
         return self.manifold.join([*views, *blocks[len(views) :]])

@@ -130,7 +130,7 @@ def _as_pymanopt(pymanopt: ModuleType, problem: RiemannianProblem, memory: _Memo
     """pymanopt's Problem, with the very formulas of the native solvers."""
     manifold = problem.manifold
     theirs = _their_manifold(pymanopt, manifold)
-    k = len(manifold.factors) if isinstance(manifold, Product) else 1
+    k = len(manifold.factors)
 
     def cost(*M: Array) -> float:
         return memory.at(_join(manifold, M)).value

@@ -23,7 +23,7 @@ from ldr.objectives.problem import BoundObjective
 from ldr.sensitivity.moving import Line
 from ldr.sensitivity.optimum import Observed, Optimum
 from ldr.solvers.errors import SingularError
-from ldr.solvers.manifolds import Array, Product
+from ldr.solvers.manifolds import Array
 from ldr.solvers.riemannian import RiemannianProblem
 
 # Of a line's length: the first step of differences; each further one is shorter by this.
@@ -115,11 +115,7 @@ def carried(one: BoundObjective, other: BoundObjective, Z: Array) -> Array:
     """What is a matrix in the coordinates of one problem, in those of another."""
     pairs = zip(one.coordinates, other.coordinates, one.blocks(Z), strict=True)
     blocks = [there.lower(here.lift(block)) for here, there, block in pairs]
-    if not isinstance(one.manifold, Product):
-        return blocks[0]
-    rest = one.manifold.split(Z)[len(blocks) :]
-    assert isinstance(other.manifold, Product)
-    return other.manifold.join([*blocks, *rest])
+    return other.manifold.join([*blocks, *one.manifold.split(Z)[len(blocks) :]])
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from ldr.canonical import Placed, directions_of
 from ldr.objectives.axes import Axes
 from ldr.objectives.problem import BoundObjective
 from ldr.solvers.errors import SingularError
-from ldr.solvers.manifolds import Array, Product
+from ldr.solvers.manifolds import Array
 from ldr.solvers.riemannian import RiemannianProblem
 from ldr.solvers.second_order import FlatError, HessianInverse
 
@@ -230,7 +230,7 @@ def _tied(problem: BoundObjective, M: Array, direction: Array) -> str:
     k = int(np.argmax(np.abs(Vt[0])))
     maps = problem.maps(M)
     axes = problem.axes(M, problem.variations(maps))
-    if not len(matrix_of(axes)) or len(blocks) > 1 or isinstance(problem.manifold, Product):
+    if not len(matrix_of(axes)) or len(problem.factors) > 1:
         return f"Coordinate {k} can leave the subspace and the value stays. "
     inside = float(Vt[0] @ matrix_of(axes) @ Vt[0])
     turned = problem.manifold.nearest(M - np.outer(M @ Vt[0], Vt[0]) + np.outer(U[:, 0], Vt[0]))

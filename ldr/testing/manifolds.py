@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
 
-from ldr.solvers.manifolds import Array, Manifold, Product
+from ldr.solvers.manifolds import Array, Manifold
 
 # On the manifold to this is as good as rounding allows.
 _ON = 1e-14
@@ -114,16 +114,12 @@ def hessian_is_the_derivative_of_the_gradient(manifold: Manifold) -> None:
 
 def _symmetric(manifold: Manifold, rng: np.random.Generator) -> list[Array]:
     """A random symmetric matrix for the rows of each factor."""
-    factors = manifold.factors if isinstance(manifold, Product) else (manifold,)
-    squares = [rng.standard_normal((factor.shape[0],) * 2) for factor in factors]
+    squares = [rng.standard_normal((factor.shape[0],) * 2) for factor in manifold.factors]
     return [0.5 * (A + A.T) for A in squares]
 
 
 def _times(manifold: Manifold, A: list[Array], M: Array) -> Array:
-    if isinstance(manifold, Product):
-        parts = zip(A, manifold.split(M), strict=True)
-        return manifold.join([B @ m for B, m in parts])
-    return A[0] @ M
+    return manifold.join([B @ m for B, m in zip(A, manifold.split(M), strict=True)])
 
 
 MANIFOLD = (

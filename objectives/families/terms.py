@@ -14,7 +14,7 @@ from ldr.objectives.certificate import Certificate
 from ldr.objectives.factor_model import FactorModel
 from ldr.objectives.problem import BoundObjective, Fitted
 from ldr.objectives.statistics.covariance import Variation
-from ldr.solvers.manifolds import Array, Manifold, Orthonormal, Product, nearest_with_zeros
+from ldr.solvers.manifolds import Array, Manifold, Orthonormal, nearest_with_zeros
 from ldr.solvers.nonsmooth.penalty import L1
 from ldr.solvers.problem import Point, Problem
 
@@ -45,18 +45,15 @@ class Term:
         """The term's point Z of the sum's point M, or tangent vector."""
         if self.same_point:
             return M
-        blocks = manifold.split(M) if isinstance(manifold, Product) else [M]
-        return self.bound.point(
-            [Z if T is None else T @ Z for T, Z in zip(self.maps, blocks, strict=True)]
-        )
+        blocks = zip(self.maps, manifold.split(M), strict=True)
+        return self.bound.point([Z if T is None else T @ Z for T, Z in blocks])
 
     def lift(self, manifold: Manifold, G: Array) -> Array:
         """The gradient in the sum's point of the gradient G in the term's."""
         if self.same_point:
             return G
         blocks = zip(self.maps, self.bound.blocks(G), strict=True)
-        lifted = [Z if T is None else T.T @ Z for T, Z in blocks]
-        return manifold.join(lifted) if isinstance(manifold, Product) else lifted[0]
+        return manifold.join([Z if T is None else T.T @ Z for T, Z in blocks])
 
 
 class WeightedPoint(Point):

@@ -18,7 +18,7 @@ from ldr.objectives.families.trace import Trace
 from ldr.objectives.problem import BoundObjective, Stated
 from ldr.objectives.view import View, noted
 from ldr.solvers.errors import ArgumentError
-from ldr.solvers.manifolds import Array, Grassmann, Product
+from ldr.solvers.manifolds import Array, Grassmann
 from ldr.solvers.nonsmooth.penalty import L1
 
 # In units of the objective; beyond it squares of the penalty's slope would leave the range.
@@ -158,7 +158,7 @@ def _check_penalised(weights: Sequence[float], bounds: Sequence[BoundObjective])
 def _penalty(common: Common, weight: float) -> L1:
     """The penalty of the views' matrices; a model's other parameters have none."""
     manifold, lengths = common.manifold, common.lengths
-    if not isinstance(manifold, Product):
+    if len(manifold.factors) == 1:
         return L1(weight * lengths[0])
     lengths = [*lengths, *(0.0 for _ in manifold.factors[len(lengths) :])]
     pairs = zip(manifold.factors, lengths, strict=True)

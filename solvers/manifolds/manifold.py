@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,19 @@ class Manifold(ABC):
     @abstractmethod
     def diameter(self) -> float:
         """Length scale for trust regions: about the largest distance, `inf` where unbounded."""
+
+    @property
+    def factors(self) -> tuple[Manifold, ...]:
+        """Of a product of manifolds; any other has one, itself."""
+        return (self,)
+
+    def split(self, Z: Array) -> list[Array]:
+        """The factors' matrices, as views of the array Z (leading axes are kept)."""
+        return [Z]
+
+    def join(self, parts: Sequence[Array]) -> Array:
+        """The array of the factors' matrices; the inverse of `split`."""
+        return parts[0]
 
     @abstractmethod
     def project(self, M: Array, Z: Array) -> Array:

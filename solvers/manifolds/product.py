@@ -25,8 +25,8 @@ class Product(Manifold):
         At least one.
     """
 
-    factors: tuple[Manifold, ...]
-    _ends: tuple[int, ...] = field(repr=False, compare=False)
+    factors: tuple[Manifold, ...] = ()
+    _ends: tuple[int, ...] = field(default=(), repr=False, compare=False)
 
     def __init__(self, *factors: Manifold) -> None:
         if not factors:
@@ -48,7 +48,6 @@ class Product(Manifold):
         return math.hypot(*(f.diameter for f in self.factors))
 
     def split(self, Z: Array) -> list[Array]:
-        """The factors' matrices, as views of the flat array Z (leading axes are kept)."""
         starts = (0, *self._ends[:-1])
         return [
             Z[..., a:b].reshape(*Z.shape[:-1], *f.shape)
@@ -56,7 +55,6 @@ class Product(Manifold):
         ]
 
     def join(self, parts: Sequence[Array]) -> Array:
-        """The flat array of the factors' matrices; the inverse of `split`."""
         return np.concatenate(
             [
                 Z.reshape(*Z.shape[: Z.ndim - len(f.shape)], math.prod(f.shape))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ldr.solvers.manifolds import Array, Orthonormal, Product
+from ldr.solvers.manifolds import Array, Orthonormal
 from ldr.solvers.manifolds.orthonormal import sym
 from ldr.solvers.manifolds.support import RANK, SymmetricEquations
 from ldr.solvers.nonsmooth.proximal_gradient import penalty_of
@@ -23,8 +23,6 @@ def slack_at(problem: Problem, M: Array) -> float:
     """
     manifold, penalty = problem.manifold, penalty_of(problem)
     arrays = (M, problem.at(M).gradient, penalty.slope(M), penalty.threshold(M.shape))
-    if not isinstance(manifold, Product):
-        return _slack(isinstance(manifold, Orthonormal), arrays)
     parts = zip(manifold.factors, *map(manifold.split, arrays), strict=True)
     return min(_slack(isinstance(factor, Orthonormal), part) for factor, *part in parts)
 

@@ -11,7 +11,7 @@ from ldr.solvers.checks import keep_number
 from ldr.solvers.descent.line_search import initial_step
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.loop import minimise
-from ldr.solvers.manifolds import Array, Grassmann, Manifold, Orthonormal, Product
+from ldr.solvers.manifolds import Array, Grassmann, Manifold, Orthonormal
 from ldr.solvers.manifolds.support import on_support, with_zeros
 from ldr.solvers.nonsmooth.penalty import L1, Penalty
 from ldr.solvers.nonsmooth.proximal_step import Step, proximal_step
@@ -196,8 +196,7 @@ def _exact(problem: RiemannianProblem, point: ProximalPoint) -> ProximalPoint:
 def require_separable(problem: RiemannianProblem) -> None:
     """Refuse a penalty of the entries on a manifold whose points are subspaces."""
     manifold = problem.manifold
-    factors = manifold.factors if isinstance(manifold, Product) else (manifold,)
-    subspaces = any(isinstance(factor, Grassmann) for factor in factors)
+    subspaces = any(isinstance(factor, Grassmann) for factor in manifold.factors)
     if problem.problem.penalty is not None and subspaces:
         raise ArgumentError(
             "a penalty of the entries of M is no function of its span: state the problem on the "
@@ -207,22 +206,19 @@ def require_separable(problem: RiemannianProblem) -> None:
 
 def _retracted(manifold: Manifold, M: Array, step: Step) -> Array:
     """The retraction of V at M that keeps the zeros of M + V where it can."""
-    if isinstance(manifold, Product):
-        parts = zip(*map(manifold.split, (M, step.V, step.target)), strict=True)
-        return manifold.join(
-            [
-                _retracted(factor, m, Step(v, target, ()))
-                for factor, (m, v, target) in zip(manifold.factors, parts, strict=True)
-            ]
-        )
-    if not isinstance(manifold, Orthonormal):
-        return step.target
-    polar = manifold.retract(M, step.V)
-    support = (step.target != 0).astype(np.float64)
+    parts = zip(manifold.factors, *map(manifold.split, (M, step.V, step.target)), strict=True)
+    return manifold.join([_retracted_on(*part) for part in parts])
+
+
+def _retracted_on(factor: Manifold, M: Array, V: Array, target: Array) -> Array:
+    if not isinstance(factor, Orthonormal):
+        return target
+    polar = factor.retract(M, V)
+    support = (target != 0).astype(np.float64)
     if support.all():
         return polar
-    sparse = with_zeros(step.target, support)
-    if sparse is None or np.linalg.norm(sparse - polar) > np.linalg.norm(step.V):
+    sparse = with_zeros(target, support)
+    if sparse is None or np.linalg.norm(sparse - polar) > np.linalg.norm(V):
         return polar
     return sparse
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ldr.solvers.manifolds import Array, Euclidean, Manifold, Orthonormal, Product
+from ldr.solvers.manifolds import Array, Euclidean, Manifold, Orthonormal
 from ldr.solvers.manifolds.orthonormal import sym
 from ldr.solvers.manifolds.support import SymmetricEquations
 from ldr.solvers.nonsmooth.penalty import Penalty
@@ -72,17 +72,16 @@ class _Constraints:
 
     def __init__(self, manifold: Manifold, M: Array, G: Array) -> None:
         self.manifold, self.M, self.G = manifold, M, G
-        factors = manifold.factors if isinstance(manifold, Product) else (manifold,)
-        self.kinds = [isinstance(factor, Orthonormal) for factor in factors]
+        self.kinds = [isinstance(factor, Orthonormal) for factor in manifold.factors]
         assert all(
             kind or isinstance(factor, Euclidean)
-            for kind, factor in zip(self.kinds, factors, strict=True)
+            for kind, factor in zip(self.kinds, manifold.factors, strict=True)
         )
 
     def parts(self, Z: Array) -> list[Array]:
         """The orthonormal factors of a matrix."""
-        parts = self.manifold.split(Z) if isinstance(self.manifold, Product) else [Z]
-        return [part for part, kind in zip(parts, self.kinds, strict=True) if kind]
+        parts = zip(self.manifold.split(Z), self.kinds, strict=True)
+        return [part for part, kind in parts if kind]
 
     @property
     def smooth(self) -> list[Array]:
@@ -91,8 +90,6 @@ class _Constraints:
 
     def normal(self, L: list[Array]) -> Array:
         """M L, factor by factor; zero where nothing is constrained."""
-        if not isinstance(self.manifold, Product):
-            return self.M @ L[0] if self.kinds[0] else np.zeros_like(self.M)
         given = iter(L)
         return self.manifold.join(
             [
