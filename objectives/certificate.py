@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 from ldr.solvers.pickles import Pickled
@@ -43,6 +44,17 @@ class Certificate(Pickled):
     gap: float
     message: str
     curvature: float | None = None
+
+    @classmethod
+    def of_gap(
+        cls, gap: float, none: float, proved: str, bounded: str, unbounded: str = ""
+    ) -> Certificate:
+        """ "global" of a gap up to one that counts as none, else "bound"; "none" of no bound."""
+        if gap <= none:
+            return cls("global", gap, proved)
+        if unbounded and gap == math.inf:
+            return cls("none", gap, unbounded)
+        return cls("bound", gap, bounded)
 
     @property
     def is_optimal(self) -> bool:

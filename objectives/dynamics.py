@@ -257,11 +257,12 @@ class LinearDynamics(BoundObjective):
         condition = float(sigma[0] / max(sigma[-1], np.finfo(float).tiny))
         rounding = 4.0 * max(self.states.shape) * float(np.finfo(float).eps) * condition * c
         gap = max(0.0, self.at(M).value - self._explained[0]) + rounding
-        if gap <= 1e-10 * c:
-            message = "no motion that X explains is left out"
-            return Certificate("global", gap * self.unit, message)
-        message = "all motion that X explains bounds the value"
-        return Certificate("bound", gap * self.unit, message)
+        return Certificate.of_gap(
+            gap * self.unit,
+            1e-10 * c * self.unit,
+            "no motion that X explains is left out",
+            "all motion that X explains bounds the value",
+        )
 
     def parameters(self, M: Array) -> Fitted:
         return {"D": self.rate * self.at(M).D}

@@ -147,9 +147,12 @@ class IsotropicFactors(Factors):
         best = 0.5 * self.n * (self.constant + float(logs.sum()) + self.d)
         terms = 0.5 * self.n * (abs(self.constant) + float(np.abs(logs).sum()) + self.d)
         gap = abs(value - best) + SUMS_ROUNDING * terms + self._rounding(noise)
-        if gap <= PROVED_GLOBAL * max(abs(value), self.n):
-            return Certificate("global", gap, "no likelihood is larger: that of the eigenvalues")
-        return Certificate("bound", gap, "the likelihood of the eigenvalues bounds the value")
+        return Certificate.of_gap(
+            gap,
+            PROVED_GLOBAL * max(abs(value), self.n),
+            "no likelihood is larger: that of the eigenvalues",
+            "the likelihood of the eigenvalues bounds the value",
+        )
 
     def _rounding(self, noise: float) -> float:
         """By how much the rounding of C, or of the rows, moves the least value.

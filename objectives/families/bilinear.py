@@ -28,12 +28,11 @@ from ldr.solvers.manifolds import Array, Product, Stiefel
 from ldr.solvers.problem import Point, once
 
 
-class BilinearPoint(Point):
-    """f = -tr(Ma'K Mb), gradient [-K Mb; -K'Ma], Hessian product [-K Vb; -K'Va]."""
+class CoupledPoint(Point):
+    """f = -tr(N'AN)/2, N the blocks of M below one another; gradient -AN, Hessian product -AV."""
 
-    def __init__(self, problem: Bilinear, M: Array) -> None:
-        self.M = M
-        self._problem = problem
+    def __init__(self, M: Array, r: int, times: Callable[[Array], Array]) -> None:
+        self.M, self._r, self._times = M, r, times
 
     @once
     def value(self) -> float:
@@ -44,9 +43,7 @@ class BilinearPoint(Point):
         return self.hessian_vector(self.M)
 
     def hessian_vector(self, V: Array) -> Array:
-        K = self._problem.K
-        V = V.reshape(-1, self._problem.r)
-        return -np.concatenate([K @ V[len(K) :], K.T @ V[: len(K)]]).reshape(-1)
+        return -self._times(V.reshape(-1, self._r)).reshape(-1)
 
 
 @dataclass(frozen=True)
@@ -87,8 +84,13 @@ class Bilinear(BoundObjective):
     def order(self) -> int:
         return max(self.K.shape)
 
-    def at(self, M: Array) -> BilinearPoint:
-        return BilinearPoint(self, M)
+    def at(self, M: Array) -> CoupledPoint:
+        return CoupledPoint(M, self.r, self._coupled)
+
+    def _coupled(self, N: Array) -> Array:
+        """[K Nb; K'Na]."""
+        k = len(self.K)
+        return np.concatenate([self.K @ N[k:], self.K.T @ N[:k]])
 
     @cached_property
     def _singular(self) -> tuple[Array, Array, Array]:
@@ -135,12 +137,13 @@ class Bilinear(BoundObjective):
         rounding = self.r * self.order * float(np.finfo(float).eps) * float(values[0])
         missed = max(0.0, best + self.at(M).value) + rounding
         gap = missed + self.doubt
-        if gap <= PROVED_GLOBAL * max(best, np.finfo(float).tiny):
-            found = Certificate("global", gap, "M spans leading singular subspaces, aligned")
-        elif missed > self.doubt:
-            found = Certificate("bound", gap, "the leading singular values bound the value")
-        else:
-            found = Certificate("bound", gap, NEARLY_COLLINEAR)
+        bounded = "the leading singular values bound the value"
+        found = Certificate.of_gap(
+            gap,
+            PROVED_GLOBAL * max(best, np.finfo(float).tiny),
+            "M spans leading singular subspaces, aligned",
+            bounded if missed > self.doubt else NEARLY_COLLINEAR,
+        )
         return found.restricted_to(str(self.span)) if self.restricted else found
 
 

@@ -78,6 +78,17 @@ class DualBounded(BoundObjective):
         return self.certified(M, _THOROUGH)
 
 
+def dual_certificate(gap: float, none: float) -> Certificate:
+    """Of the gap to a dual bound, up to one that counts as none."""
+    return Certificate.of_gap(
+        gap,
+        none,
+        "the dual bound equals the value",
+        "no value exceeds the dual bound",
+        "the covariances are too close to singular for a bound",
+    )
+
+
 @dataclass(frozen=True)
 class Multiplier:
     """Q of a view, and an M near which it attains its largest trace ratio."""

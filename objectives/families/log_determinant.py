@@ -110,8 +110,9 @@ class LogDeterminant(BoundObjective):
         if least[0] <= 0:
             return Certificate("none", math.inf, "M'CM is singular to rounding")
         gap = float(np.log(largest + error).sum() - np.log(least).sum())
-        if gap <= PROVED_GLOBAL * self.r:
-            return Certificate("global", gap, "M spans a top eigenspace of C")
-        return Certificate(
-            "bound", gap, "the r largest eigenvalues of C bound the determinant of M'CM"
+        return Certificate.of_gap(
+            gap,
+            PROVED_GLOBAL * self.r,
+            "M spans a top eigenspace of C",
+            "the r largest eigenvalues of C bound the determinant of M'CM",
         )

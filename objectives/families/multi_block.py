@@ -15,7 +15,8 @@ from scipy.linalg import block_diag
 from ldr.objectives.axes import Axes
 from ldr.objectives.certificate import PROVED_GLOBAL, Certificate
 from ldr.objectives.data.data import Data
-from ldr.objectives.families.least_bound import DualBounded, Effort
+from ldr.objectives.families.bilinear import CoupledPoint
+from ldr.objectives.families.least_bound import DualBounded, Effort, dual_certificate
 from ldr.objectives.families.multi_bound import MultiBound
 from ldr.objectives.families.two_block import TwoBlock, random_directions
 from ldr.objectives.problem import Stated, check_dimension
@@ -29,25 +30,6 @@ from ldr.solvers.manifolds import Array, Product, Stiefel, polar_factor
 from ldr.solvers.problem import Point
 
 _EPS = float(np.finfo(float).eps)
-
-
-class MultiTracePoint(Point):
-    """f = -tr(M'AM)/2 with the blocks of M below one another; gradient -AM."""
-
-    def __init__(self, problem: MultiTrace, M: Array) -> None:
-        self.M = M
-        self._problem = problem
-
-    @cached_property
-    def value(self) -> float:
-        return 0.5 * float(np.vdot(self.M, self.gradient))
-
-    @cached_property
-    def gradient(self) -> Array:
-        return self.hessian_vector(self.M)
-
-    def hessian_vector(self, V: Array) -> Array:
-        return -(self._problem.A @ V.reshape(-1, self._problem.r)).reshape(-1)
 
 
 class MultiRatioPoint(Point):
@@ -213,12 +195,7 @@ class MultiBlock(DualBounded):
         value, bound = -self.at(M).value, self.bound(M, effort)
         size = max(abs(value), abs(bound)) if math.isfinite(bound) else abs(value)
         gap = max(0.0, bound - value) + 4 * self.order * _EPS * size
-        if gap <= PROVED_GLOBAL * size:
-            found = Certificate("global", gap * self.unit, "the dual bound equals the value")
-        elif math.isfinite(gap):
-            found = Certificate("bound", gap * self.unit, "no value exceeds the dual bound")
-        else:
-            return Certificate("none", gap, "the covariances are too close to singular for a bound")
+        found = dual_certificate(gap * self.unit, PROVED_GLOBAL * size * self.unit)
         return found if self.span is None else found.restricted_to(self.span)
 
     def bound(self, M: Array, effort: Effort | None = None) -> float:
@@ -252,8 +229,8 @@ class MultiTrace(MultiBlock):
     def A(self) -> Array:
         return self.C if self.within else self.C - self.own
 
-    def at(self, M: Array) -> MultiTracePoint:
-        return MultiTracePoint(self, M)
+    def at(self, M: Array) -> CoupledPoint:
+        return CoupledPoint(M, self.r, self.A.__matmul__)
 
     def scales(self, M: Array) -> Array:
         return np.ones((self.order, 1))

@@ -188,8 +188,10 @@ class ReducedRank(BoundObjective):
         best = self.unexplained + float(np.sum(self._singular[1][self.r :] ** 2))
         fitted = (point.fitted * point.S) @ self.manifold.split(M)[1].T
         gap = max(0.0, point.value - best) + self.rounding(fitted, max(0.0, point.value))
-        if gap <= 1e-9 * self.total:
-            found = Certificate("global", gap, "no fit of rank r is closer: the gap is zero")
-        else:
-            found = Certificate("bound", gap, "no fit of rank r is closer by more")
+        found = Certificate.of_gap(
+            gap,
+            1e-9 * self.total,
+            "no fit of rank r is closer: the gap is zero",
+            "no fit of rank r is closer by more",
+        )
         return found.restricted_to(str(self.span)) if self.restricted else found

@@ -231,13 +231,13 @@ class Trace(BoundObjective):
         if self.span is not None and (more := self._more_outside()) > 0:
             restricted = gap + more > PROVED_GLOBAL * size
             gap += 0.0 if restricted else more
-        if gap <= PROVED_GLOBAL * size:
-            message = "M spans an extreme eigenspace of A (proved)"
-            found = Certificate("global", gap * self.unit, message)
-        else:
-            message = "a proved sum of the extreme eigenvalues bounds the value"
-            message = message if proved > doubt else NEARLY_COLLINEAR
-            found = Certificate("bound", gap * self.unit, message)
+        bounded = "a proved sum of the extreme eigenvalues bounds the value"
+        found = Certificate.of_gap(
+            gap * self.unit,
+            PROVED_GLOBAL * size * self.unit,
+            "M spans an extreme eigenspace of A (proved)",
+            bounded if proved > doubt else NEARLY_COLLINEAR,
+        )
         return found.restricted_to(str(self.span)) if restricted else found
 
     def _more_outside(self) -> float:

@@ -281,12 +281,14 @@ class TraceRatio(BoundObjective):
         rho = -self.at(M).value
         bound = trace_ratio_bound(self.A, self.B, M, self.weights, self.sums)
         gap = max(0.0, float(np.nextafter(bound - rho, np.inf)))
-        if gap <= PROVED_GLOBAL * abs(rho):
-            top = "top eigenspaces at all levels" if self.nested else "a top eigenspace"
-            return Certificate("global", gap, f"M spans {top} of A - rho B (proved)")
-        if not np.isfinite(gap):
-            return Certificate("none", gap, "rounding is too large for a proof")
-        return Certificate("bound", gap, "a Cholesky factor proves that no ratio is larger")
+        top = "top eigenspaces at all levels" if self.nested else "a top eigenspace"
+        return Certificate.of_gap(
+            gap,
+            PROVED_GLOBAL * abs(rho),
+            f"M spans {top} of A - rho B (proved)",
+            "a Cholesky factor proves that no ratio is larger",
+            "rounding is too large for a proof",
+        )
 
     def parameters(self, M: Array) -> Fitted:
         """The ratio at each level, of nested subspaces."""

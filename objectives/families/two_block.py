@@ -13,7 +13,7 @@ import scipy
 from ldr.objectives.axes import Axes
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.families.joint_bound import JointBound
-from ldr.objectives.families.least_bound import DualBounded, Effort
+from ldr.objectives.families.least_bound import DualBounded, Effort, dual_certificate
 from ldr.objectives.prediction import Pair
 from ldr.objectives.problem import BoundObjective, Stated, check_dimension
 from ldr.objectives.ridge import add_ridge
@@ -274,11 +274,7 @@ class TwoBlock(DualBounded):
             minimised = bounds.minimised(dual, rho + 0.5 * _GLOBAL, *effort)
             least = min(least, bounds.proven(canonical), bounds.proven(minimised))
         gap = max(0.0, least - rho) + rounding
-        if gap <= _GLOBAL:
-            return Certificate("global", gap, "the dual bound equals the value")
-        if gap == math.inf:
-            return Certificate("none", gap, "the covariances are too close to singular for a bound")
-        return Certificate("bound", gap, "no value exceeds the dual bound")
+        return dual_certificate(gap, _GLOBAL)
 
     def _value_and_rounding(self, M: Array) -> tuple[float, float]:
         """The value, and by how much rounding of it and of M'M = I may falsify it."""
