@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ldr.cli.inputs import load, names_in, one_line_each, rows_of
+from ldr.cli.inputs import files_read, load, names_in, one_line_each, rows_of
 from ldr.cli.options import DataFile, Dimension, Json, Seed, Selection
 from ldr.cli.printing import FAILED, check_outputs
 
@@ -53,10 +53,7 @@ def compare(
 
     if selection.param:
         raise ArgumentError("compare takes no --param")
-    files = {"DATA": data, "--second-view": selection.second_view}
-    files["--background"] = selection.background
-    inputs = {name: [path] for name, path in files.items() if path is not None}
-    check_outputs({"--plot": plot, "--report": report}, inputs)
+    check_outputs({"--plot": plot, "--report": report}, files_read("", data, selection))
     with one_line_each():
         X, y, _, options = rows_of(data, selection, allow_nan=True)
         found = ldr.compare(

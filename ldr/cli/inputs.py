@@ -25,9 +25,9 @@ class Input:
 
     Attributes
     ----------
-    X : Samples, or a pair of them
+    X : Samples, or several of them
     y : ndarray or None
-    shown : Samples, or a pair of them
+    shown : Samples, or several of them
         What the result projects: X without a background.
     options : dict
         Of the doors: what is done with the columns and rows of X.
@@ -75,13 +75,12 @@ def rows_of(
     not_projected = [name for name in beside if name not in table.beside]
     kept = table.select(names_in(selection.columns), not_projected + names_in(selection.drop))
     X = kept.samples(allow_nan)
-    background, other = selection.background, None
-    if selection.second_view is not None:
-        other = read(selection.second_view).samples()
-    elif background is not None:
+    background = selection.background
+    others = [read(view).samples() for view in selection.view or ()]
+    if background is not None and not others:
         second = read(background)
-        other = (second.select(kept.columns) if X.feature_names else second).samples()
-    both = X if other is None else (X, other)
+        others = [(second.select(kept.columns) if X.feature_names else second).samples()]
+    both = (X, *others) if others else X
     columns = {name: table.column(column) for name, column in marks.items() if column}
     options = {**columns, "standardise": selection.standardise}
     return both, y, X if background is not None else both, options
@@ -151,11 +150,12 @@ def files_read(
     given = {
         "OBJECTIVE": None if code is None else code[0],
         "DATA": data,
-        "--second-view": selection.second_view,
         "--background": selection.background,
         "--start": start if _is_start_file(start) else None,
     }
-    return {name: [split_array(str(path))[0]] for name, path in given.items() if path is not None}
+    files = {name: [path] for name, path in given.items() if path is not None}
+    files["--view"] = list(selection.view or ())
+    return {name: [split_array(str(path))[0] for path in paths] for name, paths in files.items()}
 
 
 def start_of(start: str) -> Any:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ldr.cli.inputs import one_line_each
-from ldr.cli.options import DataFile
+from ldr.cli.options import DataFile, Views
 from ldr.cli.printing import check_outputs
 
 ModelFile = Annotated[
@@ -23,9 +23,7 @@ def transform(
     out: Annotated[
         Path, typer.Option(metavar="FILE", help="The projected rows: .csv, .tsv, .parquet, .npy.")
     ],
-    second_view: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The other view, of a model of two.")
-    ] = None,
+    view: Views = None,
 ) -> None:
     """Project a file's rows by a saved model.
 
@@ -36,23 +34,23 @@ def transform(
     from ldr.io.files import read, write_projection
     from ldr.io.filling import known_columns
 
-    files = [file for file in (data, second_view) if file is not None]
+    files = [data, *(view or ())]
     check_outputs({"--out": out}, {"MODEL": [model], "DATA": files})
     with one_line_each():
         result = ldr.load(model)
-        pair = isinstance(result.P, tuple)
-        if pair != (second_view is not None):
+        several = isinstance(result.P, tuple)
+        named = result.feature_names if several else (result.feature_names,)
+        if len(files) != len(named):
             raise ArgumentError(
-                f"{model} is of {result.objective.name!r}, of {'two views' if pair else 'one view'}"
-                f": {'give' if pair else 'leave out'} --second-view"
+                f"{model} is of {result.objective.name!r}, of {len(named)} view(s), and there are "
+                f"{len(files)} file(s): give --view for each but the first"
             )
-        named = result.feature_names if pair else (result.feature_names,)
         gaps = result.model is not None and result.features is None
         rows = tuple(
             known_columns(read(file), names).samples(gaps)
             for file, names in zip(files, named, strict=True)
         )
-        write_projection(out, result, rows if pair else rows[0])
+        write_projection(out, result, rows if several else rows[0])
     print(f"written {out}")
 
 

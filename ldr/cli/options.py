@@ -31,6 +31,15 @@ DataFile = Annotated[
     Path,
     typer.Argument(metavar="DATA", help="Rows in .csv, .tsv, .parquet, .npy, .npz or .mat."),
 ]
+Views = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--view",
+        "--second-view",
+        metavar="FILE",
+        help="Another view of the same rows; repeat it for more.",
+    ),
+]
 Seed = Annotated[int | None, typer.Option(metavar="NUMBER", help="Of random starts.")]
 SolverName = Annotated[str, typer.Option(metavar="NAME", help="By default the best for the task.")]
 Cluster = Annotated[
@@ -85,9 +94,7 @@ class Selection:
         str, typer.Option(metavar="A,B,...", help="Only these columns (numbers from 0 of arrays).")
     ] = ""
     drop: Annotated[str, typer.Option(metavar="A,B,...", help="All columns but these.")] = ""
-    second_view: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The other view, of the same rows.")
-    ] = None
+    view: Views = None
     background: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Noise or background, with the same columns."),
@@ -116,7 +123,7 @@ class Selection:
 NEEDED = {
     "labels": ("label", "--label COLUMN"),
     "response": ("label", "--response COLUMN"),
-    "second view": ("second_view", "--second-view FILE"),
+    "second view": ("view", "--view FILE"),
     "background": ("background", "--background FILE"),
 }
 

@@ -37,7 +37,7 @@ def projection(result: Drawn, X: Any, y: Any = None, *, ax: Any = None) -> Figur
     ----------
     result : Result
     X : array, memory map, sparse matrix or DataFrame (m, d); a pair of them for two views
-        Two views are drawn as pairs: coordinate k of the second against coordinate k of the first.
+        Several views are drawn as pairs: coordinate k of each against coordinate k of the first.
     y : array (m,), optional
         Labels (strings, booleans, whole numbers of at most 20 values) give a legend, quantities a
         colour bar. Without it, objectives of time series are coloured by row.
@@ -181,7 +181,7 @@ def _grid(Y: tuple[Array, ...]) -> tuple[int, int]:
     """Rows and columns of panels."""
     r = min(Y[0].shape[1], _PANELS)
     if len(Y) > 1:
-        return 1, r
+        return len(Y) - 1, r
     return (r, r) if r > 2 else (1, 1)
 
 
@@ -231,11 +231,15 @@ def _draw(
     """All panels of a projection, on axes that also hold the rows of `extent`."""
     rows, columns = _grid(Y)
     axes = figure.subplots(rows, columns, squeeze=False)
-    if rows > 1:
+    if len(Y) == 1 and rows > 1:
         _draw_matrix(axes, Y[0][:, :columns], colouring, extent[0], names[0])
+    elif len(Y) == 1:
+        _draw_one(axes[0, 0], Y, colouring, extent, names)
     else:
-        for k, ax in enumerate(axes[0]):
-            _draw_one(ax, Y, colouring, extent, names, k)
+        for i, of_view in enumerate(axes):
+            both, extents = ((of[0], of[i + 1]) for of in (Y, extent))
+            for k, ax in enumerate(of_view):
+                _draw_one(ax, both, colouring, extents, (names[0], names[i + 1]), k)
     return list(axes.flat)
 
 

@@ -38,10 +38,28 @@ def test_two_views(call, tmp_path):
     ldr.solve("pls", (X[:, :6], X[:, 6:]), 2).save(tmp_path / "m.npz")
     files = ("transform", "m.npz", "a.npy", "--out", "y.csv")
     done = call(*files, folder=tmp_path)
-    assert done.returncode == 2 and "of two views: give --second-view" in done.stderr
+    assert done.returncode == 2 and "there are 1 file(s): give --view" in done.stderr
     done = call(*files, "--second-view", "b.npy", folder=tmp_path)
     assert done.returncode == 0
     assert list(pd.read_csv(tmp_path / "y.csv")) == ["pls_a0", "pls_a1", "pls_b0", "pls_b1"]
+
+
+def test_three_views(call, tmp_path):
+    views = X[:, :4], X[:, 4:8], X[:, 8:]
+    for name, view in zip("abc", views, strict=True):
+        np.save(tmp_path / f"{name}.npy", view)
+    more = ("--view", "b.npy", "--view", "c.npy")
+    outputs = ("--out", "y.csv", "--plot", "p.png", "--report", "r.html", "--save", "m.npz")
+    done = call("solve", "mcca", "a.npy", *more, "-r", "2", *outputs, folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    expected = np.hstack(ldr.solve("mcca", views, 2).transform(views))
+    np.testing.assert_allclose(pd.read_csv(tmp_path / "y.csv"), expected, atol=1e-9)
+    done = call("transform", "m.npz", "a.npy", *more, "--out", "z.csv", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert list(pd.read_csv(tmp_path / "z.csv"))[-2:] == ["mcca_c0", "mcca_c1"]
+    methods = ("--methods", "mcca,maxdiff", "--folds", "2", "-r", "1")
+    done = call("compare", "a.npy", *more, *methods, folder=tmp_path)
+    assert done.returncode == 0 and "maxdiff" in done.stdout, done.stderr
 
 
 @pytest.mark.parametrize("ending", ["csv", "tsv", "parquet", "npy"])

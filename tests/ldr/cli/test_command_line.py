@@ -294,7 +294,7 @@ MISTAKES = [
     ([*LDA, "--param", "ridge"], "ldr: Invalid value: --param 'ridge', expected KEY=VALUE"),
     ([*LDA, "--out", "no/Y.csv"], "ldr: no/Y.csv: there is no folder 'no'"),
     ([*LDA, "--plot", "Y.doc"], "ldr: --plot Y.doc: unknown ending"),
-    (["solve", "cca", "means.npy"], "ldr: objective 'cca' needs second view: give --second"),
+    (["solve", "cca", "means.npy"], "ldr: objective 'cca' needs second view: give --view"),
     (["path", "pca", "means.npy", "-r", "1to3"], "ldr: Invalid value: -r '1to3', expected A-B"),
     (["path", "pca", "means.npy", "-r", "9-11"], "ldr: r = 11 is out of range"),
     (["check", "mine.py"], "ldr: mine.py has several objectives, variance, fourth_moment"),

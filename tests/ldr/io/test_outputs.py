@@ -71,7 +71,7 @@ OVER_AN_INPUT = [
     ("solve pca X.npz:other --out X.npz", "DATA"),
     ("solve pca parts --out parts/one.parquet", "DATA"),
     ("solve pca parts --out parts/two.parquet", "DATA"),
-    ("solve cca X.csv --second-view X.npy --out X.npy", "--second-view"),
+    ("solve cca X.csv --second-view X.npy --out X.npy", "--view"),
     ("solve contrastive-pca X.csv --background X.npz:X --out X.npz", "--background"),
     ("solve pca X.csv --start start.npy --out start.npy", "--start"),
     ("solve mine.py:variance X.csv --out code.csv", "OBJECTIVE"),

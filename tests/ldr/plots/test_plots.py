@@ -75,6 +75,18 @@ def test_histogram_counts_every_row():
     assert area / step == pytest.approx(len(X))
 
 
+def test_each_of_several_views_is_drawn_against_the_first():
+    rng = np.random.default_rng(0)
+    X = tuple(rng.standard_normal((30, d)) for d in (4, 3, 5))
+    result = ldr.solve("mcca", X, 2)
+    panels = ldr.plots.projection(result, X).axes
+    Y = result.transform(X)
+    assert len(panels) == 4
+    for panel, (view, k) in zip(panels, ((1, 0), (1, 1), (2, 0), (2, 1)), strict=True):
+        drawn = panel.collections[0].get_offsets()
+        np.testing.assert_allclose(drawn, np.column_stack([Y[0][:, k], Y[view][:, k]]))
+
+
 def test_two_views_are_drawn_as_pairs():
     views = tumour_views()
     result = ldr.solve("cca", views, 2)
