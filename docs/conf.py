@@ -13,7 +13,13 @@ from docs.pages import write_pages  # noqa: E402
 project = "ldr"
 author = copyright = "The ldr authors"
 version = release = ldr.__version__
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode"]
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx.ext.viewcode",
+]
+myst_enable_extensions = ["attrs_inline"]
 exclude_patterns = ["_build"]
 html_theme = "furo"
 html_title = "ldr"

@@ -10,14 +10,22 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from latex2mathml.converter import convert
+
 import ldr
+from docs.formulas import TEX, WHEN_NOT
 from docs.guides import GUIDES, Guide
 from docs.tree import picture
+from ldr.advice import TABLE
 from ldr.cli.options import NEEDED
+from ldr.estimators.named import estimator_name
 from ldr.objectives import REGISTRY, Objective
 from ldr.objectives.listing import Entry
+from ldr.objectives.needs import Need
 
-FOLDER = "methods"  # beside this file; not committed
+# Beside this file; not committed.
+FOLDER = "methods"
+REFERENCE = "api"
 
 # scikit-learn writes the routing methods, and their text, itself.
 _ESTIMATOR = """.. autoclass:: ldr.{}
@@ -25,19 +33,36 @@ _ESTIMATOR = """.. autoclass:: ldr.{}
    :exclude-members: set_fit_request, set_score_request, set_transform_request,
       set_inverse_transform_request, set_partial_fit_request
 """
+_READING = (
+    "On the axes stand the shares of the variance, or the method's own number of each coordinate; "
+    "`result.components` has all of them, and [this page](../coordinates.md) says what they are."
+)
+# What a method is for, by what it needs beside X; the first that fits.
+GROUPS = {
+    "Labels": Need.LABELS,
+    "A response": Need.RESPONSE,
+    "Several views": Need.SECOND_VIEW,
+    "A background": Need.BACKGROUND,
+    "Time": Need.TIME_ORDER,
+    "Neighbours": Need.GRAPH,
+    "Distances": Need.DISTANCES,
+    "Rows alone": None,
+}
 
 
 def write_pages(root: Path) -> None:
-    """A page and a picture a method, and the list of them."""
-    folder = root / FOLDER
+    """A page and a picture a method, the list of them, and the reference."""
+    folder, reference = root / FOLDER, root / REFERENCE
     folder.mkdir(exist_ok=True)
+    reference.mkdir(exist_ok=True)
     for name, cls in REGISTRY.items():
         printed, result, figure = solve_example(name, GUIDES[name])
         figure.savefig(folder / f"{name}.png", dpi=120)
         _write(folder / f"{name}.md", page(cls, GUIDES[name], printed, result))
     picture().savefig(folder / "choosing.png", dpi=100)
     _write(folder / "index.md", index())
-    _write(root / "api.md", api())
+    for name, text in api().items():
+        _write(reference / f"{name}.md", text)
 
 
 def solve_example(name: str, guide: Guide) -> tuple[str, Any, Any]:
@@ -60,16 +85,22 @@ def page(cls: type[Objective], guide: Guide, printed: str, result: Any) -> str:
         ("heuristic", entry.baseline),
         ("is the heuristic optimal?", entry.exact),
         ("needs besides X", entry.needs),
+        ("estimator", f"`ldr.{estimator_name(cls)}`"),
+        ("see also", ", ".join(f"[{name}]({name}.md)" for name in akin(cls)) or "-"),
         ("source", entry.source),
     ]
     rows = "\n".join(f"| {name} | {_cell(text)} |" for name, text in facts)
     return f"""# {entry.name}
 
-```text
-{entry.formula}
+{entry.summary}.
+
+```{{raw}} html
+{convert(TEX[entry.name], display="block")}
 ```
 
 {guide.when}
+
+**When not.** {WHEN_NOT[entry.name]}
 
 | | |
 |---|---|
@@ -91,39 +122,60 @@ def page(cls: type[Objective], guide: Guide, printed: str, result: Any) -> str:
 
 ![The rows of the example, projected]({entry.name}.png)
 
+{_READING}
+
 On the command line: `ldr solve {entry.name} DATA{_options(cls)} -r {result.r}`.
 
-## Reference
+## The objective
+
+In plain text, as `ldr methods {entry.name}` prints it: `{entry.formula}`.
 
 ```{{eval-rst}}
 .. autoclass:: ldr.objectives.{cls.__name__}
    :no-members:
 ```
+
+## The estimator
+
+```{{eval-rst}}
+{_ESTIMATOR.format(estimator_name(cls)).rstrip()}
+```
 """
+
+
+def akin(cls: type[Objective]) -> list[str]:
+    """The other methods of its page of the source, and those of the same rows of `ldr.choose`."""
+    beside = [name for advice in TABLE if cls.name in advice.use for name in advice.use]
+    page = [name for name, other in REGISTRY.items() if other.__module__ == cls.__module__]
+    return [name for name in dict.fromkeys([*page, *beside]) if name != cls.name]
+
+
+def groups() -> dict[str, list[str]]:
+    """The methods by what they are of."""
+    found: dict[str, list[str]] = {heading: [] for heading in GROUPS}
+    for name, cls in REGISTRY.items():
+        fitting = (h for h, need in GROUPS.items() if need is None or need in cls.needs)
+        found[next(fitting)].append(name)
+    return {heading: names for heading, names in found.items() if names}
 
 
 def index() -> str:
-    """The list of the methods."""
-    rows = "\n".join(
-        f"| [{name}]({name}.md) | `{_cell(cls().formula)}` | {_cell(_when(cls))} |"
-        for name, cls in REGISTRY.items()
-    )
+    """The methods by what stands beside the rows, with the picture of each example."""
+    text = [
+        "# Methods",
+        "Every method of the registry. `ldr.solve(name, X, r)` takes the name, `ldr methods NAME` "
+        "tells all about it, and [How to choose a method](../choosing-a-method.md) which to take.",
+    ]
+    for heading, names in groups().items():
+        rows = [
+            f"| [![{name}]({name}.png){{w=170px}}]({name}.md) | [{name}]({name}.md)<br>"
+            f"{_cell(_when(REGISTRY[name]))} |"
+            for name in names
+        ]
+        text += [f"## {heading}", "\n".join(["| | |", "|---|---|", *rows])]
     tree = "\n".join(REGISTRY)
-    return f"""# Methods
-
-Every method of the registry, with its formula and when to use it. `ldr methods` prints the list,
-and `ldr.solve(name, X, r)` takes the name.
-
-| name | formula | when |
-|---|---|---|
-{rows}
-
-```{{toctree}}
-:hidden:
-
-{tree}
-```
-"""
+    text.append(f"```{{toctree}}\n:hidden:\n\n{tree}\n```")
+    return "\n\n".join(text) + "\n"
 
 
 def _when(cls: type[Objective]) -> str:
@@ -132,43 +184,41 @@ def _when(cls: type[Objective]) -> str:
     return (inspect.getdoc(cls) or "").split("\n")[0] if guide is None else guide.when
 
 
-def api() -> str:
-    """The reference of all public names but the methods, which have pages of their own."""
+def api() -> dict[str, str]:
+    """The reference, a page a public name; methods and their estimators have pages of their own."""
     public = {name: getattr(ldr, name) for name in ldr.__all__}
-    functions = [name for name, value in public.items() if inspect.isfunction(value)]
-    classes = [name for name, value in public.items() if inspect.isclass(value)]
-    estimators = [name for name in classes if hasattr(public[name], "fit")]
-    modules = [
-        name
-        for name, value in public.items()
-        if inspect.ismodule(value) and name not in ("estimators", "objectives")
+    of_methods = {estimator_name(cls) for cls in REGISTRY.values()}
+    pages: dict[str, str] = {}
+    rows: dict[str, list[str]] = {"Functions": [], "Classes": [], "Modules": []}
+    for name, value in public.items():
+        if name in of_methods or name in ("estimators", "objectives"):
+            continue
+        if inspect.ismodule(value):
+            kind, directive = "Modules", _module(name, value)
+        elif inspect.isclass(value):
+            members = _ESTIMATOR if hasattr(value, "fit") else ".. autoclass:: ldr.{}\n   :members:"
+            kind, directive = "Classes", members.format(name).rstrip()
+        else:
+            kind, directive = "Functions", f".. autofunction:: ldr.{name}"
+        pages[name] = f"# ldr.{name}\n\n```{{eval-rst}}\n{directive}\n```\n"
+        first = (inspect.getdoc(value) or "").split("\n")[0]
+        rows[kind].append(f"| [{name}]({name}.md) | {_cell(first)} |")
+    pages["writing-methods"] = "# Writing methods\n\n" + "\n\n".join(
+        f"```{{eval-rst}}\n.. autoclass:: ldr.objectives.{name}\n   :members:\n```"
+        for name in ("Objective", "BoundObjective", "Data", "Certificate")
+    )
+    rows["Modules"].append(
+        "| [writing methods](writing-methods.md) | What a method derives from. |"
+    )
+    text = [
+        "# Reference",
+        "Methods, and their estimators, have [their own pages](../methods/index.md).",
     ]
-    sections = [
-        ("Functions", [f".. autofunction:: ldr.{name}" for name in functions]),
-        (
-            "What they return",
-            [
-                f".. autoclass:: ldr.{name}\n   :members:"
-                for name in classes
-                if name not in estimators
-            ],
-        ),
-        ("Estimators", [_ESTIMATOR.format(name) for name in estimators]),
-        (
-            "Writing methods",
-            [
-                f".. autoclass:: ldr.objectives.{name}\n   :members:"
-                for name in ("Objective", "BoundObjective", "Data", "Certificate")
-            ],
-        ),
-        *((f"ldr.{name}", [_module(name, public[name])]) for name in modules),
-    ]
-    text = ["# API reference", "The methods have [pages of their own](methods/index.md)."]
-    for heading, directives in sections:
-        if directives:
-            text.append(f"## {heading}")
-            text += ["```{eval-rst}\n" + directive + "\n```" for directive in directives]
-    return "\n\n".join(text) + "\n"
+    for kind, lines in rows.items():
+        text += [f"## {kind}", "\n".join(["| | |", "|---|---|", *lines])]
+    tree = "\n".join(pages)
+    text.append(f"```{{toctree}}\n:hidden:\n\n{tree}\n```")
+    return {**pages, "index": "\n\n".join(text) + "\n"}
 
 
 def _module(name: str, module: ModuleType) -> str:

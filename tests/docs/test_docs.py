@@ -8,12 +8,15 @@ from pathlib import Path
 
 import pytest
 
+import ldr
 from docs import hero
+from docs.formulas import TEX, WHEN_NOT
 from docs.guides import GUIDES
-from docs.pages import page, solve_example
+from docs.pages import api, groups, page, solve_example
 from docs.tree import branches, picture, table
 from ldr.advice import TABLE
 from ldr.cli.app import main
+from ldr.estimators.named import estimator_name
 from ldr.objectives import REGISTRY
 from tests.programs import run_programs
 
@@ -39,8 +42,21 @@ def test_every_method_has_a_guide_whose_example_runs(name):
     assert result.objective.name == name and result.converged
     assert figure.axes
     text = page(REGISTRY[name], GUIDES[name], printed, result)
-    for part in (REGISTRY[name].formula, GUIDES[name].when, printed.strip()):
+    when = (GUIDES[name].when, WHEN_NOT[name])
+    for part in (REGISTRY[name].formula, *when, "<math", printed.strip()):
         assert part in text
+
+
+def test_every_method_has_a_place_in_the_index():
+    assert sorted(name for names in groups().values() for name in names) == sorted(REGISTRY)
+    assert set(TEX) == set(WHEN_NOT) == set(REGISTRY)
+
+
+def test_every_public_name_has_a_page_of_its_own_or_its_methods():
+    methods = {estimator_name(cls) for cls in REGISTRY.values()}
+    assert set(api()) - {"index", "writing-methods"} == (
+        set(ldr.__all__) - methods - {"estimators", "objectives"}
+    )
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -95,3 +111,5 @@ def test_documentation_builds_without_warnings(tmp_path):
     assert done.returncode == 0, done.stderr
     for name in REGISTRY:
         assert (tmp_path / "methods" / f"{name}.html").exists()
+    for html in tmp_path.rglob("*.html"):
+        assert html.stat().st_size < 200_000 or "_modules" in html.parts, html
