@@ -23,6 +23,7 @@ from ldr.solvers.status import Status
 from ldr.solvers.trace_ratio.davidson import trace_ratio_solver
 from ldr.solvers.trace_ratio.problem import TraceRatioLike
 from ldr.solvers.trust_region import TrustRegion
+from ldr.starting import GIVEN
 
 # How a run ends that was told to.
 _TOLD = (Status.TIME_LIMIT, Status.INTERRUPTED, Status.OBSERVER)
@@ -96,6 +97,8 @@ def solve_from(
             return None
         point = points[name]
         with until_told():
+            if name != GIVEN:
+                point = problem.approach(point)
             for easier in problem.easier:
                 point = point if over() else minimise(easier, point, solver, _ROUGHLY).M
             run = minimise(problem, point, solver, stopping, observers)
@@ -125,7 +128,7 @@ def solve_from(
 
 def search(
     problem: BoundObjective,
-    first: Array,
+    first: Mapping[str, Array],
     points: Callable[[], Mapping[str, Array]],
     solver: Solver,
     stopping: Stopping,
@@ -138,6 +141,8 @@ def search(
 
     Parameters
     ----------
+    first : mapping
+        Of the first start's name to its point.
     points : callable
         Gives all points by name, the first one first.
     prove : bool
@@ -154,7 +159,7 @@ def search(
     if not (prove and problem.provable and workers == 1):
         named = points()
         return solve_from(problem, named, solver, stopping, observers, workers), len(named), None
-    named, proof = {"first": first}, None
+    named, proof = first, None
     (run,) = solve_from(problem, named, solver, stopping, observers).values()
     if run.status not in _TOLD:
         with until_told():

@@ -41,7 +41,7 @@ from ldr.solvers.solver import Solver
 from ldr.solvers.status import Status
 from ldr.solvers.warn import warn
 from ldr.standardising import Units, units_matter
-from ldr.starting import own_starts, points_from, start_point, uses_own_starts
+from ldr.starting import GIVEN, own_starts, points_from, start_point, uses_own_starts
 
 
 @in_words
@@ -113,8 +113,8 @@ def solve(
     solver : str or Solver
         "auto" takes the closed form where it is exact, the self-consistent field or block
         Davidson for trace ratios, variable projection for fa of complete data, coordinate descent
-        for the lasso, smoothing and proximal gradients where there is another l1 penalty, the trust
-        region otherwise. Or
+        for the lasso, smoothing and proximal gradients where there is another l1 penalty, lbfgs for
+        sums over pairs of rows (mds-stress, nca, lmnn), the trust region otherwise. Or
         "closed-form", "trust-region", "lbfgs", "conjugate-gradient", "steepest-descent",
         "self-consistent-field", "davidson", "variable-projection" (fa), "em" (ppca and fa),
         "coordinate-descent" (lasso),
@@ -240,9 +240,10 @@ def solve(
         with hearing() as interrupt:
             proof = None
             if chosen is not None:
+                named = {start if isinstance(start, str) else GIVEN: first}
                 prove = starts is None
                 runs, count, proof = search(
-                    problem, first, points, chosen, stopping, observers, workers, prove=prove
+                    problem, named, points, chosen, stopping, observers, workers, prove=prove
                 )
                 reached = {name: problem.reported(run.value) for name, run in runs.items()}
                 run, further = best_of(runs, count)

@@ -13,6 +13,9 @@ from ldr.solvers.checks import LARGEST, SMALLEST
 from ldr.solvers.errors import ArgumentError, TimeLimitError
 from ldr.solvers.manifolds import Array
 
+# The name of a start that is an array.
+GIVEN = "given"
+
 
 def uses_own_starts(start: Any, count: int | None) -> bool:
     """Whether the objective's own starts are wanted: they can cost as much as an iteration."""
@@ -45,7 +48,7 @@ def points_from(
 
     One of the objective's own that is the first itself gives it its name and comes once.
     """
-    name = start if isinstance(start, str) else "given"
+    name = start if isinstance(start, str) else GIVEN
     others = {}
     for own, point in named_starts.items():
         if np.array_equal(point, first):

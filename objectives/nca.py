@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -19,21 +18,28 @@ from ldr.objectives.prediction import GroupedRows
 from ldr.objectives.problem import BoundObjective
 from ldr.objectives.screening import random_points
 from ldr.solvers.descent.lbfgs import LBFGS
-from ldr.solvers.loop import run_through
+from ldr.solvers.loop import minimise
 from ldr.solvers.manifolds import Array
 from ldr.solvers.run import Stopping
 
 # A p_i this near to 0 or 1 is where a larger M would lead it.
 _SATURATED = 1e-6
 
-# Annealing: a ridge, halved from a first value to the last one, holds the scale down. From a large
-# one all starts end alike; a small one leaves random starts apart.
-_FIRST_RIDGE = 0.1
-_RANDOM_RIDGE = 2e-4
-_RANDOM_STARTS = 16
-_LAST_RIDGE = 2e-5
-_STAGE = Stopping(1e-6, 15)
-_ANNEALED_ROWS = 250
+# Annealing: a ridge, made smaller from a first value to the last one, holds the scale of M down.
+# From a large one all starts end nearly alike. The first steps need not see all rows.
+_FIRST_RIDGE, _LAST_RIDGE, _LESS = 0.1, 2e-5, 0.15
+_STAGE = Stopping(1e-6, 10)
+_SOME_ROWS, _SOME_DO = 300, 5e-3
+# So many rows, whose evaluations take well below a millisecond, have more starts, more and longer
+# steps of the ridge, and from each start also runs that leave the starts apart: from a small ridge,
+# and without one.
+_FEW_ROWS = 250
+_SMALL_RIDGE = 2e-4
+_SLOWLY, _LONGER_STAGE = 0.25, Stopping(1e-6, 15)
+_DIRECTIONS = 5
+_PLAIN = Stopping(1e-6, 200)
+# By so much a larger M tells whether all nearest neighbours are right.
+_LARGER = 16.0
 
 
 @dataclass(frozen=True)
@@ -46,9 +52,10 @@ class NCA(Objective):
     better without end, towards n; elsewhere a large M saturates too: every p_i is 0 or 1, the
     gradient vanishes, and the end says nothing of other M. A note and the certificate tell it. P =
     M'. There are local optima. An evaluation takes O(n^2 r) time, memory is O(n (d + r)). The
-    heuristic is lda with unit variance within classes. The other default starts are pca and the
-    ends of short runs in which the scale of M, kept small at first, grows slowly: one from lda
-    ("annealed"), and the best of many from random directions ("screened").
+    heuristic is lda with unit variance within classes. From it, as from every start that is not
+    given as a matrix, the solver comes by annealing: ridge ||Y||^2, Y = XM, is added, and the ridge
+    is made smaller from 0.1 to 2e-5 in six steps, which lets the scale of M grow slowly. Of
+    at most 250 rows pca and three random directions are further default starts.
     """
 
     name = "nca"
@@ -96,7 +103,8 @@ class SoftNeighbourPoint(PairwisePoint):
         """
         own = self._problem.own(rows)
         D[np.arange(len(D)), np.arange(rows.start, rows.stop)] = np.inf
-        P = np.exp(D.min(axis=1)[:, None] - D)
+        P = np.subtract(D.min(axis=1)[:, None], D, out=D)
+        np.exp(P, out=P)
         P /= P.sum(axis=1)[:, None]
         return P, P[:, own].sum(axis=1), own
 
@@ -126,14 +134,17 @@ class SoftNeighbourPoint(PairwisePoint):
         P, p, own = self._neighbours(rows, D)
         dP = P * (np.einsum("ij,ij->i", P, dD)[:, None] - dD)
         dp = dP[:, own].sum(axis=1)
-        return _agreeing(P, p, own), _agreeing(dP, p, own) - dp[:, None] * P
+        dW = _agreeing(dP, p, own)
+        dW -= dp[:, None] * P
+        return _agreeing(P, p, own), dW
 
 
 def _agreeing(P: Array, p: Array, own: slice) -> Array:
-    """(c_ij - p_i) P_ij."""
-    W = -p[:, None] * P
-    W[:, own] += P[:, own]
-    return W
+    """(c_ij - p_i) P_ij, in the place of P."""
+    agreeing = P[:, own].copy()
+    P *= -p[:, None]
+    P[:, own] += agreeing
+    return P
 
 
 @dataclass(frozen=True)
@@ -151,47 +162,53 @@ class SoftNeighbours(LabelledPairs):
     def at(self, M: Array) -> SoftNeighbourPoint:
         return SoftNeighbourPoint(self, M)
 
+    @property
+    def provable(self) -> bool:
+        return True
+
+    def proof(self, M: Array) -> Certificate | None:
+        found = self.certificate(M)
+        return found if found is not None and found.is_optimal else None
+
     def starts(self) -> dict[str, Array]:
-        """pca, and ends of annealing from lda and from random directions.
+        """Of few rows pca and random directions; all starts end nearly alike."""
+        if len(self.X) > _FEW_ROWS:
+            return {}
+        directions = enumerate(random_points(self, self.X, _DIRECTIONS), start=1)
+        return {
+            "pca": self.principal_directions(self.r),
+            **{f"random directions {k}": M for k, M in directions},
+        }
+
+    def approach(self, M: Array) -> Array:
+        """The end of annealing; of few rows the best of three."""
+        annealed = self._annealed(M, _FIRST_RIDGE)
+        if len(self.X) > _FEW_ROWS or self.proof(annealed):
+            return annealed
+        ends = annealed, self._annealed(M, _SMALL_RIDGE), M
+        return min((minimise(self, N, LBFGS(), _PLAIN) for N in ends), key=lambda run: run.value).M
+
+    def _annealed(self, M: Array, ridge: float) -> Array:
+        """The end of short runs from M under ever smaller ridges; a larger M where that is right.
 
         While a ridge keeps M small every row has many soft neighbours, and there are few local
         optima. A run without one soon is at a scale where each row has one neighbour.
         """
-        some = self._some_rows()
-        return {
-            "pca": self.principal_directions(self.r),
-            "annealed": some.annealed(self.baseline(), _FIRST_RIDGE)[1],
-            "screened": some.screened(),
-        }
+        n, some = len(self.X), self._some_rows()
+        less, stage = (_SLOWLY, _LONGER_STAGE) if n <= _FEW_ROWS else (_LESS, _STAGE)
+        while ridge > _LAST_RIDGE:
+            if self.value(_LARGER * M) < 0.5 - n:  # every nearest neighbour is of its row's class
+                return _LARGER * M
+            held = replace(some if ridge > _SOME_DO else self, ridge=ridge)
+            M = minimise(held, M, LBFGS(), stage).M
+            ridge *= less
+        return M
 
     def _some_rows(self) -> SoftNeighbours:
         """The problem of evenly spaced rows, where there are many."""
         n = len(self.X)
-        rows = np.linspace(0, n - 1, min(n, _ANNEALED_ROWS)).astype(int)
+        rows = np.linspace(0, n - 1, min(n, _SOME_ROWS)).astype(int)
         return replace(self, X=self.X[rows], boundaries=np.searchsorted(rows, self.boundaries))
-
-    def annealed(self, M: Array, ridge: float) -> tuple[float, Array]:
-        """The end of short runs from M under ever smaller ridges; what it promises without one."""
-        while ridge > _LAST_RIDGE:
-            M = run_through(replace(self, ridge=ridge), M, LBFGS(), _STAGE).M
-            ridge *= 0.5
-        return run_through(self, M, LBFGS(), _STAGE).value, M
-
-    def screened(self) -> Array:
-        """The most promising end of annealing from random directions, the same at every call.
-
-        They have unit variance on average. No more are tried once all rows are classified rightly.
-        """
-        n = len(self.X)
-        least, best = math.inf, self.baseline()
-        for M in random_points(self, self.X, _RANDOM_STARTS):
-            M = M * math.sqrt(n * self.r) / (float(np.linalg.norm(self.X @ M)) or 1.0)
-            value, M = self.annealed(M, _RANDOM_RIDGE)
-            if value < least:
-                least, best = value, M
-            if least < 0.5 - n:
-                break
-        return best
 
     def certificate(self, M: Array) -> Certificate | None:
         """No value exceeds n; a saturated M is no optimum that means anything."""

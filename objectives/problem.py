@@ -91,6 +91,10 @@ class BoundObjective(Problem):
         """With fewer local optima: solved roughly, in turn, on the way from every start."""
         return ()
 
+    def approach(self, M: Array) -> Array:
+        """A better start than M, which was not given: the end of an approach from afar, say."""
+        return M
+
     def restated(
         self,
         *,
