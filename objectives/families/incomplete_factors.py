@@ -19,7 +19,10 @@ from ldr.objectives.problem import Stated
 from ldr.objectives.view import View
 from ldr.solvers.errors import SingularError
 from ldr.solvers.manifolds import Array, Euclidean, Product
-from ldr.solvers.problem import Point
+from ldr.solvers.problem import Point, Preconditioner
+
+# Least curvature of a t that the preconditioner divides by, relative to the largest.
+_LEAST_CURVATURE = 1e-8
 
 
 class IncompletePoint(Point):
@@ -99,6 +102,13 @@ class IncompletePoint(Point):
         dh = 0.5 * ((2.0 * self._squares / psi - counts) * relative - dsquares / psi) / psi
         in_t = problem.noise.gather(self._slope * dh + dslope * self._h)
         return problem.manifold.join([in_M, in_t, in_mean])
+
+    def complete_curvature(self) -> tuple[Array, Array]:
+        """Of the complete likelihood: of (M_j, mean_j), (d, r + 1, r + 1), and of t."""
+        psi, slope = self._psi, self._slope
+        in_psi = 0.5 * self._problem.observed.counts * (slope / psi) ** 2
+        in_t = self._problem.noise.gather(in_psi + slope * np.maximum(self._h, 0.0))
+        return self.regressions().moments / psi[:, None, None], in_t
 
     def regressions(self) -> Regressions:
         """Of each column on (y, 1), over the rows that have it: what a step of EM needs."""
@@ -294,6 +304,22 @@ class IncompleteFactors(IncompleteLikelihood):
 
     def at(self, M: Array) -> IncompletePoint:
         return IncompletePoint(self._rows, M)
+
+    def preconditioner(self, M: Array) -> Preconditioner:
+        """The inverse of the complete likelihood's Hessian: a step of EM is one along it.
+
+        What is missing is a share of that, so that no curvature is above 1 then.
+        """
+        in_columns, in_t = self.at(M).complete_curvature()
+        inverse = np.asarray(np.linalg.inv(in_columns), dtype=np.float64)
+        in_t = np.maximum(in_t, _LEAST_CURVATURE * in_t.max())
+
+        def apply(N: Array, U: Array) -> Array:
+            dM, dt, dmean = self.manifold.split(U)
+            both = times(inverse, np.hstack([dM, dmean]))
+            return self.manifold.join([both[:, :-1], dt / in_t, both[:, -1:]])
+
+        return apply
 
 
 def check_entries(r: int, most: int) -> None:

@@ -78,6 +78,13 @@ def test_a_column_without_noise_costs_the_others_no_digits():
     assert model.log_likelihood == pytest.approx(exact, rel=1e-9)
 
 
+def test_collinear_columns_with_gaps_are_solved_in_few_steps():
+    """Radius, perimeter and area: the Hessian of M in the columns' units takes 1000 and more."""
+    Z = with_gaps(real_data.breast_cancer()[0])
+    result = ldr.solve("fa", Z, 3, starts=1, max_iterations=100, certify=False)
+    assert result.status is Status.CONVERGED
+
+
 def model_covariance(model):
     return model.loadings @ model.loadings.T + np.diag(model.noise)
 
