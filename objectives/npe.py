@@ -4,43 +4,30 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ldr.objectives.data.data import Data
-from ldr.objectives.families.graph import ReconstructionMethod, ShrinkingGraph
-from ldr.objectives.families.nested import NestedMethod
-from ldr.objectives.families.trace import Trace, trace_where_varied
-from ldr.objectives.families.trace_ratio import TraceRatio, trace_ratio
-from ldr.objectives.families.whitened_trace import whitened_trace
-from ldr.objectives.parameters import number
+from ldr.objectives.families.graph import (
+    OrthonormalGraph,
+    RatioGraph,
+    ReconstructionMethod,
+    WhitenedGraph,
+)
 
 
 @dataclass(frozen=True)
-class NPE(ShrinkingGraph, ReconstructionMethod):
+class NPE(WhitenedGraph, ReconstructionMethod):
     """Keep each row's reconstruction from its neighbours: min ||(I - W)Y||_F^2 with Y'Y = I.
 
     In M: min tr(M' B^{-1/2} A B^{-1/2} M) with A = X'(I-W)'(I-W)X and B = X'X, W the weights of
     locally linear embedding; P = M'B^{-1/2}. Exact by the bottom generalised eigenvectors.
-
-    Parameters
-    ----------
-    ridge : float
-        Added to the diagonal of X'X, in units of its mean diagonal.
     """
 
     name = "npe"
     formula = "min tr(M'B^{-1/2} X'(I-W)'(I-W)X B^{-1/2} M), B = X'X"
     source = "He, Cai, Yan & Zhang 2005; Kokiopoulou, Chen & Saad 2011"
     baseline = "bottom generalised eigenvectors of (X'(I-W)'(I-W)X, X'X)"
-    transposed = False
-    exact = "yes"
-
-    ridge: float = number(0.0)
-
-    def bind(self, data: Data, r: int) -> Trace:
-        return whitened_trace(self, self.shrunk_scatters(data), r, ridge=self.ridge)
 
 
 @dataclass(frozen=True)
-class ONPP(ReconstructionMethod):
+class ONPP(OrthonormalGraph, ReconstructionMethod):
     """Keep each row's reconstruction from its neighbours: min ||(I - W)XM||_F^2, M orthonormal.
 
     W are the weights of locally linear embedding. With the class graph it is S_W.
@@ -52,35 +39,18 @@ class ONPP(ReconstructionMethod):
     formula = "min tr(M'X'(I-W)'(I-W)X M)"
     source = "Kokiopoulou & Saad 2007; Kokiopoulou, Chen & Saad 2011"
     baseline = "bottom eigenvectors of X'(I-W)'(I-W)X"
-    exact = "yes"
-
-    def bind(self, data: Data, r: int) -> Trace:
-        rows = self.scatters(data)
-        return trace_where_varied(self, rows.view, rows.plain.A, rows.plain.total, r)
 
 
 @dataclass(frozen=True)
-class OrthogonalNPE(NestedMethod, ShrinkingGraph, ReconstructionMethod):
+class OrthogonalNPE(RatioGraph, ReconstructionMethod):
     """Reconstruction error of neighbours against the spread, over orthonormal M:
     min tr(M'X'(I-W)'(I-W)X M) / tr(M'X'X M), W the weights of locally linear embedding.
 
     P = M'. The heuristic, the bottom generalised eigenvectors made orthonormal, minimises
     tr((M'BM)^{-1} M'AM) instead and is optimal here for r = 1 only.
-
-    Parameters
-    ----------
-    ridge : float
-        Added to the diagonal of X'X, in units of its mean diagonal.
     """
 
     name = "orthogonal-npe"
     formula = "min tr(M'X'(I-W)'(I-W)X M) / tr(M'X'X M)"
-    source = "Kokiopoulou, Chen & Saad 2011; Ngo, Bellalij & Saad 2012"
     baseline = "orthonormalised generalised eigenvectors of (X'(I-W)'(I-W)X, X'X)"
-    exact = "r = 1"
     sibling = "npe"
-
-    ridge: float = number(0.0)
-
-    def bind(self, data: Data, r: int) -> TraceRatio:
-        return trace_ratio(self, self.shrunk_scatters(data), r, ridge=self.ridge)

@@ -1641,7 +1641,7 @@ class DemixedPCA(Named):
         self,
         n_components: int | float | str = 2,
         *,
-        of: Any = ...,
+        of: tuple[tuple[int, ...], ...] = ...,
         ridge: float = 0.0,
         standardise: bool = False,
         solver: str | Solver = "auto",

@@ -14,8 +14,12 @@ from ldr.objectives.data.cells import Matrix
 from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.samples import Samples
+from ldr.objectives.families.nested import NestedMethod
 from ldr.objectives.families.pencil import Pencil, RowPencil, SumOfSquares
 from ldr.objectives.families.shrinking import Shrinking
+from ldr.objectives.families.trace import Trace, trace_where_varied
+from ldr.objectives.families.trace_ratio import TraceRatio, trace_ratio
+from ldr.objectives.families.whitened_trace import whitened_trace
 from ldr.objectives.graphs import Graph, as_graph, given_weights, lle_weights, within_classes
 from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
@@ -158,6 +162,55 @@ class ShrinkingGraph(Shrinking, GraphMethod):
 
     def shrunk_scatters(self, data: Data) -> RowPencil[Scatters]:
         return self.shrunk(self.scatters(data), attrgetter("unrelated"))
+
+
+@dataclass(frozen=True)
+class WhitenedGraph(ShrinkingGraph):
+    """Base of those that whiten B: exact by the bottom generalised eigenvectors of (A, B).
+
+    Parameters
+    ----------
+    ridge : float
+        Added to the diagonal of B, in units of its mean diagonal.
+    """
+
+    transposed = False
+    exact = "yes"
+
+    ridge: float = number(0.0)
+
+    def bind(self, data: Data, r: int) -> Trace:
+        return whitened_trace(self, self.shrunk_scatters(data), r, ridge=self.ridge)
+
+
+@dataclass(frozen=True)
+class OrthonormalGraph(GraphMethod):
+    """Base of those of A alone: exact by its bottom eigenvectors, where something varies."""
+
+    exact = "yes"
+
+    def bind(self, data: Data, r: int) -> Trace:
+        rows = self.scatters(data)
+        return trace_where_varied(self, rows.view, rows.plain.A, rows.plain.total, r)
+
+
+@dataclass(frozen=True)
+class RatioGraph(NestedMethod, ShrinkingGraph):
+    """Base of the ratios tr(M'AM) / tr(M'BM).
+
+    Parameters
+    ----------
+    ridge : float
+        Added to the diagonal of B, in units of its mean diagonal.
+    """
+
+    source = "Kokiopoulou, Chen & Saad 2011; Ngo, Bellalij & Saad 2012"
+    exact = "r = 1"
+
+    ridge: float = number(0.0)
+
+    def bind(self, data: Data, r: int) -> TraceRatio:
+        return trace_ratio(self, self.shrunk_scatters(data), r, ridge=self.ridge)
 
 
 @dataclass(frozen=True)
