@@ -76,6 +76,7 @@ from .inference.dimension import Dimension, dimension
 from .inference.many import Solutions, solve_many
 from .inference.parametric import ParametricTest, parametric_test
 from .inference.permutation import PermutationTest, permutation_test
+from .layers import layer
 from .loading import load
 from .objectives.custom import objective
 from .objectives.kernel import kernel
@@ -177,6 +178,7 @@ __all__ = [
     "estimators",
     "kernel",
     "l1",
+    "layer",
     "load",
     "log_power",
     "normalised",

@@ -127,10 +127,10 @@ def parameter(objective: Objective, name: str) -> Any:
     if isinstance(objective, Sum) and name == WEIGHTS:
         return np.array([weight for weight, _ in objective.terms])
     known = {each.name: getattr(objective, each.name) for each in fields(objective)}  # type: ignore[arg-type]
-    numbers = {key: value for key, value in known.items() if type(value) is float}
-    if name in numbers:
-        return numbers[name]
-    listed = [WEIGHTS] if isinstance(objective, Sum) else sorted(numbers)
+    movable = {key: value for key, value in known.items() if type(value) is float}
+    if name in movable:
+        return movable[name]
+    listed = [WEIGHTS] if isinstance(objective, Sum) else sorted(movable)
     raise ArgumentError(
         f"{name!r} is no number of {objective!r} that can move: expected "
         f"{', '.join(listed) or 'none, for it has no such parameter'}"
@@ -188,11 +188,11 @@ def as_line(
     elif X is not None:
         views = _pair(X, data.views) if len(data.views) > 1 else (_moves(X, data.samples),)
     if y is not None:
-        y = _numbers(y, np.shape(data.y), "y")
+        y = numbers(y, np.shape(data.y), "y")
         y = y.reshape(as_response(data.y, data.samples.n).shape)
     if sample_weight is not None:
         check_weighted(objective)
-        sample_weight = _numbers(sample_weight, (data.samples.n,), "the direction of sample_weight")
+        sample_weight = numbers(sample_weight, (data.samples.n,), "the direction of sample_weight")
     for name, direction in parameters.items():
         _check_parameter(objective, name, direction)
     return Line(objective, data, r, views, background, y, sample_weight, parameters)
@@ -215,10 +215,11 @@ def _moves(dX: Matrix, samples: Samples) -> Array:
             f"{samples.name} is {'sparse' if samples.is_sparse else 'stored'}: derivatives along "
             "its rows need them as a dense array in memory"
         )
-    return _numbers(dX, samples.shape, f"the direction of {samples.name}")
+    return numbers(dX, samples.shape, f"the direction of {samples.name}")
 
 
-def _numbers(given: Any, shape: tuple[int, ...], name: str) -> Array:
+def numbers(given: Any, shape: tuple[int, ...], name: str) -> Array:
+    """A given array of real numbers of a shape."""
     array = np.asarray(given)
     if array.dtype.kind not in "biuf" or array.shape != shape:
         raise DataError(

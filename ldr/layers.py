@@ -1,0 +1,162 @@
+"""`ldr.layer`: an optimal projection as a differentiable function of jax arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ldr.inputs import as_objective
+from ldr.objectives.needs import Need
+from ldr.objectives.objective import Objective
+from ldr.result import Result, as_tuple
+from ldr.sensitivity.derivative import single
+from ldr.sensitivity.formulas import Given, formula_of, numbers_of
+from ldr.sensitivity.implicit import moved, regular
+from ldr.sensitivity.moving import parameter, with_parameters
+from ldr.solvers.checks import whole
+from ldr.solvers.errors import SingularError
+from ldr.solving import solve
+
+
+def layer(objective: str | Objective, r: int, **options: Any) -> Callable[..., Any]:
+    """A function of jax arrays, X to the optimal P, with derivatives.
+
+    The optimum is found by `ldr.solve`, in a callback, so that the function can be compiled; its
+    derivative comes from the implicit function theorem, so that `jax.grad`, `jax.jvp`, `jax.vjp`,
+    `jax.vmap` and derivatives of higher order work, and do not depend on the solver. Repeated
+    eigenvalues inside the subspace, or at its boundary, raise an error that says so, where
+    derivatives of eigenvectors have NaN.
+
+    Parameters
+    ----------
+    objective : str or Objective
+        Methods of matrices quadratic in the rows have all derivatives: pca, mds, log-det-pca,
+        autocovariance, squared-difference, sfa, orthogonal-sfa, maf, classical-maf, signal-noise,
+        contrastive-pca, opca, lda, classical-lda, pls, cca, classical-cca and
+        principal-components-regression; so has a function of one's own in jax whose
+        manifold is said, ``ldr.objective(manifold="grassmann")``. Others that are smooth have
+        `jax.jvp` only.
+    r : int
+    **options
+        Of `ldr.solve`: start, tolerance, ....
+
+    Returns
+    -------
+    callable
+        layer(X, y=None, **parameters) -> P, (r, d) or one a view. X is an array (n, d) or a tuple
+        of them, y labels (no derivative), parameters numbers of the objective, ``ridge=0.1``, with
+        derivatives too. Rows have to be centred by the caller: ``(X - X.mean(0)) @ P.T``.
+
+    Raises
+    ------
+    ldr.errors.ArgumentError
+        An unknown objective, an r that is no whole number.
+
+    Notes
+    -----
+    In jax's default float32 a derivative has half its digits; `jax.config.update("jax_enable_x64",
+    True)` gives it all.
+
+    Examples
+    --------
+    >>> import jax, ldr
+    >>> X = jax.random.normal(jax.random.key(0), (50, 4)) * jax.numpy.array([4.0, 3, 2, 1])
+    >>> project = ldr.layer("pca", 2)
+    >>> jax.grad(lambda X: abs(project(X)[0, 3]))(X).shape
+    (50, 4)
+    """
+    import jax
+
+    objective = as_objective(objective, {})
+    whole("r", r, 1)
+    formula = formula_of(objective)
+    background = Need.BACKGROUND in objective.needs
+
+    def solved(X: Any, y: Any, parameters: dict[str, Any]) -> Result:
+        X = tuple(np.asarray(each, dtype=np.float64) for each in X)
+        own = with_parameters(objective, {name: float(p) for name, p in parameters.items()})
+        return solve(own, single(X), r, y=as_given(y), certify=False, **options)
+
+    def shapes(X: Any) -> Any:
+        views = X[:1] if background else X
+        return tuple(jax.ShapeDtypeStruct((r, each.shape[1]), each.dtype) for each in views)
+
+    def called(function: Callable[..., Any], X: Any, *beside: Any) -> Any:
+        def in_kind(*given: Any) -> Any:
+            found = as_tuple(function(*given))
+            return tuple(
+                np.asarray(each, shape.dtype) for each, shape in zip(found, shapes(X), strict=True)
+            )
+
+        return jax.pure_callback(in_kind, shapes(X), X, *beside, vmap_method="sequential")
+
+    @jax.jit
+    def step(T: Any, X: Any, y: Any, parameters: Any, dX: Any, moves: Any) -> Any:
+        assert formula is not None
+        return moved(formula, T, Given(X, y, parameters), Given(dX, None, moves))
+
+    @jax.custom_jvp
+    def optimum(X: Any, y: Any, parameters: dict[str, Any]) -> Any:
+        return called(lambda *given: solved(*given).P, X, y, parameters)
+
+    @optimum.defjvp
+    def derivative(primals: Any, tangents: Any) -> Any:
+        X, y, parameters = primals
+        dX, _, moves = tangents
+        P = optimum(X, y, parameters)
+        if formula is None:
+            along = _along(solved)
+            return P, called(along, X, y, parameters, dX, moves)
+        T = [each.T for each in P]
+        dT, *known = step(T, X, y, parameters, dX, moves)
+        told = jax.lax.stop_gradient((*known, T, X, y, parameters))
+        shape = jax.ShapeDtypeStruct((), known[0].dtype)
+        zero = jax.pure_callback(_check(solved), shape, *told, vmap_method="sequential")
+        return P, tuple(each.T + zero for each in dT)
+
+    def project(X: Any, y: Any = None, **parameters: Any) -> Any:
+        single_view = not isinstance(X, (tuple, list))
+        X = tuple(map(jax.numpy.asarray, (X,) if single_view else X))
+        dtype = X[0].dtype
+        for name in parameters:
+            parameter(objective, name)
+        known = {**numbers_of(objective), **parameters}
+        given = {name: jax.numpy.asarray(value, dtype) for name, value in known.items()}
+        return single(optimum(X, None if y is None else jax.numpy.asarray(y), given))
+
+    return project
+
+
+def _along(solved: Callable[..., Result]) -> Callable[..., Any]:
+    """dP by `Result.sensitivity`, for methods without a formula."""
+
+    def along(X: Any, y: Any, parameters: dict[str, Any], dX: Any, moves: Any) -> Any:
+        result = solved(X, y, parameters)
+        X, dX = (tuple(np.asarray(each, dtype=np.float64) for each in both) for both in (X, dX))
+        sensitivity = result.sensitivity(single(X), as_given(y))
+        directions = {name: float(move) for name, move in moves.items() if float(move) != 0}
+        return sensitivity.along(single(dX), **directions).P
+
+    return along
+
+
+def _check(solved: Callable[..., Result]) -> Callable[..., Any]:
+    """Zero; an error where the optimum is not alone or its axes tie, with the numbers that do."""
+
+    def check(J: Any, left: Any, T: Any, X: Any, y: Any, parameters: dict[str, Any]) -> Any:
+        if not regular(J, left, T):
+            X = tuple(np.asarray(each, dtype=np.float64) for each in X)
+            still = single(tuple(map(np.zeros_like, X)))
+            sensitivity = solved(X, y, parameters).sensitivity(single(X), as_given(y))
+            _ = sensitivity.along(still).P  # says what ties
+            raise SingularError("the equations of the optimum are singular: it is not alone")
+        return np.zeros((), J.dtype)
+
+    return check
+
+
+def as_given(y: Any) -> Any:
+    """y as `ldr.solve` takes it."""
+    return None if y is None else np.asarray(y)

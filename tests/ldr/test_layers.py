@@ -1,0 +1,155 @@
+"""Optima in jax: derivatives against those along directions, and against differences."""
+
+import numpy as np
+import pytest
+
+import ldr
+from ldr.errors import ArgumentError, SingularError
+from ldr.objectives import REGISTRY
+from ldr.result import as_tuple
+from tests.objectives import methods
+
+jax = pytest.importorskip("jax")
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+FORMULAS = [
+    "pca",
+    "mds",
+    "log-det-pca",
+    "autocovariance",
+    "squared-difference",
+    "squared-difference max",
+    "sfa",
+    "sfa whitened",
+    "orthogonal-sfa",
+    "maf",
+    "classical-maf",
+    "signal-noise",
+    "contrastive-pca",
+    "opca",
+    "lda",
+    "classical-lda",
+    "pls",
+    "cca",
+    "classical-cca",
+    "principal-components-regression",
+]
+
+
+@pytest.fixture(autouse=True)
+def in_float64():
+    before = jax.config.jax_enable_x64
+    jax.config.update("jax_enable_x64", True)  # callbacks run in threads of their own
+    yield
+    jax.config.update("jax_enable_x64", before)
+
+
+def like(arrays, rng):
+    found = tuple(rng.standard_normal(np.shape(each)) for each in as_tuple(arrays))
+    return found if isinstance(arrays, tuple) else found[0]
+
+
+def inner(a, b):
+    return sum(float(np.vdot(x, y)) for x, y in zip(as_tuple(a), as_tuple(b), strict=True))
+
+
+def check_formula(key):
+    """Two derivations, one of Hessian products and one of equations in jax; and the adjoint."""
+    X, y, parameters = methods.RANDOM[key]
+    rng = np.random.default_rng(0)
+    objective = REGISTRY[methods.name_of(key)](**parameters)
+    project = ldr.layer(objective, 2, tolerance=1e-13)
+    dX = like(X, rng)
+    _, dP = jax.jvp(lambda X: project(X, y), (X,), (dX,))
+    result = ldr.solve(objective, X, 2, y=y, tolerance=1e-13)
+    sensitivity = result.sensitivity(X, y)
+    for found, expected in zip(as_tuple(dP), as_tuple(sensitivity.along(dX).P), strict=True):
+        assert np.abs(found - expected).max() < 1e-8 * np.abs(expected).max()
+    cotangent = like(result.P, rng)
+    assert inner(sensitivity.pullback(cotangent), dX) == pytest.approx(inner(cotangent, dP))
+    return project, X, y, dX, cotangent, dP
+
+
+def test_pca():
+    check_formula("pca")
+
+
+@pytest.mark.slow
+def test_compiled_batched_and_twice():
+    project, X, _, dX, cotangent, dP = check_formula("pca")
+    gradient = jax.jit(jax.grad(lambda X: (project(X) * cotangent).sum()))
+    both = np.stack([X, X + 0.1 * dX])
+    batched = jax.vmap(gradient)(both)
+    assert inner(batched[0], dX) == pytest.approx(inner(cotangent, dP))
+    np.testing.assert_allclose(batched[1], gradient(both[1]), rtol=1e-10)
+    again = jax.jvp(gradient, (X,), (dX,))[1]
+    ahead, behind = (gradient(X + t * dX) for t in (1e-4, -1e-4))
+    np.testing.assert_allclose(again, (ahead - behind) / 2e-4, atol=1e-6 * np.abs(again).max())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("key", FORMULAS[1:])
+def test_every_formula(key):
+    check_formula(key)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["lda", "classical-lda", "cca", "classical-cca", "opca"])
+def test_ridges_have_derivatives(name):
+    X, y, _ = methods.RANDOM[name]
+    project = ldr.layer(name, 2, tolerance=1e-13)
+    cotangent = like(project(X, y, ridge=0.1), np.random.default_rng(0))
+
+    def loss(ridge):
+        found = zip(as_tuple(project(X, y, ridge=ridge)), as_tuple(cotangent), strict=True)
+        return sum((P * V).sum() for P, V in found)
+
+    ahead, behind = (float(loss(0.1 + t)) for t in (1e-4, -1e-4))
+    assert float(jax.grad(loss)(0.1)) == pytest.approx((ahead - behind) / 2e-4, rel=1e-5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("manifold", ["grassmann", "stiefel"])
+def test_ones_own_objectives(manifold):
+    def function(M, X):
+        if manifold == "grassmann":
+            return jax.numpy.log1p(((X @ M) ** 2).sum(axis=1)).sum()
+        return ((X @ M) ** 2).sum(axis=0) @ jax.numpy.array([2.0, 1.0])
+
+    objective = ldr.objective(function, manifold=manifold, sense="max")
+    X = methods.RANDOM["pca"][0]
+    start = ldr.solve(objective, X, 2, start="random", random_state=0, tolerance=1e-13).M
+    project = ldr.layer(objective, 2, start=start, tolerance=1e-13)
+    rng = np.random.default_rng(0)
+    dX, cotangent = like(X, rng), like(start.T, rng)
+
+    def loss(X):
+        return (project(X) * cotangent).sum()
+
+    ahead, behind = (float(loss(X + t * dX)) for t in (1e-4, -1e-4))
+    assert inner(jax.grad(loss)(X), dX) == pytest.approx((ahead - behind) / 2e-4, rel=1e-5)
+
+
+def test_methods_without_a_formula_go_forward():
+    X, y, _ = methods.RANDOM["olpp classes"]
+    dX = like(X, np.random.default_rng(0))
+    project = ldr.layer(ldr.objectives.OLPP(graph="classes"), 2)
+    dP = jax.jvp(lambda X: project(X, y), (X,), (dX,))[1]
+    result = ldr.solve("olpp", X, 2, y=y, graph="classes")
+    np.testing.assert_allclose(dP, result.sensitivity(X, y).along(dX).P, rtol=1e-8, atol=1e-10)
+    with pytest.raises(ArgumentError, match="along directions only"):
+        result.sensitivity(X, y).pullback(result.P)
+
+
+def test_ties_are_refused_with_their_numbers():
+    rng = np.random.default_rng(0)
+    ones = np.hstack([np.ones((40, 1)), rng.standard_normal((40, 4))])
+    U = np.sqrt(40) * np.linalg.qr(ones)[0][:, 1:]
+    project = ldr.layer("pca", 2)
+    for eigenvalues, said in (([3, 3, 2, 1], "same number, 3"), ([3, 2, 2, 1], "number is 2")):
+        X = U * np.sqrt(eigenvalues)
+        with pytest.raises(Exception, match=said):
+            jax.grad(lambda X: project(X)[0, 0])(X).block_until_ready()
+    X = U * np.sqrt([3, 3, 2, 1])
+    with pytest.raises(SingularError, match="same number, 3"):
+        ldr.solve("pca", X, 2).sensitivity(X).pullback(np.ones((2, 4)))
