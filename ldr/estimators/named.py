@@ -32,6 +32,11 @@ verbose : bool
 rotation : str, optional
     "varimax", "quartimax", "promax" or "oblimin": see `ldr.Result.rotate`."""
 
+_VIEWS = """views : sequence of column groups, optional
+    Lists of column numbers or names, or slices, one a view: X then holds all views in one array, as
+    in a Pipeline, y is left alone, and `transform` gives the coordinates of all side by side.
+"""
+
 _DOCSTRING = """{summary}
 
 The registry's {name!r} as a scikit-learn transformer: {formula}.
@@ -110,6 +115,8 @@ def signature_of(method: type[Objective]) -> inspect.Signature:
         inspect.Parameter(field.name, keyword, default=field.default, annotation=field.type)
         for field in fields.values()
     ]
+    if method.views > 1:
+        own.append(inspect.Parameter("views", keyword, default=None, annotation="Any"))
     options = [
         inspect.Parameter(option, keyword, default=default)
         for option, default in OPTIONS.items()
@@ -148,7 +155,9 @@ def _docstring(method: type[Objective]) -> str:
         summary=(inspect.getdoc(method) or method.name).split("\n\n")[0],
         formula=method.formula,
         name=method.name,
-        parameters=_PARAMETERS.format(own="".join(f"{entry}\n" for entry in own)),
+        parameters=_PARAMETERS.format(
+            own="".join(f"{entry}\n" for entry in own) + (_VIEWS if method.views > 1 else "")
+        ),
         objective=method.__name__,
         source=method.source,
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -9,14 +11,20 @@ from sklearn.utils.validation import check_is_fitted
 
 from ldr.estimators.base import Projection
 from ldr.estimators.given import are_views
+from ldr.objectives.data.opening import as_samples
+from ldr.objectives.data.samples import Samples
+from ldr.solvers.errors import ArgumentError, DataError
 
 
 class TwoViews(Projection):
     """An estimator of two views: y is the second, as in scikit-learn's cross decomposition.
 
     `fit_transform`, as in a step of a Pipeline, gives the first view's projection;
-    ``transform(X, y)`` gives both, and `predict` the second view.
+    ``transform(X, y)`` gives both, and `predict` the second view. With column groups as `views` X
+    holds them all.
     """
+
+    views: Any = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find the projections of both views.
@@ -24,7 +32,7 @@ class TwoViews(Projection):
         Parameters
         ----------
         X : array, memory map, sparse matrix or DataFrame (n, d)
-            The first view.
+            The first view; or with `views` all of them.
         y : array, memory map, sparse matrix or DataFrame (n, e) or (n,)
             The second view of the same rows; a list of the further views where the method takes
             any number.
@@ -45,9 +53,59 @@ class TwoViews(Projection):
 
         Returns
         -------
-        ndarray (m, n_components), or one of each view where y is given
+        ndarray (m, n_components), or one of each view where y is given; with `views` those of all
+        side by side
         """
-        return self._project(X, y)
+        if self.views is None:
+            return self._project(X, y)
+        check_is_fitted(self)
+        return np.hstack(self.result_.transform(self._grouped(X, reset=False)))
+
+    def _grouped(self, X: Any, reset: bool, minimum_rows: int = 1) -> tuple[Samples, ...]:
+        """The views in the columns of X."""
+        samples = self._samples(X, reset=reset, minimum_rows=minimum_rows)
+        if samples.stored:
+            raise DataError("views= takes X in memory: give further views as y instead")
+        groups = self._columns(samples.d, samples.feature_names or ())
+        names = samples.feature_names
+        return tuple(
+            replace(
+                samples,
+                array=samples.array[:, group],
+                name=f"X[views[{i}]]",
+                feature_names=tuple(names[k] for k in group) if names else None,
+            )
+            for i, group in enumerate(groups)
+        )
+
+    def _columns(self, d: int, names: Sequence[str]) -> list[list[int]]:
+        """The column numbers of each group, of d columns with names."""
+        if not isinstance(self.views, (list, tuple)) or len(self.views) < 2:
+            raise ArgumentError(
+                "views must be two groups of columns or more, as ([0, 1, 2], [3, 4]), got "
+                f"{self.views!r}"
+            )
+        numbers = {name: k for k, name in enumerate(names)} | {k: k for k in range(d)}
+        groups = []
+        for i, group in enumerate(self.views):
+            listed = range(d)[group] if isinstance(group, slice) else group
+            try:
+                groups.append([numbers[c] for c in listed])
+            except (TypeError, KeyError) as error:
+                raise ArgumentError(
+                    f"views[{i}] = {group!r}: expected a slice, or a list of names or numbers of "
+                    f"X's {d} columns"
+                ) from error
+            if not groups[-1]:
+                raise ArgumentError(f"views[{i}] = {group!r} has no column")
+        return groups
+
+    def _requires_y(self) -> bool:
+        return self.views is None and super()._requires_y()
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.result_.r * (1 if self.views is None else len(self.components_))
 
     def _given(
         self,
@@ -58,6 +116,8 @@ class TwoViews(Projection):
         reset: bool,
         minimum_rows: int = 2,
     ) -> Any:
+        if self.views is not None:
+            return self._grouped(X, reset, minimum_rows), None
         given = super()._given(X, y, background, objective, reset, minimum_rows)
         if reset:  # of a y that is no ragged list any more
             several = are_views(y)
@@ -65,6 +125,8 @@ class TwoViews(Projection):
         return given
 
     def _predicted(self, X: Any, question: str = "predict") -> Any:
+        if self.views is not None:
+            raise ArgumentError("predict is of views that are given apart: leave out views=")
         found = super()._predicted(X, question)
         return found[:, 0] if isinstance(self.components_, tuple) and self._flat else found
 
@@ -79,9 +141,12 @@ class TwoViews(Projection):
 
         Returns
         -------
-        ndarray (m, d), or one of each view that is given
+        ndarray (m, d), or one of each view that is given; with `views` all columns, NaN in those
+        of no view
         """
         check_is_fitted(self)
+        if self.views is not None:
+            return self._ungrouped(X)
         given = (X, *y) if isinstance(y, (list, tuple)) else (X, y)
         scales = self.result_.scale or (None,) * len(self.components_)
         blocks = zip(given, self.components_, self.mean_, scales, strict=False)
@@ -91,3 +156,20 @@ class TwoViews(Projection):
             if given is not None
         )
         return parts if len(parts) > 1 else parts[0]
+
+    def _ungrouped(self, X: Any) -> Any:
+        """The columns of all views, of the coordinates of all side by side."""
+        coordinates = as_samples(X, "X", 1).dense()
+        if coordinates.shape[1] != self._n_features_out:
+            raise ArgumentError(
+                f"X has {coordinates.shape[1]} columns, expected {self._n_features_out}"
+            )
+        found = np.full((len(coordinates), self.n_features_in_), np.nan)
+        groups = self._columns(self.n_features_in_, getattr(self, "feature_names_in_", ()))
+        scales = self.result_.scale or (None,) * len(groups)
+        blocks = np.split(coordinates, len(groups), axis=1)
+        for group, block, P, mean, scale in zip(
+            groups, blocks, self.components_, self.mean_, scales, strict=True
+        ):
+            found[:, group] = self._lift(block, P, mean, scale)
+        return found

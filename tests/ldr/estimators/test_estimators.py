@@ -140,7 +140,8 @@ def test_parameters_are_the_objectives(name):
     estimator = ESTIMATORS[name]
     fields = {field.name: field for field in dataclasses.fields(REGISTRY[name])}
     given = estimator(3).get_params()
-    assert set(given) == {"n_components", *fields, *OPTIONS}
+    views = {"views"} if REGISTRY[name].views > 1 else set()
+    assert set(given) == {"n_components", *fields, *views, *OPTIONS}
     assert given["n_components"] == 3
     for field in fields.values():
         assert given[field.name] == field.default
@@ -505,3 +506,41 @@ def test_gaps_are_refused_with_the_methods_that_take_them():
     ):
         with pytest.raises(DataError, match=r"row 0, column 5.*'ppca' and 'fa' take missing"):
             fit()
+
+
+def test_views_as_column_groups_of_one_array():
+    """In a pipeline, by numbers, slices and names; the same as views that are given apart."""
+    X = real_data.standardised(real_data.breast_cancer()[0])
+    groups = [range(10), slice(10, 20), list(range(20, 30))]
+    apart = tuple(X[:, list(range(30)[g]) if isinstance(g, slice) else list(g)] for g in groups)
+    expected = np.hstack(ldr.solve("mcca", apart, 2).transform(apart))
+    pipeline = make_pipeline(StandardScaler(), ldr.MCCA(2, views=groups))
+    np.testing.assert_allclose(pipeline.fit_transform(X), expected, atol=1e-9)
+    names = [f"c{k}" for k in range(30)]
+    frame = pd.DataFrame(X, columns=names)
+    fitted = ldr.MCCA(2, views=(names[:10], names[10:20], names[20:])).fit(frame)
+    np.testing.assert_allclose(fitted.transform(frame), expected, atol=1e-9)
+    assert list(fitted.get_feature_names_out()) == [f"mcca{k}" for k in range(6)]
+    assert fitted.result_.feature_names[1] == tuple(names[10:20])
+    assert fitted.score(frame) == pytest.approx(fitted.result_.value, rel=1e-10)
+    whole = ldr.MaxDiff(3, views=([0, 1, 2], [4, 5, 6])).fit(X)
+    back = whole.inverse_transform(whole.transform(X))
+    np.testing.assert_allclose(back[:, [0, 1, 2, 4, 5, 6]], X[:, [0, 1, 2, 4, 5, 6]], atol=1e-9)
+    assert np.isnan(back[:, 3]).all()
+    assert cross_val_score(ldr.OrthogonalCCA(1, views=groups[:2]), X, cv=3).shape == (3,)
+
+
+@pytest.mark.parametrize(
+    ("views", "words"),
+    [
+        ([[0, 1]], "two groups of columns or more"),
+        ("ab", "two groups of columns or more"),
+        ([[0, 1], [2, 99]], r"views\[1\] = \[2, 99\]"),
+        ([[0, 1], ["alcohol"]], r"views\[1\]"),
+        ([[0, 1], []], "has no column"),
+        ([0, 1], r"views\[0\] = 0: expected a slice, or a list"),
+    ],
+)
+def test_column_groups_that_are_none(views, words):
+    with pytest.raises(ldr.errors.ArgumentError, match=words):
+        ldr.MCCA(1, views=views).fit(X)
