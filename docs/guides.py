@@ -302,6 +302,12 @@ GUIDES = {
         "As gcpca, whose directions are uncorrelated over both samples but not orthogonal.",
         "background",
     ),
+    "dca": Guide(
+        "Rows are in time order, and a few coordinates are wanted whose own past says most of "
+        "their own future, also where they turn about one another and are not slow.",
+        "lines",
+        "2, window=3",
+    ),
     "orthogonal-lpp": Guide(
         "Neighbours are to stay neighbours relative to the spread, in an orthogonal projection.",
         "wine",

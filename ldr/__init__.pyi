@@ -6,6 +6,7 @@ from .comparing import compare
 from .comparison import Comparison
 from .estimators import (
     CSP,
+    DCA,
     GCPCA,
     GKDR,
     HSIC,
@@ -93,6 +94,7 @@ from .tuning import Tuning, tune
 
 __all__ = [
     "CSP",
+    "DCA",
     "GCPCA",
     "GKDR",
     "HSIC",

@@ -21,7 +21,7 @@ from ldr.objectives.statistics.differences import difference_scatter
 from ldr.objectives.statistics.graph import graph_scatter, reconstruction_scatter
 from ldr.objectives.statistics.joint import JointMoments, ViewMoments, joint_moments, view_moments
 from ldr.objectives.statistics.moments import Moments, mean, moments
-from ldr.objectives.statistics.pairs import pair_moments
+from ldr.objectives.statistics.pairs import pair_moments, window_moments
 from ldr.objectives.statistics.row_space import (
     DenseRowSpace,
     RowSpace,
@@ -56,4 +56,5 @@ __all__ = [
     "row_space",
     "second_moments",
     "view_moments",
+    "window_moments",
 ]

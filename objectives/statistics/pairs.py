@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -10,7 +11,7 @@ import numpy as np
 from ldr.objectives.data.marks import Marks
 from ldr.objectives.data.samples import Array, Samples
 from ldr.objectives.statistics.joint import JointMoments, joint_spread
-from ldr.objectives.statistics.moments import Spread, spread
+from ldr.objectives.statistics.moments import Moments, Spread, spread
 from ldr.objectives.statistics.sparse import scaled_rows, shifted_rows
 from ldr.objectives.statistics.sums import TwoPartMean, dense, symmetric, zeros
 from ldr.solvers.errors import ArgumentError
@@ -194,85 +195,98 @@ def _sparse_pair_sums(piece: Samples, lag: int, counts: Array, mean: TwoPartMean
 
 
 @dataclass(eq=False)
-class LaggedPairs:
-    """The pairs (x_t, x_{t+lag}) of some rows as rows of their own; can be merged with later ones.
+class Windows:
+    """Rows (x_t, x_{t+o}, ...) side by side, o the offsets; can be merged with those of later rows.
 
     Attributes
     ----------
-    lag : int
+    offsets : tuple of int
+        0, and more, ascending.
     spread : Spread
-        Of both members of a pair side by side, 2d columns; each member about its own mean.
-    first, last : Edge
-        At most `lag` rows each: those with a partner before or after.
+        Of the windows as rows; each member about its own mean.
+    first, last : list of Edge
+        At most as many rows as a window reaches, those with partners before or after; one, or one
+        for each member of a window.
     """
 
-    lag: int
+    offsets: tuple[int, ...]
     spread: Spread
-    first: Edge
-    last: Edge
+    first: list[Edge]
+    last: list[Edge]
 
-    def merge(self, later: LaggedPairs) -> LaggedPairs:
-        """Those of both, in place, with the pairs across."""
-        partners = later.first[self.lag - len(self.last.rows) :]
-        last = self.last[: len(partners.rows)]
-        heads, tails = Samples(last.rows), Samples(partners.rows)
-        across = _spread_of_pairs(heads, tails, last.counts(partners))
-        self.spread = self.spread.merge(across).merge(later.spread)
-        if len(self.first.rows) < self.lag:
-            self.first = self.first.followed_by(later.first)[: self.lag]
-        self.last = self.last.followed_by(later.last)[-self.lag :]
+    def merge(self, later: Windows) -> Windows:
+        """Those of both, in place, with the windows across: none of them is of last rows alone."""
+        reach = self.offsets[-1]
+        border = list(map(Edge.followed_by, self.last, later.first))
+        rows = [Samples(edge.rows, marks=edge.marks) for edge in border]
+        self.spread = self.spread.merge(_spread_of_windows(rows, self.offsets)).merge(later.spread)
+        if len(self.first[0].rows) < reach:
+            both = map(Edge.followed_by, self.first, later.first)
+            self.first = [edge[:reach] for edge in both]
+        both = map(Edge.followed_by, self.last, later.last)
+        self.last = [edge[-reach:] for edge in both]
         return self
 
 
-def pair_moments(samples: Samples, lag: int, later: Samples | None = None) -> JointMoments:
-    """Means, scatters and cross scatter of x_t and x_{t+lag}, over the pairs within a trial.
+def window_moments(samples: Samples, offsets: tuple[int, ...], *others: Samples) -> Moments:
+    """Mean and scatter of the rows (x_t, x_{t+o}, ...) side by side, over windows within a trial.
 
     Parameters
     ----------
     samples : Samples, shape (n, d)
-    lag : int
-        1 <= lag < n.
-    later : Samples, shape (n, e), optional
-        The same rows in other coordinates, of which the later members of the pairs are taken.
+    offsets : tuple of int
+        0, and more, ascending.
+    *others : Samples, shape (n, e)
+        The same rows in other coordinates, of which the further members of a window are taken.
 
     Returns
     -------
-    JointMoments
-        Each member about its own mean. Pairs of weighted rows count sqrt(w_t w_{t+lag}); n is the
-        number of pairs, or the sum of what they count.
+    Moments
+        Of weighted rows a window counts the root of the product of its first and last weight; n is
+        the number of windows, or the sum of what they count.
 
     Raises
     ------
     ArgumentError
-        The lag is out of range, or leaves no pairs.
+        The largest offset, called the lag, is out of range, or leaves no windows.
     """
     if samples.n_known:
-        check_lag(lag, samples.n, samples.name)
-    beside = () if later is None else (later,)
-    pairs = samples.reduce(partial(_lagged_pairs, lag=lag), LaggedPairs.merge, *beside)
-    found, d = pairs.spread.moments, samples.d
-    check_pairs(found.n, lag, samples.name)
-    S, mean = found.scatter, found.mean
+        check_lag(offsets[-1], samples.n, samples.name)
+    found = samples.reduce(partial(_windows, offsets=offsets), Windows.merge, *others)
+    check_pairs(found.spread.mean.n, offsets[-1], samples.name)
+    return found.spread.moments
+
+
+def pair_moments(samples: Samples, lag: int, later: Samples | None = None) -> JointMoments:
+    """Means, scatters and cross scatter of x_t and x_{t+lag}: see `window_moments`."""
+    found = window_moments(samples, (0, lag), *(() if later is None else (later,)))
+    S, mean, d = found.scatter, found.mean, samples.d
     return JointMoments(found.n, mean[:d], mean[d:], S[:d, :d], S[:d, d:], S[d:, d:])
 
 
-def _lagged_pairs(piece: Samples, later: Samples | None = None, *, lag: int) -> LaggedPairs:
-    later = piece if later is None else later
-    counts = pair_counts(piece.marks, piece.n, lag)
-    heads = replace(piece, array=piece.array[: max(0, piece.n - lag)])
-    tails = replace(later, array=later.array[lag:])
-    return LaggedPairs(
-        lag,
-        _spread_of_pairs(heads, tails, counts),
-        Edge.of(later, slice(0, lag)),
-        Edge.of(piece, slice(max(0, piece.n - lag), piece.n)),
+def _windows(*pieces: Samples, offsets: tuple[int, ...]) -> Windows:
+    reach, n = offsets[-1], pieces[0].n
+    return Windows(
+        offsets,
+        _spread_of_windows(pieces, offsets),
+        [Edge.of(piece, slice(0, reach)) for piece in pieces],
+        [Edge.of(piece, slice(max(0, n - reach), n)) for piece in pieces],
     )
 
 
-def _spread_of_pairs(heads: Samples, tails: Samples, counts: Array | None) -> Spread:
-    """Of the rows of both side by side, counted."""
-    width = heads.d + tails.d
-    if heads.n == 0:
+def _spread_of_windows(rows: Sequence[Samples], offsets: tuple[int, ...]) -> Spread:
+    """Of all windows of rows, given once, or once for each member."""
+    members = [rows[k % len(rows)] for k in range(len(offsets))]
+    reach, n = offsets[-1], rows[0].n
+    count = n - reach
+    if count <= 0:
+        width = sum(member.d for member in members)
         return Spread(TwoPartMean(0, np.zeros(width), np.zeros(width)), zeros(width, width))
+    counts = pair_counts(rows[0].marks, n, reach)
     marks = None if counts is None else Marks(counts)
-    return joint_spread(replace(heads, marks=marks), replace(tails, marks=marks))
+    return joint_spread(
+        *(
+            replace(member, array=member.array[offset : offset + count], marks=marks)
+            for member, offset in zip(members, offsets, strict=True)
+        )
+    )

@@ -59,6 +59,7 @@ NOT_INVARIANT = {
 # Objectives without a closed form or a certificate: local optima, of which solvers find one.
 ITERATIVE = {"fa", "sdr", "hsic", "dynamics", "ica", "uica", "sparse-pca"}
 ITERATIVE |= {"mds-stress", "lmnn", "nca", "wda", "robust-pca", "sparse-lda", "sparse-cca"}
+ITERATIVE |= {"dca"}
 
 
 # No third-order error can be measured where the Hessian jumps.

@@ -1,0 +1,268 @@
+"""Dynamical components analysis: the subspace whose past tells most of its future."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import scipy
+
+from ldr.objectives.axes import Axes
+from ldr.objectives.data.change import Change
+from ldr.objectives.data.data import Data
+from ldr.objectives.families.pencil import SumOfSquares
+from ldr.objectives.families.whitened import Unwhitened, whiten
+from ldr.objectives.needs import Need
+from ldr.objectives.objective import Objective
+from ldr.objectives.parameters import number, whole
+from ldr.objectives.problem import BoundObjective, check_dimension
+from ldr.objectives.statistics import Moments, window_moments
+from ldr.objectives.statistics.covariance import Variation
+from ldr.objectives.view import Compact
+from ldr.solvers.errors import ArgumentError
+from ldr.solvers.linalg.eigen import top_eigenvectors
+from ldr.solvers.manifolds import Array, Grassmann
+from ldr.solvers.problem import Point
+
+# Least eigenvalue of the covariance of windows, in units of that of single rows.
+_LEAST = 1e-6
+
+
+@dataclass(frozen=True)
+class DCA(Objective):
+    """Find what predicts itself: max PI = log det S_T - 1/2 log det S_2T, predictive information.
+
+    S_K is the covariance of K successive rows of y = Px, blocks (i, j) = P C_{i-j} P' with C_k the
+    covariance of x_{t+k} and x_t, so that PI is the mutual information, in nats, of T rows and the
+    T rows that follow, of a stationary Gaussian series. C_k is the mean over all pairs k apart in
+    all windows of 2T rows within a trial. PI depends on the span alone; P = M'C_0^{-1/2}.
+
+    Parameters
+    ----------
+    window : int
+        T, in rows.
+    ridge : float
+        Added to the diagonal of C_0, in units of its mean diagonal.
+    """
+
+    name = "dca"
+    formula = "max log det S_T(M) - 1/2 log det S_2T(M)"
+    source = "Clark, Livezey & Bouchard 2019"
+    sense = "max"
+    needs = (Need.TIME_ORDER,)
+    baseline = "the slowest directions: top eigenvectors of C_0^{-1/2} sym(C_1) C_0^{-1/2}"
+    transposed = False
+    scale_free = True
+    from_sums = True
+
+    window: int = whole(1, 1)
+    ridge: float = number(0.0)
+
+    def bind(self, data: Data, r: int) -> Predictive:
+        compact, length = Compact.of(data.samples), 2 * self.window
+        if data.samples.n_known and length > data.samples.n:
+            raise ArgumentError(
+                f"window = {self.window} is too large: expected at most {data.samples.n // 2}, "
+                f"half of the {data.samples.n} rows"
+            )
+
+        def lags(change: Change) -> Lags:
+            return Lags.of(window_moments(change(compact.rows), tuple(range(length))), length)
+
+        given = Unwhitened.of(compact, "the covariance of the windows", self.ridge)
+        found, (whitened,) = whiten(lags, lambda lags: (lags.squares,), given)
+        C = np.array([whitened(lagged) for lagged in found.C])
+        C, notes = stationary(C)
+        view = compact.view(whitened.mean, whitened.scatter).within(whitened)
+        return Predictive(self, (view.noting(*notes),), C, r)
+
+
+@dataclass(frozen=True)
+class Lags:
+    """C_k, the covariance of x_{t+k} and x_t, for k = 0, 1, ...: a mean over windows of rows.
+
+    Attributes
+    ----------
+    C : ndarray (K, d, d)
+    mean : ndarray (d,)
+    n : float
+        The number of windows.
+    """
+
+    C: Array
+    mean: Array
+    n: float
+
+    @classmethod
+    def of(cls, stats: Moments, length: int) -> Lags:
+        d = len(stats.mean) // length
+        blocks = stats.covariance.reshape(length, d, length, d)
+        C = [
+            np.mean([blocks[j + k, :, j] for j in range(length - k)], axis=0) for k in range(length)
+        ]
+        return cls(np.array(C), stats.mean.reshape(length, d).mean(axis=0), stats.n)
+
+    @property
+    def squares(self) -> SumOfSquares:
+        return SumOfSquares.covariance(self.n * self.C[0], self.mean, self.n)
+
+
+def stationary(C: Array) -> tuple[Array, list[str]]:
+    """Lagged covariances of white rows, moved towards white noise where no series has them.
+
+    The mean along diagonals of the windows' covariance need not be positive semidefinite.
+    """
+    identity = np.eye(C.shape[1])[None]
+    C = np.concatenate([identity, C[1:]])
+    S = _Stationary(C)
+    if S.definite:
+        return C, []
+    least = float(np.linalg.eigvalsh(S.matrix)[0])
+    note = (
+        f"no series has these covariances of {len(C)} successive rows: those of different rows "
+        f"were made smaller by {100 * (_LEAST - least) / (1.0 - least):.2g} %; more rows, fewer "
+        "columns or a smaller window= would help"
+    )
+    return np.concatenate([identity, (1.0 - _LEAST) / (1.0 - least) * C[1:]]), [note]
+
+
+class PredictivePoint(Point):
+    """f = -log det S_T + 1/2 log det S_2T, S_K made of the blocks B_k = M'C_kM.
+
+    With Z_k the sum of the blocks (j, j + k) of S_K^{-1}, d log det S_K is <G_K, dM> for
+    G_K = 2 C_0M Z_0 + 2 sum_{k>0} (C_kM Z_k + C_k'M Z_k').
+    """
+
+    def __init__(self, problem: Predictive, M: Array) -> None:
+        self.M = M
+        self._problem = problem
+        C = problem.C
+        self._CM, self._CtM = C @ M, C.transpose(0, 2, 1) @ M
+        self._halves = [
+            (weight, _Stationary(M.T @ self._CM[:length]))
+            for weight, length in ((-1.0, len(C) // 2), (0.5, len(C)))
+        ]
+
+    @cached_property
+    def value(self) -> float:
+        return sum(weight * half.log_determinant for weight, half in self._halves)
+
+    def _with(self, Z: Array, CM: Array, CtM: Array) -> Array:
+        """2 C_0M Z_0 + 2 sum_{k>0} (C_kM Z_k + C_k'M Z_k')."""
+        K = len(Z)
+        both = CM[:K] @ Z
+        both[1:] += CtM[1:K] @ Z[1:].transpose(0, 2, 1)
+        return 2.0 * np.sum(both, axis=0)
+
+    @cached_property
+    def gradient(self) -> Array:
+        parts = (weight * self._with(half.Z, self._CM, self._CtM) for weight, half in self._halves)
+        return np.asarray(sum(parts))
+
+    def hessian_vector(self, V: Array) -> Array:
+        C = self._problem.C
+        CV, CtV = C @ V, C.transpose(0, 2, 1) @ V
+        dB = V.T @ self._CM + self.M.T @ CV
+        found = np.zeros_like(V)
+        for weight, half in self._halves:
+            dZ = half.change(dB[: half.length])
+            found += weight * self._with(half.Z, CV, CtV)
+            found += weight * self._with(dZ, self._CM, self._CtM)
+        return found
+
+
+class _Stationary:
+    """The covariance S of successive rows of a series, from its lagged covariances."""
+
+    def __init__(self, B: Array) -> None:
+        self.length, self._r = len(B), B.shape[1]
+        self.matrix = self._of(B)
+        try:
+            self._factor = scipy.linalg.cho_factor(self.matrix, lower=True, check_finite=False)
+        except np.linalg.LinAlgError:
+            self._factor = None
+
+    @property
+    def definite(self) -> bool:
+        return self._factor is not None
+
+    def _of(self, B: Array) -> Array:
+        K = self.length
+        blocks = [[B[i - j] if i >= j else B[j - i].T for j in range(K)] for i in range(K)]
+        return np.asarray(np.block(blocks))
+
+    @property
+    def log_determinant(self) -> float:
+        if self._factor is None:
+            return np.nan
+        return 2.0 * float(np.log(np.diag(self._factor[0])).sum())
+
+    @cached_property
+    def _inverse(self) -> Array:
+        eye = np.eye(self.length * self._r)
+        return np.asarray(scipy.linalg.cho_solve(self._factor, eye, check_finite=False))
+
+    def _sums(self, S: Array) -> Array:
+        """Of the blocks (j, j + k), for each k."""
+        K, r = self.length, self._r
+        blocks = S.reshape(K, r, K, r)
+        sums = [np.sum([blocks[j, :, j + k] for j in range(K - k)], axis=0) for k in range(K)]
+        return np.array(sums)
+
+    @cached_property
+    def Z(self) -> Array:
+        return self._sums(self._inverse)
+
+    def change(self, dB: Array) -> Array:
+        """Of Z, where the lagged covariances change."""
+        return self._sums(-self._inverse @ self._of(dB) @ self._inverse)
+
+
+@dataclass(frozen=True)
+class Predictive(BoundObjective):
+    """Predictive information on the Grassmann manifold.
+
+    Parameters
+    ----------
+    C : ndarray (2T, k, k)
+        Lagged covariances of white rows: C_0 = I.
+    r : int
+    """
+
+    C: Array
+    r: int
+
+    def __post_init__(self) -> None:
+        check_dimension(self.r, self.C.shape[1])
+
+    @cached_property
+    def manifold(self) -> Grassmann:  # type: ignore[override]
+        return Grassmann(self.C.shape[1], self.r)
+
+    def at(self, M: Array) -> PredictivePoint:
+        return PredictivePoint(self, M)
+
+    @cached_property
+    def _slow(self) -> Array:
+        return 0.5 * (self.C[1] + self.C[1].T)
+
+    def baseline(self) -> Array:
+        return top_eigenvectors(self._slow, self.r)[1]
+
+    def starts(self) -> dict[str, Array]:
+        """Beside the slowest directions those of the largest autocorrelations of either sign."""
+        values, vectors = np.linalg.eigh(self._slow)
+        U, _, _ = np.linalg.svd(self.C[1])
+        largest = vectors[:, np.argsort(-np.abs(values))[: self.r]]
+        return {"slow": self.baseline(), "correlated": largest, "predicted": U[:, : self.r]}
+
+    def axes(self, M: Array, seen: Sequence[Variation | None]) -> Axes:
+        """The eigenvectors of M' sym(C_1) M: the slowest first."""
+        return Axes.principal(M.T @ self._slow @ M)
+
+    def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
+        """The autocorrelation of each coordinate, and its own predictive information."""
+        alone = [0.0 - self.at(m[:, None]).value for m in M.T]
+        return {"autocorrelation": axes.numbers, "information": np.array(alone)}
