@@ -10,6 +10,7 @@ import numpy as np
 from ldr.objectives.coordinates import Columns, Coordinates, Subspace
 from ldr.objectives.problem import BoundObjective, check_dimension
 from ldr.solvers.errors import ArgumentError
+from ldr.solvers.linalg.lengths import length
 from ldr.solvers.manifolds import (
     Array,
     Euclidean,
@@ -69,6 +70,11 @@ def check_common(bounds: Sequence[BoundObjective]) -> None:
                 f"objective {name!r} has a penalty of its own and does not add up with others: "
                 "add the penalty to the sum"
             )
+        if len(bound.factors) < len(bound.views):
+            raise ArgumentError(
+                f"objective {name!r} has one variable for all views together and takes no weight, "
+                "no further terms and no penalty"
+            )
         if len(bounds) == 1:
             continue
         if any(view.features is not None for view in bound.views):
@@ -103,7 +109,7 @@ def _frames(
 
 def _length(frame: Coordinates, k: int) -> float:
     """|M| of a unit vector of the frame."""
-    return float(np.linalg.norm(frame.lift(np.eye(k, 1)))) if frame.is_columns else 1.0
+    return length(frame.lift(np.eye(k, 1))) if frame.is_columns else 1.0
 
 
 def _intersection(own: Sequence[Coordinates], sizes: Sequence[int]) -> tuple[Coordinates, Array]:

@@ -26,6 +26,7 @@ from scipy.linalg import block_diag, solve_triangular
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.problem import BoundObjective
 from ldr.solvers.linalg.eigen import top_eigenvectors
+from ldr.solvers.linalg.lengths import length
 from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.orthonormal import sym
 from ldr.solvers.trace_ratio.smoothed import SmoothedRatio
@@ -237,22 +238,22 @@ class _Smoothed:
             found.append(sym(own - 2.0 * across - Zi @ dF @ Zi.T))
         return self._flat(found)
 
+    @np.errstate(over="ignore", invalid="ignore")
     def newton_step(self) -> tuple[list[Array], float, int]:
         """The step of conjugate gradients, its product with the slope, and the Hessian products."""
         g = self._flat([own - across for own, across in self._parts])
         diagonals = [np.diag(own) + np.diag(across) for own, across in self._parts]
         scale = self._flat([0.5 * (a[:, None] + a) for a in diagonals])
         scale += _LEAST_SCALE * scale.max()
-        enough = min(0.2, math.sqrt(np.linalg.norm(g) / abs(self.value))) * np.linalg.norm(g)
+        enough = min(0.2, math.sqrt(length(g) / abs(self.value))) * length(g)
         step, residual, products = np.zeros_like(g), -g, 0
         z = direction = residual / scale
-        while products < _INNER and np.linalg.norm(residual) > enough:
+        while products < _INNER and length(residual) > enough:
             curved = self._hessian_product(direction)
             products += 1
-            curvature = float(direction @ curved)
-            if not curvature > 0:  # rounding, of a convex function
+            curvature, rz = float(direction @ curved), float(residual @ z)
+            if not (0 < curvature < math.inf and rz < math.inf):  # rounding, of a convex function
                 break
-            rz = float(residual @ z)
             step = step + (rz / curvature) * direction
             residual = residual - (rz / curvature) * curved
             z = residual / scale

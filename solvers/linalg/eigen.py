@@ -11,6 +11,7 @@ from scipy.linalg.lapack import dgejsv, dsyevr
 
 from ldr.solvers.errors import SingularError
 from ldr.solvers.limits import FEW_COST, decomposing
+from ldr.solvers.linalg.lengths import length
 from ldr.solvers.linalg.symmetric import cholesky
 from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.orthonormal import sym
@@ -52,15 +53,17 @@ def symmetric_eigen(A: Array) -> tuple[Array, Array]:
 def is_graded(A: Array) -> bool:
     """Whether some rows of the symmetric A are far larger than others that are not zero."""
     entries = A.ravel(order="K")
-    if math.sqrt(entries @ entries) <= _ALIKE * np.minimum.reduce(np.abs(A.diagonal())):
-        return False  # the quick answer
+    with np.errstate(over="ignore"):  # then there is no quick answer
+        length = math.sqrt(entries @ entries)
+    if length <= _ALIKE * np.minimum.reduce(np.abs(A.diagonal())):
+        return False
     sizes = np.abs(A).max(axis=0)
     return bool(sizes.max() > _ALIKE * sizes[sizes > 0].min(initial=np.inf))
 
 
 def _all_large(values: Array, A: Array) -> bool:
     """Whether none of the eigenvalues is small beside A, so that it is good in a graded A too."""
-    return bool(np.abs(values).min() >= _SMALL * np.linalg.norm(A))
+    return bool(np.abs(values).min() >= _SMALL * length(A))
 
 
 def _deflated_eigen(A: Array) -> tuple[Array, Array]:

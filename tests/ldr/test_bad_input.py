@@ -400,6 +400,12 @@ def test_a_kernel_has_as_many_dimensions_as_features():
         ldr.solve(ldr.kernel("least-squares", "cosine", components=3), twice, 3, y=np.arange(20.0))
 
 
+def test_one_variable_of_all_views_does_not_add_up():
+    for objective in (2.0 * ldr.objectives.MCCA(), ldr.objectives.MCCA() + ldr.l1(1.0)):
+        with pytest.raises(ArgumentError, match=r"'mcca' has one variable for all views together"):
+            ldr.solve(objective, (X[:, :5], X[:, 5:]), 1)
+
+
 def test_one_label_stands_for_none():
     with pytest.raises(ArgumentError, match=r"unlabelled must be one label, got \[-1\]"):
         ldr.solve("semi-supervised-da", X, 2, y=y, unlabelled=[-1])
