@@ -70,5 +70,6 @@ class OrthogonalLPP(RatioGraph, LaplacianMethod):
 
     name = "orthogonal-lpp"
     formula = "min tr(M'X'LX M) / tr(M'X'DX M)"
+    source = "Kokiopoulou, Chen & Saad 2011; Ngo, Bellalij & Saad 2012"
     baseline = "orthonormalised generalised eigenvectors of (X'LX, X'DX)"
     sibling = "lpp"

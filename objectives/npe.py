@@ -52,5 +52,6 @@ class OrthogonalNPE(RatioGraph, ReconstructionMethod):
 
     name = "orthogonal-npe"
     formula = "min tr(M'X'(I-W)'(I-W)X M) / tr(M'X'X M)"
+    source = "Kokiopoulou, Chen & Saad 2011; Ngo, Bellalij & Saad 2012"
     baseline = "orthonormalised generalised eigenvectors of (X'(I-W)'(I-W)X, X'X)"
     sibling = "npe"

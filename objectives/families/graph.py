@@ -204,7 +204,6 @@ class RatioGraph(NestedMethod, ShrinkingGraph):
         Added to the diagonal of B, in units of its mean diagonal.
     """
 
-    source = "Kokiopoulou, Chen & Saad 2011; Ngo, Bellalij & Saad 2012"
     exact = "r = 1"
 
     ridge: float = number(0.0)
