@@ -13,6 +13,7 @@ from typing import Any
 from latex2mathml.converter import convert
 
 import ldr
+from docs import gallery
 from docs.formulas import TEX, WHEN_NOT
 from docs.guides import GUIDES, Guide
 from docs.tree import picture
@@ -26,6 +27,7 @@ from ldr.objectives.needs import Need
 # Beside this file; not committed.
 FOLDER = "methods"
 REFERENCE = "api"
+GALLERY = "gallery"
 
 # scikit-learn writes the routing methods, and their text, itself.
 _ESTIMATOR = """.. autoclass:: ldr.{}
@@ -51,7 +53,7 @@ GROUPS = {
 
 
 def write_pages(root: Path) -> None:
-    """A page and a picture a method, the list of them, and the reference."""
+    """A page and a picture a method and an example, the lists of them, and the reference."""
     folder, reference = root / FOLDER, root / REFERENCE
     folder.mkdir(exist_ok=True)
     reference.mkdir(exist_ok=True)
@@ -61,6 +63,13 @@ def write_pages(root: Path) -> None:
         _write(folder / f"{name}.md", page(cls, GUIDES[name], printed, result))
     picture().savefig(folder / "choosing.png", dpi=100)
     _write(folder / "index.md", index())
+    gallery_folder = root / GALLERY
+    gallery_folder.mkdir(exist_ok=True)
+    for example in gallery.EXAMPLES:
+        printed, figure = example.run()
+        figure.savefig(gallery_folder / f"{example.slug}.png", dpi=100)
+        _write(gallery_folder / f"{example.slug}.md", example.page(printed))
+    _write(gallery_folder / "index.md", gallery.index())
     for name, text in api().items():
         _write(reference / f"{name}.md", text)
 

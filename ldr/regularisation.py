@@ -57,6 +57,12 @@ class RegularisationPath(Pickled):
 
 
 @in_words
+def _next_start(result: Result) -> Any:
+    """M, or the heuristic where the zeros leave it too few directions to start from."""
+    full = all(np.linalg.matrix_rank(M) == M.shape[1] for M in as_tuple(result.M))
+    return result.M if full else "baseline"
+
+
 def regularisation_path(
     objective: str | Objective,
     X: Any,
@@ -145,7 +151,7 @@ def regularisation_path(
                 random_state=random_state,
             )
             yield result
-            start = result.M
+            start = _next_start(result)
 
     with within(as_seconds(time_limit)):
         results = complete(along(), len(weights), "penalties")

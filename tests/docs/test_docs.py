@@ -11,6 +11,7 @@ import pytest
 import ldr
 from docs import hero
 from docs.formulas import TEX, WHEN_NOT
+from docs.gallery import EXAMPLES, index
 from docs.guides import GUIDES
 from docs.pages import api, groups, page, solve_example
 from docs.tree import branches, picture, table
@@ -50,6 +51,15 @@ def test_every_method_has_a_guide_whose_example_runs(name):
 def test_every_method_has_a_place_in_the_index():
     assert sorted(name for names in groups().values() for name in names) == sorted(REGISTRY)
     assert set(TEX) == set(WHEN_NOT) == set(REGISTRY)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.slug)
+def test_examples_of_the_gallery_run(example):
+    pytest.importorskip("statsmodels")
+    printed, figure = example.run()
+    assert printed.strip() and figure.axes
+    assert example.answer in example.page(printed) and example.slug in index()
 
 
 def test_every_public_name_has_a_page_of_its_own_or_its_methods():
