@@ -32,6 +32,7 @@ PAGES = [
     "larger-than-memory",
     "weights",
     "more-than-chance",
+    "sensitivity",
     "coordinates",
 ]
 
