@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ldr.objectives.data.data import Data
-from ldr.objectives.directions import gradient_outer_product
 from ldr.objectives.families.batches import on_some_rows
 from ldr.objectives.families.projected import DenseRows
 from ldr.objectives.families.trace import Trace
@@ -17,6 +16,7 @@ from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number, word
 from ldr.objectives.problem import BoundObjective
 from ldr.objectives.responses import KINDS, Response
+from ldr.objectives.starts.directions import gradient_outer_product
 from ldr.solvers.errors import DataError
 
 # Rows beyond which a random sample stands for all: an n x n matrix is solved with.

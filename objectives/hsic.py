@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from ldr.objectives.data.data import Data
-from ldr.objectives.directions import principal_directions
 from ldr.objectives.families.batches import on_some_rows
 from ldr.objectives.families.gram import Gram, GramPoint, kernel_width
 from ldr.objectives.families.landmarks import (
@@ -25,6 +24,7 @@ from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import declared, number, word
 from ldr.objectives.problem import BoundObjective
 from ldr.objectives.responses import KINDS, Response
+from ldr.objectives.starts.directions import principal_directions
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.manifolds import Array

@@ -24,8 +24,8 @@ from ldr.objectives.families.row_sum import (
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import word
 from ldr.objectives.problem import BoundObjective
-from ldr.objectives.screening import screened
-from ldr.objectives.sources import (
+from ldr.objectives.starts.screening import screened
+from ldr.objectives.starts.sources import (
     ContrastPoint,
     Cost,
     heuristics,

@@ -19,7 +19,7 @@ from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number, whole, word
 from ldr.objectives.prediction import GroupedRows
 from ldr.objectives.problem import BoundObjective
-from ldr.objectives.screening import screened
+from ldr.objectives.starts.screening import screened
 from ldr.solvers.descent.lbfgs import LBFGS
 from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.loop import run_through

@@ -16,7 +16,7 @@ from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.objectives.prediction import GroupedRows
 from ldr.objectives.problem import BoundObjective
-from ldr.objectives.screening import random_points
+from ldr.objectives.starts.screening import random_points
 from ldr.solvers.descent.lbfgs import LBFGS
 from ldr.solvers.loop import minimise
 from ldr.solvers.manifolds import Array

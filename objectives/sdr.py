@@ -10,7 +10,6 @@ import numpy as np
 import scipy
 
 from ldr.objectives.data.data import Data
-from ldr.objectives.directions import gradient_directions, principal_directions
 from ldr.objectives.families.batches import on_some_rows
 from ldr.objectives.families.gram import Gram, GramPoint, kernel_width
 from ldr.objectives.families.landmarks import (
@@ -27,7 +26,8 @@ from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import declared, number, numbers, whole, word
 from ldr.objectives.problem import BoundObjective
 from ldr.objectives.responses import KINDS, Response
-from ldr.objectives.slices import sliced_directions
+from ldr.objectives.starts.directions import gradient_directions, principal_directions
+from ldr.objectives.starts.slices import sliced_directions
 from ldr.solvers.errors import SingularError
 from ldr.solvers.manifolds import Array
 

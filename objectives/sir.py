@@ -19,7 +19,7 @@ from ldr.objectives.lda import few_directions
 from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number, whole
-from ldr.objectives.slices import sliced
+from ldr.objectives.starts.slices import sliced
 from ldr.objectives.statistics import class_moments
 from ldr.objectives.statistics.stacked import StackedData
 from ldr.solvers.manifolds import Array

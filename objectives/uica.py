@@ -26,7 +26,7 @@ from ldr.objectives.families.row_sum import (
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number, word
 from ldr.objectives.problem import BoundObjective
-from ldr.objectives.sources import (
+from ldr.objectives.starts.sources import (
     ContrastPoint,
     heuristics,
     heuristics_in_pieces,

@@ -9,7 +9,6 @@ import numpy as np
 
 from ldr.objectives.axes import Axes
 from ldr.objectives.data.data import Data
-from ldr.objectives.directions import principal_directions
 from ldr.objectives.families.batches import in_batches
 from ldr.objectives.families.projected import DenseRows
 from ldr.objectives.families.transport import Rows, Transport
@@ -19,7 +18,8 @@ from ldr.objectives.parameters import number, whole
 from ldr.objectives.prediction import GroupedRows
 from ldr.objectives.problem import BoundObjective
 from ldr.objectives.responses import Response
-from ldr.objectives.slices import sliced_directions
+from ldr.objectives.starts.directions import principal_directions
+from ldr.objectives.starts.slices import sliced_directions
 from ldr.objectives.statistics.covariance import Variation
 from ldr.solvers.descent.lbfgs import LBFGS
 from ldr.solvers.errors import ArgumentError

@@ -437,7 +437,7 @@ def test_the_command_line_prints_what_was_found_and_exits_with_130(file, tmp_pat
 
 
 def test_an_interrupt_of_a_run_inside_a_heuristic_raises(monkeypatch):
-    from ldr.objectives import screening
+    from ldr.objectives.starts import screening
 
     monkeypatch.setattr(screening, "fourth_order_directions", lambda X: press() or np.eye(6))
     with pytest.raises(KeyboardInterrupt):

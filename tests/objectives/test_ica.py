@@ -11,8 +11,8 @@ from ldr.errors import ArgumentError
 from ldr.objectives import ICA, Data, UndercompleteICA
 from ldr.objectives.contrasts import CONTRASTS, hyperbolic_secant, student
 from ldr.objectives.data.opening import as_samples
-from ldr.objectives.directions import fourth_order_directions
-from ldr.objectives.sources import deflated_directions
+from ldr.objectives.starts.directions import fourth_order_directions
+from ldr.objectives.starts.sources import deflated_directions
 
 EXPERTS = {"log cosh": hyperbolic_secant(), "t, 3": student(3.0), "t, 0.7": student(0.7)}
 

@@ -11,9 +11,9 @@ import numpy as np
 
 from ldr.objectives.contrasts import Contrast
 from ldr.objectives.data.samples import Samples
-from ldr.objectives.directions import fourth_order_directions
 from ldr.objectives.families.projected import ProjectedPoint
 from ldr.objectives.families.row_sum import SAMPLE_ROWS, WhitenedColumns, added, some_rows
+from ldr.objectives.starts.directions import fourth_order_directions
 from ldr.solvers.linalg.eigen import symmetric_eigen
 from ldr.solvers.manifolds import Array
 

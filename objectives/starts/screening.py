@@ -7,8 +7,8 @@ from itertools import islice
 
 import numpy as np
 
-from ldr.objectives.directions import fourth_order_directions
 from ldr.objectives.problem import BoundObjective
+from ldr.objectives.starts.directions import fourth_order_directions
 from ldr.solvers.descent.lbfgs import LBFGS
 from ldr.solvers.linalg.lengths import power_of_two
 from ldr.solvers.loop import run_through
