@@ -68,6 +68,8 @@ TEX = {
     "directional-regression": r"\max_M \operatorname{tr}\left(M'\, \mathrm E (2I - A)^2 M\right), \quad A = \mathrm E[(z - z')(z - z')' \mid y, y']",
     "phd": r"\max_M \operatorname{tr}(M'|H|M), \quad H = \tfrac1n \sum_i (y_i - \bar y) z_i z_i'",
     "gkdr": r"\max_M \operatorname{tr}(M'GM), \quad G = \tfrac1n \sum_i D_i'(K + n\varepsilon I)^{-1} K_z (K + n\varepsilon I)^{-1} D_i",
+    "dca": r"\max_M \log\det S_T(M) - \tfrac12 \log\det S_{2T}(M)",
+    "foreca": r"\min_{M'M=I} -\sum_k \sum_f p_{kf} \frac{\log p_{kf}}{\log F}, \quad p_{kf} \propto m_k'R_fm_k",
     "vamp": r"\max_U 1 + \left\|(U'C_{00}U)^{-1/2} U'C_{0\tau} C_{\tau\tau}^{-1/2}\right\|_p^p",
 }
 
@@ -134,5 +136,7 @@ WHEN_NOT = {
     "phd": "What is linear it does not see: sir, or directional-regression for both.",
     "gkdr": "Large n: the formula is n by n; sir and directional-regression need sums alone.",
     "tica": "Short series whose means drift: the drift is the slowest process.",
+    "dca": "Few rows for 2T columns each: tica, which asks for two covariances.",
+    "foreca": "Short series: a spectrum wants many segments; maf.",
     "vamp": "Equilibrium: tica, whose eigenvalues are time scales.",
 }

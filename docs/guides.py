@@ -308,6 +308,11 @@ GUIDES = {
         "lines",
         "2, window=3",
     ),
+    "foreca": Guide(
+        "Rows are in time order, and what can be forecast is wanted, slow or not: whatever has "
+        "its power at few frequencies.",
+        "lines",
+    ),
     "orthogonal-lpp": Guide(
         "Neighbours are to stay neighbours relative to the spread, in an orthogonal projection.",
         "wine",

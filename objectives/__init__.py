@@ -63,6 +63,7 @@ from ldr.objectives.sfa import SFA as SFA, OrthogonalSFA as OrthogonalSFA
 from ldr.objectives.vamp import TICA as TICA, VAMP as VAMP
 from ldr.objectives.dynamics import Dynamics as Dynamics
 from ldr.objectives.dca import DCA as DCA
+from ldr.objectives.foreca import ForeCA as ForeCA
 from ldr.objectives.csp import CSP as CSP, SPoC as SPoC
 from ldr.objectives.xdawn import Xdawn as Xdawn
 from ldr.objectives.ssd import SSD as SSD

@@ -34,6 +34,7 @@ DECLARED = {
     "sparse-pca": "stiefel",
     "sparse-lda": "stiefel",
     "sparse-cca": "stiefel x stiefel",
+    "foreca": "stiefel",
     "lda nested": "stiefel",
     "gcpca nested": "stiefel",
     "orthogonal-lpp nested": "stiefel",
@@ -52,6 +53,7 @@ NOT_INVARIANT = {
     "sparse-pca",
     "sparse-lda",
     "sparse-cca",
+    "foreca",
     "lda nested",
     "gcpca nested",
     "orthogonal-lpp nested",
@@ -59,7 +61,7 @@ NOT_INVARIANT = {
 # Objectives without a closed form or a certificate: local optima, of which solvers find one.
 ITERATIVE = {"fa", "sdr", "hsic", "dynamics", "ica", "uica", "sparse-pca"}
 ITERATIVE |= {"mds-stress", "lmnn", "nca", "wda", "robust-pca", "sparse-lda", "sparse-cca"}
-ITERATIVE |= {"dca"}
+ITERATIVE |= {"dca", "foreca"}
 
 
 # No third-order error can be measured where the Hessian jumps.

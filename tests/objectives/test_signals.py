@@ -6,6 +6,7 @@ import io
 import numpy as np
 import pytest
 import scipy.linalg
+import scipy.signal
 
 import ldr
 from ldr.errors import ArgumentError, DataError, SingularError
@@ -484,3 +485,61 @@ def test_windows_that_no_series_has():
     assert 0 < found.value < ldr.solve("dca", X, 6, window=10).value  # the whole tells more
     with pytest.raises(ArgumentError, match="window = 31 is too large: expected at most 30"):
         ldr.solve("dca", X, 2, window=31)
+
+
+def _entropies(trials, P, length):
+    """By scipy's Welch, whose one-sided spectra have all frequencies twice but 0 and the last."""
+    mean = np.concatenate(trials).mean(axis=0)
+    found, count = 0.0, 0
+    for trial in trials:
+        Y = (trial - mean) @ P.T
+        segments = (len(Y) - length) // (length // 2) + 1
+        options = {"nperseg": length, "noverlap": length - length // 2, "detrend": False}
+        power = scipy.signal.welch(Y, window="hann", axis=0, **options)[1][1:]
+        power[-1] *= 2.0
+        found, count = found + segments * power, count + segments
+    p = found / found.sum(axis=0)
+    return -np.sum(p * np.log(p), axis=0) / np.log(length // 2)
+
+
+def _forecastable(n=1500):
+    rng = np.random.default_rng(7)
+    S, t = rng.standard_normal((n, 5)), np.arange(n)
+    S[:, 0] = np.sin(0.9 * t) + 0.3 * S[:, 0]
+    S[:, 1] += np.sin(2.3 * t)
+    return S @ rng.standard_normal((5, 5)) + 3.0, S[:, :2]
+
+
+def test_foreca_by_its_definition_and_what_it_finds():
+    X, sources = _forecastable()
+    for trials in ([X], np.split(X, 10)):
+        found = ldr.solve("foreca", trials, 2, segment=32)
+        entropies = _entropies(trials, found.P, 32)
+        assert found.value == pytest.approx(entropies.sum(), rel=1e-9)
+        np.testing.assert_allclose(found.components["forecastability"], 1 - entropies, rtol=1e-8)
+        Y = found.transform(X)
+        np.testing.assert_allclose(np.cov(Y.T, bias=True), np.eye(2), atol=1e-10)
+        correlations = np.abs(np.corrcoef(Y.T, sources.T)[:2, 2:])
+        assert np.diag(correlations).min() > 0.9
+        for start in range(4):
+            other = ldr.solve("foreca", trials, 2, segment=32, start="random", random_state=start)
+            assert other.value >= found.value * (1 - 1e-9)
+
+
+def test_foreca_in_the_plane_against_all_rotations():
+    X = _forecastable()[0][:, :2]
+    found = ldr.solve("foreca", X, 2, segment=16)
+    white = ldr.solve("classical-maf", X, 2).P
+    angles = np.linspace(0, np.pi, 721)
+    turns = [np.array([[np.cos(a), np.sin(a)], [-np.sin(a), np.cos(a)]]) for a in angles]
+    values = [_entropies([X], turn @ white, 16).sum() for turn in turns]
+    assert min(values) - 1e-4 < found.value <= min(values) + 1e-12
+
+
+def test_segments_that_no_trial_has_are_refused():
+    X, _ = _forecastable(100)
+    with pytest.raises(ArgumentError, match="segment = 40 is too large: expected at most 20"):
+        ldr.solve("foreca", np.split(X, 5), 2, segment=40)
+    assert ldr.solve("foreca", np.split(X, 5), 2).converged  # segments of 20 rows
+    with pytest.raises(ArgumentError, match="segment must be"):
+        ldr.objectives.ForeCA(segment=3)

@@ -1,0 +1,235 @@
+"""Forecastable components: white coordinates whose power lies at few frequencies."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ldr.objectives.axes import Axes
+from ldr.objectives.data.data import Data
+from ldr.objectives.data.samples import Samples
+from ldr.objectives.families.whitened import Unwhitened, Whitened, whiten_rows
+from ldr.objectives.needs import Need
+from ldr.objectives.objective import Objective
+from ldr.objectives.parameters import number, whole
+from ldr.objectives.problem import BoundObjective, check_dimension
+from ldr.objectives.statistics.covariance import Variation
+from ldr.objectives.view import Compact
+from ldr.solvers.errors import ArgumentError
+from ldr.solvers.manifolds import Array, Stiefel
+from ldr.solvers.problem import Point
+
+# Rows of a segment where the user does not say, and the fewest that have two frequencies.
+_SEGMENT, _FEWEST = 64, 4
+# Rounds of the start that finds one component after the other.
+_ROUNDS = 100
+
+
+@dataclass(frozen=True)
+class ForeCA(Objective):
+    """Find what can be forecast: min sum_k H(m_k), H = -sum_f p_f log p_f / log F.
+
+    Of white rows z = C^{-1/2}(x - mean), p_f = m'R_fm / sum_g m'R_gm with R_f the real part of
+    their spectral density at frequency f, 0 < f <= 1/2 cycles a row, of F in all: the entropy of a
+    spectrum is 1 for white noise and 0 for one oscillation. M is orthonormal, so that coordinates
+    are uncorrelated; P = M'C^{-1/2}. R_f is the mean over segments that overlap by half, windowed
+    by Hann, within trials.
+
+    Parameters
+    ----------
+    segment : int, optional
+        Rows of a segment, at least 4; by default 64, or those of the shortest trial.
+    ridge : float
+        Added to the diagonal of C, in units of its mean diagonal.
+    """
+
+    name = "foreca"
+    formula = "min sum_k -sum_f p_f log p_f / log F, p_f ~ m_k'R_fm_k of white rows"
+    source = "Goerg 2013"
+    sense = "min"
+    needs = (Need.TIME_ORDER,)
+    baseline = "amuse: eigenvectors of the lagged covariance of white rows, least entropy first"
+    domain = "St"
+    transposed = False
+    scale_free = True
+    sparse = False
+
+    segment: int | None = whole(None, _FEWEST, optional=True)
+    ridge: float = number(0.0)
+
+    def bind(self, data: Data, r: int) -> SpectralEntropy:
+        compact = Compact.of(data.samples)
+        rows = compact.rows.in_memory()
+        whitened = whiten_rows(rows, Unwhitened.of(compact, "the covariance", self.ridge))
+        parts = _trials(rows, _white(rows, whitened))
+        view = compact.view(whitened.mean, whitened.scatter).within(whitened)
+        return SpectralEntropy(self, (view,), spectra(parts, self._length(parts)), r)
+
+    def _length(self, parts: Sequence[Array]) -> int:
+        """Of a segment."""
+        shortest, longest = min(map(len, parts)), max(map(len, parts))
+        length = self.segment or max(_FEWEST, min(_SEGMENT, shortest))
+        if length > longest:
+            raise ArgumentError(
+                f"segment = {length} is too large: expected at most {longest}, the rows of the "
+                "longest trial"
+            )
+        return length
+
+
+def _white(rows: Samples, whitened: Whitened) -> Array:
+    """The rows in the coordinates that whiten them."""
+    changed = whitened.change(rows).in_memory()
+    centre = whitened.mean if whitened.change.T is None else np.zeros(changed.d)
+    return (changed.dense() - centre) @ whitened.W
+
+
+def _trials(rows: Samples, Z: Array) -> list[Array]:
+    codes = None if rows.marks is None else rows.marks.codes
+    return [Z] if codes is None else np.split(Z, np.flatnonzero(np.diff(codes)) + 1)
+
+
+def spectra(parts: Sequence[Array], length: int) -> Array:
+    """R_f, the real part of the spectral density of some series, at frequencies above 0.
+
+    Parameters
+    ----------
+    parts : sequence of ndarray (n_i, k)
+    length : int
+        Of a segment, of which each starts in the middle of the one before.
+
+    Returns
+    -------
+    ndarray (length // 2, k, k)
+        The mean over segments.
+    """
+    step, k = max(1, length // 2), parts[0].shape[1]
+    window = np.sin(np.pi * np.arange(length) / length)[:, None] ** 2
+    found, count = np.zeros((length // 2, k, k)), 0
+    for part in parts:
+        for start in range(0, len(part) - length + 1, step):
+            z = np.fft.rfft(window * part[start : start + length], axis=0)[1:]
+            sides = np.stack([z.real, z.imag], axis=1)  # (F, 2, k)
+            found += sides.transpose(0, 2, 1) @ sides
+            count += 1
+    return found / count
+
+
+class SpectralEntropyPoint(Point):
+    """f = sum_k h_k / log F, h = -sum_f p_f log p_f, p_f = a_f/s, a_f = m'R_fm, s = sum_f a_f.
+
+    dh = -sum_f c_f da_f / s with c_f = log p_f + h, and da_f = 2 m'R_f dm.
+    """
+
+    def __init__(self, problem: SpectralEntropy, M: Array) -> None:
+        self.M = M
+        self._R, self._scale = problem.R, 1.0 / problem.most
+        self._RM = self._R @ M  # (F, k, r)
+        self._a = np.einsum("ij,fij->fj", M, self._RM)
+        self._s = self._a.sum(axis=0)
+        self._p = self._a / self._s
+        self._log = np.log(np.maximum(self._p, np.finfo(float).tiny))
+
+    @cached_property
+    def _h(self) -> Array:
+        return -np.sum(self._p * self._log, axis=0)
+
+    @property
+    def entropies(self) -> Array:
+        """Of each column, between 0 and 1."""
+        return self._scale * self._h
+
+    @cached_property
+    def value(self) -> float:
+        return float(self.entropies.sum())
+
+    @cached_property
+    def _c(self) -> Array:
+        return self._log + self._h
+
+    @cached_property
+    def gradient(self) -> Array:
+        return -2.0 * self._scale * np.einsum("fj,fij->ij", self._c / self._s, self._RM)
+
+    def hessian_vector(self, V: Array) -> Array:
+        da = 2.0 * np.einsum("ij,fij->fj", V, self._RM)
+        ds = da.sum(axis=0)
+        dp = (da - self._p * ds) / self._s
+        dh = -np.sum(self._log * dp, axis=0)
+        dc = dp / np.maximum(self._p, np.finfo(float).tiny) + dh
+        change = np.einsum("fj,fij->ij", (dc - self._c * ds / self._s) / self._s, self._RM)
+        change += np.einsum("fj,fij->ij", self._c / self._s, self._R @ V)
+        return -2.0 * self._scale * change
+
+
+@dataclass(frozen=True)
+class SpectralEntropy(BoundObjective):
+    """The entropies of spectra on the Stiefel manifold, one a column.
+
+    Parameters
+    ----------
+    R : ndarray (F, k, k)
+        Spectral densities of white rows, positive semidefinite.
+    r : int
+    """
+
+    exchangeable = True
+
+    R: Array
+    r: int
+
+    def __post_init__(self) -> None:
+        check_dimension(self.r, self.R.shape[1])
+
+    @property
+    def most(self) -> float:
+        """log F, the entropy of white noise."""
+        return math.log(len(self.R))
+
+    @cached_property
+    def manifold(self) -> Stiefel:  # type: ignore[override]
+        return Stiefel(self.R.shape[1], self.r)
+
+    def at(self, M: Array) -> SpectralEntropyPoint:
+        return SpectralEntropyPoint(self, M)
+
+    def baseline(self) -> Array:
+        turns = np.cos(np.pi * np.arange(1, len(self.R) + 1) / len(self.R))
+        vectors = np.linalg.eigh(np.tensordot(turns, self.R, 1))[1]
+        order = np.argsort(self.at(vectors).entropies, kind="stable")
+        return np.ascontiguousarray(vectors[:, order[: self.r]])
+
+    def starts(self) -> dict[str, Array]:
+        return {"amuse": self.baseline(), "one by one": self._one_by_one()}
+
+    def _one_by_one(self) -> Array:
+        """Goerg's algorithm: in what is left, w minimises sum_f -log p_f w'R_fw, p_f of the last w.
+
+        From the best of the directions that are strongest at some frequency.
+        """
+        found = np.zeros((self.R.shape[1], 0))
+        for _ in range(self.r):
+            Q = np.linalg.qr(np.hstack([found, np.eye(len(found))]))[0][:, found.shape[1] :]
+            R = Q.T @ self.R @ Q
+            tried = np.linalg.eigh(R)[1][:, :, -1].T
+            entropies = self.at(Q @ tried).entropies
+            w = tried[:, np.argmin(entropies)]
+            for _ in range(_ROUNDS):
+                a = np.einsum("i,fij,j->f", w, R, w)
+                p = np.maximum(a / a.sum(), np.finfo(float).tiny)
+                w, before = np.linalg.eigh(np.tensordot(-np.log(p), R, 1))[1][:, 0], w
+                if abs(w @ before) > 1.0 - 1e-8:
+                    break
+            found = np.hstack([found, Q @ w[:, None]])
+        return self.manifold.nearest(found)
+
+    def axes(self, M: Array, seen: Sequence[Variation | None]) -> Axes:
+        """The columns, the most forecastable first."""
+        return Axes.ordered(1.0 - self.at(M).entropies)
+
+    def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
+        return {"forecastability": axes.numbers}
