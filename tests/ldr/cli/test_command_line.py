@@ -287,7 +287,7 @@ MISTAKES = [
     (["demo", "--r", "0"], "ldr: r must be at least 1, got 0"),
     (["demo", "--out", os.devnull], f"ldr: {os.devnull}: "),
     (["--frobnicate"], "ldr: No such option"),
-    (["solve", "ldaa", "wine.csv"], "ldr: unknown objective 'ldaa': did you mean 'lda'?"),
+    (["solve", "ldaa", "wine.csv"], "ldr: unknown objective 'ldaa': did you mean 'lda' or "),
     (["solve", "lda", "wine.csv"], "ldr: objective 'lda' needs labels: give --label COLUMN"),
     (["solve", "pca", "mine.py"], "ldr: mine.py: unknown ending '.py', expected one of .csv"),
     ([*LDA, "--param", "rigde=1"], "ldr: objective 'lda' has no parameter 'rigde'"),

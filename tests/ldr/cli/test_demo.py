@@ -43,8 +43,8 @@ def test_demo_table_has_a_column_a_data_set(solved):
     names = list(table.columns[0].cells)
     for column in table.columns[1:]:
         cells = dict(zip(names, column.cells, strict=True))
-        for judged in ("heuristic", "optimised"):
-            assert 0.5 < float(cells[f"accuracy, {judged}"]) <= 1.0
+        for judged in ("before", "after"):
+            assert 0.5 < float(cells[f"accuracy {judged}"]) <= 1.0
 
 
 def test_demo_picture_has_a_row_a_data_set(solved, tmp_path):
