@@ -87,6 +87,12 @@ images, digit = load_digits(return_X_y=True)  # 1797 digits of 8 x 8 pixels
 X = images.reshape(-1, 8)  # a row a line of an image
 y = np.column_stack([np.repeat(digit, 8), np.tile(np.arange(8), len(digit))])
 """,
+    "bright pixels": """
+from sklearn.datasets import load_digits
+
+X, y = load_digits(n_class=3, return_X_y=True)  # 537 images of 0, 1 and 2
+X = 1.0 * (X > 8)  # which of 64 pixels are bright
+""",
     "lines": """
 from sklearn.datasets import load_sample_image
 
@@ -379,6 +385,11 @@ GUIDES = {
         "columns that say the same, and few rows.",
         "patients",
         "2, y=y",
+    ),
+    "exponential-family-pca": Guide(
+        'As pca, where entries are 0 and 1 (logistic pca) or, with family="poisson", counts; some '
+        "may be missing.",
+        "bright pixels",
     ),
     "ppca": Guide(
         "A likelihood is wanted: to choose r, to compare models, to score new rows.",

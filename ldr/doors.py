@@ -51,8 +51,8 @@ def in_words(door: Callable[Arguments, Returned]) -> Callable[Arguments, Returne
 
 
 def _for_gaps() -> str:
-    """The methods that take missing values."""
-    names = " and ".join(repr(name) for name, method in REGISTRY.items() if method.missing)
+    """The methods that fill missing values in."""
+    names = " and ".join(repr(name) for name, method in REGISTRY.items() if method.imputes)
     return f"{names} take missing values (NaN), and their `impute` fills them in"
 
 

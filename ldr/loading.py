@@ -9,7 +9,7 @@ from ldr.io.models import read_model
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.factor_model import FactorModel
-from ldr.objectives.features import Composed, HalfSquaredDistances, Quadratic
+from ldr.objectives.features import Composed, HalfSquaredDistances, LogCounts, Quadratic
 from ldr.objectives.kernel import Kernel, KernelFeatures
 from ldr.objectives.l1 import L1
 from ldr.objectives.normalised import Normalised
@@ -25,7 +25,7 @@ from ldr.standardising import Divided
 _KINDS = (
     *(Result, Run, Starts, Certificate, FactorModel, ClassPredictor, LinearPredictor),
     *(Directions, Variation),
-    *(Composed, Divided, HalfSquaredDistances, KernelFeatures, Quadratic, Samples),
+    *(Composed, Divided, HalfSquaredDistances, KernelFeatures, LogCounts, Quadratic, Samples),
     *(Kernel, L1, Normalised, Sum),
 )
 

@@ -65,8 +65,6 @@ def score(
         data = divided(data, result.scale)
         maps = tuple(P * scale for P, scale in zip(maps, as_tuple(result.scale), strict=True))
     problem = objective.bind(data, result.r)
-    if len(problem.factors) > len(data.views):
-        raise ArgumentError(f"objective {objective.name!r} fits more than a map: no score")
     for view, P in zip(data.views, maps, strict=True):
         if view.d != P.shape[1]:
             raise ArgumentError(f"{view.name} has {view.d} columns, expected {P.shape[1]}")

@@ -74,7 +74,7 @@ def suited(X: Any, y: Any = None, time_order: bool = False) -> Chosen:
     """The methods of the registry that fit what was handed over, and why each was taken."""
     found = beside(X, y, time_order)
     if found is Beside.GAPS:
-        fitting = [name for name, method in REGISTRY.items() if method.missing]
+        fitting = [name for name, method in REGISTRY.items() if method.imputes]
     else:  # what needs that and nothing else
         needs = (_NEEDED[found],) if found in _NEEDED else ()
         fitting = [name for name, method in REGISTRY.items() if method.needs == needs]

@@ -25,6 +25,7 @@ from ldr.objectives.registry import named as named
 from ldr.objectives.pca import PCA as PCA, LogDetPCA as LogDetPCA
 from ldr.objectives.robust_pca import RobustPCA as RobustPCA
 from ldr.objectives.sparse_pca import SparsePCA as SparsePCA
+from ldr.objectives.exponential_family_pca import ExponentialFamilyPCA as ExponentialFamilyPCA
 from ldr.objectives.ppca import PPCA as PPCA
 from ldr.objectives.factor_analysis import FactorAnalysis as FactorAnalysis
 from ldr.objectives.mds import MDS as MDS, DistanceMDS as DistanceMDS, MDSStress as MDSStress

@@ -78,7 +78,7 @@ class FactorAnalysis(Objective):
     scale_free = True
     transposed = False
     domain = "R"
-    missing = True
+    missing = imputes = True
     from_sums = True
     rule = "bic"
 

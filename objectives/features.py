@@ -84,6 +84,26 @@ class HalfSquaredDistances(Features):
         return Samples(-0.5 * samples.dense() ** 2, samples.feature_names, samples.name)
 
 
+@dataclass(frozen=True)
+class LogCounts(Features):
+    """The logarithm of counts, and -m of zeros.
+
+    Attributes
+    ----------
+    saturation : float
+        m.
+    """
+
+    saturation: float
+
+    def of(self, X: Array) -> Array:
+        return np.log(X, where=X > 0, out=np.full_like(X, -self.saturation))
+
+    def __call__(self, samples: Samples) -> Samples:
+        X = np.asarray(samples.dense(), dtype=np.float64)
+        return Samples(self.of(X), samples.feature_names, samples.name, marks=samples.marks)
+
+
 def then(first: Features | None, second: Features | None) -> Features | None:
     """One map after the other; None is the identity."""
     if first is None or second is None:

@@ -57,6 +57,8 @@ class Objective(Brief, ABC):
         What a result predicts of new rows: "classes", the "response", the other "view"; or "".
     missing : bool
         Whether missing values in X (NaN) are accepted.
+    imputes : bool
+        Whether its model fills missing values in.
     sparse : bool
         Whether sparse X is accepted.
     rule : {"parallel analysis", "bic"} or None
@@ -86,6 +88,7 @@ class Objective(Brief, ABC):
     relative_improvement: ClassVar[bool] = True
     predicts: ClassVar[str] = ""
     missing: ClassVar[bool] = False
+    imputes: ClassVar[bool] = False
     sparse: ClassVar[bool] = True
     rule: ClassVar[str | None] = None
     weighted: ClassVar[bool] = False

@@ -49,7 +49,7 @@ class PPCA(Objective):
     transposed = False
     domain = "R"
     exact = "where nothing is missing"
-    missing = True
+    missing = imputes = True
     from_sums = True
     rule = "bic"
 

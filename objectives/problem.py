@@ -249,7 +249,15 @@ class BoundObjective(Problem):
         return {}
 
     def value_of(self, M: Array, fitted: Fitted) -> float:
-        """The function at an M that was found on other data, with what was fitted along with it."""
+        """The function at an M that was found on other data, with what was fitted along with it.
+
+        Raises
+        ------
+        ArgumentError
+            That is more than a map, and cannot be carried over.
+        """
+        if len(self.factors) > len(self.views):
+            raise ArgumentError(f"objective {self.objective.name!r} fits more than a map: no score")
         return self.value(M)
 
     def model(self, M: Array) -> FactorModel | None:

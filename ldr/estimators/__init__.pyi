@@ -111,6 +111,33 @@ class SparsePCA(Named):
     ) -> Self: ...
     def score(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> float: ...
 
+class ExponentialFamilyPCA(Named):
+    def __init__(
+        self,
+        n_components: int | float | str = 2,
+        *,
+        family: str = "bernoulli",
+        saturation: float = 4.0,
+        standardise: bool = False,
+        solver: str | Solver = "auto",
+        start: Any = "baseline",
+        starts: int | None = None,
+        workers: int = 1,
+        tolerance: float = 1e-10,
+        max_iterations: int | None = None,
+        time_limit: float | None = None,
+        certify: bool | str = True,
+        random_state: Any = None,
+        device: str = "cpu",
+        verbose: bool = False,
+        rotation: str | None = None,
+    ) -> None: ...
+    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
+    def partial_fit(
+        self, X: Any, y: Any = None, *, classes: Any = None, sample_weight: Any = None
+    ) -> Self: ...
+    def score(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> float: ...
+
 class PPCA(Named):
     def __init__(
         self,

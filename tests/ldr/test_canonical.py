@@ -40,6 +40,8 @@ def adapted(key, X, y):
         data = (X, X[y == 0]) if paired else (X[:, :half], X[:, half:])
     elif name_of(key) == "mds-distances":
         data = squareform(pdist(X))
+    elif "exponential-family-pca" in key:
+        data = 1.0 * (X > X.mean(axis=0))
     elif "missing" in key:
         data = np.where(rng.random(X.shape) < 0.1, np.nan, X)
     elif key == "sfa quadratic":

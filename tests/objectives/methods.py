@@ -19,6 +19,7 @@ RESPONSE = X[:, 0] + 0.1 * _rng.standard_normal(N)
 RESPONSES = X[:, :3] @ _rng.standard_normal((3, 5)) + _rng.standard_normal((N, 5))
 PARTIAL = np.where(np.arange(N) % 2, LABELS, -1)
 DISTANCES = squareform(pdist(X))
+YES_NO = (X > X.mean(axis=0)).astype(float)
 GAPS = np.where(_rng.random(X.shape) < 0.1, np.nan, X)
 
 # key: (name, X, y, parameters); the key's first word is the name.
@@ -92,6 +93,7 @@ RANDOM = {
     "pls-regression nipals": (X, RESPONSES, {"algorithm": "nipals"}),
     "ppca": (X, None, {}),
     "ppca missing": (GAPS, None, {}),
+    "exponential-family-pca": (YES_NO, None, {}),
     "fa": (X, None, {}),
     "fa missing": (GAPS, None, {}),
     "sdr": (X, RESPONSE, {}),
@@ -224,6 +226,7 @@ REAL = {
     "pls-regression": (lambda: (*real_data.diabetes(), {}), 3),
     "ppca": (lambda: (real_data.wine()[0], None, {}), 3),
     "ppca missing": (lambda: (_gaps(real_data.wine()[0]), None, {}), 3),
+    "exponential-family-pca": (lambda: (real_data.pixels(), None, {}), 2),
     "fa": (lambda: (real_data.wine()[0], None, {}), 2),
     "fa missing": (lambda: (_gaps(real_data.wine()[0]), None, {}), 2),
     "sdr": (lambda: (*real_data.wine(), {}), 2),

@@ -25,6 +25,7 @@ DECLARED = {
     "ridge-regression": "euclidean",
     "lasso": "euclidean",
     "pls-regression": "euclidean",
+    "exponential-family-pca": "grassmann x euclidean",
     "ppca": "euclidean x euclidean",
     "fa": "euclidean x euclidean",
     "ppca missing": "euclidean x euclidean x euclidean",
@@ -61,7 +62,7 @@ NOT_INVARIANT = {
 # Objectives without a closed form or a certificate: local optima, of which solvers find one.
 ITERATIVE = {"fa", "sdr", "hsic", "dynamics", "ica", "uica", "sparse-pca"}
 ITERATIVE |= {"mds-stress", "lmnn", "nca", "wda", "robust-pca", "sparse-lda", "sparse-cca"}
-ITERATIVE |= {"dca", "foreca"}
+ITERATIVE |= {"dca", "foreca", "exponential-family-pca"}
 
 
 # No third-order error can be measured where the Hessian jumps.

@@ -1,0 +1,357 @@
+"""Principal components of yes/no data and of counts: of their natural parameters, not of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import expit, xlogy
+
+from ldr.objectives.axes import Axes
+from ldr.objectives.data.data import Data
+from ldr.objectives.families.batches import on_some_rows
+from ldr.objectives.features import LogCounts
+from ldr.objectives.objective import Objective
+from ldr.objectives.parameters import number, word
+from ldr.objectives.problem import BoundObjective, Fitted, check_dimension
+from ldr.objectives.statistics.covariance import RowScatter, Variation
+from ldr.objectives.view import View
+from ldr.solvers.descent.lbfgs import LBFGS
+from ldr.solvers.errors import DataError
+from ldr.solvers.linalg.eigen import top_eigenvectors
+from ldr.solvers.loop import run_through
+from ldr.solvers.manifolds import Array, Euclidean, Grassmann, Product
+from ldr.solvers.problem import Point
+from ldr.solvers.run import Stopping
+
+# Random points of which short runs are made, and the end of these.
+_RANDOM, _SHORT = 5, Stopping(1e-6, 20)
+
+
+class Family:
+    """A distribution exp(x theta - b(theta)) of entries."""
+
+    takes: str
+
+    def __init__(self, saturation: float) -> None:
+        self.saturation = saturation
+
+    def natural(self, X: Array) -> Array:
+        """The natural parameter that fits an entry best, as far as it is finite."""
+        raise NotImplementedError
+
+    def fits(self, X: Array) -> npt.NDArray[np.bool_]:
+        """Which entries can be."""
+        raise NotImplementedError
+
+    def derivatives(self, theta: Array) -> tuple[Array, Array, Array]:
+        """b, b' (the mean) and b'' (the variance)."""
+        raise NotImplementedError
+
+    def best(self, X: Array) -> Array:
+        """The largest x theta - b(theta)."""
+        raise NotImplementedError
+
+    def intercept(self, mean: Array) -> Array:
+        """The natural parameter of a mean, within the saturation."""
+        raise NotImplementedError
+
+
+class Bernoulli(Family):
+    takes = "0 and 1"
+
+    def natural(self, X: Array) -> Array:
+        return self.saturation * (2.0 * X - 1.0)
+
+    def fits(self, X: Array) -> npt.NDArray[np.bool_]:
+        return (X == 0) | (X == 1)
+
+    def derivatives(self, theta: Array) -> tuple[Array, Array, Array]:
+        mean = expit(theta)
+        return np.logaddexp(0.0, theta), mean, mean * (1.0 - mean)
+
+    def best(self, X: Array) -> Array:
+        return np.zeros_like(X)
+
+    def intercept(self, mean: Array) -> Array:
+        within = expit(np.array([-self.saturation, self.saturation]))
+        share = np.clip(mean, *within)
+        return np.log(share) - np.log1p(-share)
+
+
+class Poisson(Family):
+    takes = "numbers >= 0"
+
+    def natural(self, X: Array) -> Array:
+        return LogCounts(self.saturation).of(X)
+
+    def fits(self, X: Array) -> npt.NDArray[np.bool_]:
+        return X >= 0
+
+    def derivatives(self, theta: Array) -> tuple[Array, Array, Array]:
+        with np.errstate(over="ignore"):
+            mean = np.exp(theta)
+        return mean, mean, mean
+
+    def best(self, X: Array) -> Array:
+        return xlogy(X, X) - X
+
+    def intercept(self, mean: Array) -> Array:
+        return LogCounts(self.saturation).of(mean)
+
+
+_FAMILIES: Mapping[str, type[Family]] = {"bernoulli": Bernoulli, "poisson": Poisson}
+
+
+@dataclass(frozen=True)
+class ExponentialFamilyPCA(Objective):
+    """Reconstruct yes/no data or counts: the least deviance of Theta = 1mu' + EMM'.
+
+    E = T - 1mu' has the natural parameters that fit every entry of X alone: T = m(2x - 1) for
+    "bernoulli" (logistic pca), log x, or -m where x = 0, for "poisson"; m = `saturation`. Twice
+    what the log-likelihood lacks to the best one, the deviance sum 2 [b(theta) - x theta] + const
+    with b = log(1 + e^theta) or e^theta, is minimised over subspaces and mu. Missing entries (NaN)
+    count nothing, and are 0 in E; constant columns do not count. A row has the coordinates
+    M'(T_i - mu), a new one too: P = 2mM' for "bernoulli", P = M' of the logarithms for "poisson".
+    There are local optima: pca of T (the heuristic) and the best of short runs from random
+    subspaces are the default starts. `parameters` has the `intercept` mu and the
+    `explained_deviance`, the share of what an intercept alone leaves. Rows are held in memory.
+
+    Parameters
+    ----------
+    family : {"bernoulli", "poisson"}
+        Of entries 0 and 1, or of counts.
+    saturation : float
+        m: beyond it a parameter is as good as infinite.
+    """
+
+    name = "exponential-family-pca"
+    formula = "min deviance of Theta = 1mu' + (T - 1mu')MM', T the parameters that saturate X"
+    source = "Landgraf & Lee 2020; Collins, Dasgupta & Schapire 2001"
+    sense = "min"
+    baseline = "pca of T, mu that of the columns' means"
+    weighted = True
+    missing = True
+    sparse = False
+    transposed = False
+
+    family: str = word("bernoulli", tuple(_FAMILIES))
+    saturation: float = number(4.0, positive=True)
+
+    def bind(self, data: Data, r: int) -> BoundObjective:
+        samples = data.samples
+        if samples.stored:
+            return on_some_rows(self, data, r)
+        check_dimension(r, samples.d)
+        X = np.asarray(samples.dense(), dtype=np.float64)
+        there, family = ~np.isnan(X), _FAMILIES[self.family](self.saturation)
+        _check_entries(X, there, family, samples.name)
+        complete, constant = bool(there.all()), np.nanmin(X, axis=0) == np.nanmax(X, axis=0)
+        X = np.where(there, X, 0.0)
+        w = np.ones(len(X)) if samples.weights is None else samples.weights
+        counted = there * w[:, None]
+        mean = np.sum(counted * X, axis=0) / np.sum(counted, axis=0)
+        there = there & ~constant
+        if constant.all():
+            raise DataError(f"{samples.name} has no column that varies")
+        T = family.natural(X)
+        centre = np.sum(counted * T, axis=0) / np.sum(counted, axis=0)
+        counted = counted * ~constant
+        features = LogCounts(self.saturation) if self.family == "poisson" else None
+        seen = features(samples) if features is not None else samples
+        view = View(mean, features=features, scatter=RowScatter(seen) if complete else None)
+        notes = [f"{sum(constant)} columns are constant and do not count"] if any(constant) else []
+        return NaturalParameters(
+            self,
+            (view.noting(*notes),),
+            X,
+            r,
+            family,
+            T,
+            there,
+            counted,
+            complete=complete,
+            intercept=family.intercept(mean)[:, None],
+            centre=centre[:, None],
+        )
+
+
+def _check_entries(X: Array, there: npt.NDArray[np.bool_], family: Family, name: str) -> None:
+    wrong = np.argwhere(there & ~family.fits(X))
+    if len(wrong):
+        i, j = wrong[0]
+        raise DataError(
+            f"{name} has {len(wrong)} entries that are none of the family, the first is "
+            f"{X[i, j]:g} in row {i}, column {j}; expected {family.takes}"
+        )
+    for axis, what in ((0, "column"), (1, "row")):
+        empty = np.flatnonzero(~there.any(axis=axis))
+        if len(empty):
+            raise DataError(f"{name} has nothing but missing values in {what} {empty[0]}")
+
+
+class NaturalPoint(Point):
+    """f = 2 sum w (b(Theta) - x Theta), Theta = 1mu' + YM', Y = EM, E = W(T - 1mu').
+
+    With R = w(b'(Theta) - X): gradient 2 (E'RM + R'Y) in M and 2 (R - W(RMM'))'1 in mu. Along
+    (V, nu), dE = -W(1nu'), dTheta = 1nu' + dY M' + YV' and dR = w b''(Theta) dTheta, line by line.
+    """
+
+    def __init__(self, problem: NaturalParameters, M: Array) -> None:
+        self.M = M
+        self._problem = problem
+        self._M, self._mu = problem.manifold.split(M)
+        self._E = problem.there * (problem.T - self._mu.T)
+        self.Y = self._E @ self._M
+        self._theta = self._mu.T + self.Y @ self._M.T
+
+    @cached_property
+    def _b(self) -> tuple[Array, Array, Array]:
+        return self._problem.family.derivatives(self._theta)
+
+    @cached_property
+    def value(self) -> float:
+        problem = self._problem
+        return 2.0 * float(
+            np.vdot(problem.counted, self._b[0] - problem.X * self._theta + problem.best)
+        )
+
+    @cached_property
+    def _R(self) -> Array:
+        return self._problem.counted * (self._b[1] - self._problem.X)
+
+    @cached_property
+    def _RM(self) -> Array:
+        return self._R @ self._M
+
+    @cached_property
+    def gradient(self) -> Array:
+        in_M = self._E.T @ self._RM + self._R.T @ self.Y
+        in_mu = self._R.sum(axis=0) - self._within(self._RM @ self._M.T)
+        return 2.0 * self._problem.manifold.join([in_M, in_mu[:, None]])
+
+    def _within(self, A: Array) -> Array:
+        """The sums of the columns, of entries that are there."""
+        return np.einsum("ij,ij->j", self._problem.there, A)
+
+    def hessian_vector(self, V: Array) -> Array:
+        problem, M, E, R = self._problem, self._M, self._E, self._R
+        dM, dmu = problem.manifold.split(V)
+        dE = -(problem.there * dmu.T)
+        dY = dE @ M + E @ dM
+        dR = problem.counted * self._b[2] * (dmu.T + dY @ M.T + self.Y @ dM.T)
+        dRM = dR @ M + R @ dM
+        in_M = dE.T @ self._RM + E.T @ dRM + dR.T @ self.Y + R.T @ dY
+        in_mu = dR.sum(axis=0) - self._within(dRM @ M.T + self._RM @ dM.T)
+        return 2.0 * problem.manifold.join([in_M, in_mu[:, None]])
+
+
+@dataclass(frozen=True)
+class NaturalParameters(BoundObjective):
+    """The deviance over subspaces and intercepts.
+
+    Parameters
+    ----------
+    X, T : ndarray (n, d)
+        Entries, 0 where missing, and their natural parameters.
+    r : int
+    family : Family
+    there : ndarray of bool (n, d)
+        Which entries are, of columns that vary.
+    counted : ndarray (n, d)
+        How much each counts.
+    complete : bool
+        Whether no entry is missing.
+    intercept, centre : ndarray (d, 1)
+        Natural parameters of the columns' means, and means of T.
+    """
+
+    X: Array
+    r: int
+    family: Family
+    T: Array
+    there: npt.NDArray[np.bool_]
+    counted: Array
+    complete: bool = field(kw_only=True)
+    intercept: Array = field(kw_only=True)
+    centre: Array = field(kw_only=True)
+
+    @cached_property
+    def manifold(self) -> Product:  # type: ignore[override]
+        d = self.X.shape[1]
+        return Product(Grassmann(d, self.r), Euclidean(d, 1))
+
+    @cached_property
+    def best(self) -> Array:
+        return self.family.best(self.X)
+
+    @property
+    def order(self) -> int:
+        return len(self.X)
+
+    def at(self, M: Array) -> NaturalPoint:
+        return NaturalPoint(self, M)
+
+    def point(self, blocks: Sequence[Array]) -> Array:
+        return self.manifold.join([blocks[0], blocks[1] if len(blocks) > 1 else self.intercept])
+
+    def value_of(self, M: Array, fitted: Fitted) -> float:
+        """With the intercept that was fitted there."""
+        return self.value(self.point([self.blocks(M)[0], np.reshape(fitted["intercept"], (-1, 1))]))
+
+    def baseline(self) -> Array:
+        E = self.T - self.centre.T
+        return self.point([top_eigenvectors(E.T @ (self.counted * E), self.r)[1]])
+
+    def random_point(self, rng: np.random.Generator) -> Array:
+        return self.point([self.manifold.factors[0].random_point(rng)])
+
+    def starts(self) -> dict[str, Array]:
+        rng = np.random.default_rng(0)
+        points = (self.random_point(rng) for _ in range(_RANDOM))
+        ends = [run_through(self, M, LBFGS(), _SHORT) for M in points]
+        return {"pca": self.baseline(), "screened": min(ends, key=lambda run: run.value).M}
+
+    def axes(self, M: Array, seen: Sequence[Variation | None]) -> Axes:
+        """The principal axes of the coordinates, those of missing entries 0."""
+        Y = self.at(M).Y
+        w = self.counted.max(axis=1)
+        Y = Y - np.average(Y, axis=0, weights=w)
+        return Axes.principal(Y.T @ (Y * w[:, None]))
+
+    def _deviance(self, M: Array, mu: Array) -> float:
+        theta = mu.T + self.there * (self.T - mu.T) @ M @ M.T
+        lost = self.family.derivatives(theta)[0] - self.X * theta + self.best
+        return 2.0 * float(np.vdot(self.counted, lost))
+
+    def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
+        """How much less of the deviance is left with each coordinate more, at the intercept."""
+        N, mu = self.manifold.split(M)[0], self._intercept(M)[:, None]
+        left = [self._deviance(N[:, :k], mu) for k in range(self.r + 1)]
+        return {"deviance": -np.diff(left)}
+
+    def parameters(self, M: Array) -> Fitted:
+        alone = self._deviance(np.zeros((len(self.centre), 1)), self.intercept)
+        explained = 1.0 - self.value(M) / alone if alone > 0 else 0.0
+        return {"intercept": self._intercept(M), "explained_deviance": explained}
+
+    def _intercept(self, M: Array) -> Array:
+        """mu; what of it is in the subspace changes nothing, and centres the coordinates.
+
+        With missing entries it does count.
+        """
+        N, mu = self.manifold.split(M)
+        return (mu - N @ (N.T @ (mu - self.centre)) if self.complete else mu)[:, 0]
+
+    def mean_at(self, M: Array) -> tuple[Array, ...]:
+        mu = self._intercept(M)
+        if self.views[0].features is not None:
+            return (mu,)
+        return (0.5 + 0.5 * mu / self.family.saturation,)
+
+    def maps(self, M: Array) -> tuple[Array, ...]:
+        scale = 1.0 if self.views[0].features is not None else 2.0 * self.family.saturation
+        return (scale * self.lift(M)[0].T,)

@@ -1,0 +1,151 @@
+"""Principal components of yes/no data and counts: deviances, logistic pca of a peer, gaps."""
+
+import numpy as np
+import pytest
+from scipy.special import gammaln
+
+import ldr
+from ldr.errors import ArgumentError, DataError
+from ldr.inputs import as_data, as_objective
+
+RNG = np.random.default_rng(0)
+THETA = RNG.standard_normal((80, 2)) @ RNG.standard_normal((2, 9)) * 1.5 - 0.5
+YES_NO = (RNG.random(THETA.shape) < 1 / (1 + np.exp(-THETA))).astype(float)
+COUNTS = RNG.poisson(np.exp(np.clip(THETA / 2, None, 3))).astype(float)
+GONE = RNG.random(THETA.shape) < 0.1
+DATA = {"bernoulli": YES_NO, "poisson": COUNTS}
+NAME = "exponential-family-pca"
+
+
+def natural(X, family, m=4.0):
+    if family == "bernoulli":
+        return m * (2 * X - 1)
+    return np.log(X, where=X > 0, out=np.full_like(X, -m))
+
+
+def log_likelihood(X, theta, family):
+    if family == "bernoulli":
+        return X * theta - np.logaddexp(0, theta)
+    return X * theta - np.exp(theta) - gammaln(X + 1)
+
+
+@pytest.mark.parametrize("missing", [False, True], ids=["complete", "missing"])
+@pytest.mark.parametrize("family", DATA)
+def test_the_value_is_the_deviance(family, missing):
+    X = np.where(GONE, np.nan, DATA[family]) if missing else DATA[family]
+    result = ldr.solve(NAME, X, 2, family=family)
+    there, mu, M = ~np.isnan(X), result.parameters["intercept"], result.M
+    filled = np.where(there, X, 0.0)
+    E = np.where(there, natural(filled, family) - mu, 0.0)
+    of_fit = log_likelihood(filled, mu + E @ M @ M.T, family)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        best = log_likelihood(filled, np.log(filled), "poisson") if family == "poisson" else 0.0
+    best = np.where((family == "poisson") & (filled > 0), best, 0.0)
+    deviance = 2 * np.sum(np.where(there, best - of_fit, 0.0))
+    assert result.value == pytest.approx(deviance, rel=1e-10)
+    assert result.certificate.kind == "local" and result.improvement > 0
+    assert 0.2 < result.parameters["explained_deviance"] < 1
+    if not missing:
+        scores = result.transform(X)
+        np.testing.assert_allclose(scores, E @ M, atol=1e-9)
+        np.testing.assert_allclose(scores.mean(axis=0), 0, atol=1e-9)
+
+
+def test_starts_do_not_matter_to_the_numbers():
+    one, other = (ldr.solve(NAME, YES_NO, 2, solver=solver) for solver in ("trust-region", "lbfgs"))
+    np.testing.assert_allclose(one.components["deviance"], other.components["deviance"], rtol=1e-5)
+    np.testing.assert_allclose(one.mean, other.mean, atol=1e-5)
+    np.testing.assert_allclose(np.abs(one.P), np.abs(other.P), atol=1e-4)
+
+
+def test_other_rows_are_scored_by_the_map_and_the_intercept():
+    result = ldr.solve(NAME, YES_NO[::2], 2)
+    others, mu, M = YES_NO[1::2], result.parameters["intercept"], result.M
+    theta = mu + (natural(others, "bernoulli") - mu) @ M @ M.T
+    deviance = 2 * np.sum(np.logaddexp(0, -(2 * others - 1) * theta))
+    assert ldr.score(result, others) == pytest.approx(-deviance, rel=1e-9)
+
+
+def test_all_dimensions_saturate():
+    result = ldr.solve(NAME, YES_NO, 9)
+    assert result.value == pytest.approx(2 * YES_NO.size * np.log1p(np.exp(-4.0)), rel=1e-9)
+
+
+def test_logisticpca():
+    theirs = pytest.importorskip(
+        "logisticpca", reason="logisticpca is not installed: logistic pca has no peer"
+    )
+    model = theirs.LogisticPCA(2, m=4, tol=1e-13, max_iter=20_000).fit(YES_NO)
+    signs = 2 * YES_NO - 1
+    theta = model.mu_ + (4 * signs - model.mu_) @ model.U_ @ model.U_.T
+    ours = ldr.solve(NAME, YES_NO, 2)
+    assert ours.value <= 2 * np.sum(np.logaddexp(0, -signs * theta)) * (1 + 1e-9)
+    near = ldr.solve(NAME, YES_NO, 2, start=model.U_)
+    left = model.U_ - near.M @ (near.M.T @ model.U_)
+    assert np.linalg.norm(left) < 1e-4
+    explained = near.parameters["explained_deviance"]
+    assert explained == pytest.approx(model.deviance_explained_, rel=1e-6)
+
+
+def test_weights_are_repeated_rows_with_gaps_too():
+    X = np.where(GONE, np.nan, YES_NO)
+    weights = RNG.integers(0, 3, len(X)).astype(float)
+    objective = as_objective(NAME, {})
+    rows = np.repeat(np.arange(len(X)), weights.astype(int))
+    start = np.eye(9, 2)
+    one = ldr.solve(NAME, X, 2, sample_weight=weights, start=start)
+    other = ldr.solve(objective, X[rows], 2, start=start)
+    assert one.value == pytest.approx(other.value, rel=1e-8)
+
+
+@pytest.mark.parametrize("family", DATA)
+def test_derivatives_with_gaps(family):
+    objective = as_objective(NAME, {"family": family})
+    X = np.where(GONE, np.nan, DATA[family])
+    problem = objective.bind(as_data(objective, X, None), 2)
+    rng = np.random.default_rng(1)
+    M, V = problem.random_point(rng), rng.standard_normal(problem.manifold.shape)
+    h = 1e-6
+    ahead, behind = problem.at(M + h * V), problem.at(M - h * V)
+    slope = (ahead.value - behind.value) / (2 * h)
+    assert np.vdot(problem.at(M).gradient, V) == pytest.approx(slope, rel=1e-6)
+    bend = (ahead.gradient - behind.gradient) / (2 * h)
+    np.testing.assert_allclose(
+        problem.at(M).hessian_vector(V), bend, atol=1e-6 * np.abs(bend).max()
+    )
+
+
+def test_results_last(tmp_path):
+    result = ldr.solve(NAME, COUNTS, 2, family="poisson")
+    result.save(tmp_path / "model.npz")
+    again = ldr.load(tmp_path / "model.npz")
+    np.testing.assert_array_equal(again.transform(COUNTS), result.transform(COUNTS))
+
+
+@pytest.mark.parametrize(
+    ("X", "family", "words"),
+    [
+        (THETA, "bernoulli", r"720 entries that are none of the family.*expected 0 and 1"),
+        (-COUNTS, "poisson", "expected numbers >= 0"),
+        (np.where(np.arange(9) == 3, np.nan, YES_NO), "bernoulli", "missing values in column 3"),
+        (np.where(np.arange(80)[:, None] == 5, np.nan, YES_NO), "bernoulli", "in row 5"),
+    ],
+)
+def test_bad_entries(X, family, words):
+    with pytest.raises(DataError, match=words):
+        ldr.solve(NAME, X, 2, family=family)
+
+
+def test_constant_columns_do_not_count():
+    wider = np.column_stack([YES_NO, np.zeros(80), np.ones(80)])
+    with_them, without = ldr.solve(NAME, wider, 2), ldr.solve(NAME, YES_NO, 2)
+    assert with_them.value == pytest.approx(without.value, rel=1e-8)
+    assert np.abs(with_them.M[9:]).max() < 1e-6
+    assert any("2 columns are constant" in note for note in with_them.notes)
+
+
+def test_bad_parameters():
+    with pytest.raises(ArgumentError, match="family must be"):
+        ldr.solve(NAME, YES_NO, 2, family="gaussian")
+    with pytest.raises(ArgumentError, match="saturation must be"):
+        ldr.solve(NAME, YES_NO, 2, saturation=0.0)
