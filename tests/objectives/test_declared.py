@@ -21,6 +21,7 @@ from ldr.objectives import (
     MDSStress,
     RobustPCA,
 )
+from ldr.objectives.certificate import Certificate
 from ldr.objectives.needs import Need
 from ldr.objectives.parameters import described, number
 from ldr.objectives.registry import REGISTRY, named
@@ -45,6 +46,19 @@ def test_a_docstring_describes_every_parameter_whichever_base_has_it(cls):
     assert cls.__doc__.count("\nSource: ") == 1
     attributes = ldr.estimators.ESTIMATORS[cls.name].__doc__.split("Attributes\n")[1]
     assert "explained_variance_" in attributes.split("See Also")[0]
+
+
+def test_what_nobody_set_is_not_shown():
+    assert repr(LDA()) == "LDA()"
+    assert repr(LDA(ridge=0.1, nested=[2, 1])) == "LDA(ridge=0.1, nested=(1, 2))"
+    assert repr(0.5 * LDA(ridge=0.0) + PCA()) == "0.5 * LDA() + PCA()"
+    assert repr(ldr.solvers.LBFGS(memory=3)) == "LBFGS(memory=3)"
+
+
+def test_a_gap_says_what_is_known():
+    kinds = [Certificate.of_gap(gap, 1e-8, "", "", "no bound").kind for gap in (0.0, 1.0, np.inf)]
+    assert kinds == ["global", "bound", "none"]
+    assert Certificate.of_gap(np.inf, 1e-8, "", "").kind == "bound"
 
 
 def test_parameters_of_ones_own_bases_are_described_once():

@@ -135,3 +135,12 @@ def test_idle_cores_without_the_count_of_linux(monkeypatch):
     monkeypatch.setattr(threads.os, "cpu_count", lambda: 4)
     monkeypatch.setattr(threads.os, "getloadavg", lambda: (2.2, 0.0, 0.0), raising=False)
     assert threads._idle_cores() == 2
+
+
+def test_a_door_within_a_door_holds_blas_once(monkeypatch):
+    with one_thread():
+        monkeypatch.setattr(threads, "_set_threads", None)
+        with one_thread():
+            assert set(counts()) == {1}
+        assert set(counts()) == {1}
+        monkeypatch.undo()
