@@ -15,7 +15,7 @@ import lazy_loader
 
 from ldr.moved import Moved
 
-__version__ = "0.1.0"
+__version__ = "0.9.0"
 
 sys.meta_path.append(Moved(__version__))
 

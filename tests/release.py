@@ -1,0 +1,65 @@
+"""Build the distributions, check them, and try the wheel as a stranger: python -m tests.release.
+
+The wheel is installed in a virtual environment of its own, in which the demonstration runs, each
+door answers, and no file of the checkout is seen. Nothing is uploaded.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+
+_TRY = """
+import json, pathlib, ldr
+from sklearn.datasets import load_wine
+assert ldr.__version__ == {version!r}, ldr.__version__
+assert not pathlib.Path(ldr.__file__).is_relative_to({root!r}), ldr.__file__
+X, y = load_wine(return_X_y=True)
+result = ldr.solve("lda", X, 2, y=y, standardise=True)
+assert result.certificate.kind == "global"
+result.write_report("report.html", X, y)
+result.save("model.npz")
+assert (ldr.load("model.npz").P == result.P).all()
+print(len(ldr.objectives.list()), "methods,", ldr.OrthogonalLDA(2).fit(X, y).score(X, y))
+"""
+
+
+def version() -> str:
+    """The one that CITATION.cff and the package say; CHANGELOG.md must begin with it."""
+    import ldr
+
+    cited = (ROOT / "CITATION.cff").read_text().split("version: ")[1].split()[0]
+    newest = (ROOT / "CHANGELOG.md").read_text().split("\n## ")[1].split()[0]
+    assert ldr.__version__ == cited == newest, (ldr.__version__, cited, newest)
+    return ldr.__version__
+
+
+def main() -> None:
+    number = version()
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        for environment in ("build", "try"):
+            subprocess.run([sys.executable, "-m", "venv", str(place / environment)], check=True)
+        build, tried = (str(place / name / "bin" / "python") for name in ("build", "try"))
+        subprocess.run([build, "-m", "pip", "install", "--quiet", "build", "twine"], check=True)
+        subprocess.run(
+            [build, "-m", "build", "--outdir", str(place / "dist"), str(ROOT)], check=True
+        )
+        made = sorted(map(str, (place / "dist").iterdir()))
+        subprocess.run([build, "-m", "twine", "check", "--strict", *made], check=True)
+        wheel = next(path for path in made if path.endswith(".whl"))
+        subprocess.run([tried, "-m", "pip", "install", "--quiet", wheel], check=True)
+        program = _TRY.format(version=number, root=str(ROOT))
+        subprocess.run([tried, "-c", program], cwd=place, check=True)
+        subprocess.run([str(place / "try" / "bin" / "ldr"), "demo"], cwd=place, check=True)
+        print(f"{project['name']} {number} is ready:", *(Path(path).name for path in made))
+
+
+if __name__ == "__main__":
+    main()
