@@ -33,7 +33,7 @@ def version() -> str:
     """The one that CITATION.cff and the package say; CHANGELOG.md must begin with it."""
     import ldr
 
-    cited = (ROOT / "CITATION.cff").read_text().split("version: ")[1].split()[0]
+    cited = (ROOT / "CITATION.cff").read_text().split("\nversion: ")[1].split()[0]
     newest = (ROOT / "CHANGELOG.md").read_text().split("\n## ")[1].split()[0]
     assert ldr.__version__ == cited == newest, (ldr.__version__, cited, newest)
     return ldr.__version__
