@@ -37,7 +37,8 @@ class DCA(Objective):
     S_K is the covariance of K successive rows of y = Px, blocks (i, j) = P C_{i-j} P' with C_k the
     covariance of x_{t+k} and x_t, so that PI is the mutual information, in nats, of T rows and the
     T rows that follow, of a stationary Gaussian series. C_k is the mean over all pairs k apart in
-    all windows of 2T rows within a trial. PI depends on the span alone; P = M'C_0^{-1/2}.
+    all windows of 2T rows within a trial; windows of weighted rows count their geometric mean. PI
+    depends on the span alone; P = M'C_0^{-1/2}.
 
     Parameters
     ----------
@@ -54,6 +55,7 @@ class DCA(Objective):
     needs = (Need.TIME_ORDER,)
     baseline = "the slowest directions: top eigenvectors of C_0^{-1/2} sym(C_1) C_0^{-1/2}"
     transposed = False
+    weighted = True
     scale_free = True
     from_sums = True
 

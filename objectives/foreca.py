@@ -18,13 +18,15 @@ from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number, whole
 from ldr.objectives.problem import BoundObjective, check_dimension
 from ldr.objectives.statistics.covariance import Variation
-from ldr.objectives.view import Compact
+from ldr.objectives.view import Compact, Range
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array, Stiefel
 from ldr.solvers.problem import Point
 
 # Rows of a segment where the user does not say, and the fewest that have two frequencies.
 _SEGMENT, _FEWEST = 64, 4
+# Power of a direction in the segments, in units of the largest, below which they do not see it.
+_SEEN = 1e-3
 # Rounds of the start that finds one component after the other.
 _ROUNDS = 100
 
@@ -67,7 +69,14 @@ class ForeCA(Objective):
         whitened = whiten_rows(rows, Unwhitened.of(compact, "the covariance", self.ridge))
         parts = _trials(rows, _white(rows, whitened))
         view = compact.view(whitened.mean, whitened.scatter).within(whitened)
-        return SpectralEntropy(self, (view,), spectra(parts, self._length(parts)), r)
+        R = spectra(parts, self._length(parts))
+        values, vectors = np.linalg.eigh(R.sum(axis=0))
+        seen = vectors[:, values > _SEEN * values[-1]]
+        if seen.shape[1] < len(values):
+            why = f"in others they have less than {_SEEN:g} of the largest power"
+            view = view.within(Range.along(seen, view.coordinates, "the segments", why))
+            R = seen.T @ R @ seen
+        return SpectralEntropy(self, (view,), R, r)
 
     def _length(self, parts: Sequence[Array]) -> int:
         """Of a segment."""

@@ -27,8 +27,8 @@ class Xdawn(Objective):
 
     E is the second moment over time of the mean of the trials of a class, R that of all rows, both
     about zero. In the whitened variable max tr(M'R^{-1/2} E R^{-1/2} M), P = M'R^{-1/2}; exact by
-    the top generalised eigenvectors: an eigenvalue is the share of a coordinate's power that the
-    response has. Trials are of one length, and aligned: without trials each row is one.
+    the top generalised eigenvectors: an eigenvalue is the power of the response in units of that of
+    all rows. Trials are of one length, and aligned: without trials each row is one.
 
     Parameters
     ----------

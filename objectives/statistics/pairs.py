@@ -242,8 +242,8 @@ def window_moments(samples: Samples, offsets: tuple[int, ...], *others: Samples)
     Returns
     -------
     Moments
-        Of weighted rows a window counts the root of the product of its first and last weight; n is
-        the number of windows, or the sum of what they count.
+        A window of weighted rows counts their geometric mean; n is the number of windows, or the
+        sum of what they count.
 
     Raises
     ------
@@ -282,11 +282,21 @@ def _spread_of_windows(rows: Sequence[Samples], offsets: tuple[int, ...]) -> Spr
     if count <= 0:
         width = sum(member.d for member in members)
         return Spread(TwoPartMean(0, np.zeros(width), np.zeros(width)), zeros(width, width))
-    counts = pair_counts(rows[0].marks, n, reach)
-    marks = None if counts is None else Marks(counts)
+    own = rows[0].marks
+    marks = None if own is None else Marks(_window_counts(own, count, offsets))
     return joint_spread(
         *(
             replace(member, array=member.array[offset : offset + count], marks=marks)
             for member, offset in zip(members, offsets, strict=True)
         )
     )
+
+
+def _window_counts(marks: Marks, count: int, offsets: tuple[int, ...]) -> Array:
+    """The geometric mean of the weights of the members; 0 across trials."""
+    within = Marks(None, marks.trials)
+    together = within[:count].before(within[offsets[-1] :])
+    if marks.weights is None:
+        return together
+    members = [marks.weights[offset : offset + count] for offset in offsets]
+    return np.asarray(together * np.prod(np.power(members, 1.0 / len(members)), axis=0))

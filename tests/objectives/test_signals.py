@@ -536,6 +536,14 @@ def test_foreca_in_the_plane_against_all_rotations():
     assert min(values) - 1e-4 < found.value <= min(values) + 1e-12
 
 
+def test_directions_that_no_segment_sees_are_left_out():
+    X, _ = _forecastable(20)
+    rows = np.hstack([X, X**2, np.roll(X, 1, axis=0)])
+    found = ldr.solve("foreca", rows, 2, segment=16)
+    assert 0 < found.value < 2 and found.converged
+    assert any("M is restricted to its range" in note for note in found.notes)
+
+
 def test_segments_that_no_trial_has_are_refused():
     X, _ = _forecastable(100)
     with pytest.raises(ArgumentError, match="segment = 40 is too large: expected at most 20"):
