@@ -262,6 +262,8 @@ class _Smoothed:
 
     def moved(self, step: Sequence[Array], decrement: float) -> _Smoothed | None:
         """Where the step leads, or a share of it; None where nothing is gained."""
+        if not all(np.isfinite(S).all() for S in step):
+            return None
         lowest = min(float(np.linalg.eigvalsh(S)[0]) for S in step)
         share = min(1.0, -_INSIDE / lowest) if lowest < 0 else 1.0
         near = [ratio.value for ratio in self.ratios]

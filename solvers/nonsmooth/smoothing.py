@@ -48,7 +48,7 @@ class Smoothed(Problem):
 
 @dataclass(frozen=True)
 class Smoothing(ProximalGradient):
-    """Smoothing continuation by trust regions, finished by proximal gradients.
+    """Smoothing continuation by trust regions, finished by proximal gradients from the lowest end.
 
     |m| is replaced by sqrt(m^2 + w^2), w falling stage by stage from the size of M's entries: wide
     kinks let entries cross zero, where proximal gradients from the same start would fix the first
@@ -72,7 +72,7 @@ class Smoothing(ProximalGradient):
         """The start, the end of each stage, then the proximal gradient steps."""
         require_separable(problem)
         start = self.initialise(problem, M)
-        t = start.point.t
+        t, lowest = start.point.t, start.point
         yield start
         if problem.problem.penalty is None:
             return (yield from super().states(problem, M, stopping))
@@ -84,4 +84,5 @@ class Smoothing(ProximalGradient):
             M = run.M
             point = ProximalPoint(problem, M, t, t) if over() else self.initialise(problem, M).point
             yield State(point, iterations=run.iterations)
-        yield from super().states(problem, M, stopping)
+            lowest = min(lowest, point, key=lambda point: point.value)
+        yield from super().states(problem, lowest.M, stopping)
