@@ -5,8 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
+from scipy.linalg.lapack import dgecon, dgetrf, dgetrs
 
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds.euclidean import Euclidean
@@ -34,38 +37,61 @@ class SymmetricEquations:
     """
 
     def __init__(self, A: Array, B: Array, D: Array) -> None:
-        r = A.shape[1]
-        self._basis = _symmetric_basis(r)
-        K = np.stack([A.T @ (D[:, c, None] * B) for c in range(r)])
-        image = np.einsum("cab,bck->ack", K, self._basis)
-        image = 0.5 * (image + image.transpose(1, 0, 2))
-        self.matrix = np.einsum("acj,ack->jk", self._basis, image)
+        self._r = A.shape[1]
+        self._K = np.stack([A.T @ (D[:, c, None] * B) for c in range(self._r)])
+
+    @cached_property
+    def matrix(self) -> Array:
+        """In an orthonormal basis of the symmetric matrices, of one entry or of two that are equal.
+
+        Entries (a, c) and (b, c) of S meet through K_c alone.
+        """
+        r = self._r
+        place = np.empty((r, r), dtype=np.intp)
+        place[self._entries] = place.T[self._entries] = np.arange(len(self._sizes))
+        matrix = np.zeros((len(self._sizes), len(self._sizes)))
+        for K, at in zip(self._K, place, strict=True):
+            size = self._sizes[at]
+            matrix[np.ix_(at, at)] += K * size * size[:, None]
+        return matrix
+
+    @cached_property
+    def _entries(self) -> tuple[npt.NDArray[np.intp], ...]:
+        """Rows and columns of those on and above the diagonal."""
+        return np.triu_indices(self._r)
+
+    @cached_property
+    def _sizes(self) -> Array:
+        """The entries of the basis."""
+        i, j = self._entries
+        return np.where(i == j, 1.0, math.sqrt(0.5))
+
+    @cached_property
+    def _factors(self) -> tuple[Array, Array] | None:
+        """LU factors; None where the equations are singular."""
+        LU, pivots, failed = dgetrf(self.matrix)
+        size = float(np.abs(self.matrix).sum(axis=0).max(initial=0.0))
+        return None if failed or dgecon(LU, size)[0] < RANK else (LU, pivots)
 
     def coordinates(self, S: Array) -> Array:
-        """S in the basis of the symmetric matrices."""
-        return np.einsum("ack,ac->k", self._basis, S)
+        """S in the basis."""
+        return sym(S)[self._entries] / self._sizes
 
     def symmetric(self, coordinates: Array) -> Array:
         """The symmetric matrix with these coordinates."""
-        return self._basis @ coordinates
+        S = np.zeros((self._r, self._r))
+        S[self._entries] = S.T[self._entries] = self._sizes * coordinates
+        return S
 
     def solve(self, R: Array) -> Array:
         """The solution of least norm in the sense of least squares; NaN where R is not finite."""
         given = self.coordinates(R)
-        if not np.isfinite(given).all():
+        if not (np.isfinite(given).all() and np.isfinite(self.matrix).all()):
             return np.full_like(R, np.nan)
+        if self._factors is not None:
+            return self.symmetric(dgetrs(*self._factors, given)[0])
         solution = np.linalg.lstsq(self.matrix, given, rcond=RANK)[0]
         return self.symmetric(np.asarray(solution, dtype=np.float64))
-
-
-def _symmetric_basis(r: int) -> Array:
-    """Orthonormal basis of the symmetric r x r matrices, along the last axis."""
-    rows, columns = np.triu_indices(r)
-    basis = np.zeros((r, r, len(rows)))
-    size = np.where(rows == columns, 1.0, math.sqrt(0.5))
-    basis[rows, columns, np.arange(len(rows))] = size
-    basis[columns, rows, np.arange(len(rows))] = size
-    return basis
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +113,7 @@ class SparseStiefel(Orthonormal):
 
     support: Array
     retraction: str = "orthographic"
+    _last: tuple[Array, SymmetricEquations] | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         for name, size in zip(("d", "r"), self.support.shape, strict=True):
@@ -104,8 +131,15 @@ class SparseStiefel(Orthonormal):
 
     def multiplier(self, M: Array, Z: Array) -> Array:
         """S with D o (Z - MS) tangent."""
+        return self._equations(M).solve(sym(M.T @ (self.support * Z)))
+
+    def _equations(self, M: Array) -> SymmetricEquations:
+        """Those of the multipliers at M, which many vectors are projected at in a row."""
+        if self._last and np.array_equal(self._last[0], M):
+            return self._last[1]
         equations = SymmetricEquations(M, M, self.support)
-        return equations.solve(sym(M.T @ (self.support * Z)))
+        object.__setattr__(self, "_last", (M.copy(), equations))
+        return equations
 
     def project(self, M: Array, Z: Array) -> Array:
         if Z.ndim > 2:

@@ -11,6 +11,9 @@ import ldr.testing
 from ldr.errors import ArgumentError
 from ldr.solvers import Euclidean, Grassmann, Product, Stiefel
 from ldr.solvers.manifolds import SparseStiefel, polar_factor
+from ldr.solvers.manifolds import support as support_module
+from ldr.solvers.manifolds.orthonormal import sym
+from ldr.solvers.manifolds.support import SymmetricEquations
 from ldr.testing.manifolds import (
     retraction_stays_on_the_manifold_after_many_large_steps as retraction_stays,
 )
@@ -136,3 +139,42 @@ def test_bad_sizes_are_refused():
         Product()
     with pytest.raises(ArgumentError, match="at least 1"):
         Euclidean(0, 2)
+
+
+@pytest.mark.parametrize("singular", [False, True])
+def test_multipliers_of_fixed_zeros_solve_their_equations(singular):
+    """Against the equations written out, entry by entry; of least norm where they are singular."""
+    rng = np.random.default_rng(3)
+    support = (rng.random((12, 4)) < 0.6).astype(float)
+    if singular:  # columns that share no row are orthogonal by themselves
+        support[:, 0] *= np.arange(12) < 5
+        support[:, 1] = np.arange(12) >= 5
+    M, R = support * rng.standard_normal((12, 4)), sym(rng.standard_normal((4, 4)))
+    pairs = list(zip(*np.triu_indices(4), strict=True))
+    basis = []
+    for i, j in pairs:
+        S = np.zeros((4, 4))
+        S[i, j] = S[j, i] = 1.0 if i == j else np.sqrt(0.5)
+        basis.append(S)
+    image = [sym(M.T @ (support * (M @ S))) for S in basis]
+    matrix = np.array([[np.vdot(S, T) for T in image] for S in basis])
+    expected = np.linalg.pinv(matrix, rcond=1e-10) @ [np.vdot(S, R) for S in basis]
+    found = SymmetricEquations(M, M, support).solve(R)
+    np.testing.assert_allclose(found, np.tensordot(expected, basis, axes=1), atol=1e-11)
+
+
+def test_equations_of_multipliers_are_made_once_at_a_point(monkeypatch):
+    made = []
+    real = support_module.SymmetricEquations
+    monkeypatch.setattr(
+        support_module, "SymmetricEquations", lambda *given: made.append(1) or real(*given)
+    )
+    rng = np.random.default_rng(0)
+    manifold = SparseStiefel((rng.random((12, 3)) < 0.7).astype(float))
+    M, N = manifold.random_point(rng), manifold.random_point(rng)
+    made.clear()
+    for _ in range(5):
+        V = manifold.project(M, rng.standard_normal(M.shape))
+        assert np.abs(sym(M.T @ V)).max() < 1e-13
+    manifold.project(N, rng.standard_normal(M.shape))
+    assert len(made) == 2
