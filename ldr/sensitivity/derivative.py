@@ -115,7 +115,8 @@ def carried(one: BoundObjective, other: BoundObjective, Z: Array) -> Array:
     """What is a matrix in the coordinates of one problem, in those of another."""
     pairs = zip(one.coordinates, other.coordinates, one.blocks(Z), strict=True)
     blocks = [there.lower(here.lift(block)) for here, there, block in pairs]
-    return other.manifold.join([*blocks, *one.manifold.split(Z)[len(blocks) :]])
+    further = one.manifold.split(Z)[len(blocks) :]
+    return other.manifold.join([*blocks, *further]) if further else other.point(blocks)
 
 
 @dataclass(frozen=True)

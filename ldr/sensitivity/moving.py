@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ldr.marking import check_weighted
+from ldr.marking import check_weighted, of_array
 from ldr.objectives.data.cells import Matrix
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.marks import Marks
@@ -220,7 +220,7 @@ def _moves(dX: Matrix, samples: Samples) -> Array:
 
 def numbers(given: Any, shape: tuple[int, ...], name: str) -> Array:
     """A given array of real numbers of a shape."""
-    array = np.asarray(given)
+    array = np.asarray(of_array(given)[0])
     if array.dtype.kind not in "biuf" or array.shape != shape:
         raise DataError(
             f"{name} has shape {array.shape} and type {array.dtype}, expected {shape} real numbers"
