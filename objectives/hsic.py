@@ -16,7 +16,7 @@ from ldr.objectives.families.landmarks import (
     approximation_note,
     keep_landmarks,
     landmark_rows,
-    landmarks_for,
+    landmarks_of,
 )
 from ldr.objectives.families.projected import DenseRows
 from ldr.objectives.kernels import centred_gram
@@ -25,7 +25,6 @@ from ldr.objectives.parameters import declared, number, word
 from ldr.objectives.problem import BoundObjective
 from ldr.objectives.responses import KINDS, Response
 from ldr.objectives.starts.directions import principal_directions
-from ldr.solvers.errors import ArgumentError
 from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.manifolds import Array
 
@@ -77,21 +76,15 @@ class HSIC(Objective):
         return data.y is not None
 
     def bind(self, data: Data, r: int) -> BoundObjective:
-        weights, stored = data.samples.weights, data.samples.stored
-        m = None if stored else landmarks_for(data.samples.n, self.landmarks)
-        if weights is not None and (stored or m is not None):
-            raise ArgumentError(
-                "hsic takes weights (sample_weight=) of rows in memory and in its exact form: pass "
-                "an array, and landmarks=None"
-            )
-        if stored:
+        m = landmarks_of(self.name, data.samples, self.landmarks)
+        if data.samples.stored:
             return on_some_rows(self, data, r)
         rows = DenseRows.centred(data, self)
         X, n = rows.X, len(rows.X)
         width = self.width or kernel_width(X, r, data.samples.d)
         z = Response(None, X) if data.y is None else Response.of(data.y, n, self.response)
         if m is None:
-            G = centred_gram(z.gram(self.response_width), weights)
+            G = centred_gram(z.gram(self.response_width), rows.weights)
             outer = X.T @ (G @ X)
         else:
             Z, left_out = z.factor(self.response_width, m)

@@ -17,11 +17,15 @@ _NEGLIGIBLE = 1e-9
 def centred_gram(K: Array, weights: Array | None = None) -> Array:
     """PKP with P = I - 11'/n, for symmetric K, without forming P; or WP'KPW, P = I - w1'/N."""
     if weights is not None:
-        means = K @ (weights / weights.sum())
-        centred = K - means - means[:, None] + means @ weights / weights.sum()
-        return centred * weights * weights[:, None]
+        return weighted_centre(K, weights) * weights * weights[:, None]
     means = K.mean(axis=0)
     return K - means - means[:, None] + means.mean()
+
+
+def weighted_centre(K: Array, weights: Array) -> Array:
+    """P'KP with P = I - w1'/N."""
+    means = K @ (weights / weights.sum())
+    return K - means - means[:, None] + means @ weights / weights.sum()
 
 
 def gaussian(A: Array, B: Array, width: float) -> Array:

@@ -17,10 +17,10 @@ from ldr.objectives.families.landmarks import (
     approximation_note,
     keep_landmarks,
     landmark_rows,
-    landmarks_for,
+    landmarks_of,
 )
 from ldr.objectives.families.projected import DenseRows
-from ldr.objectives.kernels import centred_gram
+from ldr.objectives.kernels import centred_gram, weighted_centre
 from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import declared, number, numbers, whole, word
@@ -28,6 +28,7 @@ from ldr.objectives.problem import BoundObjective
 from ldr.objectives.responses import KINDS, Response
 from ldr.objectives.starts.directions import gradient_directions, principal_directions
 from ldr.objectives.starts.slices import sliced_directions
+from ldr.objectives.statistics.sums import weighted
 from ldr.solvers.errors import SingularError
 from ldr.solvers.manifolds import Array
 
@@ -75,6 +76,7 @@ class SDR(Objective):
     """
 
     name = "sdr"
+    weighted = True
     formula = "min tr(K_z (K_XM + n eps I)^{-1})"
     source = "Fukumizu, Bach & Jordan 2009; Cunningham & Ghahramani 2015, 3.1.8"
     sense = "min"
@@ -91,27 +93,28 @@ class SDR(Objective):
     annealing: tuple[float, ...] = numbers((), positive=True)
 
     def bind(self, data: Data, r: int) -> BoundObjective:
+        m = landmarks_of(self.name, data.samples, self.landmarks)
         if data.samples.stored:
             return on_some_rows(self, data, r)
         rows = DenseRows.centred(data, self)
-        X, n = rows.X, len(rows.X)
+        X, n, w = rows.X, len(rows.X), rows.weights
         response = Response.of(data.y, n, self.response)
-        m = landmarks_for(n, self.landmarks)
         Z, left_out = response.factor(self.response_width, m)
         common: dict[str, Any] = {
             "annealing": self.annealing,
             "width": self.width or kernel_width(X, r, data.samples.d),
             "heuristics": {
-                "sir": lambda: sliced_directions(X, response, r, self.slices),
+                "sir": lambda: sliced_directions(X, response, r, self.slices, w),
                 "gradient outer product": lambda: gradient_directions(X, Z, r, self.epsilon),
-                "pca": lambda: principal_directions(X, r),
+                "pca": lambda: principal_directions(weighted(X, w), r),
             },
             "screens": True,
         }
         view = rows.view.noting(*response.notes)
-        ridge = n * self.epsilon
+        ridge = data.samples.weight * self.epsilon
         if m is None:
-            return KernelRegression(self, (view,), X, r, Z=Z, ridge=ridge, **common)
+            Z = weighted(Z - np.average(Z, axis=0, weights=w), w)
+            return KernelRegression(self, (view,), X, r, Z=Z, w=w, ridge=ridge, **common)
         return Landmarks(
             self,
             (view.noting(approximation_note(m, Z.shape[1], left_out)),),
@@ -132,15 +135,21 @@ class KernelPoint(GramPoint):
     """F(K) = tr(Z'RZ), R = (G + n eps I)^{-1}, G = PKP. With T = RZ, F' = -P TT'P = -TT'.
 
     T is centred like Z, for R maps 1 to a multiple of 1. dT = -R dG T.
+
+    Of weighted rows G = W^{1/2} P'KP W^{1/2}, P = I - w1'/N, and Z = W^{1/2}P'Z: W^{1/2}T takes
+    T's place in F', for T is orthogonal to the roots of the weights as Z is.
     """
 
     def __init__(self, problem: KernelRegression, M: Array) -> None:
         super().__init__(problem, M)
-        self._Z, self._ridge = problem.Z, problem.ridge
+        self._Z, self._w, self._ridge = problem.Z, problem.w, problem.ridge
 
     @cached_property
     def _factor(self) -> tuple[Array, bool]:
-        G = centred_gram(self.K)
+        if self._w is None:
+            G = centred_gram(self.K)
+        else:
+            G = weighted(weighted(weighted_centre(self.K, self._w), self._w).T, self._w)
         G[np.diag_indices_from(G)] += self._ridge
         try:
             return scipy.linalg.cho_factor(G, lower=True, overwrite_a=True, check_finite=False)
@@ -159,14 +168,20 @@ class KernelPoint(GramPoint):
         return float(np.vdot(self._Z, self._T))
 
     @cached_property
+    def _S(self) -> Array:
+        """W^{1/2}T."""
+        return weighted(self._T, self._w)
+
+    @cached_property
     def weights(self) -> Array:
-        return -self._T @ self._T.T
+        return -self._S @ self._S.T
 
     def change_of_weights(self, dY: Array) -> Array:
-        dGT = self.change_of_gram(dY) @ self._T
-        dGT -= dGT.mean(axis=0)
+        dGT = self.change_of_gram(dY) @ self._S
+        dGT = weighted(dGT - np.average(dGT, axis=0, weights=self._w), self._w)
         dT = -scipy.linalg.cho_solve(self._factor, dGT, check_finite=False)
-        return -np.hstack([dT, self._T]) @ np.hstack([self._T, dT]).T
+        dS = weighted(dT, self._w)
+        return -np.hstack([dS, self._S]) @ np.hstack([self._S, dS]).T
 
 
 @dataclass(frozen=True)
@@ -176,12 +191,15 @@ class KernelRegression(Gram):
     Parameters
     ----------
     Z : ndarray (n, p)
-        Centred factor of the response's Gram matrix.
+        Centred factor of the response's Gram matrix; of weighted rows times their roots.
+    w : ndarray (n,) or None
+        Weights of the rows.
     ridge : float
-        n eps.
+        n eps; N eps of weighted rows.
     """
 
     Z: Array = field(kw_only=True)
+    w: Array | None = field(default=None, kw_only=True)
     ridge: float = field(kw_only=True)
 
     def at(self, M: Array) -> KernelPoint:

@@ -13,10 +13,12 @@ from functools import cached_property
 import numpy as np
 import scipy
 
+from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.gram import Gram, relative_change
 from ldr.objectives.families.projected import ProjectedPoint
 from ldr.objectives.kernels import gaussian
 from ldr.solvers.checks import keep_whole
+from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
 
 # Added to W's diagonal of ones: landmarks that all but coincide must not make it singular.
@@ -40,6 +42,23 @@ def landmarks_for(n: int, landmarks: int | str | None) -> int | None:
     if isinstance(landmarks, str):  # "auto"
         return None if n <= _EXACT_ROWS else _DEFAULT
     return None if landmarks is None else min(landmarks, n)
+
+
+def landmarks_of(name: str, samples: Samples, landmarks: int | str | None) -> int | None:
+    """How many landmarks to take of the rows; None for the exact form, which alone takes weights.
+
+    Raises
+    ------
+    ArgumentError
+        The rows have weights, and are not in memory or too many.
+    """
+    m = None if samples.stored else landmarks_for(samples.n, landmarks)
+    if samples.weights is not None and (samples.stored or m is not None):
+        raise ArgumentError(
+            f"{name} takes weights (sample_weight=) of rows in memory and in its exact form: pass "
+            "an array, and landmarks=None"
+        )
+    return m
 
 
 def landmark_rows(n: int, m: int) -> np.ndarray:

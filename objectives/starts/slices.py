@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ldr.objectives.responses import Response
+from ldr.objectives.statistics.sums import counted_rows, weighted
 from ldr.solvers.errors import DataError
 from ldr.solvers.linalg.eigen import generalised_top_eigenvectors, range_basis
 from ldr.solvers.manifolds import Array
@@ -44,19 +45,22 @@ def sliced(y: npt.ArrayLike, n: int, slices: int, weights: Array | None = None) 
     return codes
 
 
-def sliced_directions(X: Array, response: Response, r: int, slices: int) -> Array:
+def sliced_directions(
+    X: Array, response: Response, r: int, slices: int, weights: Array | None = None
+) -> Array:
     """Orthonormal span of the top_r directions C^{-1/2} eta of Cov(E[x | slice]); X is centred.
 
     Beyond slices - 1 directions, where the covariance of slice means has no rank left, the leading
     principal components of the rest fill up.
     """
-    n, d = X.shape
-    codes = slice_codes(response, slices)
-    counts = np.bincount(codes)
+    d = X.shape[1]
+    codes = slice_codes(response, slices, weights)
+    counts = np.bincount(codes, weights)
+    n, rows = counts.sum(), weighted(X, weights)
     sums = np.zeros((len(counts), d))
-    np.add.at(sums, codes, X)
+    np.add.at(sums, codes, counted_rows(X, weights))
     between = (sums / counts[:, None]).T @ sums / n
-    C = X.T @ X / n
+    C = rows.T @ rows / n
     Q = range_basis(C)
     basis = np.eye(d) if Q is None else Q
     informative = min(r, len(counts) - 1, basis.shape[1])
@@ -66,6 +70,6 @@ def sliced_directions(X: Array, response: Response, r: int, slices: int) -> Arra
     found = np.linalg.qr(basis @ directions)[0]
     if informative == r:
         return found
-    rest = X - (X @ found) @ found.T
+    rest = rows - (rows @ found) @ found.T
     _, _, Vt = np.linalg.svd(rest, full_matrices=False)
     return np.linalg.qr(np.hstack([found, Vt[: r - informative].T]))[0]

@@ -7,7 +7,8 @@ import pytest
 
 import ldr
 from ldr.errors import ArgumentError, ConvergenceWarning, DataError
-from ldr.objectives import HSIC, SDR, Data
+from ldr.inputs import as_data
+from ldr.objectives import HSIC, SDR, Data, named
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.kernels import (
     centred_gram,
@@ -298,3 +299,19 @@ def test_bad_annealing():
 
 def test_annealing_as_a_list_is_the_same_objective():
     assert hash(SDR(annealing=[4, 2])) == hash(SDR(annealing=(4, 2)))
+
+
+def test_derivatives_of_weighted_rows():
+    """Against differences, and the gradient against that of repeated rows."""
+    rng = np.random.default_rng(0)
+    X, w = rng.standard_normal((40, 4)), rng.integers(1, 4, 40)
+    y, times = X[:, 0] ** 2, np.repeat(np.arange(40), w)
+    objective = named("sdr", width=1.5, response_width=1.0)
+    marked = as_data(objective, X, y, sample_weight=w)
+    weighted = objective.bind(marked, 2)
+    repeated = objective.bind(as_data(objective, X[times], y[times]), 2)
+    M, V = np.linalg.qr(rng.standard_normal((4, 2)))[0], rng.standard_normal((4, 2))
+    one, other = weighted.at(M), repeated.at(M)
+    assert one.value == pytest.approx(other.value, rel=1e-11)
+    np.testing.assert_allclose(one.gradient, other.gradient, rtol=1e-9, atol=1e-10)
+    np.testing.assert_allclose(one.hessian_vector(V), other.hessian_vector(V), rtol=1e-8, atol=1e-9)
