@@ -122,12 +122,22 @@ class RowPencil(Generic[Found]):
         return self.compact.view(self.plain.B.mean, self.plain.B.scatter)
 
     def answers(
-        self, found: Pencil, coordinates: Coordinates, W: Array | None = None
+        self,
+        found: Pencil,
+        coordinates: Coordinates,
+        W: Array | None = None,
+        ridged: Array | None = None,
     ) -> Groups | None:
-        """What the groups, in the coordinates W'x, tell of the classes of other rows."""
+        """What the groups, in the coordinates W'x, tell of the classes of other rows.
+
+        Where B has a ridge, `ridged` is B with it there, and takes the place of the groups' own
+        scatter: without it classes of few rows would be told apart too surely.
+        """
         if self.classes is None or found.groups is None:
             return None
         groups = found.groups if W is None else found.groups.through(W)
+        if ridged is not None:
+            groups = replace(groups, within=ridged)
         return Groups(self.classes, groups, coordinates)
 
 

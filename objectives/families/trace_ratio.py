@@ -366,6 +366,7 @@ def trace_ratio(
     definite, ridged = add_ridge(kept(B), ridge, rows.what)
     # of a direction that is lost in sums nobody can tell what varies there: see `whitened`
     lost = ridge == 0 and kept.rank < int(np.count_nonzero(np.diag(varied) > 0))
+    amount = ridge_amount(kept(B), ridge)
     return TraceRatio(
         objective,
         (view.within(kept).noting(*ridged),),
@@ -373,10 +374,14 @@ def trace_ratio(
         definite,
         r,
         restricted=total is None and bool(kept.notes),
-        outside=math.inf if lost else ridge_amount(kept(B), ridge),
+        outside=math.inf if lost else amount,
         weights=objective.column_weights(r),
         sums=(kept.squares(np.abs(np.diag(A)) + rows.plain.size * spread), kept.squares(spread)),
         sibling=objective.sibling,
-        answers=rows.answers(rows.plain, rows.compact.coordinates),
+        answers=rows.answers(
+            rows.plain,
+            rows.compact.coordinates,
+            ridged=B + amount * np.eye(len(B)) if amount else None,
+        ),
         chosen=rows.chosen,
     )

@@ -49,7 +49,9 @@ def whitened_trace(
         scale=-objective.sign,
         is_square=objective.sense == "min",
         outside=whitened.outside,
-        answers=rows.answers(found, whitened.coordinates, whitened.W),
+        answers=rows.answers(
+            found, whitened.coordinates, whitened.W, np.eye(len(A)) if ridge > 0 else None
+        ),
         chosen=rows.chosen,
         doubt=whitened.doubt(max(spectral_bound(A), found.size), r)
         + whitened.doubt_of_numerator(found.A, r),

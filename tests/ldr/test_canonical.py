@@ -7,8 +7,10 @@ from scipy.spatial.distance import pdist, squareform
 from sklearn import cross_decomposition, datasets, decomposition, discriminant_analysis
 
 import ldr
+from ldr.objectives import named
 from ldr.objectives.axes import signs
 from ldr.objectives.data.opening import as_samples
+from ldr.objectives.needs import Need
 from ldr.objectives.statistics.covariance import RowScatter
 from ldr.result import as_tuple
 from tests import real_data
@@ -16,7 +18,8 @@ from tests.objectives.methods import RANDOM, name_of
 
 # Of the gradient, of what the value is at a random start, which may be far above the optimum.
 _TOLERANCE = 1e-12
-OTHER_SOLVERS = {"lasso": "coordinate-descent", "sparse-pca": "smoothing"}
+SPARSE = ("sparse-pca", "sparse-lda", "sparse-cca")
+OTHER_SOLVERS = {"lasso": "coordinate-descent", **dict.fromkeys(SPARSE, "smoothing")}
 
 
 def _iris():
@@ -38,7 +41,7 @@ def adapted(key, X, y):
     rng = np.random.default_rng(0)
     half = X.shape[1] // 2
     if isinstance(given, tuple):
-        paired = name_of(key) in ("signal-noise", "contrastive-pca", "opca")
+        paired = Need.BACKGROUND in named(name_of(key)).needs
         data = (X, X[y == 0]) if paired else (X[:, :half], X[:, half:])
     elif name_of(key) == "mds-distances":
         data = squareform(pdist(X))
@@ -93,11 +96,15 @@ def check_equal(key, X, y, starts, parameters):
 def identified(key, name):
     """Whether the axes are told apart on these data: enough classes, degrees of freedom, a scale.
 
-    lda of two classes has one direction; four columns do not tell two factors; nca has an optimum
-    at infinity once the classes are apart.
+    Two classes have one direction, and so has one target; four columns do not tell two factors, and
+    beside radius, perimeter and area rounding of a likelihood does not; nca has an optimum at
+    infinity once the classes are apart.
     """
+    if key == "xdawn target":
+        return False
     if name == "tumours":
-        return key not in ("classical-lda", "npe classes", "semi-supervised-da", "nca")
+        one = ("classical-lda", "npe classes", "semi-supervised-da", "xdawn", "dpca")
+        return key not in (*one, "nca") and name_of(key) != "fa"
     return not (key == "nca" or (name == "iris" and name_of(key) == "fa"))
 
 
