@@ -63,6 +63,13 @@ TABLE = (
         _ANY,
     ),
     Advice(
+        "answers (yes/no), or counts",
+        "what varies in yes/no answers and counts",
+        ("exponential-family-pca",),
+        "pca of zeros and ones",
+        _ANY,
+    ),
+    Advice(
         "rows with gaps",
         "common factors, and the gaps filled",
         ("fa", "ppca"),
@@ -135,9 +142,16 @@ TABLE = (
     Advice(
         "time",
         "what changes slowly",
-        ("sfa", "maf"),
+        ("sfa", "maf", "tica"),
         "pca, which does not know of time",
         (Beside.TIME,),
+    ),
+    Advice(
+        "trials of classes (EEG)",
+        "whose power differs, or what is evoked",
+        ("csp", "xdawn"),
+        "channels picked by hand",
+        (Beside.LABELS,),
     ),
     Advice(
         "time", "the dynamics: rotations, decay", ("dynamics",), "pca, then a fit", (Beside.TIME,)
