@@ -21,8 +21,32 @@ from ldr.objectives.view import Compact
 from ldr.solvers.manifolds import Array
 
 
+class LinearRegression(Objective):
+    """Base of the regressions, whose M are coefficients."""
+
+    weighted = True
+    sense = "min"
+    needs = (Need.RESPONSE,)
+    predicts = "response"
+    transposed = False
+    domain = "R"
+
+
 @dataclass(frozen=True)
-class LeastSquares(Objective):
+class PenalisedRegression(LinearRegression):
+    """Base of those with a penalty on the coefficients.
+
+    Parameters
+    ----------
+    penalty : float
+        In units of the sum of squared residuals, penalty >= 0.
+    """
+
+    penalty: float = number(1.0, power=2)
+
+
+@dataclass(frozen=True)
+class LeastSquares(LinearRegression):
     """Predict the response: min ||Y - XM||_F^2; where X'X is singular, the M of least norm.
 
     M (d x q) are the coefficients on the centred data, whatever r. P holds the r leading rows of
@@ -30,15 +54,9 @@ class LeastSquares(Objective):
     """
 
     name = "least-squares"
-    weighted = True
     formula = "min ||Y - XM||^2"
     source = "Legendre 1805; Cunningham & Ghahramani 2015, 3.2"
-    sense = "min"
-    needs = (Need.RESPONSE,)
-    predicts = "response"
     baseline = "least squares"
-    transposed = False
-    domain = "R"
     exact = "yes"
     from_sums = True
 
@@ -47,65 +65,39 @@ class LeastSquares(Objective):
 
 
 @dataclass(frozen=True)
-class RidgeRegression(Objective):
+class RidgeRegression(PenalisedRegression):
     """Predict the response with small coefficients: min ||Y - XM||_F^2 + penalty ||M||_F^2.
 
     M (d x q) are the coefficients on the centred data, whatever r. P holds the r leading rows of
     S V' from the SVD [I; M'] = U S V', of inputs and predictions together; for r = d they are all.
-
-    Parameters
-    ----------
-    penalty : float
-        In units of the sum of squared residuals, penalty >= 0.
     """
 
     name = "ridge-regression"
-    weighted = True
     formula = "min ||Y - XM||^2 + penalty ||M||^2"
     source = "Hoerl & Kennard 1970; Cunningham & Ghahramani 2015, 3.2"
-    sense = "min"
-    needs = (Need.RESPONSE,)
-    predicts = "response"
     baseline = "closed form"
-    transposed = False
-    domain = "R"
     exact = "yes"
     from_sums = True
-
-    penalty: float = number(1.0, power=2)
 
     def bind(self, data: Data, r: int) -> Regression:
         return regression(self, data, r, ridge=self.penalty)
 
 
 @dataclass(frozen=True)
-class Lasso(Objective):
+class Lasso(PenalisedRegression):
     """Predict the response from few columns: min ||Y - XM||_F^2 + penalty sum |m_ij|.
 
     Solved by coordinate descent, certified by the duality gap.
 
     M (d x q) are the coefficients on the centred data, whatever r. P holds the r leading rows of
     S V' from the SVD [I; M'] = U S V', of inputs and predictions together; for r = d they are all.
-
-    Parameters
-    ----------
-    penalty : float
-        In units of the sum of squared residuals, penalty >= 0.
     """
 
     name = "lasso"
-    weighted = True
     formula = "min ||Y - XM||^2 + penalty sum |m_ij|"
     source = "Tibshirani 1996; Cunningham & Ghahramani 2015, 3.2"
-    sense = "min"
-    needs = (Need.RESPONSE,)
-    predicts = "response"
     baseline = "least squares"
-    transposed = False
-    domain = "R"
     exact = "penalty = 0"
-
-    penalty: float = number(1.0, power=2)
 
     def bind(self, data: Data, r: int) -> Regression:
         return regression(self, data, r, lasso=self.penalty)
