@@ -17,11 +17,13 @@ correlations, or from minimising the bound.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import scipy
+from scipy.linalg import block_diag
 
 from ldr.objectives.families.least_bound import LeastBound, Multiplier, largest_ratio
 from ldr.solvers.linalg.eigen import top_eigenvectors
@@ -38,6 +40,10 @@ class Dual:
     Qb: Array
     Ma: Array
     Mb: Array
+
+    @property
+    def multipliers(self) -> tuple[Multiplier, Multiplier]:
+        return Multiplier(self.Qa, self.Ma), Multiplier(self.Qb, self.Mb)
 
 
 @dataclass(frozen=True)
@@ -82,22 +88,16 @@ class JointBound:
         return math.sqrt(ta) * math.sqrt(tb)
 
     def proven(self, dual: Dual) -> float:
-        """The bound that one Cholesky decomposition proves; infinite where none does.
-
-        ta and tb are enlarged, by more and more, until the proof holds.
-        """
-        ta, _ = largest_ratio(dual.Qa, self.Caa, dual.Ma)
-        tb, _ = largest_ratio(dual.Qb, self.Cbb, dual.Mb)
-        if not (0 < ta < math.inf and 0 < tb < math.inf):
+        """The bound that one Cholesky decomposition proves; infinite where none does."""
+        ratios = proven_ratios(dual.multipliers, (self.Caa, self.Cbb), self._coupling)
+        if not all(0 < t < math.inf for t in ratios):
             return math.inf
-        r = dual.Ma.shape[1]
-        for enlargement in _enlargements(sum(self.Cab.shape)):
-            big_a, big_b = ta * (1 + enlargement), tb * (1 + enlargement)
-            Qa, size_a = _dominating(dual.Qa, self.Caa, big_a, r)
-            Qb, size_b = _dominating(dual.Qb, self.Cbb, big_b, r)
-            if _proven_semidefinite(self._block(Qa, Qb), size_a + size_b, r):
-                return math.sqrt(big_a) * math.sqrt(big_b) * (1 + 8 * _UNIT)
-        return math.inf
+        return math.prod(map(math.sqrt, ratios)) * (1 + 8 * _UNIT)
+
+    @cached_property
+    def _coupling(self) -> Array:
+        da, db = self.Cab.shape
+        return np.block([[np.zeros((da, da)), self.Cab], [self.Cab.T, np.zeros((db, db))]])
 
     def minimised(self, dual: Dual, value: float, excess: float, products: int) -> Dual:
         """Near the least bound: see `LeastBound.minimised`."""
@@ -106,10 +106,7 @@ class JointBound:
         # The product of the ratios is the bound: their mean is least where they are equal.
         balance = math.sqrt(tb / ta)
         start = Multiplier(balance * dual.Qa, dual.Ma), Multiplier(dual.Qb / balance, dual.Mb)
-        coupling = np.zeros((sum(self.Cab.shape),) * 2)
-        a = len(self.Caa)
-        coupling[:a, a:], coupling[a:, :a] = self.Cab, self.Cab.T
-        search = LeastBound(coupling, (self.Caa, self.Cbb), dual.Ma.shape[1])
+        search = LeastBound(self._coupling, (self.Caa, self.Cbb), dual.Ma.shape[1])
         found_a, found_b = search.minimised(start, value, excess, products)
         return Dual(found_a.Q, found_b.Q, found_a.M, found_b.M)
 
@@ -123,6 +120,24 @@ def _multiplier(M: Array, cross: Array, C: Array, N: float) -> Array:
     Q = M @ (L - smallest * np.eye(len(L))) @ M.T + ratio * C
     Q[np.diag_indices_from(Q)] += smallest
     return 0.5 * (Q + Q.T)
+
+
+def proven_ratios(found: Sequence[Multiplier], C: Sequence[Array], coupling: Array) -> list[float]:
+    """The largest trace ratios TR_r(Qi, Ci), enlarged so far that a Cholesky decomposition proves
+    tr(N'AN) <= sum_i t_i of the coupling A, Ni = Mi / sqrt(tr(Mi'Ci Mi)); infinite where none does.
+    """
+    pairs = list(zip(found, C, strict=True))
+    ratios = [largest_ratio(one.Q, own, one.M)[0] for one, own in pairs]
+    size, r = max(map(abs, ratios)), found[0].M.shape[1]
+    if not 0 < size < math.inf:
+        return [math.inf] * len(ratios)
+    for enlargement in _enlargements(len(coupling)):
+        larger = [t + enlargement * size for t in ratios]
+        above = [_dominating(one.Q, own, t, r) for (one, own), t in zip(pairs, larger, strict=True)]
+        S = block_diag(*(Q for Q, _ in above)) - coupling
+        if _proven_semidefinite(S, math.fsum(terms for _, terms in above), r):
+            return larger
+    return [math.inf] * len(ratios)
 
 
 def _enlargements(order: int) -> Iterator[float]:
@@ -144,7 +159,7 @@ def _dominating(Q: Array, C: Array, t: float, r: int) -> tuple[Array, float]:
     mu = -square * (1 + 2 * (W.size + 2) * _UNIT) / r
     dominating = t * C + W @ W.T
     dominating[np.diag_indices_from(dominating)] += mu
-    return dominating, t * float(np.trace(C)) + square + len(C) * abs(mu)
+    return dominating, abs(t) * float(np.trace(C)) + square + len(C) * abs(mu)
 
 
 def _proven_semidefinite(S: Array, size: float, r: int) -> bool:

@@ -201,11 +201,11 @@ class MultiBlock(DualBounded):
     def bound(self, M: Array, effort: Effort | None = None) -> float:
         """A number that no value exceeds; with an effort nearer the least that is known."""
         value = -self.at(M).value
-        return MultiBound(self.A, self.denominators()).of(self.blocks(M), value, effort)
+        return self.bounds().of(self.blocks(M), value, effort)
 
     @abstractmethod
-    def denominators(self) -> list[Array]:
-        """Ci with s_i^2 = tr(Mi'Ci Mi)."""
+    def bounds(self) -> MultiBound:
+        """Of the Ci with s_i^2 = tr(Mi'Ci Mi)."""
 
 
 @dataclass(frozen=True)
@@ -238,9 +238,9 @@ class MultiTrace(MultiBlock):
     def baseline(self) -> Array:
         return self.joint_directions()
 
-    def denominators(self) -> list[Array]:
+    def bounds(self) -> MultiBound:
         """Nothing is divided by: tr(Mi'Mi)/r = 1."""
-        return [np.eye(width) / self.r for width in self.widths]
+        return MultiBound(self.A, [np.eye(width) / self.r for width in self.widths], sums=True)
 
 
 @dataclass(frozen=True)
@@ -277,8 +277,8 @@ class MultiRatio(MultiBlock):
         pair = TwoBlock(self.objective, self.views, *blocks, self.r, only_constant=False)
         return pair.certified(M, effort)
 
-    def denominators(self) -> list[Array]:
-        return [self.C[where, where] for where in self.slices()]
+    def bounds(self) -> MultiBound:
+        return MultiBound(self.A, [self.C[where, where] for where in self.slices()])
 
 
 def multi_trace(

@@ -11,15 +11,17 @@ import numpy as np
 from scipy.linalg import block_diag
 
 from ldr.objectives.certificate import PROVED_GLOBAL
+from ldr.objectives.families.joint_bound import proven_ratios
 from ldr.objectives.families.least_bound import Effort, LeastBound, Multiplier
 from ldr.solvers.limits import decomposing
-from ldr.solvers.linalg.bounds import trace_ratio_bound
+from ldr.solvers.linalg.bounds import largest_sum_bound
+from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.orthonormal import sym
 
 _EPS = float(np.finfo(float).eps)
-# Eigenvalues are good to so many times the order and the rounding of the norm.
-_ROUNDINGS = 8
+# Eigenvalues are good to so many times the order and the rounding of the largest.
+_ROUNDINGS = 2
 
 
 @dataclass(frozen=True)
@@ -33,10 +35,13 @@ class MultiBound:
     ----------
     A : symmetric (d, d)
     C : list of K symmetric matrices, those of the views
+    sums : bool
+        Whether Ci = I/r, so that the ratios are sums of r eigenvalues.
     """
 
     A: Array
     C: list[Array]
+    sums: bool = False
 
     @cached_property
     def _roots(self) -> list[Array] | None:
@@ -54,9 +59,7 @@ class MultiBound:
         least = self._proven(found)
         if effort is None or not PROVED_GLOBAL * abs(value) < least - value < math.inf:
             return least
-        delta = max(self._shift([one.Q for one in found]), 0.0)
-        pairs = zip(found, self.C, strict=True)
-        start = [Multiplier(one.Q + delta * C, one.M) for one, C in pairs]
+        start = self._shifted(found, max(self._shift([one.Q for one in found]), 0.0))
         search = LeastBound(self.A, self.C, blocks[0].shape[1])
         spectral = 0.5 * len(self.C) * self._shift([np.zeros_like(C) for C in self.C])
         return min(least, spectral, self._proven(search.minimised(start, value, *effort)))
@@ -85,20 +88,28 @@ class MultiBound:
             found.append(Multiplier(Q, M))
         return found
 
-    def _shift(self, Q: Sequence[Array]) -> float:
-        """delta, with its rounding; infinite where a Ci is singular."""
+    def _shift(self, Q: Sequence[Array], rounding: bool = True) -> float:
+        """delta, with its rounding or as computed; infinite where a Ci is singular."""
         if self._roots is None:
             return math.inf
         W = block_diag(*self._roots)
         S = sym(W.T @ (block_diag(*Q) - self.A) @ W)
-        slack = _ROUNDINGS * len(S) * _EPS * float(np.linalg.norm(S))
         with decomposing(len(S)):
-            return slack - float(np.linalg.eigvalsh(S)[0])
+            values = np.linalg.eigvalsh(S)
+        slack = _ROUNDINGS * len(S) * _EPS * float(np.abs(values).max())
+        return (slack if rounding else 0.0) - float(values[0])
 
     def _proven(self, found: Sequence[Multiplier]) -> float:
-        delta = self._shift([one.Q for one in found])
+        """Half the sum of the ratios, of the Qi + delta Ci."""
+        delta = self._shift([one.Q for one in found], rounding=self.sums)
         if delta == math.inf:
             return delta
+        if not self.sums:
+            return 0.5 * math.fsum(proven_ratios(self._shifted(found, delta), self.C, self.A))
+        r = found[0].M.shape[1]
+        tops = [largest_sum_bound(one.Q, one.M, top_eigenvectors(one.Q, r)[1]) for one in found]
+        return 0.5 * (math.fsum(tops) + len(tops) * delta)
+
+    def _shifted(self, found: Sequence[Multiplier], delta: float) -> list[Multiplier]:
         pairs = zip(found, self.C, strict=True)
-        ratios = [trace_ratio_bound(one.Q, C, one.M) for one, C in pairs]
-        return 0.5 * (math.fsum(ratios) + len(ratios) * delta)
+        return [Multiplier(one.Q + delta * C, one.M) for one, C in pairs]
