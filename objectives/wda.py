@@ -101,9 +101,9 @@ def trace_ratio_directions(X: Array, codes: Rows, weights: Array | None, r: int)
 
     C_c and mu_c are the covariance and the mean of a class. By Dinkelbach's iteration.
     """
-    w = np.ones(len(X)) if weights is None else weights
+    counts = np.ones(len(X)) if weights is None else weights
     shares = np.zeros((int(codes.max()) + 1, len(X)))
-    shares[codes, np.arange(len(X))] = w
+    shares[codes, np.arange(len(X))] = counts
     shares /= shares.sum(axis=1, keepdims=True)
     means = shares @ X
     apart = X - means[codes]
@@ -112,13 +112,15 @@ def trace_ratio_directions(X: Array, codes: Rows, weights: Array | None, r: int)
     within = 2.0 * spread
     centred = means - means.mean(axis=0)
     between = (c - 1) * spread + c * centred.T @ centred
-    M, rho, last = principal_directions(X, r), np.inf, np.inf
-    while True:
-        rho = float(np.vdot(M, within @ M)) / (float(np.vdot(M, between @ M)) or np.inf)
-        if not rho < last:
-            return M
-        last = rho
-        M = top_eigenvectors(rho * between - within, r)[1]
+    best = M = principal_directions(X, r)
+    last, rounding = np.inf, len(X) * np.finfo(float).eps
+    while last > rounding:  # at zero M may as well be where nothing varies
+        w, b = (float(np.vdot(M, S @ M)) for S in (within, between))
+        if not (b > 0 and w / b < last):
+            break
+        best, last = M, w / b
+        M = top_eigenvectors(last * between - within, r)[1]
+    return best
 
 
 class ClassTransport(Transport):

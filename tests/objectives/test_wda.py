@@ -7,6 +7,7 @@ import ldr
 from ldr.errors import ArgumentError, DataError
 from ldr.inputs import as_data, as_objective
 from ldr.objectives.families import batches
+from ldr.objectives.wda import trace_ratio_directions
 from tests import real_data
 
 X, Y = real_data.wine()
@@ -88,6 +89,16 @@ def test_an_infinite_reg_is_a_trace_ratio():
     assert result.baseline == pytest.approx(rho, rel=1e-6)
     least = np.linalg.eigvalsh(within - rho * between)[:2].sum()
     assert least == pytest.approx(0, abs=1e-9 * np.trace(within))
+
+
+def test_the_heuristic_of_few_rows_has_classes_that_differ():
+    """Where nothing varies within classes there are directions in which nothing does at all."""
+    rng = np.random.default_rng(0)
+    rows, labels = rng.standard_normal((20, 30)), np.arange(20) % 2
+    weights = np.where(np.arange(20) < 4, 0.0, 1.0)
+    M = trace_ratio_directions(rows - np.average(rows, 0, weights), labels, weights, 1)
+    means = [np.average(rows[labels == c] @ M, 0, weights[labels == c]) for c in (0, 1)]
+    assert np.abs(means[0] - means[1]).max() > 0.1
 
 
 def test_numbers_of_the_coordinates_make_the_value():
