@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Protocol
 
@@ -215,9 +215,9 @@ class Trace(BoundObjective):
     def certificate(self, M: Array) -> Certificate | None:
         """The gap to the sum of the extreme eigenvalues, of which a bound is proved, with rounding.
 
-        None of an operator: that no eigenvalue was missed cannot be proved by products. Where the
-        coordinates leave directions out, what these could add is part of the gap, or the claim is
-        restricted.
+        None of an operator: that no eigenvalue was missed cannot be proved by products; the
+        thorough certificate makes the array. Where the coordinates leave directions out, what these
+        could add is part of the gap, or the claim is restricted.
         """
         if not isinstance(self.A, np.ndarray):
             return None
@@ -239,6 +239,10 @@ class Trace(BoundObjective):
             bounded if proved > doubt else NEARLY_COLLINEAR,
         )
         return found.restricted_to(str(self.span)) if restricted else found
+
+    def thorough_certificate(self, M: Array) -> Certificate | None:
+        array = None if isinstance(self.A, np.ndarray) else self.A.array()
+        return (self if array is None else replace(self, A=array)).certificate(M)
 
     def _more_outside(self) -> float:
         """By how much directions that the coordinates leave out could improve on the optimum."""

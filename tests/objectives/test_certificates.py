@@ -7,18 +7,23 @@ whatever the positive definite B is.
 
 import numpy as np
 import pytest
+import scipy
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.datasets import load_breast_cancer
 
 import ldr
 from ldr.errors import DataError
-from ldr.objectives import LDA, PCA, certificate
+from ldr.objectives import LDA, PCA, Data, MDSStress, certificate
+from ldr.objectives.data.opening import as_samples
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.trace_ratio import TraceRatio
 from ldr.objectives.registry import REGISTRY
 from ldr.objectives.view import View
 from ldr.solvers import Davidson, SelfConsistentField, Stopping, TrustRegion, minimise
 from ldr.solvers.linalg.bounds import largest_sum_bound, top_sum_bound, trace_ratio_bound
+from ldr.solvers.riemannian import RiemannianProblem
+from ldr.solvers.saddles import smallest_curvature
 from tests import real_data
 from tests.adversarial.extended import AVAILABLE, eigh
 
@@ -298,3 +303,17 @@ def test_davidson_field_and_trust_region_agree(r):
         assert run.value == pytest.approx(runs[0].value, rel=1e-12)
         assert problem.manifold.distance_from(run.M) < 1e-14
         assert problem.certificate(run.M).kind == "global"
+
+
+def test_the_smallest_curvature_is_that_of_the_whole_hessian():
+    """Of the matrix of the Hessian in a basis of the tangent space; Lanczos ends earlier."""
+    X = real_data.standardised(load_breast_cancer().data)
+    problem = MDSStress().bind(Data((as_samples(X),)), 2)
+    result = ldr.solve("mds-stress", X, 2, certify=False, starts=1)
+    M, counted = problem.lower([result.M]), RiemannianProblem(problem)
+    found = smallest_curvature(counted.problem, M)
+    point, complement = counted.at(M), scipy.linalg.null_space(M.T)
+    basis = [np.outer(column, e) for column in complement.T for e in np.eye(2)]
+    images = [problem.manifold.project(M, point.hessian(V)) for V in basis]
+    hessian = np.array([[np.vdot(V, H) for V in basis] for H in images])
+    assert found.smallest == pytest.approx(np.linalg.eigvalsh(hessian)[0], rel=1e-3)

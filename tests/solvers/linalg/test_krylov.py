@@ -64,3 +64,7 @@ def test_large_dense_pca_needs_no_covariance(monkeypatch, noise):
     assert any("block Krylov" in note for note in result.notes) == (noise is not None)
     s = np.linalg.svd(X - X.mean(axis=0), compute_uv=False)
     assert result.value == pytest.approx(np.sum(s[len(result.P) :] ** 2), rel=1e-11)
+    if noise is not None:
+        assert result.certificate.kind == "none" and "thorough" in result.certificate.message
+        proved = ldr.solve("pca", X, 2, certify="thorough")
+        assert proved.value == result.value and proved.certificate.kind == "global"
