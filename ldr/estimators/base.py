@@ -239,7 +239,8 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PartialFit):
             raise ArgumentError(f"X has {given.d} columns, expected n_components = {len(P)}")
         units = 1.0 if scale is None else scale
         P = P * units
-        orthonormal = np.allclose(P @ P.T, np.eye(len(P)), rtol=0, atol=1e-12)
+        with np.errstate(over="ignore"):
+            orthonormal = np.allclose(P @ P.T, np.eye(len(P)), rtol=0, atol=1e-12)
         back = P if orthonormal else np.linalg.pinv(P).T
         return np.asarray(given.dense() @ back * units + mean)
 

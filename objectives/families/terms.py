@@ -135,7 +135,8 @@ class WeightedSum(BoundObjective):
     def maps(self, M: Array) -> tuple[Array, ...]:
         if self.objective.transposed:
             return tuple(N.T for N in self.lift(M))
-        return self.terms[0].bound.maps(M)
+        first = self.terms[0]
+        return first.bound.maps(first.lower(self.manifold, M))
 
 
 class Around(BoundObjective):

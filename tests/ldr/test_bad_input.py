@@ -400,6 +400,18 @@ def test_a_kernel_has_as_many_dimensions_as_features():
         ldr.solve(ldr.kernel("least-squares", "cosine", components=3), twice, 3, y=np.arange(20.0))
 
 
+def test_a_penalty_beside_a_map_of_the_rows_span():
+    few, wide = np.arange(12) % 3, np.random.default_rng(0).standard_normal((12, 40))
+    result = ldr.solve(ldr.objectives.DemixedPCA() + ldr.l1(0.6), wide, 1, y=few, certify=False)
+    assert result.P.shape == (1, 40) and np.isfinite(result.value)
+
+
+@pytest.mark.filterwarnings("error")
+def test_projections_to_huge_maps_have_an_inverse():
+    lasso = ldr.Lasso(n_components=1, penalty=1e-3).fit(X[:, :2] * 1e-80, X[:, 3] * 1e90)
+    assert np.isfinite(lasso.inverse_transform(lasso.transform(X[:, :2] * 1e-80))).all()
+
+
 def test_one_variable_of_all_views_does_not_add_up():
     for objective in (2.0 * ldr.objectives.MCCA(), ldr.objectives.MCCA() + ldr.l1(1.0)):
         with pytest.raises(ArgumentError, match=r"'mcca' has one variable for all views together"):
