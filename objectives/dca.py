@@ -10,9 +10,11 @@ import numpy as np
 import scipy
 
 from ldr.objectives.axes import Axes
+from ldr.objectives.coordinates import Whitening
 from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
 from ldr.objectives.families.pencil import SumOfSquares
+from ldr.objectives.families.two_block import random_directions
 from ldr.objectives.families.whitened import Unwhitened, whiten
 from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
@@ -254,11 +256,17 @@ class Predictive(BoundObjective):
         return top_eigenvectors(self._slow, self.r)[1]
 
     def starts(self) -> dict[str, Array]:
-        """Beside the slowest directions those of the largest autocorrelations of either sign."""
+        """Beside the slowest directions those of large autocorrelations of either sign, pca, and
+        random ones: local optima are common.
+        """
         values, vectors = np.linalg.eigh(self._slow)
         U, _, _ = np.linalg.svd(self.C[1])
         largest = vectors[:, np.argsort(-np.abs(values))[: self.r]]
-        return {"slow": self.baseline(), "correlated": largest, "predicted": U[:, : self.r]}
+        found = {"slow": self.baseline(), "correlated": largest, "predicted": U[:, : self.r]}
+        whitening = self.views[0].coordinates
+        assert isinstance(whitening, Whitening)
+        varied = np.linalg.svd(whitening.inverse)[0][:, : self.r]  # as C = inverse' inverse
+        return {**found, "pca": varied} | random_directions(self)
 
     def axes(self, M: Array, seen: Sequence[Variation | None]) -> Axes:
         """The eigenvectors of M' sym(C_1) M: the slowest first."""

@@ -12,6 +12,7 @@ import numpy as np
 from ldr.objectives.axes import Axes
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.samples import Samples
+from ldr.objectives.families.two_block import random_directions
 from ldr.objectives.families.whitened import Unwhitened, Whitened, whiten_rows
 from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
@@ -213,7 +214,8 @@ class SpectralEntropy(BoundObjective):
         return np.ascontiguousarray(vectors[:, order[: self.r]])
 
     def starts(self) -> dict[str, Array]:
-        return {"amuse": self.baseline(), "one by one": self._one_by_one()}
+        known = {"amuse": self.baseline(), "one by one": self._one_by_one()}
+        return known | random_directions(self)
 
     def _one_by_one(self) -> Array:
         """Goerg's algorithm: in what is left, w minimises sum_f -log p_f w'R_fw, p_f of the last w.

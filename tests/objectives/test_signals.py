@@ -445,6 +445,13 @@ def test_dca_by_its_definition_and_what_it_finds(window):
     assert found.value == pytest.approx(_information(parts, found.P.T, window), rel=1e-10)
 
 
+def test_dca_leaves_local_optima_that_its_heuristics_end_in():
+    X = real_data.elevation()
+    found = ldr.solve("dca", X, 2, window=2, certify=False)
+    values = dict(zip(found.starts.names, found.starts.values, strict=True))
+    assert found.value > values["slow"] + 0.1 and found.value > values["pca"] + 0.1
+
+
 def test_dca_of_one_row_is_of_canonical_correlations_with_the_next():
     X, _ = _rotation()
     M = np.linalg.qr(rng.standard_normal((6, 2)))[0]
