@@ -291,7 +291,7 @@ def test_other_data_and_directions_are_refused_in_words():
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", ["pca", "lda"])
+@pytest.mark.parametrize("name", ["pca", pytest.param("lda", marks=pytest.mark.slow)])
 def test_influence_tells_what_leaving_rows_out_does(name):
     X, y = real_data.wine()
     X = real_data.standardised(X)
