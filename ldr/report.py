@@ -137,7 +137,9 @@ def write_comparison(path: str | Path, comparison: DrawnComparison, *, data_name
         The file cannot be written.
     """
     check_outputs({"path": path}, {})
-    caption = "The first two coordinates of each projection."
+    paired = len(parts(comparison.methods[0].result.P)) > 1
+    what = "The first coordinate of one view against that of the other"
+    caption = f"{what if paired else 'The first two coordinates'}, of each projection."
     text = _page(
         "comparison.html.jinja",
         title=f"{data_name}: methods compared" if data_name else "Methods compared",

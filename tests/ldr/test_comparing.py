@@ -79,9 +79,12 @@ def test_scores_of_a_response():
         np.testing.assert_allclose(method.scores[name], scores, atol=1e-10)
 
 
-def test_scores_of_two_views():
+def test_scores_of_two_views(tmp_path):
     a, b = load_linnerud(return_X_y=True)
-    (method,) = ldr.compare(["pls"], (a, b), r=1, folds=4).methods
+    compared = ldr.compare(["pls"], (a, b), r=1, folds=4)
+    (method,) = compared.methods
+    compared.write_html(tmp_path / "page.html")
+    assert "one view against that of the other" in (tmp_path / "page.html").read_text()
     expected = {"R2 of the second view": [], "mean correlation": []}
     for training, held in folds_of("pls", (a, b), None, 4):
         found = ldr.solve("pls", (a[training], b[training]), 1)
