@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from benchmarks import power, repeats
+from benchmarks import beyond_eigen, power, repeats
 from benchmarks.__main__ import main
 from benchmarks.growth import slope
 from benchmarks.peers import Task, Trace, native
@@ -88,3 +88,16 @@ def test_reached_is_the_first_time_below_the_goal():
 @pytest.mark.parametrize("curve", power.CURVES, ids=lambda curve: curve.name)
 def test_what_is_planted_strongly_is_found(curve):
     assert curve.share(1.9, 3) == 1.0
+
+
+def test_jobs_take_turns_and_say_what_they_reached():
+    order, now = [], iter(range(100))
+
+    def job(name, reached):
+        return lambda: order.append(name) or reached
+
+    said = beyond_eigen.line(
+        "race", lambda: float(next(now)), {"ours": job("ours", 1.5), "theirs": job("theirs", 2.5)}
+    )
+    assert order == ["ours", "theirs"] * (1 + beyond_eigen.REPEATS)
+    assert " ".join(said.split()) == "race ours 1.000 s ( 1.00) 1.5 theirs 1.000 s ( 1.00) 2.5"
