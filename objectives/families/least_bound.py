@@ -260,6 +260,7 @@ class _Smoothed:
             direction = z + (float(residual @ z) / rz) * direction
         return self._squares(step), -float(g @ step), products
 
+    @np.errstate(over="ignore", invalid="ignore")
     def moved(self, step: Sequence[Array], decrement: float) -> _Smoothed | None:
         """Where the step leads, or a share of it; None where nothing is gained."""
         if not all(np.isfinite(S).all() for S in step):

@@ -23,6 +23,15 @@ def test_a_slice_of_the_calls(capfd):
     none(faults(range(SLICE)), capfd)
 
 
+# What was raw before its cause was found.
+ONCE_RAW = [(1014, 101), (95, 101), (2128, 31337), (2400, 101), (479, 20261), (3504, 102)]
+
+
+@pytest.mark.parametrize(("index", "seed"), ONCE_RAW)
+def test_what_was_once_raw(index, seed):
+    assert fuzz.attack(index, seed) is None
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(10))
 def test_all_calls(part, capfd):
