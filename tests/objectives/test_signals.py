@@ -537,10 +537,10 @@ def test_foreca_in_the_plane_against_all_rotations():
     X = _forecastable()[0][:, :2]
     found = ldr.solve("foreca", X, 2, segment=16)
     white = ldr.solve("classical-maf", X, 2).P
-    angles = np.linspace(0, np.pi, 721)
+    angles = np.linspace(0, np.pi, 181)
     turns = [np.array([[np.cos(a), np.sin(a)], [-np.sin(a), np.cos(a)]]) for a in angles]
     values = [_entropies([X], turn @ white, 16).sum() for turn in turns]
-    assert min(values) - 1e-4 < found.value <= min(values) + 1e-12
+    assert min(values) - 1e-3 < found.value <= min(values) + 1e-12
 
 
 def test_directions_that_no_segment_sees_are_left_out():
