@@ -12,6 +12,7 @@ from ldr.objectives.needs import Need
 from ldr.objectives.problem import BoundObjective
 from ldr.result import Result, as_tuple
 from ldr.solvers.errors import ArgumentError, DataError
+from ldr.solvers.linalg.lengths import power_of_two
 from ldr.solvers.manifolds import Array, Orthonormal, polar_factor
 from ldr.standardising import divided
 
@@ -86,7 +87,7 @@ def _carried(problem: BoundObjective, matrices: Any, maps: Any) -> Array:
         Z = coordinates.carried(M, P)
         whitened = coordinates.is_whitened and not together
         span = whitened and isinstance(problem.factors[i], Orthonormal)
-        blocks.append(polar_factor(Z) if span else Z)
+        blocks.append(polar_factor(Z / power_of_two(Z)) if span else Z)
     point = problem.point(blocks)
     return problem.manifold.nearest(point) if together else point
 

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ldr.estimators.base import Projection
 from ldr.estimators.given import are_views
+from ldr.objectives.data.labels import as_array
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.data.samples import Samples
 from ldr.solvers.errors import ArgumentError, DataError
@@ -121,7 +122,7 @@ class TwoViews(Projection):
         given = super()._given(X, y, background, objective, reset, minimum_rows)
         if reset:  # of a y that is no ragged list any more
             several = are_views(y)
-            self._flat = not several and (y if hasattr(y, "ndim") else np.asarray(y)).ndim == 1
+            self._flat = not several and (y if hasattr(y, "ndim") else as_array(y)).ndim == 1
         return given
 
     def _predicted(self, X: Any, question: str = "predict") -> Any:
