@@ -122,7 +122,7 @@ class TwoViews(Projection):
         given = super()._given(X, y, background, objective, reset, minimum_rows)
         if reset:  # of a y that is no ragged list any more
             several = are_views(y)
-            self._flat = not several and (y if hasattr(y, "ndim") else as_array(y)).ndim == 1
+            self._flat = y is not None and not several and _dimensions(y) == 1
         return given
 
     def _predicted(self, X: Any, question: str = "predict") -> Any:
@@ -174,3 +174,7 @@ class TwoViews(Projection):
         ):
             found[:, group] = self._lift(block, P, mean, scale)
         return found
+
+
+def _dimensions(y: Any) -> int:
+    return int((y if hasattr(y, "ndim") else as_array(y)).ndim)
