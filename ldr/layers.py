@@ -45,9 +45,10 @@ def layer(objective: str | Objective, r: int, **options: Any) -> Callable[..., A
     Returns
     -------
     callable
-        layer(X, y=None, **parameters) -> P, (r, d) or one a view. X is an array (n, d) or a tuple
-        of them, y labels (no derivative), parameters numbers of the objective, ``ridge=0.1``, with
-        derivatives too. Rows have to be centred by the caller: ``(X - X.mean(0)) @ P.T``.
+        ``layer(X, y=None, **parameters)`` is P, (r, d) or one a view. X is an array (n, d) or a
+        tuple of them, y labels (no derivative), parameters numbers of the objective,
+        ``ridge=0.1``, with derivatives too. Rows have to be centred by the caller:
+        ``(X - X.mean(0)) @ P.T``.
 
     Raises
     ------

@@ -214,6 +214,9 @@ class LargeMargin(LabelledPairs):
     hinge: Hinge
     impostor_weight: float = 1.0
 
+    def specialist(self) -> None:
+        """Curvature jumps where margins are met: steps from gradients alone may take thousands."""
+
     def emptied(self) -> LargeMargin:
         return replace(
             self, X=self.X[:0], boundaries=np.zeros(2, dtype=np.intp), targets=self.targets[:0]

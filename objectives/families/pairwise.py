@@ -94,7 +94,7 @@ def _add_laplacian(total: Array, W: Array, rows: slice, Y1: Array) -> None:
 class Pairwise(Projected):
     """An objective of the projected distances."""
 
-    def specialist(self) -> LBFGS:
+    def specialist(self) -> LBFGS | None:
         """A Hessian product takes as long as three evaluations and more, and saves fewer."""
         return LBFGS()
 

@@ -461,9 +461,12 @@ def test_an_interrupt_of_a_run_inside_a_heuristic_raises(monkeypatch):
 
 
 def test_heuristics_do_not_swallow_what_ends_their_runs():
-    """`minimise` returns what there is; a run inside an objective goes by `run_through`."""
+    """`minimise` returns what there is; a run inside an objective goes by `run_through`.
+
+    Not so that of nca, whose approach to a start is part of the run from there, and ends with it.
+    """
     folder = Path(ldr.__file__).parent / "objectives"
-    for path in folder.resolve().rglob("*.py"):
+    for path in {*folder.resolve().rglob("*.py")} - {folder.resolve() / "nca.py"}:
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.ImportFrom):
                 assert "minimise" not in [alias.name for alias in node.names], path

@@ -147,7 +147,7 @@ CASES = {
         partly_labelled,
     ),
     "sir": (SIR(), lambda X: X, LABELS, sir),
-    "save": (SAVE(), lambda X: X, LABELS, lambda X: Save(centred(X), LABELS, R).optimum),
+    "save": (SAVE(), lambda X: X, LABELS, lambda X: Save(centred(X), LABELS, R).anywhere),
     "least-squares": (LeastSquaresMap(), lambda X: X, OUTPUTS, lambda X: residual(X, OUTPUTS)),
     "ridge-regression": (
         RidgeRegression(penalty=1e-6),
