@@ -114,8 +114,9 @@ def layer(objective: str | Objective, r: int, **options: Any) -> Callable[..., A
         dT, *known = step(T, X, y, parameters, dX, moves)
         told = jax.lax.stop_gradient((*known, T, X, y, parameters))
         shape = jax.ShapeDtypeStruct((), known[0].dtype)
-        zero = jax.pure_callback(_check(solved), shape, *told, vmap_method="sequential")
-        return P, tuple(each.T + zero for each in dT)
+        # a factor, which the adjoint has too: what it says of ties cannot be lost
+        one = jax.pure_callback(_check(solved), shape, *told, vmap_method="sequential")
+        return P, tuple(each.T * one for each in dT)
 
     def project(X: Any, y: Any = None, **parameters: Any) -> Any:
         single_view = not isinstance(X, (tuple, list))
@@ -144,7 +145,7 @@ def _along(solved: Callable[..., Result]) -> Callable[..., Any]:
 
 
 def _check(solved: Callable[..., Result]) -> Callable[..., Any]:
-    """Zero; an error where the optimum is not alone or its axes tie, with the numbers that do."""
+    """One; an error where the optimum is not alone or its axes tie, with the numbers that do."""
 
     def check(J: Any, left: Any, T: Any, X: Any, y: Any, parameters: dict[str, Any]) -> Any:
         if not regular(J, left, T):
@@ -153,7 +154,7 @@ def _check(solved: Callable[..., Result]) -> Callable[..., Any]:
             sensitivity = solved(X, y, parameters).sensitivity(single(X), as_given(y))
             _ = sensitivity.along(still).P  # says what ties
             raise SingularError("the equations of the optimum are singular: it is not alone")
-        return np.zeros((), J.dtype)
+        return np.ones((), J.dtype)
 
     return check
 
