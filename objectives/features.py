@@ -72,7 +72,13 @@ class Quadratic(Features):
             )
         Z = samples.dense() - self.mean
         i, j = np.triu_indices(samples.d)
-        products = np.hstack([Z, Z[:, i] / self.unit * Z[:, j]])
+        with np.errstate(over="ignore"):
+            products = np.hstack([Z, Z[:, i] / self.unit * Z[:, j]])
+        if not np.isfinite(products).all():
+            raise DataError(
+                f"{samples.name} has entries whose products are no numbers, as large as "
+                f"{np.abs(Z).max():.1e}: divide it by a number"
+            )
         return Samples(products, None, samples.name, marks=samples.marks)
 
 

@@ -140,8 +140,8 @@ class ScoreRegression(Regression):
     def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
         """The share of the outputs' sum of squares that each score explains."""
         total = self.unit * (self.constant + float(np.vdot(self.T, self.T)))
-        return {"explained_share": self.explained / total}
+        return {"explained_share": self.explained / (total or 1.0)}
 
     def parameters(self, M: Array) -> Fitted:
         squares = self.weights**2 @ self.explained
-        return {"vip": np.sqrt(len(squares) * squares / self.explained.sum())}
+        return {"vip": np.sqrt(len(squares) * squares / (self.explained.sum() or 1.0))}

@@ -103,6 +103,8 @@ class JointBound:
         """Near the least bound: see `LeastBound.minimised`."""
         ta, _ = largest_ratio(dual.Qa, self.Caa, dual.Ma)
         tb, _ = largest_ratio(dual.Qb, self.Cbb, dual.Mb)
+        if not (ta > 0 and tb > 0):  # a view in which nothing varies
+            return dual
         # The product of the ratios is the bound: their mean is least where they are equal.
         balance = math.sqrt(tb / ta)
         start = Multiplier(balance * dual.Qa, dual.Ma), Multiplier(dual.Qb / balance, dual.Mb)

@@ -64,10 +64,12 @@ def sliced_directions(
     Q = range_basis(C)
     basis = np.eye(d) if Q is None else Q
     informative = min(r, len(counts) - 1, basis.shape[1])
-    _, directions = generalised_top_eigenvectors(
-        basis.T @ between @ basis, basis.T @ C @ basis, informative
-    )
-    found = np.linalg.qr(basis @ directions)[0]
+    found = np.zeros((d, 0))
+    if informative > 0:
+        _, directions = generalised_top_eigenvectors(
+            basis.T @ between @ basis, basis.T @ C @ basis, informative
+        )
+        found = np.linalg.qr(basis @ directions)[0]
     if informative == r:
         return found
     rest = rows - (rows @ found) @ found.T

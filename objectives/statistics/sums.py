@@ -89,9 +89,9 @@ def pilot(samples: Samples) -> Array | None:
     sample -= first  # exactly zero in a constant column, so that its pilot is its value
     offset = sample.mean(axis=0)
     shift = first + offset
-    if np.all(np.abs(shift) <= NO_SHIFT * sample.std(axis=0)):
-        return None
-    return shift
+    with np.errstate(over="ignore"):  # an infinite spread is larger than any shift
+        small = np.all(np.abs(shift) <= NO_SHIFT * sample.std(axis=0))
+    return None if small else shift
 
 
 def counting_rows(samples: Samples, count: int) -> Codes:

@@ -121,23 +121,31 @@ def generalised_top_eigenvectors(A: Array, B: Array, r: int) -> tuple[Array, Arr
     accuracy.
     """
     scale = 1.0 / np.sqrt(np.diag(B))
+    scaled = A * scale * scale[:, None], B * scale * scale[:, None]
+    partial = r < _PARTIAL_SHARE * len(A)
+    values, vectors = _generalised(*scaled, r if partial else None)
+    if len(values) < r:  # bisection may find none of eigenvalues that are equal to the last digit
+        values, vectors = _generalised(*scaled, None)
+    order = slice(None, -r - 1, -1)
+    return values[order], np.ascontiguousarray(scale[:, None] * vectors[:, order])
+
+
+def _generalised(A: Array, B: Array, r: int | None) -> tuple[Array, Array]:
+    """The r largest eigenvalues, or all, ascending, and their eigenvectors."""
     d = len(A)
-    partial = r < _PARTIAL_SHARE * d
     try:
-        with decomposing(d, FEW_COST if partial else 1.0):
-            values, vectors = scipy.linalg.eigh(
-                A * scale * scale[:, None],
-                B * scale * scale[:, None],
-                subset_by_index=(d - r, d - 1) if partial else None,
-                driver="gvx" if partial else "gvd",
+        with decomposing(d, 1.0 if r is None else FEW_COST):
+            return scipy.linalg.eigh(
+                A,
+                B,
+                subset_by_index=None if r is None else (d - r, d - 1),
+                driver="gvd" if r is None else "gvx",
                 check_finite=False,
             )
     except np.linalg.LinAlgError:
         raise SingularError(
             "the matrix on the right of a generalised eigenproblem is not positive definite"
         ) from None
-    order = slice(None, -r - 1, -1)
-    return values[order], np.ascontiguousarray(scale[:, None] * vectors[:, order])
 
 
 def rank_tolerance(d: int) -> float:

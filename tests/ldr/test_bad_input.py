@@ -559,3 +559,18 @@ def test_a_background_of_the_other_byte_order_may_stand_beside_sparse_data():
         ldr.solve(objective, (sparse, X[::2].astype(order)), 2).value for order in (">f8", "<f8")
     ]
     assert values[0] == values[1]
+
+
+def test_a_response_that_says_nothing_has_no_directions_to_start_from():
+    X = np.random.default_rng(0).standard_normal((30, 3))
+    found = ldr.solve("sdr", X, 1, y=np.ones(30), response_width=2.0, max_iterations=0)
+    assert np.isfinite(found.value)
+    constant = ldr.solve("pls-regression", X, 1, y=np.ones(30))
+    assert constant.value == 0.0 and (constant.parameters["vip"] == 0.0).all()
+
+
+def test_products_that_are_no_numbers_are_refused():
+    X = np.random.default_rng(0).standard_normal((20, 3))
+    result = ldr.solve("sfa", X, 1, degree=2)
+    with pytest.raises(ldr.errors.DataError, match="whose products are no numbers"):
+        result.transform(X * [1e170, 1.0, 1.0])

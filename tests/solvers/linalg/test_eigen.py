@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from ldr.solvers.linalg.eigen import (
+    generalised_top_eigenvectors,
     graded_qr,
     graded_svd,
     has_full_rank,
@@ -127,3 +128,12 @@ def test_singular_values_of_columns_in_any_units():
     V, same, Ut = graded_svd(F.T)  # more rows than columns
     np.testing.assert_allclose(same, values, rtol=1e-13)
     np.testing.assert_allclose((V * same) @ Ut / F.T, 1.0, atol=1e-12)
+
+
+def test_eigenvalues_that_are_equal_are_found():
+    """Some versions of LAPACK find none by bisection; all are asked for then."""
+    rng = np.random.default_rng(0)
+    F = rng.standard_normal((30, 11))
+    B = F.T @ F
+    values, V = generalised_top_eigenvectors(B, B, 1)
+    assert V.shape == (11, 1) and values == pytest.approx([1.0])
