@@ -92,9 +92,13 @@ def loops(file):
 
 
 def until_interrupted(work):
-    """How a loop ended."""
+    """How a loop ended, which begins as soon as that is told."""
+    first = True
     while True:
         try:
+            if first:
+                first = False
+                print("begun", flush=True)
             with warnings.catch_warnings(record=True) as told:
                 warnings.simplefilter("always")
                 result = work()
@@ -127,7 +131,6 @@ def main():
             limits._answered = -np.inf
             begun.clear()
             # The trial begins with a Ctrl-C that is allowed, and ends when it is not any more.
-            print("begun", flush=True)
             ended = until_interrupted(every[int(line) % len(every)])
             moment = time.monotonic()
             signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -503,8 +503,7 @@ METHODS: dict[str, Callable[[Any], Given]] = {
     "gkdr": responses(
         "gkdr",
         degree=-2,
-        copies=None,
-        response=0,
+        copies=None,  # and y in other units, beside a width of y that is given, is another problem
         parameters={"width": 3.0, "response_width": 2.0},
         scaled={"width": 1},
     ),
@@ -563,7 +562,10 @@ METHODS: dict[str, Callable[[Any], Given]] = {
         scaled={"penalty": 2},
         copied={"penalty": 1},
     ),
-    "sparse-lda": classes("sparse-lda", turns=False, parameters={"penalty": 0.3}),
+    # a penalty is refused beside a column that does not vary
+    "sparse-lda": classes(
+        "sparse-lda", turns=False, parameters={"penalty": 0.3}, ignores_constants=False
+    ),
     "sparse-cca": two("sparse-cca", turns=False, parameters={"penalty": 0.05}),
     "mds-stress": rows("mds-stress", degree=2, copies=2),
     "mds-stress sammon": rows(
@@ -571,7 +573,8 @@ METHODS: dict[str, Callable[[Any], Given]] = {
     ),
     "lmnn": classes("lmnn", copies=None),
     "nca": classes("nca", copies=None, flat=True),
-    "wda": classes("wda", parameters={"reg": 5.0}, scaled={"reg": 2}),
+    # beside zeros M can shrink the projection, as for kernels: reg has a unit
+    "wda": classes("wda", parameters={"reg": 5.0}, scaled={"reg": 2}, ignores_constants=False),
     "robust-pca": rows("robust-pca", degree=1, copies=1),
     "robust-pca huber": rows(
         "robust-pca",
