@@ -566,7 +566,10 @@ METHODS: dict[str, Callable[[Any], Given]] = {
     "sparse-lda": classes(
         "sparse-lda", turns=False, parameters={"penalty": 0.3}, ignores_constants=False
     ),
-    "sparse-cca": two("sparse-cca", turns=False, parameters={"penalty": 0.05}),
+    # M with its length in a column that does not vary correlates as well, at a lower penalty
+    "sparse-cca": two(
+        "sparse-cca", turns=False, parameters={"penalty": 0.05}, ignores_constants=False
+    ),
     "mds-stress": rows("mds-stress", degree=2, copies=2),
     "mds-stress sammon": rows(
         "mds-stress", degree=1, copies=None, parameters={"weights": "sammon"}
@@ -627,6 +630,34 @@ def solve_other(other: Same, starts: int | None = None) -> Any:
         return solve(replace(given, X=given.of(handed)), starts)
 
 
+def from_the_better(given: Given, other: Same, first: Any, second: Any) -> tuple[Any, Any]:
+    """The problem with the worse answer solved again, from the projection that is the better one.
+
+    Where that is as good there, both problems are the same function, of which either solution is a
+    local optimum.
+    """
+    sign = 1.0 if first.objective.sense == "max" else -1.0
+    behind = sign * (other.factor * first.value + other.term - second.value) < 0
+    result, source = (second, other.given) if behind else (first, given)
+    target = given if behind else other.given
+    rows = [slice(None) if one is given or other.rows is None else other.rows
+            for one in (source, target)]  # fmt: skip
+    scores = result.transform(source.X[0] if source.background else source.X)
+    scores = scores if isinstance(scores, tuple) else (scores,)
+    starts = [
+        np.linalg.lstsq((X - X.mean(axis=0))[rows[1]], Y[rows[0]], rcond=None)[0]
+        for X, Y in zip(target.matrices, scores, strict=False)
+    ]
+    start = starts[0] if len(starts) == 1 else tuple(starts)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        again = ldr.solve(
+            target.method, target.X, target.r, y=target.y, start=start, starts=1, random_state=0,
+            **target.parameters,
+        )  # fmt: skip
+    return (again, second) if behind else (first, again)
+
+
 def relative_difference(first: Any, second: Any, other: Same) -> float:
     """Of the values of both problems, the first one's in the second one's terms."""
     expected = other.factor * first.value + other.term
@@ -664,10 +695,14 @@ def compare(method: str, change: str, index: int, seed: int = SEED) -> Differenc
     try:
         first, second = solve(made), solve_other(other)
         off = relative_difference(first, second, other)
-        if not off <= TOLERANCE and "local" in (first.certificate.kind, second.certificate.kind):
+        kinds = {first.certificate.kind, second.certificate.kind}
+        if not off <= TOLERANCE and not kinds.isdisjoint(("local", "none")):
             # rounding may lead to another local optimum: the best of several must agree
             first, second = solve(made, STARTS), solve_other(other, STARTS)
             off = relative_difference(first, second, other)
+            if not off <= TOLERANCE:
+                first, second = from_the_better(made, other, first, second)
+                off = relative_difference(first, second, other)
     except REFUSALS as refusal:
         if other.container is not None:
             return None
