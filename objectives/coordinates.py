@@ -194,7 +194,7 @@ class Whitening(Further):
     @classmethod
     def of(cls, B: Array, outer: Coordinates) -> Whitening:
         """Whiten the positive definite B."""
-        return cls(*inverse_root(B), outer, _alike(np.sqrt(np.diag(B))))
+        return cls(*inverse_root(B), outer, _alike(np.sqrt(np.maximum(np.diag(B), 0.0))))
 
     @cached_property
     def _rotation(self) -> Array:

@@ -26,6 +26,9 @@ from ldr.solvers.linalg.lengths import power_of_two
 from ldr.solvers.manifolds import Array, Grassmann
 from ldr.solvers.problem import Point
 
+# Of what is in the rows, a share that rounding of their means leaves.
+_LOST = 1e-14
+
 
 @dataclass(frozen=True)
 class Dynamics(Objective):
@@ -64,6 +67,8 @@ class Dynamics(Objective):
     def bind(self, data: Data, r: int) -> LinearDynamics:
         rows = DenseRows.centred(data, self)
         states, moves = self._states_and_moves(rows)
+        lost = np.linalg.norm(states, axis=0) <= _LOST * np.linalg.norm(rows.X, axis=0)
+        states = np.where(lost, 0.0, states)  # what rounding leaves of middles that are all alike
         place, pace = power_of_two(states), power_of_two(moves)
         states, moves = states / place, moves / pace
         kept = Range.of(states.T @ states, rows.view.coordinates, "the covariance")

@@ -11,6 +11,7 @@ from ldr.objectives.axes import Axes
 from ldr.objectives.data.data import Data
 from ldr.objectives.families.batches import in_batches
 from ldr.objectives.families.projected import DenseRows
+from ldr.objectives.families.row_sum import in_pieces
 from ldr.objectives.families.transport import Rows, Transport
 from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
@@ -65,8 +66,9 @@ class WDA(Objective):
     iterations: int = whole(10, 1)
 
     def bind(self, data: Data, r: int) -> BoundObjective:
-        if data.samples.stored or data.samples.n > _MOST_ROWS:
-            if data.samples.weights is not None:
+        samples = data.samples
+        if in_pieces(samples) or samples.d <= samples.n > _MOST_ROWS:
+            if samples.weights is not None:
                 raise ArgumentError(
                     f"wda takes weights (sample_weight=) of at most {_MOST_ROWS} rows in memory"
                 )

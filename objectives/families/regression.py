@@ -248,6 +248,8 @@ def regression(
     if lasso > 0:
         if fit.Z.shape[1] == samples.d:
             Z, T, view, left = fit.Z, fit.T, fit.view, fit.left
+        elif not (samples.stored or samples.is_sparse):  # rows know more than their sums
+            return _of_rows(objective, data, outputs, r, lasso)
         else:  # the penalty is on the columns themselves, those that add nothing too
             stats = joint_moments(compact.rows, outputs)
             scatter = KnownScatter(stats.scatter_aa, stats.n)

@@ -181,3 +181,13 @@ def test_five_thousand_rows_fit():
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert most < 1e9
+
+
+def test_fewer_rows_than_columns_in_any_container():
+    X, y = np.random.default_rng(0).standard_normal((20, 40)), np.arange(20) % 2
+    objective = ldr.objectives.WDA()
+    one, other = (
+        objective.bind(as_data(objective, given, y), 2) for given in (X, [X[:10], X[10:]])
+    )
+    M = one.baseline()
+    assert other.value(other.lower(one.lift(M))) == pytest.approx(one.value(M), rel=1e-9)
