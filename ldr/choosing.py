@@ -12,6 +12,7 @@ import numpy as np
 # Pickles of it say that it is here.
 from ldr.horn import ParallelAnalysis as ParallelAnalysis
 from ldr.inputs import as_data, as_generator, as_objective, check_r, in_order, with_marks
+from ldr.objectives.data.views import as_tuple, single
 from ldr.objectives.objective import Objective
 from ldr.objectives.problem import BoundObjective
 from ldr.resampling import Sampled
@@ -251,11 +252,11 @@ def _nested_start(objective: Objective, X: Any, y: Any, r: int, previous: Result
     problem = objective.bind(data, r)
     heuristic = problem.baseline()
     filler = problem.random_point(np.random.default_rng(0)) if heuristic is None else heuristic
-    found = previous.M if isinstance(previous.M, tuple) else (previous.M,)
+    found = as_tuple(previous.M)
     nested = _completed(found, problem.lift(filler))
     if heuristic is not None and _value(problem, heuristic) <= _value(problem, nested):
         return "baseline"
-    return nested if len(nested) > 1 else nested[0]
+    return single(nested)
 
 
 def _value(problem: BoundObjective, point: Any) -> float:

@@ -18,12 +18,13 @@ from ldr.marking import check_weighted
 from ldr.objectives.data.labels import as_array
 from ldr.objectives.data.opening import with_columns
 from ldr.objectives.data.stored import brought
+from ldr.objectives.data.views import as_tuple
 from ldr.objectives.kernels import is_categorical
 from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.objectives.registry import named
 from ldr.resampling import Rows, Sampled, runs_of
-from ldr.result import Result, as_tuple
+from ldr.result import Result
 from ldr.solvers.checks import flag, whole
 from ldr.solvers.errors import ArgumentError, ConvergenceWarning, DataError, SingularError
 from ldr.solvers.limits import complete

@@ -46,8 +46,8 @@ class Directions:
             if seen is None:
                 continue
             found[f"variance{end}"] = seen.variances
-            if self.orthonormal and seen.total > 0:
-                found[f"explained_variance_ratio{end}"] = seen.variances / seen.total
+            if self.orthonormal and seen.shares is not None:
+                found[f"explained_variance_ratio{end}"] = seen.shares
             found[f"r2{end}"] = seen.predicted
             found[f"r2_share{end}"] = np.diff(found[f"r2{end}"], prepend=0.0)
         return found

@@ -58,10 +58,17 @@ def as_data(
     objective: Objective, X: Any, y: Any, sample_weight: Any = None, groups: Any = None
 ) -> Data:
     """The data, checked against what the objective needs, with weights and trials of the rows."""
+    beside = {"sample_weight": sample_weight, "groups": groups}
+    return data_in_order(objective, *in_order(objective, X, y, **beside))
+
+
+def data_in_order(
+    objective: Objective, X: Any, y: Any, sample_weight: Any = None, groups: Any = None
+) -> Data:
+    """The same of what `in_order` has seen."""
     listed = isinstance(X, list)
     X, trials = of_array(X)
     groups = trials if groups is None else groups
-    X, y, weights, groups = in_order(objective, X, y, sample_weight=sample_weight, groups=groups)
     views: tuple[Samples, ...]
     background = None
     if Need.BACKGROUND in objective.needs:
@@ -88,7 +95,7 @@ def as_data(
     for need in objective.needs:
         if need in OF_Y:
             data.require(need, objective.name)
-    return marked(objective, data, weights, groups, listed)
+    return marked(objective, data, sample_weight, groups, listed)
 
 
 def in_order(objective: Objective, X: Any, y: Any, **beside: Any) -> tuple[Any, ...]:

@@ -12,11 +12,12 @@ import numpy as np
 from ldr.objectives.data.labels import as_array, as_labels
 from ldr.objectives.data.marks import Marks
 from ldr.objectives.data.samples import Samples
+from ldr.objectives.data.views import as_tuple
 from ldr.objectives.kernels import as_response, is_categorical
 from ldr.objectives.prediction import ClassPredictor
 from ldr.objectives.statistics import class_moments
 from ldr.resampling import Rows
-from ldr.result import Result, as_tuple
+from ldr.result import Result
 from ldr.scoring import score
 from ldr.solvers.errors import ArgumentError, DataError, SingularError
 from ldr.solvers.manifolds import Array

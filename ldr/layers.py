@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from ldr.inputs import as_objective
+from ldr.objectives.data.views import as_tuple, single
 from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
-from ldr.result import Result, as_tuple
-from ldr.sensitivity.derivative import single
+from ldr.result import Result
 from ldr.sensitivity.formulas import Given, formula_of, numbers_of
 from ldr.sensitivity.implicit import moved, regular
 from ldr.sensitivity.moving import parameter, with_parameters

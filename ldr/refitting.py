@@ -14,8 +14,9 @@ from ldr.doors import in_words
 from ldr.inputs import as_data
 from ldr.objectives.axes import Axes
 from ldr.objectives.certificate import Certificate
+from ldr.objectives.data.views import as_tuple
 from ldr.objectives.objective import penalty_of, without_penalty
-from ldr.result import Result, as_tuple
+from ldr.result import Result
 from ldr.solvers.errors import ArgumentError, ConvergenceWarning, DataError
 from ldr.solvers.limits import hearing, until_told
 from ldr.solvers.loop import minimise

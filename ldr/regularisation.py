@@ -10,10 +10,11 @@ import numpy as np
 
 from ldr.doors import in_words
 from ldr.inputs import as_objective, as_seconds, with_marks
+from ldr.objectives.data.views import as_tuple
 from ldr.objectives.l1 import L1
 from ldr.objectives.objective import Objective, penalty_of
 from ldr.objectives.sparse import SparseMethod
-from ldr.result import Result, as_tuple
+from ldr.result import Result
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.limits import complete, within
 from ldr.solvers.pickles import Pickled

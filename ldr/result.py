@@ -13,6 +13,7 @@ from ldr.components import Directions, view_letters
 from ldr.differentiating import Differentiates
 from ldr.doors import in_words
 from ldr.objectives.certificate import Certificate
+from ldr.objectives.data.views import as_tuple, single
 from ldr.objectives.factor_model import FactorModel
 from ldr.objectives.objective import Objective
 from ldr.objectives.prediction import Predictor
@@ -126,7 +127,7 @@ class Result(Differentiates, Rotates, Pickled):
         None where the rows are gone, or were distances.
         """
         found = [seen and seen.correlations for seen in self.directions.variations]
-        return tuple(found) if len(found) > 1 else (found or [None])[0]
+        return single(found or [None])
 
     @property
     def value(self) -> float:
@@ -390,8 +391,3 @@ def shown(value: Any) -> str:
     if np.ndim(value) == 0:
         return f"{value:.6g}"
     return np.array2string(np.asarray(value), precision=4, threshold=40, prefix=" " * 15)
-
-
-def as_tuple(value: Any) -> tuple[Any, ...]:
-    """The blocks of several views, or the only one as a tuple."""
-    return value if isinstance(value, tuple) else (value,)

@@ -8,9 +8,10 @@ from ldr.doors import in_words
 from ldr.inputs import as_data, with_marks
 from ldr.io.alignment import by_index
 from ldr.objectives.data.opening import as_samples
+from ldr.objectives.data.views import as_tuple
 from ldr.objectives.needs import Need
 from ldr.objectives.problem import BoundObjective
-from ldr.result import Result, as_tuple
+from ldr.result import Result
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.linalg.lengths import power_of_two
 from ldr.solvers.manifolds import Array, Orthonormal, polar_factor

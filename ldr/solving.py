@@ -28,9 +28,10 @@ from ldr.objectives.certificate import Certificate
 from ldr.objectives.data.accelerator import accelerator
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.stored import StoredSamples
+from ldr.objectives.data.views import as_tuple, single
 from ldr.objectives.objective import Objective
 from ldr.objectives.problem import BoundObjective, Fitted
-from ldr.result import Result, as_tuple
+from ldr.result import Result
 from ldr.running import Starts, best_of, closed_form_run, search, solver_for
 from ldr.solvers.checks import flag, whole
 from ldr.solvers.errors import ArgumentError, ConvergenceWarning
@@ -114,7 +115,7 @@ def solve(
         "auto" takes the closed form where it is exact, the self-consistent field or block
         Davidson for trace ratios, variable projection for fa of complete data, coordinate descent
         for the lasso, smoothing and proximal gradients where there is another l1 penalty, lbfgs for
-        sums over pairs of rows (mds-stress, nca, lmnn), the trust region otherwise. Or
+        sums over pairs of rows (mds-stress, nca), the trust region otherwise. Or
         "closed-form", "trust-region", "lbfgs", "conjugate-gradient", "steepest-descent",
         "self-consistent-field", "davidson", "variable-projection" (fa), "em" (ppca and fa),
         "coordinate-descent" (lasso),
@@ -308,15 +309,15 @@ def as_result(
         if heuristic.M is not run.M:
             found = problem.lift(heuristic.M), problem.maps(heuristic.M)
         baseline_value = problem.reported(heuristic.value)
-        baseline_M, baseline_P = (_single(tuple(A.copy() for A in both)) for both in found)
+        baseline_M, baseline_P = (single(tuple(A.copy() for A in both)) for both in found)
         improvement = _improvement(problem, run.value, heuristic.value)
     objective = problem.objective
     assert isinstance(objective, Objective)
     means = problem.mean_at(run.M)
     return Result(
-        M=_single(lifted),
-        P=_single(maps),
-        mean=_single(means),
+        M=single(lifted),
+        P=single(maps),
+        mean=single(means),
         run=run.scaled(problem.reported(1.0)),
         baseline=baseline_value,
         baseline_M=baseline_M,
@@ -331,8 +332,8 @@ def as_result(
         parameters=_parameters(problem, run),
         model=problem.model(run.M),
         predictors=problem.predictors(run.M, maps, means),
-        feature_names=_single(tuple(view.feature_names for view in data.views)),
-        features=_single(tuple(view.features for view in problem.views)),
+        feature_names=single(tuple(view.feature_names for view in data.views)),
+        features=single(tuple(view.features for view in problem.views)),
     )
 
 
@@ -359,8 +360,3 @@ def _parameters(problem: BoundObjective, run: Run) -> dict[str, Any]:
     if problem.penalty is None:
         return dict(own)
     return {**own, "stationarity": run.gradient_norm * problem.unit}
-
-
-def _single(blocks: tuple[Any, ...]) -> Any:
-    """The only block of a tuple of one, else the tuple."""
-    return blocks[0] if len(blocks) == 1 else blocks

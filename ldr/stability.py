@@ -12,9 +12,10 @@ import numpy as np
 from ldr.components import view_letters
 from ldr.inference.intervals import aligned, bias_corrected, percentile
 from ldr.inputs import as_generator, as_objective
+from ldr.objectives.data.views import as_tuple, single
 from ldr.objectives.objective import Objective
 from ldr.resampling import Sampled
-from ldr.result import Result, as_tuple
+from ldr.result import Result
 from ldr.solvers.checks import number, whole
 from ldr.solvers.errors import ArgumentError, ConvergenceWarning
 from ldr.solvers.limits import complete
@@ -105,7 +106,7 @@ class Bootstrap(Pickled):
                 bias_corrected(maps, P, without, level)
                 for (maps, P), without in zip(views, as_tuple(self.without), strict=True)
             )
-        return found if len(found) > 1 else found[0]
+        return single(found)
 
     def region(self, level: float = 0.9) -> Any:
         """The largest principal angle, in radians, that a share `level` of the draws stays below.
@@ -114,7 +115,7 @@ class Bootstrap(Pickled):
         """
         number("level", level, positive=True, below=1.0)
         found = tuple(float(np.quantile(a[:, -1], level)) for a in as_tuple(self.angles))
-        return found if len(found) > 1 else found[0]
+        return single(found)
 
     def plot_loadings(self, level: float = 0.9) -> Figure:
         """Every entry of P with its interval; see `ldr.plots.intervals`."""
@@ -275,7 +276,7 @@ def _turned(result: Result, found: list[Result], scores: Array | None) -> Any:
     reference, widths = np.hstack(as_tuple(result.P)), [P.shape[1] for P in as_tuple(result.P)]
     maps = np.array([aligned(np.hstack(as_tuple(o.P)), reference, scores) for o in found])
     views = tuple(np.split(maps, np.cumsum(widths)[:-1], axis=2))
-    return views if len(views) > 1 else views[0]
+    return single(views)
 
 
 def _check_block(block: Any, sampled: Sampled) -> None:

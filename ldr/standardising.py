@@ -17,11 +17,12 @@ from ldr.objectives.data.samples import Samples
 from ldr.objectives.data.sources import Scaled
 from ldr.objectives.data.stored import StoredSamples, lazy_rows
 from ldr.objectives.data.streams import StreamSamples
+from ldr.objectives.data.views import as_tuple, single
 from ldr.objectives.features import Features, then
 from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.objectives.statistics.sums import spread_rows
-from ldr.result import Result, as_tuple
+from ldr.result import Result
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
 
@@ -103,7 +104,7 @@ def undone(result: Result, scales: tuple[Array, ...]) -> Result:
         baseline_P=_of_each(truediv, result.baseline_P, units),
         features=_of_each(_after_dividing, result.features, scales),
         predictors=tuple(each.in_units(unit, other) for each, unit, other in predictors),
-        scale=scales if len(scales) > 1 else scales[0],
+        scale=single(scales),
     )
 
 

@@ -15,12 +15,13 @@ from ldr.doors import in_words
 from ldr.inputs import as_generator, as_objective
 from ldr.objectives.data.labels import as_array, as_labels
 from ldr.objectives.data.samples import Samples
+from ldr.objectives.data.views import as_tuple
 from ldr.objectives.kernels import as_response, is_categorical
 from ldr.objectives.objective import Objective
 from ldr.objectives.prediction import ClassPredictor
 from ldr.objectives.statistics import class_moments
 from ldr.resampling import Sampled
-from ldr.result import Result, as_tuple
+from ldr.result import Result
 from ldr.sensitivity.moving import parameter, with_parameters
 from ldr.solvers.checks import choice, whole
 from ldr.solvers.errors import ArgumentError, ConvergenceWarning

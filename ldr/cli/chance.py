@@ -135,7 +135,7 @@ def bootstrap(
 ) -> None:
     """How firmly the data hold the projection: angles, and an interval for every entry."""
     import ldr
-    from ldr.result import as_tuple
+    from ldr.objectives.data.views import as_tuple
 
     check_outputs({"--plot": plot, "--report": report}, files_read(objective, data, selection))
     with opened(objective, data, selection, cluster) as given:

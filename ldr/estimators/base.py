@@ -20,11 +20,12 @@ from ldr.estimators.partial_fit import PartialFit
 from ldr.inputs import as_data
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.data.stored import is_dask
+from ldr.objectives.data.views import as_tuple
 from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.observers import Progress
 from ldr.predicting import predicted
-from ldr.result import Result, as_tuple
+from ldr.result import Result
 from ldr.rotation import ROTATIONS
 from ldr.scoring import score
 from ldr.solvers.checks import choice, flag, whole

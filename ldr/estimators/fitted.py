@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ldr.result import Result, as_tuple
+from ldr.objectives.data.views import as_tuple
+from ldr.result import Result
 
 
 def named(result: Result) -> dict[str, Any]:
@@ -21,8 +22,8 @@ def named(result: Result) -> dict[str, Any]:
     if len(seen) == 1 and seen[0] is not None and result.directions.orthonormal:
         variances, n = seen[0].variances, seen[0].n
         found["explained_variance_"] = variances * (n / (n - 1))
-        if seen[0].total > 0:
-            found["explained_variance_ratio_"] = variances / seen[0].total
+        if seen[0].shares is not None:
+            found["explained_variance_ratio_"] = seen[0].shares
         found["singular_values_"] = np.sqrt(n * variances)
     for name in ("noise_variance", "noise_variances"):
         if name in result.parameters:

@@ -11,9 +11,9 @@ from sklearn.utils.metaestimators import available_if
 from ldr.estimators.given import Given
 from ldr.objectives.data.labels import CodedLabels, as_array, as_labels, distinct
 from ldr.objectives.data.partial_sums import AccumulatedSamples, Totals
+from ldr.objectives.data.views import as_tuple, single
 from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
-from ldr.result import as_tuple
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.warn import warn
 
@@ -93,7 +93,7 @@ class PartialFit(Given):
         if Need.LABELS in objective.needs:
             known = self._known_classes(y, blocks[0].n, classes)
             y = CodedLabels.of(y, blocks[0].n, known)
-        self._solve(objective, views if len(views) > 1 else views[0], y, **beside)
+        self._solve(objective, single(views), y, **beside)
         self._totals, self._classes = tuple(view.totals for view in views), known
         self.n_samples_seen_ = getattr(self, "n_samples_seen_", 0) + blocks[0].n
         return self

@@ -14,6 +14,7 @@ from ldr.estimators.given import are_views
 from ldr.objectives.data.labels import as_array
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.data.samples import Samples
+from ldr.objectives.data.views import single
 from ldr.solvers.errors import ArgumentError, DataError
 
 
@@ -156,7 +157,7 @@ class TwoViews(Projection):
             for given, P, mean, scale in blocks
             if given is not None
         )
-        return parts if len(parts) > 1 else parts[0]
+        return single(parts)
 
     def _ungrouped(self, X: Any) -> Any:
         """The columns of all views, of the coordinates of all side by side."""

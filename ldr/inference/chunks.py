@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ldr.objectives.data.views import single
 from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.solvers.errors import DataError
@@ -48,7 +49,7 @@ class Chunk:
         """X and y of one problem, as `ldr.solve` takes them."""
         views = tuple(view if view.ndim == 2 else view[k] for view in self.views)
         y = self.y[k] if self.y is not None and self.own_y else self.y
-        return views if len(views) > 1 else views[0], y
+        return single(views), y
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,11 +14,11 @@ import numpy as np
 
 from ldr.inference.chunks import Chunk, Single
 from ldr.objectives.data.map_reduce import fold
+from ldr.objectives.data.views import as_tuple
 from ldr.objectives.families.stacked import StackedOptima
 from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.objectives.statistics.stacked import StackedData, StackedRows
-from ldr.result import as_tuple
 from ldr.solvers.checks import whole
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array

@@ -11,6 +11,7 @@ from ldr.doors import in_words
 from ldr.inference.chunks import chunks
 from ldr.inference.engine import optima
 from ldr.inputs import as_objective
+from ldr.objectives.data.views import single
 from ldr.objectives.objective import Objective
 from ldr.solvers.manifolds import Array
 from ldr.solvers.pickles import Pickled
@@ -126,5 +127,5 @@ def solve_many(
     """
     objective = as_objective(objective, parameters)
     found = optima(objective, chunks(objective, X, y), r, workers=workers, certify=certify)
-    P, mean = (views if len(views) > 1 else views[0] for views in (found.maps, found.means))
+    P, mean = map(single, (found.maps, found.means))
     return Solutions(objective, r, found.values, P, mean, found.numbers, found.gaps, found.alone)

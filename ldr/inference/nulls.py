@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ldr.inference.chunks import Chunk, Orders
-from ldr.inputs import as_data, in_order
+from ldr.inputs import data_in_order, in_order
 from ldr.objectives.data.labels import as_array
 from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
@@ -75,7 +75,7 @@ class Null:
         choice("null", kind, ("auto", *NULLS))
         timed = Need.TIME_ORDER in objective.needs
         X, y, groups = in_order(objective, X, y, groups=groups)
-        data = as_data(objective, X, y, groups=groups)
+        data = data_in_order(objective, X, y, groups=groups)
         if flag("standardise", standardise):
             data = Units.of(objective, data).divided(data)
         views = tuple(view.dense() for view in data.views)

@@ -23,7 +23,8 @@ from ldr.objectives.data.opening import as_path, as_samples, open_path, stored
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.data.sources import Columns
 from ldr.objectives.data.stored import brought, is_dask, lazy_rows
-from ldr.result import Result, as_tuple
+from ldr.objectives.data.views import as_tuple, single
+from ldr.result import Result
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.manifolds import Array
 
@@ -282,7 +283,7 @@ _PAIR_IN_NPY = "two views do not fit into one .npy file: write .npz, or a table"
 def _projected(result: Result, views: tuple[Samples, ...], where: slice) -> Array:
     """Some rows projected, the coordinates of all views side by side."""
     pieces = tuple(view.piece(where) for view in views)
-    return np.hstack(as_tuple(result.transform(pieces if len(views) > 1 else pieces[0])))
+    return np.hstack(as_tuple(result.transform(single(pieces))))
 
 
 def _is_frame(X: Any) -> bool:

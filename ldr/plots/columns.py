@@ -79,24 +79,8 @@ def correlation_circle(result: Drawn, X: Any, *, ax: Any = None) -> Figure:
     """The correlations of each column with the first two coordinates, in the unit circle.
 
     Where coordinates are uncorrelated (pca, the classical methods) the squared length of an arrow
-    is the share of the column's variance that the two explain.
-
-    Parameters
-    ----------
-    result : Result
-        Of one view, with r >= 2.
-    X : array (m, d), or what else `result.transform` takes
-    ax : matplotlib Axes, optional
-        By default a new figure.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Raises
-    ------
-    ldr.errors.ArgumentError
-        There are several views, or one coordinate.
+    is the share of the column's variance that the two explain. It takes and refuses what `biplot`
+    does, but for y.
     """
     from matplotlib.patches import Circle
 

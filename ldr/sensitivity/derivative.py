@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from ldr.objectives.data.views import single
 from ldr.objectives.problem import BoundObjective
 from ldr.sensitivity.moving import Line
 from ldr.sensitivity.optimum import Observed, Optimum
@@ -206,13 +207,12 @@ class Derivative:
 
 
 def projector_rate(P: Array, dP: Array) -> Array:
-    """d(P^+ P): with the pseudo-inverse P^+, (I - P^+P) dP' P^+' and its transpose."""
-    inverse = np.linalg.pinv(P)
-    across = inverse @ dP
-    across = across - (across @ inverse) @ P
-    return across + across.T
+    """d(P^+P) = P^+W + (P^+W)', with the pseudo-inverse P^+ and W = dP across P."""
+    inverse = np.asarray(np.linalg.pinv(P), dtype=np.float64)
+    half = inverse @ across(P, inverse, dP)
+    return half + half.T
 
 
-def single(blocks: tuple[Array, ...]) -> Any:
-    """The only block of a tuple of one, else the tuple."""
-    return blocks[0] if len(blocks) == 1 else blocks
+def across(P: Array, inverse: Array, dP: Array) -> Array:
+    """dP (I - P^+P): the rows of dP less what lies in the span of those of P."""
+    return dP - (dP @ inverse) @ P

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ldr.sensitivity.derivative import difference
+from ldr.sensitivity.derivative import across, difference
 from ldr.sensitivity.moving import Line
 from ldr.sensitivity.optimum import Optimum
 from ldr.solvers.limits import check
@@ -78,6 +78,6 @@ def _moved(optimum: Optimum, move: Array) -> list[Array]:
 
 
 def _turned(maps: Sequence[Array], inverses: Sequence[Array], rates: Sequence[Array]) -> float:
-    """Length of the derivatives of the projectors P^+P, which have two equal halves."""
-    across = (A @ dP - (A @ (dP @ A)) @ P for P, A, dP in zip(maps, inverses, rates, strict=True))
-    return float(np.sqrt(2.0 * sum(np.vdot(half, half) for half in across)))
+    """Length of the derivatives of the projectors P^+P, which have two orthogonal equal halves."""
+    halves = ((A.T @ A, across(P, A, dP)) for P, A, dP in zip(maps, inverses, rates, strict=True))
+    return float(np.sqrt(2.0 * sum(np.vdot(W, gram @ W) for gram, W in halves)))

@@ -11,8 +11,9 @@ from ldr.doors import in_words
 from ldr.inputs import as_data
 from ldr.marking import check_weighted
 from ldr.objectives.data.data import Data
+from ldr.objectives.data.views import single
 from ldr.objectives.objective import Objective
-from ldr.sensitivity.derivative import Derivative, single
+from ldr.sensitivity.derivative import Derivative
 from ldr.sensitivity.formulas import Given, formula_of, numbers_of
 from ldr.sensitivity.implicit import pulled
 from ldr.sensitivity.influence import Influence, influence

@@ -13,9 +13,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from ldr.checking import check
 from ldr.inputs import as_data
+from ldr.objectives.data.views import as_tuple
 from ldr.objectives.objective import Objective
 from ldr.objectives.problem import BoundObjective
-from ldr.result import Result, as_tuple
+from ldr.result import Result
 from ldr.solvers.errors import ConvergenceWarning
 from ldr.solvers.manifolds import Manifold
 from ldr.solving import solve

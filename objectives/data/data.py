@@ -11,6 +11,7 @@ import numpy.typing as npt
 from ldr.objectives.data.accelerator import Accelerator
 from ldr.objectives.data.labels import as_labels
 from ldr.objectives.data.samples import Samples
+from ldr.objectives.data.views import single
 from ldr.solvers.errors import ArgumentError
 
 
@@ -48,7 +49,7 @@ class Data:
         """As `ldr.solve` takes it: samples, a pair of views, or samples and background."""
         if self.background is not None:
             return self.samples, self.background
-        return self.samples if len(self.views) == 1 else self.views
+        return single(self.views)
 
     def in_memory(self) -> Data:
         """The same with all rows in memory, for methods that look them up."""

@@ -208,6 +208,11 @@ class Variation:
         return np.maximum(np.diag(self.within), 0.0)
 
     @property
+    def shares(self) -> Array | None:
+        """Of the variance of x, those of the coordinates; None where x does not vary."""
+        return self.variances / self.total if self.total > 0 else None
+
+    @property
     def correlations(self) -> Array:
         """Of the coordinates with one another; zero of those that do not vary."""
         roots = np.sqrt(self.variances)

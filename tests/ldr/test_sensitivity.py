@@ -6,7 +6,7 @@ from scipy.stats import spearmanr
 
 import ldr
 from ldr.errors import ArgumentError, DataError, SingularError
-from ldr.result import as_tuple
+from ldr.objectives.data.views import as_tuple
 from tests import real_data
 from tests.objectives import methods
 

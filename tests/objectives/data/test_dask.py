@@ -21,7 +21,7 @@ from ldr.objectives.data import dask_samples, stored
 from ldr.objectives.data.accelerator import Accelerator
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.data.sources import dask_rows
-from ldr.result import as_tuple
+from ldr.objectives.data.views import as_tuple
 from tests.objectives.statistics.references import DATA, STATISTICS, check, error
 
 DATA = {name: X[:120] for name, X in DATA.items() if len(X) > 100}

@@ -1,0 +1,16 @@
+"""What is one for each view: a tuple, and the only one without it at the doors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+
+def as_tuple(value: Any) -> tuple[Any, ...]:
+    """The blocks of several views, or the only one as a tuple."""
+    return value if isinstance(value, tuple) else (value,)
+
+
+def single(blocks: Sequence[Any]) -> Any:
+    """The only block of one view, or a tuple of those of several."""
+    return blocks[0] if len(blocks) == 1 else tuple(blocks)
