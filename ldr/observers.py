@@ -14,9 +14,11 @@ from __future__ import annotations
 
 import math
 import weakref
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Self
 
 from ldr.solvers.checks import number
+from ldr.solvers.limits import followed
 from ldr.solvers.run import Iteration
 
 if TYPE_CHECKING:
@@ -128,6 +130,48 @@ class Progress:
         live.start()
         weakref.finalize(self, live.stop)  # stop() of a stopped line does nothing
         return live
+
+
+class Bar:
+    """How far what takes many runs has come; silent where there is no terminal.
+
+    Within it, paths, comparisons, bootstrap draws, folds and permutations show a bar each.
+
+    Parameters
+    ----------
+    console : rich.console.Console, optional
+        Where to write; standard error by default.
+
+    Examples
+    --------
+    >>> import numpy as np, ldr
+    >>> X = np.random.default_rng(0).standard_normal((100, 5))
+    >>> with Bar():
+    ...     path = ldr.path("pca", X, range(1, 4))
+    """
+
+    def __init__(self, console: Console | None = None) -> None:
+        from rich.console import Console
+
+        self._console = console or Console(stderr=True)
+
+    def __enter__(self) -> Self:
+        self._stack = ExitStack()
+        if self._console.is_terminal:  # older versions of rich write a line where it is none
+            from rich.progress import Progress as Bars
+
+            self._bars = self._stack.enter_context(Bars(console=self._console, transient=True))
+            self._tasks: dict[str, Any] = {}
+            self._stack.enter_context(followed(self._show))
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._stack.close()
+
+    def _show(self, done: int, total: int, what: str) -> None:
+        if what not in self._tasks:
+            self._tasks[what] = self._bars.add_task(what)
+        self._bars.update(self._tasks[what], completed=done, total=total)
 
 
 def _line(iteration: Iteration) -> Any:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import signal
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -81,6 +81,9 @@ class Interrupt:
 
 _deadline: ContextVar[Deadline | None] = ContextVar("deadline", default=None)
 _interrupt: ContextVar[Interrupt | None] = ContextVar("interrupt", default=None)
+_follower: ContextVar[Callable[[int, int, str], object] | None] = ContextVar(
+    "follower", default=None
+)
 
 
 @contextmanager
@@ -168,6 +171,16 @@ def until_told() -> Iterator[Told]:
             told.status = Status.INTERRUPTED
 
 
+@contextmanager
+def followed(follower: Callable[[int, int, str], object]) -> Iterator[None]:
+    """Each `complete` within says how many it has, of how many, of what."""
+    token = _follower.set(follower)
+    try:
+        yield
+    finally:
+        _follower.reset(token)
+
+
 def complete(found: Iterable[Each], total: int, what: str) -> list[Each]:
     """What a loop finds before Ctrl-C or the end of its time; of less a warning says how much.
 
@@ -177,12 +190,15 @@ def complete(found: Iterable[Each], total: int, what: str) -> list[Each]:
         Nothing was found.
     """
     kept: list[Each] = []
+    follower = _follower.get() or (lambda *_: None)
+    follower(0, total, what)
     with hearing() as interrupt:
         with until_told() as told:
             for each in found:
                 if interrupt.heard:
                     break
                 kept.append(each)
+                follower(len(kept), total, what)
         if told.status is not None and not kept:
             check()
     if told.status is not None:

@@ -34,6 +34,7 @@ _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 app = typer.Typer(
     add_completion=True,
     pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     help="Linear dimensionality reduction as optimisation over matrix manifolds.",
     epilog="Exit codes: 0 all went well; 1 a solver did not converge or a check did not pass; "
     "2 a mistake in the command or the data.",

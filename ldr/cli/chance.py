@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -51,9 +50,10 @@ def test(
 ) -> None:
     """Whether an optimum is more than what is found where there is nothing."""
     import ldr
+    from ldr.observers import Bar
 
     check_outputs({"--plot": plot, "--report": report}, files_read(objective, data, selection))
-    with opened(objective, data, selection, cluster) as given, _progress() as progress:
+    with opened(objective, data, selection, cluster) as given, Bar():
         found = ldr.permutation_test(
             given.objective,
             given.X,
@@ -63,7 +63,6 @@ def test(
             permutations=permutations,
             null=null,
             random_state=seed,
-            progress=progress,
         )
     summary = {
         "value": found.value,
@@ -94,9 +93,10 @@ def dimension(
 ) -> None:
     """How many directions there are, by the rule that fits the method."""
     import ldr
+    from ldr.observers import Bar
 
     check_outputs({"--plot": plot, "--report": report}, files_read(objective, data, selection))
-    with opened(objective, data, selection, cluster) as given:
+    with opened(objective, data, selection, cluster) as given, Bar():
         found = ldr.dimension(
             given.objective,
             given.X,
@@ -136,9 +136,10 @@ def bootstrap(
     """How firmly the data hold the projection: angles, and an interval for every entry."""
     import ldr
     from ldr.objectives.data.views import as_tuple
+    from ldr.observers import Bar
 
     check_outputs({"--plot": plot, "--report": report}, files_read(objective, data, selection))
-    with opened(objective, data, selection, cluster) as given:
+    with opened(objective, data, selection, cluster) as given, Bar():
         found = ldr.bootstrap(
             given.objective,
             given.X,
@@ -165,21 +166,6 @@ def bootstrap(
         ],
     }
     _say(found, summary, as_json, plot, report, data.name, found.plot_loadings)
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[int, int], None]]:
-    """A bar on standard error, where that is a terminal."""
-    from rich.console import Console
-    from rich.progress import Progress
-
-    console = Console(stderr=True)
-    if not console.is_terminal:  # where older versions of rich end a bar that is none by a line
-        yield lambda done, total: None
-        return
-    with Progress(console=console, transient=True) as bar:
-        task = bar.add_task("permutations")
-        yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 def _say(

@@ -49,6 +49,7 @@ def compare(
     import ldr
     from ldr.errors import ArgumentError
     from ldr.io.outputs import write_figure
+    from ldr.observers import Bar
     from ldr.report import write_comparison
 
     if selection.param:
@@ -56,18 +57,19 @@ def compare(
     check_outputs({"--plot": plot, "--report": report}, files_read("", data, selection))
     with one_line_each():
         X, y, _, options = rows_of(data, selection, allow_nan=True)
-        found = ldr.compare(
-            [load(name, None) for name in names_in(methods)] or None,
-            X,
-            y,
-            r,
-            folds=folds,
-            **options,
-            time_order=time_order,
-            workers=workers,
-            time_limit=time_limit,
-            random_state=seed,
-        )
+        with Bar():
+            found = ldr.compare(
+                [load(name, None) for name in names_in(methods)] or None,
+                X,
+                y,
+                r,
+                folds=folds,
+                **options,
+                time_order=time_order,
+                workers=workers,
+                time_limit=time_limit,
+                random_state=seed,
+            )
         if plot is not None:
             write_figure(plot, found.plot())
         if report is not None:

@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -63,27 +64,55 @@ def rows_of(
 ) -> tuple[Any, Any, Any, dict[str, Any]]:
     """X, y, what is shown and the options of an `Input`."""
     if in_chunks:
-        from ldr.io.cluster import read_in_chunks as read
+        from ldr.io.cluster import read_in_chunks as reader
     else:
-        from ldr.io.files import read
+        from ldr.io.files import read as reader
 
+    read = partial(reader, separator=selection.sep)
     table = read(data)
     labels = names_in(selection.label)
     y = table.response(labels) if labels else None
     marks = {"sample_weight": selection.weights, "groups": selection.groups}
     beside = [*labels, *filter(None, marks.values())]
     not_projected = [name for name in beside if name not in table.beside]
-    kept = table.select(names_in(selection.columns), not_projected + names_in(selection.drop))
+    views = selection.view or []
+    columns, dropped = (
+        _of_each(option, given, 1 + len(views))
+        for option, given in (("--columns", selection.columns), ("--drop", selection.drop))
+    )
+    kept = table.select(columns[0], not_projected + dropped[0])
     X = kept.samples(allow_nan)
     background = selection.background
-    others = [read(view).samples() for view in selection.view or ()]
+    others = [
+        read(view).select(only, without).samples()
+        for view, only, without in zip(views, columns[1:], dropped[1:], strict=True)
+    ]
     if background is not None and not others:
         second = read(background)
         others = [(second.select(kept.columns) if X.feature_names else second).samples()]
     both = (X, *others) if others else X
-    columns = {name: table.column(column) for name, column in marks.items() if column}
-    options = {**columns, "standardise": selection.standardise}
+    found = {name: table.column(column) for name, column in marks.items() if column}
+    options = {**found, "standardise": selection.standardise}
     return both, y, X if background is not None else both, options
+
+
+def _of_each(option: str, given: list[str] | None, files: int) -> list[list[str]]:
+    """Names of columns for each file, of an option that is given once for each, or for the first.
+
+    Raises
+    ------
+    ldr.errors.ArgumentError
+        More than there are files.
+    """
+    from ldr.errors import ArgumentError
+
+    names = [names_in(text) for text in given or ()]
+    if len(names) > files:
+        raise ArgumentError(
+            f"{option} is given {len(names)} times, expected at most {files}: once for DATA and "
+            "once for each --view, in their order"
+        )
+    return names + [[]] * (files - len(names))
 
 
 def load(objective: str, parameters: list[str] | None) -> Objective:

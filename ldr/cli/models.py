@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ldr.cli.inputs import one_line_each
-from ldr.cli.options import DataFile, Views
+from ldr.cli.options import DataFile, Separator, Views
 from ldr.cli.printing import check_outputs
 
 ModelFile = Annotated[
@@ -24,6 +24,7 @@ def transform(
         Path, typer.Option(metavar="FILE", help="The projected rows: .csv, .tsv, .parquet, .npy.")
     ],
     view: Views = None,
+    sep: Separator = "",
 ) -> None:
     """Project a file's rows by a saved model.
 
@@ -47,7 +48,7 @@ def transform(
             )
         gaps = result.model is not None and result.features is None
         rows = tuple(
-            known_columns(read(file), names).samples(gaps)
+            known_columns(read(file, sep), names).samples(gaps)
             for file, names in zip(files, named, strict=True)
         )
         write_projection(out, result, rows if several else rows[0])
@@ -61,6 +62,7 @@ def impute(
     out: Annotated[
         Path, typer.Option(metavar="FILE", help="All columns: .csv, .tsv, .parquet or .npy.")
     ],
+    sep: Separator = "",
 ) -> None:
     """Fill in the empty cells of a file by a saved model of ppca or fa.
 
@@ -72,5 +74,5 @@ def impute(
 
     check_outputs({"--out": out}, {"MODEL": [model], "DATA": [data]})
     with one_line_each():
-        count = write_filled(out, ldr.load(model), read(data))
+        count = write_filled(out, ldr.load(model), read(data, sep))
     print(f"{count} missing values filled in; written {out}")

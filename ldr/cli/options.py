@@ -40,6 +40,26 @@ Views = Annotated[
         help="Another view of the same rows; repeat it for more.",
     ),
 ]
+
+
+def separator(text: str) -> str:
+    r"""One character; ``tab`` or ``\t`` is the tabulator."""
+    found = "\t" if text in ("tab", "\\t") else text
+    if len(found) > 1 or found in ('"', "\n", "\r"):
+        raise typer.BadParameter(f"{text!r}, expected one character, or tab")
+    return found
+
+
+Separator = Annotated[
+    str,
+    typer.Option(
+        "--sep",
+        metavar="CHARACTER",
+        parser=separator,
+        help="Between the cells of text files, such as ';' or tab.",
+        show_default=False,
+    ),
+]
 Seed = Annotated[int | None, typer.Option(metavar="NUMBER", help="Of random starts.")]
 SolverName = Annotated[str, typer.Option(metavar="NAME", help="By default the best for the task.")]
 Cluster = Annotated[
@@ -91,10 +111,18 @@ class Selection:
         ),
     ] = ""
     columns: Annotated[
-        str, typer.Option(metavar="A,B,...", help="Only these columns (numbers from 0 of arrays).")
-    ] = ""
-    drop: Annotated[str, typer.Option(metavar="A,B,...", help="All columns but these.")] = ""
+        list[str] | None,
+        typer.Option(
+            metavar="A,B,...",
+            help="Only these columns (numbers from 0 of arrays); once more for each --view.",
+        ),
+    ] = None
+    drop: Annotated[
+        list[str] | None,
+        typer.Option(metavar="A,B,...", help="All columns but these; once more for each --view."),
+    ] = None
     view: Views = None
+    sep: Separator = ""
     background: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Noise or background, with the same columns."),

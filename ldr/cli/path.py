@@ -40,10 +40,11 @@ def path(
     """Solve for several dimensions, to choose one."""
     import ldr
     from ldr.io.outputs import write_figure
+    from ldr.observers import Bar
 
     check_outputs({"--plot": plot}, files_read(objective, data, selection))
     order = _dimensions(dimensions)
-    with opened(objective, data, selection, cluster) as given:
+    with opened(objective, data, selection, cluster) as given, Bar():
         found = ldr.path(
             given.objective,
             given.X,

@@ -51,13 +51,15 @@ def connected(address: str) -> Iterator[None]:
         yield
 
 
-def read_in_chunks(path: Path) -> Table:
+def read_in_chunks(path: Path, separator: str = "") -> Table:
     """The matrix in a file that is read by workers.
 
     Parameters
     ----------
     path : Path
         .csv, .tsv, .parquet, .npy, or a folder of .parquet files.
+    separator : str
+        As of `ldr.io.files.read`.
 
     Raises
     ------
@@ -80,7 +82,7 @@ def read_in_chunks(path: Path) -> Table:
             import dask.dataframe as frames
 
             return Table(path.name, frames.read_parquet(where))
-        return TextTable.of(where, ending)
+        return TextTable.of(where, separator or SEPARATORS[ending])
     except (DataError, MemoryError):
         raise
     except Exception as error:  # each reader has exceptions of its own
@@ -99,15 +101,15 @@ class TextTable(Table):
     cells: Any = None
 
     @classmethod
-    def of(cls, path: Path, ending: str) -> TextTable:
+    def of(cls, path: Path, separator: str) -> TextTable:
         import dask.dataframe as frames
         import pandas
 
-        head = Head.of(path, path.name)
+        head = Head.of(path, path.name, separator)
         read = partial(
             frames.read_csv,
             path,
-            sep=SEPARATORS[ending],
+            sep=separator,
             header=0 if head.named else None,
             names=list(head.cells),
             usecols=list(head.columns),

@@ -149,7 +149,7 @@ class StoredTable(Table):
         return as_samples(rows.in_memory() if self.loaded else rows, allow_nan=allow_nan)
 
 
-def read(path: str | Path) -> Table:
+def read(path: str | Path, separator: str = "") -> Table:
     """The matrix in a file.
 
     Parameters
@@ -159,6 +159,8 @@ def read(path: str | Path) -> Table:
         and of .npy, large files are not loaded: their rows are read when they are needed. Of an
         .npz or .mat file the matrix is the array called X, or the only one of several rows and
         columns; ``data.mat:name`` asks for another. An .npz file of scipy.sparse stays sparse.
+    separator : str
+        Between the cells of text; the comma of .csv and the tabulator of .tsv by default.
 
     Raises
     ------
@@ -176,8 +178,10 @@ def read(path: str | Path) -> Table:
         raise FileNotFoundError(2, "no such file", str(path))
     large = path.stat().st_size >= LARGE
     try:
-        if ending in TABLES or (large and ending == ".npy" and _is_matrix(path)):
-            return StoredTable(path.name, open_path(path, path.name), loaded=not large)
+        if ending in TABLES or (
+            large and ending == ".npy" and np.load(path, mmap_mode="r").ndim == 2
+        ):
+            return StoredTable(path.name, open_path(path, path.name, separator), loaded=not large)
         if ending == ".npy":
             return Table(path.name, _matrix(np.load(path, mmap_mode="r"), path.name))
         arrays = _read_mat(path) if ending == ".mat" else _read_npz(path)
@@ -271,10 +275,6 @@ def _write(path: Path, ending: str, result: Result, Y: Any) -> None:
     else:
         names = sum(result.columns, ()) if pair else result.columns
         write_frames(path, ending, [np.asarray(np.hstack(Y) if pair else Y)], names)
-
-
-def _is_matrix(path: Path) -> bool:
-    return np.load(path, mmap_mode="r").ndim == 2
 
 
 _PAIR_IN_NPY = "two views do not fit into one .npy file: write .npz, or a table"

@@ -131,8 +131,8 @@ def stored(source: Source, name: str) -> StoredSamples:
     return StoredSamples(source, source.feature_names, name)
 
 
-def open_path(X: str | Path, name: str) -> Source:
-    """The source of a file, or of a folder of Parquet files."""
+def open_path(X: str | Path, name: str, separator: str = "") -> Source:
+    """The source of a file (whose ending tells the separator), or of a folder of Parquet files."""
     path = as_path(X, name)
     ending = path.suffix.lower()
     if os.path.isdir(path):  # of a string that is too long for a path it is none
@@ -143,7 +143,7 @@ def open_path(X: str | Path, name: str) -> Source:
     if ending == ".parquet":
         return ParquetFile(path, name)
     if ending in SEPARATORS:
-        return TextFile.open(path, name)
+        return TextFile.open(path, name, separator)
     if ending == ".npy":
         return NpyFile.open(path, name)
     if ending in (".npz", ".mat"):

@@ -7,8 +7,9 @@ import pytest
 from rich.console import Console
 
 import ldr
-from ldr.observers import Progress, TimeLimit, Trace
+from ldr.observers import Bar, Progress, TimeLimit, Trace
 from ldr.solvers import Iteration, Status
+from ldr.solvers.limits import complete, followed
 
 
 @pytest.fixture
@@ -129,3 +130,23 @@ def test_an_observer_cannot_move_the_point():
         ldr.solve("pca", X, 2, solver="trust-region", start="random", observers=[spoiling])
     result = ldr.solve("pca", X, 2, solver="trust-region", start="random", random_state=0)
     result.M[0] = 0.0  # the result is the user's own
+
+
+def test_a_bar_follows_what_takes_many_runs(X):
+    console = terminal()
+    with Bar(console):
+        ldr.path("pca", X, [1, 2], folds=3, random_state=0)
+    shown = console.file.getvalue()
+    assert "dimensions" in shown and "folds" in shown and "100%" in shown
+    silent = Console(file=io.StringIO())
+    with Bar(silent):
+        ldr.path("pca", X, [1, 2])
+    assert silent.file.getvalue() == ""
+
+
+def test_what_is_complete_is_told_part_by_part():
+    told = []
+    with followed(lambda *said: told.append(said)):
+        assert complete(iter("ab"), 2, "letters") == ["a", "b"]
+    complete(iter("c"), 1, "letters")
+    assert told == [(0, 2, "letters"), (1, 2, "letters"), (2, 2, "letters")]

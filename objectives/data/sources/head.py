@@ -16,6 +16,8 @@ from ldr.objectives.data.sources.columns import check_distinct
 from ldr.solvers.errors import DataError, DataWarning
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
+# Other characters that such files are found to have between their cells.
+_SEPARATORS = (",", ";", "\t", "|")
 
 # Bytes in which the first rows are looked for, and how many of them are looked at.
 _HEAD = 2**16
@@ -54,18 +56,21 @@ class Head:
     begin: int
 
     @classmethod
-    def of(cls, path: Path, name: str = "X") -> Head:
+    def of(cls, path: Path, name: str = "X", separator: str = "") -> Head:
         """Raises as `TextFile.open` does."""
+        separator = separator or separator_of(path)
         (first, *others), begin, after = _first_lines(path)
-        cells, following = (_cells(line, path, name) for line in (first, *others[:1], b"")[:2])
+        _check_text(first, *others[:1], path=path, name=name)
+        cells, following = (_split(line, separator) for line in (first, *others[:1], b"")[:2])
         if not cells:
             raise DataError(f"{name}: {path.name} has no line of column names first")
+        _check_separated(cells, following, separator, f"{name}: {path.name}")
         numbers = [
             j
             for j, cell in enumerate(cells)
             if is_number(cell) and f'"{cell}"'.encode() not in first
         ]
-        if _is_row(cells, numbers, lambda: [_split(line, path) for line in others], path.name):
+        if _is_row(cells, numbers, lambda: [_split(line, separator) for line in others], path.name):
             _tell(
                 f"{path.name}: the first line has numbers and is taken as a row, of columns 0, "
                 "1, ...; if it has their names, put them in quotes"
@@ -103,17 +108,32 @@ def _first_lines(path: Path) -> tuple[list[bytes], int, int]:
     return [first, *others], edges[0], edges[0] + len(first)
 
 
-def _cells(line: bytes, path: Path, name: str) -> tuple[str, ...]:
+def _check_text(*lines: bytes, path: Path, name: str) -> None:
     try:
-        line.decode()
+        b"".join(lines).decode()
     except UnicodeDecodeError as error:
         raise DataError(f"{name}: {path.name} is not text in UTF-8: {error}") from error
-    return _split(line, path)
 
 
-def _split(line: bytes, path: Path) -> tuple[str, ...]:
+def _split(line: bytes, separator: str) -> tuple[str, ...]:
     text = line.decode(errors="replace").rstrip("\r\n")
-    return tuple(next(csv.reader([text], delimiter=separator(path)), []))
+    return tuple(next(csv.reader([text], delimiter=separator), []))
+
+
+def _check_separated(
+    cells: tuple[str, ...], following: tuple[str, ...], separator: str, file: str
+) -> None:
+    """Refuse lines of one cell that another separator cuts into several, as many in both."""
+    if len(cells) > 1:
+        return
+    for other in _SEPARATORS:
+        count = len(_split(cells[0].encode(), other))
+        below = separator.join(following)
+        if other != separator and count == len(_split(below.encode(), other)) > 1:
+            raise DataError(
+                f"{file} has no {separator!r} between its cells; if that is {other!r}, say so: "
+                f"--sep on the command line, or hand over pandas.read_csv(path, sep={other!r})"
+            )
 
 
 def _is_row(
@@ -172,5 +192,5 @@ def is_number(cell: str) -> bool:
     return True
 
 
-def separator(path: Path) -> str:
+def separator_of(path: Path) -> str:
     return SEPARATORS[path.suffix.lower()]

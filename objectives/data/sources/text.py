@@ -14,7 +14,7 @@ import numpy as np
 from ldr.objectives.data.cells import Cells, CellType
 from ldr.objectives.data.map_reduce import PIECE_NUMBERS
 from ldr.objectives.data.sources.columns import check_known
-from ldr.objectives.data.sources.head import MISSING, Head, is_number, rows_in, separator
+from ldr.objectives.data.sources.head import MISSING, Head, is_number, rows_in, separator_of
 from ldr.solvers.errors import ArgumentError, DataError
 
 # Bytes that are scanned at a time, and more than which no row has.
@@ -51,6 +51,8 @@ class TextFile:
         The row at which each block begins, and n.
     feature_names : tuple of str
         Of the columns to read.
+    separator : str
+        What stands between the cells of a row.
     """
 
     path: Path
@@ -60,12 +62,14 @@ class TextFile:
     boundaries: tuple[int, ...]
     feature_names: tuple[str, ...]
     name: str = "X"
+    separator: str = ","
 
     dtype: ClassVar[CellType] = np.dtype(np.float64)
 
     @classmethod
-    def open(cls, path: Path, name: str = "X") -> TextFile:
-        """
+    def open(cls, path: Path, name: str = "X", separator: str = "") -> TextFile:
+        """The rows of a file; its ending tells the separator that is not given.
+
         Raises
         ------
         FileNotFoundError
@@ -74,12 +78,14 @@ class TextFile:
         DataError
             No line of names, two columns of one name, a quote that is not closed.
         """
-        head = Head.of(path, name)
+        separator = separator or separator_of(path)
+        head = Head.of(path, name, separator)
         with path.open("rb") as file:
             file.seek(head.begin)
             rows = max(1, PIECE_NUMBERS // _BLOCKS // len(head.cells))
             starts, boundaries = _scan(file, rows, path.name)
-        return cls(path, head.cells, head.columns, starts, boundaries, head.columns, name)
+        columns = head.columns
+        return cls(path, head.cells, columns, starts, boundaries, columns, name, separator)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -145,7 +151,7 @@ class TextFile:
                     use_threads=False, block_size=len(text) + 1, column_names=self.cells
                 ),
                 parser.ParseOptions(
-                    delimiter=separator(self.path),
+                    delimiter=self.separator,
                     newlines_in_values=b'"' in text,
                     invalid_row_handler=refuse,
                 ),

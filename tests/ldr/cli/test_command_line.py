@@ -86,7 +86,7 @@ def test_version(tmp_path):
     assert (done.returncode, done.stdout) == (0, f"ldr {ldr.__version__}\n")
 
 
-@pytest.mark.parametrize("arguments", [[], ["--help"], ["demo", "--help"]])
+@pytest.mark.parametrize("arguments", [[], ["--help"], ["demo", "-h"]])
 def test_help_names_the_demo_and_succeeds(arguments, call, tmp_path):
     done = call(*arguments, folder=tmp_path)
     assert done.returncode == 0 and "demo" in done.stdout and done.stderr == ""
@@ -384,3 +384,37 @@ def test_what_ctrl_c_breaks_is_an_interrupt(monkeypatch):
     with pytest.raises(SystemExit) as ended:
         app.main()
     assert ended.value.code == 130
+
+
+@pytest.mark.parametrize(("written", "said"), [(";", ";"), ("\t", "tab"), ("|", "|")])
+def test_cells_are_cut_at_the_separator_that_is_said(written, said, call, tmp_path):
+    WINES.assign(species=SPECIES).to_csv(tmp_path / "wine.csv", sep=written, index=False)
+    solve = ("solve", "lda", "wine.csv", "--label", "species", "--json")
+    done = call(*solve, "--sep", said, "--save", "m.npz", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    expected = ldr.solve("lda", X, 2, y=labels)
+    assert json.loads(done.stdout)["value"] == pytest.approx(expected.value, rel=1e-12)
+    model = ("transform", "m.npz", "wine.csv", "--out", "y.npy", "--sep", said)
+    assert call(*model, folder=tmp_path).returncode == 0
+    assert abs(np.load(tmp_path / "y.npy") - expected.transform(X)).max() < 1e-9
+    unsaid = call(*solve, folder=tmp_path)
+    assert unsaid.returncode == 2 and "has no ',' between its cells" in unsaid.stderr
+    wrong = call(*solve, "--sep", ";;", folder=tmp_path)
+    assert wrong.returncode == 2 and "expected one character, or tab" in wrong.stderr
+
+
+def test_columns_are_chosen_of_each_view(call, tmp_path):
+    WINES.to_csv(tmp_path / "wine.csv", index=False)
+    solve = ("solve", "classical-cca", "wine.csv", "--columns", "m0,m1,m2", "--view", "wine.csv")
+    done = call(*solve, "--columns", "m5,m9", "--json", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    value = ldr.solve("classical-cca", (X[:, :3], X[:, [5, 9]]), 2).value
+    assert json.loads(done.stdout)["value"] == pytest.approx(value, rel=1e-10)
+    dropped = ",".join(f"m{j}" for j in range(13) if j not in (5, 9))
+    done = call(*solve, "--drop", "m2", "--drop", dropped, "--json", folder=tmp_path)
+    value = ldr.solve("classical-cca", (X[:, :2], X[:, [5, 9]]), 2).value
+    assert json.loads(done.stdout)["value"] == pytest.approx(value, rel=1e-10)
+    thrice = ("--columns", "m3", "--columns", "m4")
+    wrong = call(*solve, *thrice, folder=tmp_path)
+    told = "--columns is given 3 times, expected at most 2"
+    assert wrong.returncode == 2 and told in wrong.stderr
