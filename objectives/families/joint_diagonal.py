@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,8 +13,21 @@ from ldr.solvers.manifolds import Array, Euclidean
 from ldr.solvers.problem import Point, Preconditioner, Problem
 from ldr.solvers.trust_region.outer import TrustRegion
 
-# Least determinant of the preconditioner's blocks, which vanish where two columns are alike.
+# Least eigenvalue of the preconditioner's blocks, which are singular where two columns are alike.
 _LEAST = 1e-6
+
+
+def inverse_in_pairs(h: Array, least: float = _LEAST) -> Callable[[Array], Array]:
+    """T -> E with h_ij E_ij + E_ji = T_ij, i != j; nothing on the diagonal.
+
+    It is the Hessian of E -> sum_j h_ij E_ij^2/2 - log |det(I + E)|, the relative change of
+    sources that are independent. The blocks [[h_ij, 1], [1, h_ji]] are shifted to be definite.
+    """
+    lowest = 0.5 * (h + h.T - np.hypot(h - h.T, 2.0))
+    h = h + np.maximum(least - lowest, 0.0)
+    determinant = h * h.T - 1.0
+    np.fill_diagonal(determinant, np.inf)
+    return lambda T: (h.T * T - T.T) / determinant
 
 
 class JointDiagonalPoint(Point):
@@ -85,8 +99,8 @@ class JointDiagonal(Problem):
         """
         d = np.einsum("ij,cij->cj", M, self.C @ M)
         h = np.mean(d[:, :, None] / d[:, None, :], axis=0)
-        determinant = np.maximum(h * h.T - 1.0, _LEAST)
-        return lambda V, U: V @ ((h.T * (V.T @ U) - U.T @ V) / determinant + np.diag(_along(V, U)))
+        across = inverse_in_pairs(h)
+        return lambda V, U: V @ (across(V.T @ U) + np.diag(_along(V, U)))
 
 
 def _along(V: Array, U: Array) -> Array:

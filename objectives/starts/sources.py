@@ -35,7 +35,8 @@ def deflated_directions(X: Array, contrast: Contrast, first: Array) -> Array:
         w = _orthogonal(start, found)
         for _ in range(_STEPS):
             y = X @ w
-            step = X.T @ contrast.first(y) / len(X) - contrast.second(y).mean() * w
+            slope = contrast.first(y)
+            step = X.T @ slope / len(X) - contrast.second(y, slope).mean() * w
             new = _orthogonal(step, found)
             settled = 1.0 - abs(new @ w) < _SETTLED
             w = new
@@ -95,22 +96,27 @@ class ContrastPoint(ProjectedPoint):
 
     @cached_property
     def value(self) -> Any:
-        return self._contrast.value(self.Y).sum(axis=0) / self._n
+        return np.ones(len(self.Y)) @ self._contrast.value(self.Y) / self._n
 
     @cached_property
+    def _first(self) -> Array:
+        return self._contrast.first(self.Y)
+
+    @property
     def slope(self) -> Array:
-        return self._contrast.first(self.Y) / self._n
+        return self._first / self._n
 
     @cached_property
     def gradient(self) -> Array:
         return super().gradient
 
     @cached_property
-    def _second(self) -> Array:
-        return self._contrast.second(self.Y) / self._n
+    def second(self) -> Array:
+        """g'(Y)/n."""
+        return self._contrast.second(self.Y, self._first) / self._n
 
     def curvature(self, dY: Array) -> Array:
-        return self._second * dY
+        return self.second * dY
 
 
 def heuristics_in_pieces(

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.integrate
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_iris, load_wine
 from sklearn.decomposition import FastICA
 
 import ldr
@@ -63,7 +63,11 @@ def test_mean_of_a_gaussian(name):
 def test_derivatives_of_contrasts(name):
     contrast = (CONTRASTS | EXPERTS)[name]
     y, h = np.linspace(-4, 4, 41), 1e-5
-    for f, df in ((contrast.value, contrast.first), (contrast.first, contrast.second)):
+
+    def second(y):
+        return contrast.second(y, contrast.first(y))
+
+    for f, df in ((contrast.value, contrast.first), (contrast.first, second)):
         np.testing.assert_allclose(df(y), (f(y + h) - f(y - h)) / (2 * h), atol=1e-8, rtol=1e-8)
     assert np.isfinite(contrast.value(np.array([1e4, -1e4]))).all()
 
@@ -205,6 +209,38 @@ def test_scales_are_fitted():
         Y = (r := ldr.solve("uica", X, 2, expert=expert)).transform(X)
         np.testing.assert_allclose(np.mean(Y * contrast.first(Y), axis=0), 1.0, atol=1e-7)
         assert r.converged
+
+
+@pytest.mark.parametrize("name", ["ica", "uica"])
+def test_preconditioner_inverts_the_hessian_where_sources_are_independent(name):
+    """To the sampling error of their cross moments; across sources that are left out too."""
+    X, _ = mixed(0, ("laplace",) * 4, n=200_000, d=6)
+    objective = {"ica": ICA, "uica": UndercompleteICA}[name]()
+    problem = objective.bind(Data(views=(as_samples(X),)), 4)
+    M = problem.lower((ldr.solve(objective, X, 4, starts=1, certify=False).M,))
+    manifold, point = problem.manifold, problem.at(M)
+    apply, S = problem.preconditioner(M), manifold.multiplier(M, point.gradient)
+    rng = np.random.default_rng(1)
+    for _ in range(3):
+        V = manifold.project(M, rng.standard_normal(M.shape))
+        U = manifold.random_tangent(M, rng)
+        back = apply(M, manifold.hessian(M, S, V, point.hessian_vector(V)))
+        assert np.linalg.norm(back - V) < 0.1 * np.linalg.norm(V)
+        np.testing.assert_allclose(manifold.project(M, back), back, atol=1e-12)
+        assert np.vdot(U, apply(M, V)) == pytest.approx(np.vdot(apply(M, U), V), rel=1e-10)
+        assert np.vdot(V, apply(M, V)) > 0
+
+
+@pytest.mark.parametrize("name", ["ica", "uica"])
+def test_preconditioner_saves_products(name, monkeypatch):
+    X = load_wine().data
+    products = []
+    for cost in (4, np.inf):
+        kind = {"ica": "ica.Pursuit", "uica": "uica.ProductOfExperts"}[name]
+        monkeypatch.setattr(f"ldr.objectives.{kind}.preconditioner_cost", cost)
+        result = ldr.solve(name, X, 13, starts=1, certify=False)
+        products.append(result.evaluations["hessian"])
+    assert products[0] < 0.9 * products[1]
 
 
 @pytest.mark.parametrize("name", ["ica", "uica"])
