@@ -12,9 +12,9 @@ from ldr.objectives.data.views import as_tuple, single
 from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.result import Result
-from ldr.sensitivity.formulas import Given, formula_of, numbers_of
+from ldr.sensitivity.formulas import Given, formula_of
 from ldr.sensitivity.implicit import moved, regular
-from ldr.sensitivity.moving import parameter, with_parameters
+from ldr.sensitivity.moving import numbers_of, parameter, with_parameters
 from ldr.solvers.checks import whole
 from ldr.solvers.errors import SingularError
 from ldr.solving import solve
@@ -34,10 +34,9 @@ def layer(objective: str | Objective, r: int, **options: Any) -> Callable[..., A
     objective : str or Objective
         Methods of matrices quadratic in the rows have all derivatives: pca, mds, log-det-pca,
         autocovariance, squared-difference, sfa, orthogonal-sfa, maf, classical-maf, signal-noise,
-        contrastive-pca, opca, lda, classical-lda, pls, cca, classical-cca and
-        principal-components-regression; so has a function of one's own in jax whose
-        manifold is said, ``ldr.objective(manifold="grassmann")``. Others that are smooth have
-        `jax.jvp` only.
+        contrastive-pca, gcpca, classical-gcpca, opca, lda, classical-lda, pls, cca, classical-cca
+        and principal-components-regression; so has a function of one's own in jax whose manifold is
+        said, ``ldr.objective(manifold="grassmann")``. Others that are smooth have `jax.jvp` only.
     r : int
     **options
         Of `ldr.solve`: start, tolerance, ....
@@ -72,7 +71,6 @@ def layer(objective: str | Objective, r: int, **options: Any) -> Callable[..., A
 
     objective = as_objective(objective, {})
     whole("r", r, 1)
-    formula = formula_of(objective)
     background = Need.BACKGROUND in objective.needs
 
     def solved(X: Any, y: Any, parameters: dict[str, Any]) -> Result:
@@ -95,8 +93,10 @@ def layer(objective: str | Objective, r: int, **options: Any) -> Callable[..., A
 
     @jax.jit
     def step(T: Any, X: Any, y: Any, parameters: Any, dX: Any, moves: Any) -> Any:
+        given = Given(X, y, parameters)
+        formula = formula_of(objective, given)
         assert formula is not None
-        return moved(formula, T, Given(X, y, parameters), Given(dX, None, moves))
+        return moved(formula, T, given, Given(dX, None, moves))
 
     @jax.custom_jvp
     def optimum(X: Any, y: Any, parameters: dict[str, Any]) -> Any:
@@ -107,7 +107,7 @@ def layer(objective: str | Objective, r: int, **options: Any) -> Callable[..., A
         X, y, parameters = primals
         dX, _, moves = tangents
         P = optimum(X, y, parameters)
-        if formula is None:
+        if formula_of(objective, Given(X, y, parameters)) is None:
             along = _along(solved)
             return P, called(along, X, y, parameters, dX, moves)
         T = [each.T for each in P]
@@ -124,9 +124,12 @@ def layer(objective: str | Objective, r: int, **options: Any) -> Callable[..., A
         dtype = X[0].dtype
         for name in parameters:
             parameter(objective, name)
-        known = {**numbers_of(objective), **parameters}
+        y = None if y is None else jax.numpy.asarray(y)
+        known = parameters
+        if formula_of(objective, Given(X, y, parameters)) is not None:
+            known = {**numbers_of(objective), **parameters}
         given = {name: jax.numpy.asarray(value, dtype) for name, value in known.items()}
-        return single(optimum(X, None if y is None else jax.numpy.asarray(y), given))
+        return single(optimum(X, y, given))
 
     return project
 

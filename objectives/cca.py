@@ -6,18 +6,18 @@ from dataclasses import dataclass
 
 from ldr.objectives.data.data import Data
 from ldr.objectives.families.bilinear import Bilinear, whitened_bilinear
+from ldr.objectives.families.matrices import CorrelationMatrices, DataSums, PairMatrices
 from ldr.objectives.families.multi_block import MultiRatio, multi_ratio
 from ldr.objectives.families.shared_directions import SharedDirections, shared_directions
 from ldr.objectives.families.shrinking import Shrinking
-from ldr.objectives.families.stacked import Stacked, StackedPairs, ridged
 from ldr.objectives.families.two_block import TwoBlock, two_block
 from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number, word
 from ldr.objectives.statistics.shrinkage import JointShrinkage, ledoit_wolf_of_views
-from ldr.objectives.statistics.stacked import StackedData
 from ldr.objectives.view import Compact, noted
 from ldr.solvers.errors import ArgumentError, ObjectiveWarning
+from ldr.solvers.manifolds import Array
 from ldr.solvers.warn import warn
 
 
@@ -58,6 +58,12 @@ class ShrinkingCorrelation(Shrinking, CorrelationMethod):
             return a, b, None
         a, b = map(Compact.of_columns, data.views)
         return a, b, ledoit_wolf_of_views((a.rows, b.rows))
+
+    @staticmethod
+    def covariances(data: DataSums) -> tuple[Array, Array, Array] | None:
+        """(Cab, Caa, Cbb) of two views."""
+        a, b, *more = data.views
+        return None if more else (a.cross(b) / a.n, a.scatter() / a.n, b.scatter() / b.n)
 
     def refuse_of_more(self, name: str, standard: object, instead: str) -> None:
         """A parameter that is for two views."""
@@ -100,6 +106,10 @@ class CCA(ShrinkingCorrelation):
         how = self.orthonormalise
         return two_block(self, a, b, r, ridge=self.ridge, shrunk=shrunk, orthonormalise=how)
 
+    def matrices(self, data: DataSums) -> CorrelationMatrices | None:
+        found = self.covariances(data)
+        return None if found is None else CorrelationMatrices(*found, ridge=self.ridge)
+
 
 @dataclass(frozen=True)
 class ClassicalCCA(ShrinkingCorrelation):
@@ -118,6 +128,7 @@ class ClassicalCCA(ShrinkingCorrelation):
     transposed = False
     exact = "yes"
     scale_free = True
+    stacks = True
 
     def bind(self, data: Data, r: int) -> Bilinear | SharedDirections:
         if len(data.views) > 2:
@@ -129,12 +140,9 @@ class ClassicalCCA(ShrinkingCorrelation):
         trivial = self._trivial(sum(bound.K.shape) - (rows - 1))
         return bound.restated(views=noted(bound.views, *trivial))
 
-    def stacked(self, data: StackedData) -> Stacked | None:
-        if len(data.views) > 2:
-            return None
-        a, b = data.views
-        Caa, Cbb = (ridged(view.scatter(), self.ridge) for view in data.views)
-        return StackedPairs(a.cross(b), Caa, Cbb)
+    def matrices(self, data: DataSums) -> PairMatrices | None:
+        found = self.covariances(data)
+        return None if found is None else PairMatrices(*found, ridge=self.ridge)
 
     def _trivial(self, ones: int) -> list[str]:
         """A note of the correlations that are 1 because there are few samples, with a warning."""

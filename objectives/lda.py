@@ -9,12 +9,12 @@ import numpy as np
 
 from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
-from ldr.objectives.data.labels import as_array, as_labels, stacked_labels
+from ldr.objectives.data.labels import as_array, as_labels
 from ldr.objectives.families.graph import LaplacianMethod
+from ldr.objectives.families.matrices import DataSums, PencilMatrices, RatioMatrices
 from ldr.objectives.families.nested import NestedMethod
 from ldr.objectives.families.pencil import Pencil, RowPencil, SumOfSquares, shrunken
 from ldr.objectives.families.shrinking import Shrinking
-from ldr.objectives.families.stacked import Stacked, StackedPencils, StackedRatios, ridged
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.trace_ratio import TraceRatio, trace_ratio
 from ldr.objectives.families.whitened_trace import whitened_trace
@@ -24,7 +24,6 @@ from ldr.objectives.prediction import GroupedRows
 from ldr.objectives.statistics import class_moments
 from ldr.objectives.statistics.covariance import KnownScatter
 from ldr.objectives.statistics.shrinkage import ledoit_wolf
-from ldr.objectives.statistics.stacked import StackedData
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.manifolds import Array
 
@@ -49,6 +48,7 @@ class DiscriminantMethod(Shrinking):
     predicts = "classes"
     weighted = True
     from_sums = True
+    stacks = True
 
     ridge: float = number(0.0)
 
@@ -73,14 +73,6 @@ class DiscriminantMethod(Shrinking):
         rows = RowPencil(compact, pencil, "S_W", classes=classes, chosen=chosen)
         return rows, len(classes)
 
-    def stacked_scatters(self, data: StackedData) -> tuple[Array, Array] | None:
-        """Those of many problems; None where a class is missing from one."""
-        codes = stacked_labels(data.y)
-        if codes is None:
-            return None
-        between, within = data.rows.scatters_of_classes(codes)
-        return between, ridged(within, self.ridge)
-
 
 @dataclass(frozen=True)
 class LDA(NestedMethod, DiscriminantMethod):
@@ -103,9 +95,11 @@ class LDA(NestedMethod, DiscriminantMethod):
         notes = _of_low_rank(r, classes) if self.shrinkage is None else []
         return trace_ratio(self, rows, r, ridge=self.ridge, notes=notes)
 
-    def stacked(self, data: StackedData) -> Stacked | None:
-        found = self.stacked_scatters(data)
-        return None if found is None else StackedRatios(*found, 1.0, self.column_weights)
+    def matrices(self, data: DataSums) -> RatioMatrices | None:
+        both = data.scatters_of_classes()
+        if both is None:
+            return None
+        return RatioMatrices(*both, 1.0, self.column_weights, ridge=self.ridge)
 
 
 @dataclass(frozen=True)
@@ -129,9 +123,9 @@ class ClassicalLDA(DiscriminantMethod):
         notes = few_directions(r, classes, "classes") if self.shrinkage is None else []
         return whitened_trace(self, rows, r, ridge=self.ridge, notes=notes)
 
-    def stacked(self, data: StackedData) -> Stacked | None:
-        found = self.stacked_scatters(data)
-        return None if found is None else StackedPencils(*found)
+    def matrices(self, data: DataSums) -> PencilMatrices | None:
+        both = data.scatters_of_classes()
+        return None if both is None else PencilMatrices(*both, ridge=self.ridge)
 
 
 def _of_low_rank(r: int, classes: int) -> list[str]:

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
+from ldr.objectives.families.matrices import DataSums, PencilMatrices, RatioMatrices, TraceMatrices
 from ldr.objectives.families.nested import NestedMethod
 from ldr.objectives.families.pencil import Pencil, RowPencil, SumOfSquares
 from ldr.objectives.families.shrinking import Shrinking
-from ldr.objectives.families.stacked import Stacked, StackedPencils, StackedRatios, ridged
 from ldr.objectives.families.trace import Trace, trace_where_varied
 from ldr.objectives.families.trace_ratio import TraceRatio, trace_ratio
 from ldr.objectives.families.whitened_trace import whitened_trace
@@ -19,7 +19,6 @@ from ldr.objectives.parameters import number, whole, word
 from ldr.objectives.statistics import lagged_moments
 from ldr.objectives.statistics.covariance import KnownScatter
 from ldr.objectives.statistics.pairs import count_pairs
-from ldr.objectives.statistics.stacked import StackedData
 from ldr.objectives.view import Compact
 from ldr.solvers.manifolds import Array
 
@@ -41,6 +40,10 @@ class LaggedMethod(Objective):
 
     lag: int = whole(1, 1)
 
+    def autocovariances(self, data: DataSums) -> tuple[Array, Array]:
+        """(S_lag, C)."""
+        return data.rows.lagged(self.lag), data.rows.scatter() / data.rows.n
+
 
 @dataclass(frozen=True)
 class AutocorrelationMethod(Shrinking, LaggedMethod):
@@ -51,6 +54,8 @@ class AutocorrelationMethod(Shrinking, LaggedMethod):
     ridge : float
         Added to the diagonal of C, in units of its mean diagonal.
     """
+
+    stacks = True
 
     ridge: float = number(0.0)
 
@@ -65,11 +70,6 @@ class AutocorrelationMethod(Shrinking, LaggedMethod):
             return Pencil(stats.lagged, C, 1.0)
 
         return self.shrunk(RowPencil(compact, pencil, "the covariance"))
-
-    def stacked_covariances(self, data: StackedData) -> tuple[Array, Array]:
-        """Those of many problems."""
-        rows = data.rows
-        return rows.lagged(self.lag), ridged(rows.scatter() / rows.n, self.ridge)
 
     def autocorrelations(self, r: int) -> int:
         """How many are added up, of r factors."""
@@ -107,8 +107,9 @@ class MAF(NestedMethod, AutocorrelationMethod):
     def bind(self, data: Data, r: int) -> TraceRatio:
         return trace_ratio(self, self.covariances(data), r, ridge=self.ridge)
 
-    def stacked(self, data: StackedData) -> Stacked:
-        return StackedRatios(*self.stacked_covariances(data), 1.0, self.column_weights)
+    def matrices(self, data: DataSums) -> RatioMatrices:
+        both = self.autocovariances(data)
+        return RatioMatrices(*both, 1.0, self.column_weights, ridge=self.ridge)
 
 
 @dataclass(frozen=True)
@@ -131,8 +132,8 @@ class ClassicalMAF(AutocorrelationMethod):
     def bind(self, data: Data, r: int) -> Trace:
         return whitened_trace(self, self.covariances(data), r, ridge=self.ridge)
 
-    def stacked(self, data: StackedData) -> Stacked:
-        return StackedPencils(*self.stacked_covariances(data))
+    def matrices(self, data: DataSums) -> PencilMatrices:
+        return PencilMatrices(*self.autocovariances(data), ridge=self.ridge)
 
 
 @dataclass(frozen=True)
@@ -155,6 +156,9 @@ class Autocovariance(LaggedMethod):
         stats = lagged_moments(compact.rows, self.lag)
         view = compact.view(stats.mean, KnownScatter(stats.scatter, stats.n))
         return Trace(self, (view,), stats.lagged, r)
+
+    def matrices(self, data: DataSums) -> TraceMatrices:
+        return TraceMatrices(data.rows.lagged(self.lag))
 
 
 @dataclass(frozen=True)
@@ -191,3 +195,7 @@ class SquaredDifference(LaggedMethod):
         if self.extreme == "max":
             return Trace(self, (view,), A, r)
         return trace_where_varied(self, view, A, stats.scatter, r, is_square=False)
+
+    def matrices(self, data: DataSums) -> TraceMatrices:
+        S, C = self.autocovariances(data)
+        return TraceMatrices(C - S, -self.sign)

@@ -12,6 +12,7 @@ from ldr.objectives.data.data import Data
 from ldr.objectives.data.finite import check_squares
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.batches import in_batches
+from ldr.objectives.families.matrices import DataSums, TraceMatrices
 from ldr.objectives.families.pairwise import Pairwise, PairwisePoint
 from ldr.objectives.families.projected import DenseRows
 from ldr.objectives.families.row_sum import in_pieces
@@ -54,6 +55,9 @@ class MDS(Objective):
         stats = moments(compact.rows)
         view = compact.view(stats.mean, KnownScatter(stats.scatter, stats.n))
         return Trace(self, (view,), stats.scatter, r, 2.0 * stats.n)
+
+    def matrices(self, data: DataSums) -> TraceMatrices:
+        return TraceMatrices(data.rows.scatter(), 2.0 * data.rows.n)
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,12 @@ from dataclasses import dataclass, fields, is_dataclass
 from typing import ClassVar
 
 from ldr.objectives.data.data import Data
-from ldr.objectives.families.stacked import Stacked
+from ldr.objectives.families.matrices import DataSums, Matrices
 from ldr.objectives.families.weighted_sum import weighted_sum
 from ldr.objectives.l1 import L1, coefficient
 from ldr.objectives.needs import Need, need_named
 from ldr.objectives.parameters import complete_docstring, keep_parameters
 from ldr.objectives.problem import BoundObjective
-from ldr.objectives.statistics.stacked import StackedData
 from ldr.solvers.brief import Brief
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.pickles import OF_ANOTHER
@@ -71,6 +70,8 @@ class Objective(Brief, ABC):
         (For n >= d, and without missing values.)
     scale_free : bool
         Whether the projection is the same whatever the units of the columns (without a ridge).
+    stacks : bool
+        Whether many problems of one shape are solved at once, from stacks of their matrices.
     """
 
     name: ClassVar[str]
@@ -94,6 +95,7 @@ class Objective(Brief, ABC):
     weighted: ClassVar[bool] = False
     from_sums: ClassVar[bool] = False
     scale_free: ClassVar[bool] = False
+    stacks: ClassVar[bool] = False
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -139,8 +141,8 @@ class Objective(Brief, ABC):
     def bind(self, data: Data, r: int) -> BoundObjective:
         """The problem of the data at dimension r."""
 
-    def stacked(self, data: StackedData) -> Stacked | None:
-        """The problems of many data sets of one shape, solved at once; None: one by one."""
+    def matrices(self, data: DataSums) -> Matrices | None:
+        """The method's matrices from sums over its rows, in any coordinates of theirs."""
         return None
 
     @property

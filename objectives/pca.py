@@ -6,12 +6,11 @@ from dataclasses import dataclass
 
 from ldr.objectives.data.data import Data
 from ldr.objectives.families.log_determinant import LogDeterminant
-from ldr.objectives.families.stacked import Stacked, StackedTraces
+from ldr.objectives.families.matrices import DataSums, DeterminantMatrix, TraceMatrices
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.objective import Objective
 from ldr.objectives.statistics import moments
 from ldr.objectives.statistics.covariance import CovarianceOperator, KnownScatter
-from ldr.objectives.statistics.stacked import StackedData
 from ldr.objectives.view import Compact, Range, View
 
 
@@ -35,6 +34,7 @@ class PCA(PrincipalMethod):
 
     name = "pca"
     weighted = True
+    stacks = True
     formula = "min sum ||x - MM'x||^2"
     source = "Pearson 1901; Cunningham & Ghahramani 2015, 3.1.1"
     sense = "min"
@@ -51,9 +51,9 @@ class PCA(PrincipalMethod):
         total = float(stats.scatter.trace())
         return Trace(self, (view,), stats.covariance, r, stats.n, total, is_square=True)
 
-    def stacked(self, data: StackedData) -> Stacked:
+    def matrices(self, data: DataSums) -> TraceMatrices:
         n = data.rows.n
-        return StackedTraces(data.rows.scatter() / n, n, residual=True)
+        return TraceMatrices(data.rows.scatter() / n, n, residual=True)
 
 
 @dataclass(frozen=True)
@@ -79,3 +79,6 @@ class LogDetPCA(PrincipalMethod):
         scatter = KnownScatter(stats.scatter, stats.n)
         view = compact.view(stats.mean, scatter).within(kept)
         return LogDeterminant(self, (view,), kept(stats.covariance), r)
+
+    def matrices(self, data: DataSums) -> DeterminantMatrix:
+        return DeterminantMatrix(data.rows.scatter() / data.rows.n)

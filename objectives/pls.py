@@ -6,14 +6,13 @@ from dataclasses import dataclass
 
 from ldr.objectives.data.data import Data
 from ldr.objectives.families.bilinear import Bilinear
+from ldr.objectives.families.matrices import DataSums, PairMatrices
 from ldr.objectives.families.multi_block import MultiTrace, multi_trace
-from ldr.objectives.families.stacked import Stacked, StackedPairs
 from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.objectives.prediction import Pair
 from ldr.objectives.statistics import joint_moments
 from ldr.objectives.statistics.covariance import KnownScatter
-from ldr.objectives.statistics.stacked import StackedData
 from ldr.objectives.view import Compact
 
 
@@ -40,6 +39,7 @@ class PLS(Objective):
     domain = "St x St"
     exact = "yes"
     from_sums = True
+    stacks = True
 
     def bind(self, data: Data, r: int) -> Bilinear | MultiTrace:
         if len(data.views) > 2:
@@ -53,7 +53,6 @@ class PLS(Objective):
         answers = Pair(stats, (a.coordinates, b.coordinates))
         return Bilinear(self, views, stats.scatter_ab, r, answers=answers)
 
-    def stacked(self, data: StackedData) -> Stacked | None:
-        if len(data.views) > 2:
-            return None
-        return StackedPairs(data.views[0].cross(data.views[1]))
+    def matrices(self, data: DataSums) -> PairMatrices | None:
+        a, b, *more = data.views
+        return None if more else PairMatrices(a.cross(b))

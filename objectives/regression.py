@@ -8,6 +8,7 @@ import numpy as np
 
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.samples import Samples
+from ldr.objectives.families.matrices import DataSums, TraceMatrices
 from ldr.objectives.families.regression import Regression, regression
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.kernels import as_response
@@ -135,6 +136,9 @@ class PrincipalComponentsRegression(Objective):
             total=float(stats.scatter_bb.trace()),
             answers=Regressed(stats, compact.coordinates, Outputs.of(data.y, stats.mean_b)),
         )
+
+    def matrices(self, data: DataSums) -> TraceMatrices:
+        return TraceMatrices(data.rows.scatter())
 
 
 @dataclass(frozen=True)

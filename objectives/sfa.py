@@ -11,16 +11,10 @@ from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.finite import check_squares
 from ldr.objectives.data.opening import as_samples
+from ldr.objectives.families.matrices import DataSums, PencilMatrices, RatioMatrices, TraceMatrices
 from ldr.objectives.families.nested import NestedMethod
 from ldr.objectives.families.pencil import Pencil, RowPencil, SumOfSquares
 from ldr.objectives.families.shrinking import Shrinking
-from ldr.objectives.families.stacked import (
-    Stacked,
-    StackedPencils,
-    StackedRatios,
-    StackedTraces,
-    ridged,
-)
 from ldr.objectives.families.trace import Trace, trace_where_varied
 from ldr.objectives.families.trace_ratio import TraceRatio, trace_ratio
 from ldr.objectives.families.whitened_trace import whitened_trace
@@ -31,7 +25,6 @@ from ldr.objectives.parameters import flag, number, whole
 from ldr.objectives.statistics import difference_scatter, moments
 from ldr.objectives.statistics.covariance import KnownScatter
 from ldr.objectives.statistics.pairs import count_pairs
-from ldr.objectives.statistics.stacked import StackedData
 from ldr.objectives.statistics.sums import weighted
 from ldr.objectives.view import Compact
 from ldr.solvers.errors import ArgumentError, DataError
@@ -46,6 +39,7 @@ class SlowMethod(Objective):
     needs = (Need.TIME_ORDER,)
     weighted = True
     from_sums = True
+    stacks = True
 
 
 @dataclass(frozen=True)
@@ -128,12 +122,12 @@ class SFA(SlowMethod):
 
         return whitened_trace(self, RowPencil(compact, pencil, "the covariance"), r)
 
-    def stacked(self, data: StackedData) -> Stacked | None:
+    def matrices(self, data: DataSums) -> PencilMatrices | TraceMatrices | None:
         if self.degree > 1 or self.derivatives is not None:
             return None
         rows = data.rows
         A, C = rows.scatter_of_changes(), rows.scatter() / rows.n
-        return StackedPencils(A, C, -1.0) if self.whiten else StackedTraces(A, -1.0, varied=C)
+        return PencilMatrices(A, C, -1.0) if self.whiten else TraceMatrices(A, -1.0, varied=C)
 
     def _scatter_of_changes(self, compact: Compact, change: Change) -> Array:
         """X_dot'X_dot, in the coordinates of the rows that are changed."""
@@ -192,7 +186,6 @@ class OrthogonalSFA(NestedMethod, Shrinking, SlowMethod):
         )
         return trace_ratio(self, rows, r, ridge=self.ridge)
 
-    def stacked(self, data: StackedData) -> Stacked:
-        rows = data.rows
-        C = ridged(rows.scatter() / rows.n, self.ridge)
-        return StackedRatios(rows.scatter_of_changes(), C, -1.0, self.column_weights)
+    def matrices(self, data: DataSums) -> RatioMatrices:
+        A, C = data.rows.scatter_of_changes(), data.rows.scatter() / data.rows.n
+        return RatioMatrices(A, C, -1.0, self.column_weights, ridge=self.ridge)

@@ -9,6 +9,7 @@ import numpy as np
 from ldr.objectives.background import Pair
 from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
+from ldr.objectives.families.matrices import DataSums, PencilMatrices, RatioMatrices, TraceMatrices
 from ldr.objectives.families.nested import NestedMethod
 from ldr.objectives.families.pencil import Pencil, RowPencil, SumOfSquares
 from ldr.objectives.families.shrinking import Shrinking, moved
@@ -21,6 +22,7 @@ from ldr.objectives.parameters import number
 from ldr.objectives.statistics import moments
 from ldr.objectives.statistics.covariance import KnownScatter
 from ldr.objectives.statistics.shrinkage import ledoit_wolf
+from ldr.solvers.manifolds import Array
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,10 @@ class SignalNoise(NoiseMethod):
         signal, noise = moments(pair.samples), moments(pair.background)
         A = signal.covariance - self.alpha * noise.covariance
         return Trace(self, (pair.view(signal.mean, KnownScatter(signal.scatter, signal.n)),), A, r)
+
+    def matrices(self, data: DataSums) -> TraceMatrices:
+        signal, noise = data.views
+        return TraceMatrices(signal.scatter() / signal.n - self.alpha * noise.scatter() / noise.n)
 
 
 @dataclass(frozen=True)
@@ -129,6 +135,11 @@ class OPCA(Shrinking, NoiseMethod):
             rows = moved(rows, ledoit_wolf(pair.background, about_zero=True))
         return whitened_trace(self, rows, r, ridge=self.ridge)
 
+    def matrices(self, data: DataSums) -> PencilMatrices:
+        signal, noise = data.views
+        R = noise.scatter() / noise.n + noise.mean[..., :, None] * noise.mean[..., None, :]
+        return PencilMatrices(signal.scatter() / signal.n, R, ridge=self.ridge)
+
 
 @dataclass(frozen=True)
 class GeneralisedContrast(NoiseMethod):
@@ -157,6 +168,12 @@ class GeneralisedContrast(NoiseMethod):
         others = (pair.samples, pair.background)
         return RowPencil(pair.compact, pencil, "the sum of both covariances", others)
 
+    @staticmethod
+    def difference_and_sum(data: DataSums) -> tuple[Array, Array]:
+        """C_target - C_background and C_target + C_background."""
+        target, background = (view.scatter() / view.n for view in data.views)
+        return target - background, target + background
+
 
 @dataclass(frozen=True)
 class GCPCA(NestedMethod, GeneralisedContrast):
@@ -176,6 +193,10 @@ class GCPCA(NestedMethod, GeneralisedContrast):
 
     def bind(self, data: Data, r: int) -> TraceRatio:
         return trace_ratio(self, self.contrast(data), r, ridge=self.ridge)
+
+    def matrices(self, data: DataSums) -> RatioMatrices:
+        both = self.difference_and_sum(data)
+        return RatioMatrices(*both, 1.0, self.column_weights, ridge=self.ridge)
 
 
 @dataclass(frozen=True)
@@ -197,3 +218,6 @@ class ClassicalGCPCA(GeneralisedContrast):
 
     def bind(self, data: Data, r: int) -> Trace:
         return whitened_trace(self, self.contrast(data), r, ridge=self.ridge)
+
+    def matrices(self, data: DataSums) -> PencilMatrices:
+        return PencilMatrices(*self.difference_and_sum(data), ridge=self.ridge)

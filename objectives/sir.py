@@ -9,9 +9,9 @@ import numpy as np
 
 from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
+from ldr.objectives.families.matrices import DataSums, PencilMatrices
 from ldr.objectives.families.pencil import Pencil, RowPencil, SumOfSquares
 from ldr.objectives.families.shrinking import Shrinking
-from ldr.objectives.families.stacked import Stacked, StackedPencils, ridged
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.white_rows import WhiteRows
 from ldr.objectives.families.whitened_trace import spectral_bound, whitened_trace
@@ -21,7 +21,6 @@ from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number, whole
 from ldr.objectives.starts.slices import sliced
 from ldr.objectives.statistics import class_moments
-from ldr.objectives.statistics.stacked import StackedData
 from ldr.solvers.manifolds import Array
 
 
@@ -72,6 +71,7 @@ class SIR(Shrinking, SlicedMethod):
     formula = "max tr(M'C^{-1/2} Cov(E[x|slice]) C^{-1/2} M)"
     source = "Li 1991; Burges 2010, 4.5"
     baseline = "top generalised eigenvectors of (Cov(E[x|slice]), C)"
+    stacks = True
 
     def bind(self, data: Data, r: int) -> Trace:
         codes, compact = self.codes(data), self.compact(data.samples)
@@ -86,13 +86,13 @@ class SIR(Shrinking, SlicedMethod):
         notes = few_directions(r, groups, "slices")
         return whitened_trace(self, rows, r, ridge=self.ridge, notes=notes)
 
-    def stacked(self, data: StackedData) -> Stacked | None:
-        if data.y is None:
+    def matrices(self, data: DataSums) -> PencilMatrices | None:
+        n = data.rows.n
+        both = data.scatters_of_groups(lambda y: sliced(y, n, self.slices))
+        if both is None:
             return None
-        rows = data.rows
-        codes = np.stack([sliced(of_one, rows.n, self.slices) for of_one in data.y])
-        between, within = rows.scatters_of_classes(codes)
-        return StackedPencils(between / rows.n, ridged((between + within) / rows.n, self.ridge))
+        between, within = both
+        return PencilMatrices(between / n, (between + within) / n, ridge=self.ridge)
 
 
 @dataclass(frozen=True)

@@ -203,11 +203,7 @@ def _natural(objective: Objective, null: Null) -> str:
         return "parallel"
     if pairs_of(objective, null) is not None and objective.name != "sir":
         return "permutation"
-    return "ladle" if _has_stack(objective) and not null.timed else "folds"
-
-
-def _has_stack(objective: Objective) -> bool:
-    return type(objective).stacked is not Objective.stacked
+    return "ladle" if objective.stacks and not null.timed else "folds"
 
 
 def _largest(objective: Objective, null: Null) -> int:
@@ -232,7 +228,7 @@ def _by_permutation(found: PermutationTest, level: float) -> Dimension:
 def _by_ladle(objective: Objective, null: Null, most: int, rng: np.random.Generator) -> Dimension:
     """The least of how far spans vary and how large the next eigenvalue is."""
     d = null.views[0].shape[1]
-    eigen = _has_stack(objective) and len(null.views) == 1 and objective.sense == "max"
+    eigen = objective.stacks and len(null.views) == 1 and objective.sense == "max"
     if not eigen or null.timed:
         raise ArgumentError(
             f"objective {objective.name!r} is no symmetric eigenproblem of one view, largest "

@@ -15,7 +15,8 @@ import numpy as np
 from ldr.inference.chunks import Chunk, Single
 from ldr.objectives.data.map_reduce import fold
 from ldr.objectives.data.views import as_tuple
-from ldr.objectives.families.stacked import StackedOptima
+from ldr.objectives.families.matrices import Solvable, StackedOptima
+from ldr.objectives.families.shrinking import matrices_of
 from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.objectives.statistics.stacked import StackedData, StackedRows
@@ -155,10 +156,10 @@ def _stacked(
 ) -> StackedOptima | None:
     assert isinstance(chunk, Chunk)
     y = chunk.y if chunk.y is None or chunk.own_y else chunk.y[None]
-    if getattr(objective, "shrinkage", None) is not None or (y is not None and y.ndim > 2):
+    if not objective.stacks or (y is not None and y.ndim > 2):
         return None
-    stacked = objective.stacked(StackedData(rows, y))
-    return None if stacked is None else stacked.solve(r, options.get("certify", True))
+    found = matrices_of(objective, StackedData(rows, y))
+    return found.solve(r, options.get("certify", True)) if isinstance(found, Solvable) else None
 
 
 def _alone(

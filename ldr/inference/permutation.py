@@ -221,7 +221,7 @@ def permutation_test(
 def _batch(objective: Objective, null: Null, workers: int) -> int:
     """Permutations between two looks at the clock: a few chunks of every worker."""
     threads = (os.cpu_count() or 1) if workers < 0 else workers
-    if type(objective).stacked is Objective.stacked:
+    if not objective.stacks:
         return 4 * threads
     return 2 * threads * chunk_size(null.views)
 

@@ -31,17 +31,16 @@ def equations(formula: Formula, T: Sequence[Traced], given: Given) -> list[Trace
 
     T = list(T)
     G = jax.grad(lambda Z: formula.value(Z, given))(T)
-    if formula.squares is None:
-        return G
     squares = formula.squares(T, given)
+    if squares is None:
+        return G
     # BT, as half the derivative of tr(T'BT)
-    BT = jax.grad(lambda Z: 0.5 * sum(S.trace() for S in formula.squares(Z, given)))(T)
+    BT = jax.grad(lambda Z: 0.5 * sum(S.trace() for S in formula.squares(Z, given) or ()))(T)
     found = []
     for k, (each, gradient, S, across) in enumerate(zip(T, G, squares, BT, strict=True)):
         own = each.T @ gradient
         inside = S - jnp.eye(len(S))
-        if formula.axes is not None and k == 0:
-            N = formula.axes(T, given)
+        if k == 0 and (N := formula.axes(T, given)) is not None:
             inside = inside + jnp.triu(N, 1) - jnp.tril(N, -1)
         else:
             own = (own + own.T) / 2

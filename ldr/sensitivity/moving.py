@@ -126,8 +126,7 @@ def parameter(objective: Objective, name: str) -> Any:
     """
     if isinstance(objective, Sum) and name == WEIGHTS:
         return np.array([weight for weight, _ in objective.terms])
-    known = {each.name: getattr(objective, each.name) for each in fields(objective)}  # type: ignore[arg-type]
-    movable = {key: value for key, value in known.items() if type(value) is float}
+    movable = numbers_of(objective)
     if name in movable:
         return movable[name]
     listed = [WEIGHTS] if isinstance(objective, Sum) else sorted(movable)
@@ -135,6 +134,12 @@ def parameter(objective: Objective, name: str) -> Any:
         f"{name!r} is no number of {objective!r} that can move: expected "
         f"{', '.join(listed) or 'none, for it has no such parameter'}"
     )
+
+
+def numbers_of(objective: Objective) -> dict[str, float]:
+    """The parameters that are numbers, and can move."""
+    known = {each.name: getattr(objective, each.name) for each in fields(objective)}  # type: ignore[arg-type]
+    return {name: value for name, value in known.items() if type(value) is float}
 
 
 def with_parameters(objective: Objective, values: Mapping[str, Any]) -> Objective:

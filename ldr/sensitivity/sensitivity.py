@@ -14,10 +14,10 @@ from ldr.objectives.data.data import Data
 from ldr.objectives.data.views import single
 from ldr.objectives.objective import Objective
 from ldr.sensitivity.derivative import Derivative
-from ldr.sensitivity.formulas import Given, formula_of, numbers_of
+from ldr.sensitivity.formulas import Given, formula_of
 from ldr.sensitivity.implicit import pulled
 from ldr.sensitivity.influence import Influence, influence
-from ldr.sensitivity.moving import Line, as_line, numbers
+from ldr.sensitivity.moving import Line, as_line, numbers, numbers_of
 from ldr.sensitivity.optimum import Optimum, matrix_of
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.run import Run
@@ -113,20 +113,20 @@ class Sensitivity:
         ldr.errors.SingularError
             Numbers tie.
         """
-        formula = formula_of(self.objective)
+        samples = (*self.data.views, *filter(None, (self.data.background,)))
+        X = [one.dense() for one in samples]
+        known = Given(X, self.data.y, numbers_of(self.objective))
+        formula = formula_of(self.objective, known)
         if formula is None or any(view.marks is not None for view in self.data.views):
             raise ArgumentError(
                 f"{self.objective!r} has derivatives along directions only (`along`): expected a "
                 "method that ldr.layer lists, without weights or trials"
             )
         T = [each.T for each in self.optimum.problem.maps(self.optimum.M)]
-        samples = (*self.data.views, *filter(None, (self.data.background,)))
-        X = [one.dense() for one in samples]
         given = P if isinstance(P, tuple) else (P,)
         cotangents = [numbers(one, each.T.shape, "P").T for one, each in zip(given, T, strict=True)]
         if len(matrix_of(self.optimum.axes)):
             self.optimum.turn(np.zeros((self.r, self.r)))  # says which numbers tie
-        known = Given(X, self.data.y, numbers_of(self.objective))
         return single(tuple(pulled(formula, T, known, cotangents)))
 
     @in_words

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from ldr.objectives.data.change import Change
 from ldr.objectives.data.samples import Samples
+from ldr.objectives.families.matrices import DataSums, Matrices
 from ldr.objectives.families.pencil import Pencil, RowPencil
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import optional_word
@@ -58,6 +59,12 @@ class Shrinking(Objective):
             return rows
         times = None if unrelated is None else unrelated(rows.plain)
         return moved(rows, ledoit_wolf(rows.compact.rows), times)
+
+
+def matrices_of(objective: Objective, data: DataSums) -> Matrices | None:
+    """Those of a method; None of one without, and where a rule of the rows shrinks them."""
+    shrinks = isinstance(objective, Shrinking) and objective.shrinkage is not None
+    return None if shrinks else objective.matrices(data)
 
 
 def moved(rows: RowPencil[Found], by: Shrinkage, times: float | None = None) -> RowPencil[Found]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from ldr.objectives.data.cells import Cells
+from ldr.objectives.data.labels import stacked_labels
 from ldr.solvers.manifolds import Array
 
 Codes = npt.NDArray[np.intp]
@@ -33,6 +35,17 @@ class StackedData:
     def rows(self) -> StackedRows:
         """Of the first view."""
         return self.views[0]
+
+    def scatters_of_classes(self) -> tuple[Array, Array] | None:
+        """The scatters between and within the classes; None where one is missing from a problem."""
+        codes = stacked_labels(self.y)
+        return None if codes is None else self.rows.scatters_of_classes(codes)
+
+    def scatters_of_groups(self, of: Callable[[Cells], Cells]) -> tuple[Array, Array] | None:
+        """The same of groups that are made of each y."""
+        if self.y is None:
+            return None
+        return self.rows.scatters_of_classes(np.stack([of(y) for y in self.y]))
 
 
 @dataclass(frozen=True, eq=False)

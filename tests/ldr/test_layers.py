@@ -26,6 +26,8 @@ FORMULAS = [
     "classical-maf",
     "signal-noise",
     "contrastive-pca",
+    "gcpca",
+    "classical-gcpca",
     "opca",
     "lda",
     "classical-lda",

@@ -1,14 +1,20 @@
-"""The families with an eigen-solution, for many small problems of one shape at once."""
+"""What a method is of the sums over its rows: its matrices, of one data set or of a stack of them.
+
+The same page serves many small problems of one shape, whose matrices are stacks, and derivatives,
+for which they are those of projected rows. Where the optimum is an eigen-solution, it is here.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Protocol, Self
 
 import numpy as np
 
+from ldr.objectives.data.cells import Cells
 from ldr.solvers.linalg.stacked import stacked_eigen, stacked_roots, stacked_trace_ratio
 from ldr.solvers.manifolds import Array
 
@@ -16,6 +22,32 @@ from ldr.solvers.manifolds import Array
 # what only has to be positive may be smaller. Below, each problem is solved by itself, from rows.
 _LEAST = 1e-4
 _LEAST_RANK = 1e-9
+
+
+class RowSums(Protocol):
+    """Sums over the rows of a view: of one data set (d, d), or of a stack of them (b, d, d)."""
+
+    @property
+    def n(self) -> int: ...
+    @property
+    def mean(self) -> Array: ...
+    def scatter(self) -> Array: ...
+    def cross(self, other: Self) -> Array: ...
+    def lagged(self, lag: int) -> Array: ...
+    def scatter_of_changes(self) -> Array: ...
+
+
+class DataSums(Protocol):
+    """Those of all views; of samples and background where there is one."""
+
+    @property
+    def views(self) -> Sequence[RowSums]: ...
+    @property
+    def rows(self) -> RowSums: ...
+    def scatters_of_classes(self) -> tuple[Array, Array] | None: ...
+    def scatters_of_groups(
+        self, groups: Callable[[Cells], Cells]
+    ) -> tuple[Array, Array] | None: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,8 +76,30 @@ class StackedOptima:
     sound: np.ndarray
 
 
-class Stacked(ABC):
-    """The matrices of b problems, and how they are solved."""
+class Matrices:
+    """Those of a method."""
+
+
+@dataclass(frozen=True, eq=False)
+class Divided(Matrices):
+    """With matrices that M is held against, to whose diagonals a ridge is added.
+
+    Parameters
+    ----------
+    ridge : float
+        In units of the mean of each diagonal.
+    """
+
+    ridge: float = field(default=0.0, kw_only=True)
+
+    @property
+    @abstractmethod
+    def divisors(self) -> tuple[Array, ...]:
+        """Without the ridge, one a view."""
+
+
+class Solvable(Matrices, ABC):
+    """Matrices of b problems whose optima are eigen-solutions."""
 
     @abstractmethod
     def solve(self, r: int, certify: bool = True) -> StackedOptima:
@@ -53,7 +107,7 @@ class Stacked(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class StackedTraces(Stacked):
+class TraceMatrices(Solvable):
     """max scale tr(M'AM), or min of it where scale < 0; or the squares that are left over.
 
     Parameters
@@ -84,23 +138,27 @@ class StackedTraces(Stacked):
 
 
 @dataclass(frozen=True, eq=False)
-class StackedPencils(Stacked):
+class PencilMatrices(Divided, Solvable):
     """tr(M'B^{-1/2}AB^{-1/2}M), maximised for scale > 0: whitened traces, P = M'B^{-1/2}."""
 
     A: Array
     B: Array
     scale: float = 1.0
 
+    @property
+    def divisors(self) -> tuple[Array, ...]:
+        return (self.B,)
+
     def solve(self, r: int, certify: bool = True) -> StackedOptima:
-        W, least = stacked_roots(self.B)
-        found = StackedTraces(W.transpose(0, 2, 1) @ self.A @ W, self.scale).solve(r)
+        W, least = stacked_roots(ridged(self.B, self.ridge))
+        found = TraceMatrices(W.transpose(0, 2, 1) @ self.A @ W, self.scale).solve(r)
         maps = found.maps[0] @ W.transpose(0, 2, 1)
         sound = found.sound & (least > _LEAST)
         return StackedOptima(found.values, (maps,), found.numbers, found.gaps, sound)
 
 
 @dataclass(frozen=True, eq=False)
-class StackedRatios(Stacked):
+class RatioMatrices(Divided, Solvable):
     """tr(M'AM) / tr(M'BM), maximised for sign > 0.
 
     Parameters
@@ -116,20 +174,28 @@ class StackedRatios(Stacked):
     sign: float = 1.0
     weights: Callable[[int], Array] = np.ones
 
+    @property
+    def divisors(self) -> tuple[Array, ...]:
+        return (self.B,)
+
+    @cached_property
+    def _divisor(self) -> Array:
+        return ridged(self.B, self.ridge)
+
     @cached_property
     def _both(self) -> tuple[Array, Array]:
         """A and B of each problem, divided by the size of B."""
         shape = np.broadcast_shapes(self.A.shape, self.B.shape)
-        size = np.trace(self.B, axis1=1, axis2=2)[:, None, None]
+        size = np.trace(self._divisor, axis1=1, axis2=2)[:, None, None]
         size = np.where(size > 0, size, 1.0)
-        A, B = self.sign * self.A / size, self.B / size
+        A, B = self.sign * self.A / size, self._divisor / size
         return np.broadcast_to(A, shape), np.broadcast_to(B, shape)
 
     def solve(self, r: int, certify: bool = True) -> StackedOptima:
         A, B = self._both
         weights = self.weights(r)
         rho, M, f = stacked_trace_ratio(A, B, weights)
-        sound = np.broadcast_to(_of_full_rank(self.B), rho.shape)
+        sound = np.broadcast_to(_of_full_rank(self._divisor), rho.shape)
         gaps = None
         if certify:
             smallest = np.linalg.eigvalsh(B[: len(self.B)])[:, :r] @ weights
@@ -140,19 +206,23 @@ class StackedRatios(Stacked):
 
 
 @dataclass(frozen=True, eq=False)
-class StackedPairs(Stacked):
-    """max tr(Ma'K Mb); whitened by Caa and Cbb where they are given."""
+class PairMatrices(Divided, Solvable):
+    """max tr(Ma'K Mb); whitened by Caa and Cbb, with the ridge, where they are given."""
 
     K: Array
     Caa: Array | None = None
     Cbb: Array | None = None
+
+    @property
+    def divisors(self) -> tuple[Array, ...]:
+        return () if self.Caa is None or self.Cbb is None else (self.Caa, self.Cbb)
 
     def solve(self, r: int, certify: bool = True) -> StackedOptima:
         K, sound = self.K, np.ones(len(self.K), dtype=bool)
         roots: list[Array | None] = [None, None]
         for side, C in enumerate((self.Caa, self.Cbb)):
             if C is not None:
-                W, least = stacked_roots(C)
+                W, least = stacked_roots(ridged(C, self.ridge))
                 K = W.transpose(0, 2, 1) @ K if side == 0 else K @ W
                 sound, roots[side] = sound & (least > _LEAST), W
         U, values, Vt = np.linalg.svd(K, full_matrices=False)
@@ -162,6 +232,26 @@ class StackedPairs(Stacked):
         )
         numbers = values[:, :r]
         return StackedOptima(numbers.sum(axis=1), of_user, numbers, np.zeros(len(numbers)), sound)
+
+
+@dataclass(frozen=True, eq=False)
+class CorrelationMatrices(Divided):
+    """max tr(Ma'K Mb) / sqrt(tr(Ma'Caa Ma) tr(Mb'Cbb Mb)), the ridge added to Caa and Cbb."""
+
+    K: Array
+    Caa: Array
+    Cbb: Array
+
+    @property
+    def divisors(self) -> tuple[Array, ...]:
+        return self.Caa, self.Cbb
+
+
+@dataclass(frozen=True, eq=False)
+class DeterminantMatrix(Matrices):
+    """max log|M'CM|."""
+
+    C: Array
 
 
 def _of_full_rank(S: Array) -> np.ndarray:
