@@ -17,7 +17,8 @@ from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.joint_diagonal import joint_diagonaliser
 from ldr.objectives.families.pencil import Pencil, RowPencil, SumOfSquares
 from ldr.objectives.families.trace import Trace
-from ldr.objectives.families.whitened import Unwhitened, whiten
+from ldr.objectives.families.unwhitened import Unwhitened
+from ldr.objectives.families.whitened import whiten
 from ldr.objectives.families.whitened_trace import whitened_trace
 from ldr.objectives.kernels import as_response
 from ldr.objectives.needs import Need

@@ -13,7 +13,8 @@ from ldr.objectives.axes import Axes
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.two_block import random_directions
-from ldr.objectives.families.whitened import Unwhitened, Whitened, whiten_rows
+from ldr.objectives.families.unwhitened import Unwhitened
+from ldr.objectives.families.whitened import Whitened, whiten_rows
 from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number, whole

@@ -15,7 +15,7 @@ from ldr.objectives.data.data import Data
 from ldr.objectives.families.bilinear import whitened_cross
 from ldr.objectives.families.pencil import Pencil, RowPencil, SumOfSquares
 from ldr.objectives.families.trace import Trace
-from ldr.objectives.families.whitened import Unwhitened
+from ldr.objectives.families.unwhitened import Unwhitened
 from ldr.objectives.families.whitened_trace import spectral_bound, whitened_trace
 from ldr.objectives.maf import LaggedMethod
 from ldr.objectives.parameters import number, whole

@@ -15,7 +15,8 @@ from ldr.objectives.certificate import NEARLY_COLLINEAR, PROVED_GLOBAL, Certific
 from ldr.objectives.data.change import Change
 from ldr.objectives.families.pencil import SumOfSquares
 from ldr.objectives.families.two_block import pair_correlations
-from ldr.objectives.families.whitened import Unwhitened, Whitened, whiten
+from ldr.objectives.families.unwhitened import Unwhitened
+from ldr.objectives.families.whitened import Whitened, whiten
 from ldr.objectives.families.whitened_trace import spectral_bound
 from ldr.objectives.prediction import Pair
 from ldr.objectives.problem import BoundObjective, Fitted, Stated, check_dimension

@@ -16,7 +16,8 @@ import numpy as np
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.marks import Marks
 from ldr.objectives.data.samples import Samples
-from ldr.objectives.families.whitened import Unwhitened, whiten_rows
+from ldr.objectives.families.unwhitened import Unwhitened
+from ldr.objectives.families.whitened import whiten_rows
 from ldr.objectives.problem import BoundObjective, Stated, check_dimension
 from ldr.objectives.starts.screening import screened
 from ldr.objectives.statistics import mean

@@ -17,7 +17,8 @@ from ldr.objectives.coordinates import Scaling
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.pencil import SumOfSquares
-from ldr.objectives.families.whitened import Unwhitened, Whitened, whiten
+from ldr.objectives.families.unwhitened import Unwhitened
+from ldr.objectives.families.whitened import Whitened, whiten
 from ldr.objectives.kernels import as_response
 from ldr.objectives.prediction import LinearPredictor, Outputs
 from ldr.objectives.problem import BoundObjective, Stated

@@ -20,7 +20,8 @@ import numpy as np
 from ldr.objectives.data.cells import Cells
 from ldr.objectives.data.samples import Beside, Samples, cut
 from ldr.objectives.families.projected import ProjectedPoint
-from ldr.objectives.families.whitened import Unwhitened, whiten_rows
+from ldr.objectives.families.unwhitened import Unwhitened
+from ldr.objectives.families.whitened import whiten_rows
 from ldr.objectives.problem import BoundObjective, check_dimension
 from ldr.objectives.statistics.sums import spread_rows
 from ldr.objectives.view import Compact, View

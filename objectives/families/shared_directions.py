@@ -14,7 +14,8 @@ from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
 from ldr.objectives.families.pencil import SumOfSquares
 from ldr.objectives.families.trace import Trace
-from ldr.objectives.families.whitened import Unwhitened, whiten
+from ldr.objectives.families.unwhitened import Unwhitened
+from ldr.objectives.families.whitened import whiten
 from ldr.objectives.families.whitened_trace import spectral_bound
 from ldr.objectives.problem import Stated, check_dimension
 from ldr.objectives.statistics import ViewMoments, view_moments

@@ -11,7 +11,8 @@ from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.pencil import Pencil, RowPencil, SumOfSquares
 from ldr.objectives.families.shrinking import Shrinking
 from ldr.objectives.families.trace import Trace
-from ldr.objectives.families.whitened import Unwhitened, Whitened, whiten
+from ldr.objectives.families.unwhitened import Unwhitened
+from ldr.objectives.families.whitened import Whitened, whiten
 from ldr.objectives.statistics import moments
 from ldr.objectives.view import Compact
 from ldr.solvers.manifolds import Array

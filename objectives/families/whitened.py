@@ -13,74 +13,31 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
 
-from ldr.objectives.coordinates import Coordinates, Whitening, inverse_root
+from ldr.objectives.coordinates import Whitening, inverse_root
 from ldr.objectives.data.change import Change
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.left_out import astray
 from ldr.objectives.families.pencil import SumOfSquares, check_comparable, diagonal
+from ldr.objectives.families.unwhitened import LEAST, Unwhitened
 from ldr.objectives.ridge import add_ridge, ridge_amount
 from ldr.objectives.statistics import Moments, moments
 from ldr.objectives.statistics.covariance import KnownScatter
 from ldr.objectives.view import Compact, Range, nothing_varies
-from ldr.solvers.linalg.eigen import graded_qr, has_full_rank, rank_tolerance, unit_diagonal
+from ldr.solvers.linalg.eigen import graded_qr, rank_tolerance
 from ldr.solvers.linalg.lengths import length
 from ldr.solvers.manifolds import Array
 
 Sums = TypeVar("Sums")
 
-# Least eigenvalue of B, scaled to a unit diagonal, with which its digits are enough.
-_LEAST = 1e-5
 # Times that B is made again at most; one serves but where directions are lost at several scales.
 _PASSES = 3
 # Rounding of the numbers in rows and of their change of coordinates, and of sums of products.
 ROWS_ROUNDING, SUMS_ROUNDING = 8.0 * float(np.finfo(float).eps), 16.0 * float(np.finfo(float).eps)
-
-
-@dataclass(frozen=True)
-class Unwhitened:
-    """Rows that are to be whitened.
-
-    Attributes
-    ----------
-    coordinates : Coordinates
-        Of the rows.
-    what : str
-        The name of B, for messages.
-    ridge : float
-    repeatable : bool
-        Whether there are rows to make B of again. Sparse ones would be filled.
-    """
-
-    coordinates: Coordinates
-    what: str
-    ridge: float = 0.0
-    repeatable: bool = True
-
-    @classmethod
-    def of(cls, compact: Compact, what: str, ridge: float = 0.0, *others: Samples) -> Unwhitened:
-        """The rows of `compact`, with what else B is made of."""
-        again = all(rows.repeatable and not rows.is_sparse for rows in (compact.rows, *others))
-        return cls(compact.coordinates, what, ridge, again)
-
-    def varied(self, sums: SumOfSquares) -> tuple[Array, str]:
-        """The matrix to whose range M is restricted, and its name.
-
-        B, or with a ridge all that varies: a direction in which nothing does stays out, whatever
-        the ridge.
-        """
-        if self.ridge > 0 and sums.total is not None:
-            return sums.total, "the total scatter"
-        return sums.B, self.what
-
-    def told_by(self, sums: SumOfSquares) -> bool:
-        """Whether the sums say all that the rows know."""
-        B, _ = add_ridge(sums.B, self.ridge, self.what)
-        return all(map(_well_conditioned, (B, self.varied(sums)[0]) if self.ridge > 0 else (B,)))
 
 
 @dataclass(frozen=True)
@@ -195,7 +152,7 @@ def whiten(
     *given : Unwhitened
     """
     found = sums(*(Change() for _ in given))
-    first = squares(found)
+    first = list(map(Unwhitened.known, given, squares(found)))
     if all(map(Unwhitened.told_by, given, first)) or not all(one.repeatable for one in given):
         return found, list(map(_of_sums, given, first))
     roots = list(map(_Root.of, given, first))
@@ -203,7 +160,7 @@ def whiten(
         found = sums(*(root.change for root in roots))
         repeated = list(map(_Root.repeated, roots, given, squares(found)))
         whitened, roots = [one for one, _ in repeated], [root for _, root in repeated]
-        if all(one.condition * _LEAST <= one.W.shape[1] for one in whitened):
+        if all(one.condition * LEAST <= one.W.shape[1] for one in whitened):
             break
     return found, whitened
 
@@ -240,9 +197,9 @@ def _of_sums(given: Unwhitened, sums: SumOfSquares) -> Whitened:
     B, ridged = add_ridge(kept(sums.B), given.ridge, given.what)
     whitening = Whitening.of(B, kept.coordinates)
     W = kept.lift(whitening.W)
-    scale = np.sqrt(diagonal(sums.B))
+    scale, sizes = np.sqrt(diagonal(sums.B)), given.sizes(sums)
     left_out = kept.left_out
-    rounding = ROWS_ROUNDING * sums.sizes + SUMS_ROUNDING * length(scale[:, None] * W) * scale
+    rounding = ROWS_ROUNDING * sizes + SUMS_ROUNDING * length(scale[:, None] * W) * scale
     more = kept.rank < int(np.count_nonzero(diagonal(varied)))
     if sums.total is not None and kept.notes:
         more = more or kept.rank < Range.of(sums.total, given.coordinates, name).rank
@@ -254,7 +211,7 @@ def _of_sums(given: Unwhitened, sums: SumOfSquares) -> Whitened:
         kept.lift(whitening.inverse.T).T,
         kept.notes + ridged,
         _outside(given, more),
-        sums.sizes[:, None] * W,
+        sizes[:, None] * W,
         scale[:, None] * W,
         _defect(whitening.W, B),
         astray(left_out, left_out, rounding, W),
@@ -271,11 +228,14 @@ class _Root:
     T, inverse : ndarray (d, k), (k, d)
     first : SumOfSquares
         Of the rows as they are.
+    sizes : ndarray (d,)
+        Of the numbers in them.
     """
 
     T: Array
     inverse: Array
     first: SumOfSquares
+    sizes: Array
 
     @classmethod
     def of(cls, given: Unwhitened, first: SumOfSquares) -> _Root:
@@ -286,7 +246,7 @@ class _Root:
         if first.total is not None:  # may be more than what is to be the identity
             with np.errstate(over="ignore", invalid="ignore"):
                 check_comparable(np.sum(T * (first.total @ T), axis=0), name)
-        return cls(T, inverse, first)
+        return cls(T, inverse, first, given.sizes(first))
 
     @property
     def change(self) -> Change:
@@ -331,17 +291,17 @@ class _Root:
             self._sizes(W),
             np.sqrt(diagonal(B))[:, None] * W,
             _defect(W, B),
-            astray(nothing, self.T @ nothing, ROWS_ROUNDING * self.first.sizes, self.T @ W),
+            astray(nothing, self.T @ nothing, ROWS_ROUNDING * self.sizes, self.T @ W),
         )
         return whitened, again
 
     def _changed(self, W: Array, inverse: Array) -> _Root:
         """In further coordinates W'z."""
-        return _Root(self.T @ W, inverse @ self.inverse, self.first)
+        return replace(self, T=self.T @ W, inverse=inverse @ self.inverse)
 
     def _sizes(self, W: Array) -> Array:
         """Of the numbers in the rows, in the coordinates of W'z."""
-        return self.first.sizes[:, None] * (self.T @ W)
+        return self.sizes[:, None] * (self.T @ W)
 
     def _range(self, given: Unwhitened, what: str, nothing: Array) -> Range:
         """What is left of the columns without those that are zero in T and without directions."""
@@ -388,10 +348,3 @@ def _outside(given: Unwhitened, more: bool) -> float | None:
 def _defect(W: Array, B: Array) -> float:
     """||W'BW - I||."""
     return float(np.linalg.norm(W.T @ B @ W - np.eye(W.shape[1])))
-
-
-def _well_conditioned(S: Array) -> bool:
-    """Whether S, scaled to a unit diagonal, has no small eigenvalue."""
-    scaled, scale = unit_diagonal(S)
-    there = np.flatnonzero(scale)
-    return has_full_rank(scaled[np.ix_(there, there)], 0.5 * _LEAST / max(1, len(there)))

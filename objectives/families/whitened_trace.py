@@ -12,7 +12,8 @@ import numpy as np
 from ldr.objectives.axes import Axes
 from ldr.objectives.families.pencil import Pencil, RowPencil, check_comparable
 from ldr.objectives.families.trace import Trace
-from ldr.objectives.families.whitened import Unwhitened, whiten
+from ldr.objectives.families.unwhitened import Unwhitened
+from ldr.objectives.families.whitened import whiten
 from ldr.objectives.problem import Stated
 from ldr.objectives.statistics.covariance import Variation
 from ldr.solvers.linalg.eigen import symmetric_eigen

@@ -36,10 +36,14 @@ class RowSpace(ABC):
     mean : ndarray, shape (d,)
     scores : ndarray, shape (n, k)
         T = Xc Q, so that Xc = T Q'.
+    sizes : ndarray, shape (k,)
+        What the rounding of T's columns is relative to: lengths of the numbers behind them, which
+        are far longer than the column where a direction is short beside the features.
     """
 
     mean: Array
     scores: Array
+    sizes: Array
 
     @property
     def k(self) -> int:
@@ -120,15 +124,20 @@ class WidenedRowSpace(RowSpace):
         if room == 0:
             return space
         outside = np.random.default_rng(0).standard_normal((len(space.mean), room))
-        return cls.of_rows(space, outside, np.zeros((len(space.scores), room)))
+        nothing = np.zeros((len(space.scores), room))
+        return cls.of_rows(space, outside, nothing, np.zeros(len(space.mean)))
 
     @classmethod
-    def of_rows(cls, space: RowSpace, Z: Array, weights: Array) -> WidenedRowSpace:
-        """With the span of Z, shape (d, m); the centred rows have weights Z' outside the space."""
+    def of_rows(cls, space: RowSpace, Z: Array, weights: Array, lengths: Array) -> WidenedRowSpace:
+        """With the span of Z, shape (d, m); the centred rows have weights Z' outside the space.
+
+        The features have those lengths there.
+        """
         for _ in range(2):
             Z, R = np.linalg.qr(_split(space, Z)[1])
             weights = weights @ R.T
-        return cls(space.mean, np.hstack([space.scores, weights]), space, Z)
+        sizes = np.concatenate([space.sizes, lengths @ np.abs(Z)])
+        return cls(space.mean, np.hstack([space.scores, weights]), sizes, space, Z)
 
     def lift(self, Z: Array) -> Array:
         return self.inner.lift(Z[: self.inner.k]) + self.outside @ Z[self.inner.k :]
@@ -174,12 +183,15 @@ def _dense_row_space(samples: Samples) -> DenseRowSpace:
     with decomposing(n):
         R = _tall_qr(B.T)
     basis = B.T[:, : len(R)]
+    largest = np.hypot(np.linalg.norm(R), np.sqrt(n) * np.linalg.norm(centre))
+    sizes = np.full(len(R), largest)
     if dtrcon(R[:, : len(R)])[0] < _NEARLY_SINGULAR:
-        basis, R = _graded(samples, centre)
+        basis, R, lengths = _graded(samples, centre)
+        sizes = np.hypot(lengths, np.sqrt(n) * centre) @ np.abs(basis)
     scores = np.empty((n, len(R)))
     scores[0] = -R.sum(axis=1) / np.sqrt(n)
     scores[1:] = R.T - R.sum(axis=1) / (n + np.sqrt(n))
-    return DenseRowSpace(centre, scores, basis)
+    return DenseRowSpace(centre, scores, sizes, basis)
 
 
 def _blind_to_the_mean(samples: Samples, centre: Array) -> Array:
@@ -193,11 +205,11 @@ def _blind_to_the_mean(samples: Samples, centre: Array) -> Array:
     return Z[1:]
 
 
-def _graded(samples: Samples, centre: Array) -> tuple[Array, Array]:
+def _graded(samples: Samples, centre: Array) -> tuple[Array, Array, Array]:
     """Basis and R in which each feature keeps its own digits, and R none that are rounding.
 
     How many dimensions the rows have is counted with every feature at length 1: its unit does not
-    matter.
+    matter. Their lengths come third.
     """
     B = _blind_to_the_mean(samples, centre)
     lengths = np.linalg.norm(B, axis=0)
@@ -206,7 +218,7 @@ def _graded(samples: Samples, centre: Array) -> tuple[Array, Array]:
     basis, pivoted, pivots = graded_qr(B.T)
     R = np.zeros_like(pivoted)
     R[:rank, pivots] = pivoted[:rank]
-    return basis, R
+    return basis, R, lengths
 
 
 # Rows for each column of the pieces of a tall matrix, which then stay in cache.
@@ -251,7 +263,8 @@ def _sparse_row_space(samples: Samples) -> RowSpace:
     lengths, lost = np.sqrt(values[kept][::-1]), vectors[:, ~kept]
     vectors = vectors[:, kept][:, ::-1]
     scores, weights = vectors * lengths, vectors / lengths
-    space = SparseRowSpace(shift + centre, scores, Samples(X), centre, weights)
+    sizes = (values[-1] + len(gram) * (centre @ centre)) / lengths
+    space = SparseRowSpace(shift + centre, scores, sizes, Samples(X), centre, weights)
     return _with_small_directions(space, lost)
 
 
@@ -276,7 +289,9 @@ def _with_small_directions(space: SparseRowSpace, V: Array) -> RowSpace:
     space = replace(space, scores=space.scores + V @ inside.T)
     _, shares, turned = np.linalg.svd(units * Z, full_matrices=False)
     turned = turned[shares > rounding].T
-    return WidenedRowSpace.of_rows(space, Z @ turned, V @ turned) if turned.size else space
+    if not turned.size:
+        return space
+    return WidenedRowSpace.of_rows(space, Z @ turned, V @ turned, lengths)
 
 
 def _split(space: RowSpace, Z: Array) -> tuple[Array, Array]:

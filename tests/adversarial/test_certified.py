@@ -59,6 +59,7 @@ ONCE_REFUTED = [
     ("lasso", 105, 5150),
     ("lasso", 126, 90210),
     ("dynamics", 115, 90210),
+    ("classical-lda", 15, 5150),
 ]
 
 

@@ -348,3 +348,14 @@ def test_the_lasso_of_few_rows_and_nearly_equal_columns(seed):
     m = result.M[:, 0].astype(np.longdouble)
     true = np.sum((centred(y) - centred(X) @ m) ** 2) + 0.5 * np.sum(np.abs(m))
     assert abs(result.value - true) <= result.certificate.gap + 1e-11 * true
+
+
+@pytest.mark.parametrize("ratio", [10.0, 1e3, 1e6])
+@pytest.mark.parametrize("container", [np.asarray, csr_array])
+def test_few_rows_that_vary_in_one_direction_within_classes(container, ratio):
+    """Across it the classes are apart: there is no bound, and rounding of the span makes none."""
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        y, (along, apart) = np.arange(5) % 2, rng.integers(-3, 4, (2, 9)).astype(float)
+        X = ratio * np.outer(rng.integers(-3, 4, 5), along) + np.outer(y, apart)
+        assert ldr.solve("classical-lda", container(X), 1, y=y).certificate.kind == "restricted"
