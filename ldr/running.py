@@ -27,6 +27,8 @@ from ldr.starting import GIVEN
 
 # How a run ends that was told to.
 _TOLD = (Status.TIME_LIMIT, Status.INTERRUPTED, Status.OBSERVER)
+# An end that is better by so much, relative to the value, is another one.
+_BETTER = 1e-9
 # How well the easier problems on the way from a start are solved.
 _ROUGHLY = Stopping(1e-4, 50)
 
@@ -146,7 +148,7 @@ def search(
     points : callable
         Gives all points by name, the first one first.
     prove : bool
-        Whether to ask for the others only where the end of the first is not proved to be optimal.
+        Whether the others are solved only until an end is proved to be optimal.
 
     Returns
     -------
@@ -154,7 +156,7 @@ def search(
     starts : int
         How many there were to be.
     proof : Certificate or None
-        Of the first end.
+        Of the best end.
     """
     if not (prove and problem.provable and workers == 1):
         named = points()
@@ -167,10 +169,18 @@ def search(
             named = named if proof else points()
     name, *others = named
     runs = {name: run}
-    if others and not over():
-        rest = {other: named[other] for other in others}
-        runs |= solve_from(problem, rest, solver, stopping, observers)
-    return runs, len(named), proof
+    for other in others:
+        if proof or over() or run.status in _TOLD:
+            break
+        (run,) = solve_from(problem, {other: named[other]}, solver, stopping, observers).values()
+        better = all(
+            run.value < known.value - _BETTER * abs(known.value) for known in runs.values()
+        )
+        runs[other] = run
+        if better and run.status not in _TOLD:
+            with until_told():
+                proof = problem.proof(run.M)
+    return runs, len(runs) if proof else len(named), proof
 
 
 def best_of(runs: Mapping[str, Run], starts: int) -> tuple[Run, tuple[str, ...]]:

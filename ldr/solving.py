@@ -129,8 +129,9 @@ def solve(
         How many starts to solve from, for objectives with local optima: the first is `start`, then
         come the objective's own starts (not after "random"), then random ones. By default the
         objective's own and no random ones where `start` is "baseline" (sdr, ica, lmnn, ... have
-        some), and one otherwise. The best result is returned; its `starts` says how many agree
-        with it, what each reached, and which the best came from.
+        some), until the end of one is proved to be the optimum, and one otherwise. The best result
+        is returned; its `starts` says how many agree with it, what each reached, and which the
+        best came from.
     workers : int
         How many of the starts to solve at the same time, in threads; -1 is one for every core.
     tolerance : float

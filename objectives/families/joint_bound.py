@@ -27,7 +27,9 @@ from scipy.linalg import block_diag
 
 from ldr.objectives.families.least_bound import LeastBound, Multiplier, largest_ratio
 from ldr.solvers.linalg.eigen import top_eigenvectors
+from ldr.solvers.linalg.products import accurate_product, product_error
 from ldr.solvers.manifolds import Array, polar_factor
+from ldr.solvers.manifolds.orthonormal import sym
 
 _UNIT = 0.5 * float(np.finfo(float).eps)  # unit roundoff
 
@@ -89,7 +91,8 @@ class JointBound:
 
     def proven(self, dual: Dual) -> float:
         """The bound that one Cholesky decomposition proves; infinite where none does."""
-        ratios = proven_ratios(dual.multipliers, (self.Caa, self.Cbb), self._coupling)
+        null = np.concatenate([dual.Ma, dual.Mb])
+        ratios = proven_ratios(dual.multipliers, (self.Caa, self.Cbb), self._coupling, null)
         if not all(0 < t < math.inf for t in ratios):
             return math.inf
         return math.prod(map(math.sqrt, ratios)) * (1 + 8 * _UNIT)
@@ -124,20 +127,33 @@ def _multiplier(M: Array, cross: Array, C: Array, N: float) -> Array:
     return 0.5 * (Q + Q.T)
 
 
-def proven_ratios(found: Sequence[Multiplier], C: Sequence[Array], coupling: Array) -> list[float]:
+def proven_ratios(
+    found: Sequence[Multiplier], C: Sequence[Array], coupling: Array, null: Array
+) -> list[float]:
     """The largest trace ratios TR_r(Qi, Ci), enlarged so far that a Cholesky decomposition proves
     tr(N'AN) <= sum_i t_i of the coupling A, Ni = Mi / sqrt(tr(Mi'Ci Mi)); infinite where none does.
+
+    Where the bound is tight, blkdiag(Q) - A annihilates the r columns of `null`.
     """
     pairs = list(zip(found, C, strict=True))
     ratios = [largest_ratio(one.Q, own, one.M)[0] for one, own in pairs]
-    size, r = max(map(abs, ratios)), found[0].M.shape[1]
+    size, r = max(map(abs, ratios)), null.shape[1]
     if not 0 < size < math.inf:
         return [math.inf] * len(ratios)
+    null = null * (math.sqrt(r) / float(np.linalg.norm(null)))
     for enlargement in _enlargements(len(coupling)):
         larger = [t + enlargement * size for t in ratios]
-        above = [_dominating(one.Q, own, t, r) for (one, own), t in zip(pairs, larger, strict=True)]
-        S = block_diag(*(Q for Q, _ in above)) - coupling
-        if _proven_semidefinite(S, math.fsum(terms for _, terms in above), r):
+        above = [
+            _Dominating.of(one.Q, own, t, r) for (one, own), t in zip(pairs, larger, strict=True)
+        ]
+        S = block_diag(*(Q.matrix for Q in above)) - coupling
+        terms = block_diag(*(Q.terms for Q in above))
+        ends = np.cumsum([len(own) for own in C])[:-1]
+        rows = zip(above, np.split(null, ends), strict=True)
+        R = np.concatenate([Q.times(V) for Q, V in rows]) - accurate_product(coupling, null)
+        if _proven_beside(S, terms + np.abs(coupling), null, R):
+            return larger
+        if _proven_semidefinite(S, float(np.trace(terms)), r):
             return larger
     return [math.inf] * len(ratios)
 
@@ -149,19 +165,46 @@ def _enlargements(order: int) -> Iterator[float]:
         size *= 4
 
 
-def _dominating(Q: Array, C: Array, t: float, r: int) -> tuple[Array, float]:
-    """tC + WW' + mu I, with |W|^2 + r mu <= 0, above Q; and the size of its terms.
+@dataclass(frozen=True)
+class _Dominating:
+    """tC + WW' + mu I, with |W|^2 + r mu <= 0."""
 
-    WW' is what the top eigenvalues of Q - tC exceed the r-th by; where their sum is negative, the
-    inequality leaves room for a larger mu.
-    """
-    theta, V = top_eigenvectors(Q - t * C, r)
-    W = V * np.sqrt(np.maximum(theta - theta[-1], 0.0))
-    square = float(np.vdot(W, W))
-    mu = -square * (1 + 2 * (W.size + 2) * _UNIT) / r
-    dominating = t * C + W @ W.T
-    dominating[np.diag_indices_from(dominating)] += mu
-    return dominating, abs(t) * float(np.trace(C)) + square + len(C) * abs(mu)
+    t: float
+    C: Array
+    W: Array
+    mu: float
+
+    @classmethod
+    def of(cls, Q: Array, C: Array, t: float, r: int) -> _Dominating:
+        """Above Q.
+
+        WW' is what the top eigenvalues of Q - tC exceed the r-th by; where their sum is negative,
+        the inequality leaves room for a larger mu.
+        """
+        theta, V = top_eigenvectors(Q - t * C, r)
+        W = V * np.sqrt(np.maximum(theta - theta[-1], 0.0))
+        square = float(np.vdot(W, W))
+        return cls(t, C, W, -square * (1 + 2 * (W.size + 2) * _UNIT) / r)
+
+    @property
+    def matrix(self) -> Array:
+        return self._sum(self.t * self.C, self.W, self.mu)
+
+    @property
+    def terms(self) -> Array:
+        """The sizes of the terms of each entry."""
+        return self._sum(np.abs(self.t * self.C), np.abs(self.W), abs(self.mu))
+
+    @staticmethod
+    def _sum(tC: Array, W: Array, mu: float) -> Array:
+        found = tC + W @ W.T
+        found[np.diag_indices_from(found)] += mu
+        return found
+
+    def times(self, V: Array) -> Array:
+        """The product with V, accurate."""
+        WV = accurate_product(self.W.T, V)
+        return self.t * accurate_product(self.C, V) + accurate_product(self.W, WV) + self.mu * V
 
 
 def _proven_semidefinite(S: Array, size: float, r: int) -> bool:
@@ -182,3 +225,24 @@ def _proven_semidefinite(S: Array, size: float, r: int) -> bool:
     except np.linalg.LinAlgError:
         return False
     return bool(np.isfinite(trace))
+
+
+def _proven_beside(S: Array, terms: Array, V: Array, R: Array) -> bool:
+    """The same of an S of which R = SV, accurate, is nearly zero: rounding needs less room.
+
+    S >= 0 where V'R >= R'R/g and S + s VV' >= gI: split x into Va and a w orthogonal to V, of which
+    x'Sx >= a'V'Ra + 2 a'R'w + g|w|^2. The first is of order r, and in the second there is room for
+    the margin of a decomposition. `terms` are the sizes of those that S is the sum of.
+    """
+    n, r = V.shape
+    norm, length = float(np.linalg.norm(R)), float(np.linalg.norm(V))
+    rounding = 8 * _UNIT * float(np.linalg.norm(terms @ np.abs(V)))
+    rounding += 4 * r * product_error(n) * float(np.linalg.norm(terms)) * length
+    least = float(np.linalg.eigvalsh(sym(V.T @ R))[0])
+    least -= 2 * length * (rounding + (n + r) * _UNIT * norm)
+    if not least > 0:
+        return False
+    g, s = 2 * (norm + rounding) ** 2 / least, float(np.trace(S)) / n
+    lifted = S + s * (V @ V.T)
+    lifted[np.diag_indices(n)] -= g
+    return _proven_semidefinite(lifted, float(np.trace(terms)) + s * r + n * g, 2 * r + 2)

@@ -14,8 +14,6 @@ from ldr.objectives.certificate import PROVED_GLOBAL
 from ldr.objectives.families.joint_bound import proven_ratios
 from ldr.objectives.families.least_bound import Effort, LeastBound, Multiplier
 from ldr.solvers.limits import decomposing
-from ldr.solvers.linalg.bounds import largest_sum_bound
-from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.orthonormal import sym
 
@@ -35,13 +33,11 @@ class MultiBound:
     ----------
     A : symmetric (d, d)
     C : list of K symmetric matrices, those of the views
-    sums : bool
-        Whether Ci = I/r, so that the ratios are sums of r eigenvalues.
+        With I/r the ratios are sums of r eigenvalues.
     """
 
     A: Array
     C: list[Array]
-    sums: bool = False
 
     @cached_property
     def _roots(self) -> list[Array] | None:
@@ -73,7 +69,7 @@ class MultiBound:
         """
         own = [C @ M for C, M in zip(self.C, blocks, strict=True)]
         squares = [float(np.vdot(M, CM)) for M, CM in zip(blocks, own, strict=True)]
-        N = np.concatenate([M / math.sqrt(s) for M, s in zip(blocks, squares, strict=True)])
+        N = self._scaled(blocks)
         ends = np.cumsum([len(M) for M in blocks])[:-1]
         found = []
         for M, C, CM, s, across in zip(
@@ -101,14 +97,16 @@ class MultiBound:
 
     def _proven(self, found: Sequence[Multiplier]) -> float:
         """Half the sum of the ratios, of the Qi + delta Ci."""
-        delta = self._shift([one.Q for one in found], rounding=self.sums)
+        delta = self._shift([one.Q for one in found], rounding=False)
         if delta == math.inf:
             return delta
-        if not self.sums:
-            return 0.5 * math.fsum(proven_ratios(self._shifted(found, delta), self.C, self.A))
-        r = found[0].M.shape[1]
-        tops = [largest_sum_bound(one.Q, one.M, top_eigenvectors(one.Q, r)[1]) for one in found]
-        return 0.5 * (math.fsum(tops) + len(tops) * delta)
+        null = self._scaled([one.M for one in found])
+        return 0.5 * math.fsum(proven_ratios(self._shifted(found, delta), self.C, self.A, null))
+
+    def _scaled(self, blocks: Sequence[Array]) -> Array:
+        """The Mi/s_i below one another."""
+        pairs = zip(blocks, self.C, strict=True)
+        return np.concatenate([M / math.sqrt(float(np.vdot(M, C @ M))) for M, C in pairs])
 
     def _shifted(self, found: Sequence[Multiplier], delta: float) -> list[Multiplier]:
         pairs = zip(found, self.C, strict=True)

@@ -33,8 +33,6 @@ _GLOBAL = 1e-10
 
 # Least eigenvalue of K that the preconditioner divides by, relative to the largest.
 _LEAST_CURVATURE = 1e-12
-# Random starts beside those that data suggest.
-_RANDOM_STARTS = 5
 # Two coordinates of a view with this correlation say nearly the same.
 _ALIKE = 0.95
 
@@ -293,10 +291,10 @@ class TwoBlock(DualBounded):
         return -point.value, rounding + normal
 
 
-def random_directions(problem: BoundObjective) -> dict[str, Array]:
+def random_directions(problem: BoundObjective, count: int = 5) -> dict[str, Array]:
     """Random starts, always the same."""
     rng = np.random.default_rng(0)
-    return {f"random direction {k + 1}": problem.random_point(rng) for k in range(_RANDOM_STARTS)}
+    return {f"random direction {k + 1}": problem.random_point(rng) for k in range(count)}
 
 
 def pair_correlations(covariances: Array, seen: Sequence[Variation | None]) -> Array:

@@ -60,6 +60,15 @@ def test_cca_has_the_starts_of_several_views_where_its_first_end_is_not_proved()
     assert proved.certificate.kind == "global" and proved.starts is None
 
 
+def test_bounds_of_many_columns_keep_their_digits():
+    """Rounding of the proof does not grow with the square of the columns, nor with r."""
+    X = shared(400, (60, 50, 70), 0, noise=0.3)
+    for name, r in (("maxdiff", 1), ("maxdiff", 3), ("orthogonal-mcca", 1)):
+        found = ldr.solve(name, X, r)
+        assert found.certificate.kind == "global"
+        assert found.certificate.gap <= 4e-13 * found.value
+
+
 def test_thorough_certificates_of_several_views_are_tighter():
     for name in ("orthogonal-mcca", "maxdiff", "maxbet"):
         X = shared(60, (5, 6, 4), 3, noise=3.0)
@@ -260,10 +269,10 @@ def test_digits_in_three_strips():
     X = D[:, :21], D[:, 21:42], D[:, 42:]
     for name, r in (
         *(("maxdiff", r) for r in (1, 2, 3)),
-        *(("orthogonal-mcca", r) for r in (1, 3)),
+        *(("orthogonal-mcca", r) for r in (1, 2, 3)),
     ):
         certificate = ldr.solve(name, X, r).certificate
-        assert certificate.is_optimal and certificate.gap <= 5e-10
+        assert certificate.is_optimal and certificate.gap <= 1e-11
 
 
 def test_features_of_handwritten_numerals_are_certified():
@@ -280,4 +289,4 @@ def test_features_of_handwritten_numerals_are_certified():
     for r in (1, 2, 5, 10):
         solved = ldr.solve("maxdiff", X, r)
         assert solved.certificate.kind == "global"
-        assert solved.certificate.gap <= 2e-12 * solved.value
+        assert solved.certificate.gap <= 1e-12 * solved.value

@@ -14,7 +14,11 @@ import ldr
 from ldr import objectives
 from ldr.objectives import Data, named
 from ldr.objectives.data.opening import as_samples
-from ldr.objectives.families.joint_bound import JointBound, _proven_semidefinite
+from ldr.objectives.families.joint_bound import (
+    JointBound,
+    _proven_beside,
+    _proven_semidefinite,
+)
 from ldr.solvers import Stopping, TrustRegion, minimise
 
 
@@ -175,6 +179,23 @@ def test_no_indefinite_matrix_is_proven_semidefinite(n, depth, seed):
     V /= np.linalg.norm(V)
     S = np.eye(n) - (1 + 10.0**-depth) * np.outer(V, V)
     assert not _proven_semidefinite(S, float(n), 1)
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    n=st.integers(3, 40),
+    depth=st.integers(8, 18),
+    along=st.sampled_from([1.0, 1e-4, 0.0]),
+    seed=st.integers(0, 2**31),
+)
+def test_no_indefinite_matrix_is_proven_beside_what_it_annihilates(n, depth, along, seed):
+    """(I - UU') - e vv' with v near U, or orthogonal to U where I - UU' is zero too."""
+    rng = np.random.default_rng(seed)
+    U, _ = np.linalg.qr(rng.standard_normal((n, 3)))
+    V, v = U[:, :2], along * U[:, 0] + np.sqrt(1 - along**2) * U[:, 2]
+    S = np.eye(n) - U @ U.T - 10.0**-depth * np.outer(v, v)
+    R = (np.eye(n) - U @ U.T) @ V - 10.0**-depth * np.outer(v, v @ V)
+    assert not _proven_beside(S, np.eye(n) + U @ U.T, V, R)
 
 
 def test_random_problems():
