@@ -63,6 +63,15 @@ class FactorModel(Pickled):
     free_parameters: int
     turn: Array | None = None
 
+    def __repr__(self) -> str:
+        d, r = self.loadings.shape
+        low, high = self.noise.min(), self.noise.max()
+        noise = f"{low:.3g}" if low == high else f"{low:.3g} to {high:.3g}"
+        return (
+            f"FactorModel: {r} factors of {d} columns, noise {noise}, "
+            f"log-likelihood {self.log_likelihood:.9g} of {self.n:g} rows, bic {self.bic:.6g}"
+        )
+
     def in_units(self, scale: Array, logarithm: float) -> FactorModel:
         """The model of columns that were divided by a scale, for the columns as they came.
 

@@ -14,7 +14,6 @@ from ldr.plots.canvas import (
     literal,
     mark_dimension,
     new_figure,
-    parts,
     shortened,
     tidy,
     whole_ticks,
@@ -26,7 +25,7 @@ from ldr.plots.drawn import (
     DrawnSolutions,
     DrawnTest,
 )
-from ldr.plots.maps import longest
+from ldr.plots.maps import longest, maps_of, units_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -64,7 +63,7 @@ def solutions(found: DrawnSolutions, at: Any = None, *, ax: Any = None) -> Figur
     if found.numbers is not None:
         for k, numbers in enumerate(found.numbers.T):
             panels[1].plot(along, numbers, linewidth=1.0, label=f"direction {k + 1}")
-        panels[1].set_ylabel("number of each direction")
+        panels[1].set_ylabel("own number of each direction")
         panels[1].legend(frameon=False, fontsize=9)
     for panel in panels:
         panel.set_xlabel("problem" if at is None else "")
@@ -170,7 +169,8 @@ def dimension(found: DrawnDimension, *, ax: Any = None) -> Figure:
 def intervals(found: DrawnBootstrap, level: float = 0.9) -> Figure:
     """Every entry of the map with its interval; those that do not reach zero stand out.
 
-    Of more than 40 features the 40 with the longest rows are shown.
+    Of more than 40 features the 40 with the longest rows are shown; entries are per standard
+    deviation of their columns where those were divided by it.
 
     Parameters
     ----------
@@ -187,12 +187,14 @@ def intervals(found: DrawnBootstrap, level: float = 0.9) -> Figure:
     result, several = found.result, isinstance(found.result.P, tuple)
     ends = found.interval(level) if several else (found.interval(level),)
     names = result.feature_names if several else (result.feature_names,)
-    maps = parts(result.P)
-    rows = [longest(np.asarray(P).T) for P in maps]
+    units, maps = units_of(result), maps_of(result)
+    rows = [longest(P.T) for P in maps]
     tallest = max(len(kept) for kept in rows)
     figure = new_figure(2.6 * result.r * len(maps) + 1.0, 1.2 + 0.22 * max(tallest, 6))
     axes = figure.subplots(1, result.r * len(maps), squeeze=False)[0]
-    for v, (P, (low, high), kept, columns) in enumerate(zip(maps, ends, rows, names, strict=True)):
+    views = zip(maps, ends, units, rows, names, strict=True)
+    for v, (P, interval, unit, kept, columns) in enumerate(views):
+        low, high = (end * unit for end in interval)
         for k in range(result.r):
             ax = axes[v * result.r + k]
             at = np.arange(len(kept))

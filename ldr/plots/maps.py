@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ldr.objectives.data.views import as_tuple
 from ldr.plots.canvas import literal, new_figure, parts, shortened, tidy
 from ldr.plots.drawn import Drawn
 from ldr.solvers.manifolds import Array
@@ -20,8 +21,9 @@ _LINES = 100  # features beyond which each coordinate is a line
 def loadings(result: Drawn) -> Figure:
     """The map P, or of a factor model its loadings M, as a heat map: a row a feature.
 
-    Of many features the 40 with the longest rows are shown, in their own order. Of more than 100,
-    such as the channels of a spectrum, each coordinate is a line along all of them.
+    With ``standardise=True`` both are of the columns divided by their standard deviations. Of many
+    features the 40 with the longest rows are shown, in their own order. Of more than 100, such as
+    the channels of a spectrum, each coordinate is a line along all of them.
 
     Parameters
     ----------
@@ -33,9 +35,11 @@ def loadings(result: Drawn) -> Figure:
         With a panel a view, all on one scale of colours.
     """
     if result.model is None:
-        which, maps = "P", [np.asarray(P).T for P in parts(result.P)]
+        which, maps = "P", [P.T for P in maps_of(result)]
     else:
         which, maps = "M", [np.asarray(result.M)]
+    if result.scale is not None:
+        which += ", per standard deviation"
     names = result.feature_names if isinstance(result.P, tuple) else (result.feature_names,)
     if max(map(len, maps)) > _LINES:
         return _lines(maps, names, which)
@@ -58,6 +62,19 @@ def loadings(result: Drawn) -> Figure:
             ax.set_title(f"{len(kept)} of {len(loading)} features", fontsize=9)
     figure.colorbar(picture, ax=list(axes), fraction=0.05, pad=0.03, label=f"entry of {which}")
     return figure
+
+
+def maps_of(result: Drawn) -> list[Array]:
+    """P of each view, of divided columns where the columns were divided: units do not count."""
+    return [P * unit for P, unit in zip(parts(result.P), units_of(result), strict=True)]
+
+
+def units_of(result: Drawn) -> list[Any]:
+    """The standard deviations that the columns of each view were divided by, or 1."""
+    if result.scale is None:
+        return [1.0] * len(parts(result.P))
+    both = zip(as_tuple(result.scale), as_tuple(result.features), strict=True)
+    return [scale if features is None else 1.0 for scale, features in both]
 
 
 def _lines(maps: list[Array], names: tuple[Any, ...], which: str) -> Figure:

@@ -13,6 +13,7 @@ from docs import hero
 from docs.formulas import TEX, WHEN_NOT
 from docs.gallery import EXAMPLES, index
 from docs.guides import GUIDES
+from docs.links import LARGEST, faults
 from docs.pages import api, groups, page, solve_example
 from docs.tree import branches, picture, table
 from ldr.advice import TABLE
@@ -122,5 +123,18 @@ def test_documentation_builds_without_warnings(tmp_path):
     assert done.returncode == 0, done.stderr
     for name in REGISTRY:
         assert (tmp_path / "methods" / f"{name}.html").exists()
-    for html in tmp_path.rglob("*.html"):
-        assert html.stat().st_size < 200_000 or "_modules" in html.parts, html
+    assert faults(tmp_path) == []
+
+
+def test_links_that_lead_nowhere_are_found(tmp_path):
+    there = '<h2 id="here"></h2><a href="#here"></a><a href="https://elsewhere.org/x"></a>'
+    (tmp_path / "b.html").write_text(there)
+    (tmp_path / "a.html").write_text(
+        '<a href="b.html#here"></a><img src="b.html"><a href="b.html#gone"></a><img src="c.html">'
+    )
+    (tmp_path / "d.html").write_text(" " * (LARGEST + 1))
+    assert faults(tmp_path) == [
+        "a.html: b.html#gone names a place that the page has not",
+        "a.html: c.html is not there",
+        f"d.html: {LARGEST + 1} bytes, expected at most {LARGEST}",
+    ]

@@ -250,6 +250,17 @@ def test_loadings_are_the_map():
     assert draws(figure)
 
 
+def test_loadings_of_divided_columns_are_in_no_unit():
+    X, _ = wine()
+    units = 10.0 ** np.arange(-6, 7)
+    first, second = (ldr.solve("pca", rows, 2, standardise=True) for rows in (X, X * units))
+    left, right = (
+        plots.loadings(result).axes[0].images[0].get_array() for result in (first, second)
+    )
+    np.testing.assert_allclose(left, right, atol=1e-8)
+    np.testing.assert_allclose(left, first.M, atol=1e-12)
+
+
 def test_loadings_of_many_features_are_the_longest():
     Z = digits()[0]
     result = ldr.solve("pca", Z, 3)

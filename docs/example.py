@@ -1,0 +1,59 @@
+"""An example of the gallery: a question, a program, its picture, what it says."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Example:
+    """One of the gallery.
+
+    Attributes
+    ----------
+    slug, title : str
+    question : str
+    program : str
+        Prints what the answer rests on, and leaves `figure`.
+    answer : str
+        How to read it.
+    """
+
+    slug: str
+    title: str
+    question: str
+    program: str
+    answer: str
+
+    def run(self) -> tuple[str, Any]:
+        """What the program prints, and its figure."""
+        names: dict[str, Any] = {}
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed), warnings.catch_warnings():
+            warnings.simplefilter("error")
+            warnings.filterwarnings("ignore", category=DeprecationWarning)
+            exec(compile(self.program, f"gallery, {self.slug}", "exec"), names)
+        return printed.getvalue(), names["figure"]
+
+    def page(self, printed: str) -> str:
+        """In MyST Markdown."""
+        return f"""# {self.title}
+
+{self.question}
+
+```python
+{self.program.strip()}
+```
+
+```text
+{printed.rstrip()}
+```
+
+![{self.title}]({self.slug}.png)
+
+{self.answer}
+"""

@@ -1,0 +1,73 @@
+"""What is wrong with the built pages: python -m docs.links build/docs.
+
+Every link and picture within the documentation must be there, with the place on the page that it
+names, and no page may be larger than a slow line bears.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+LARGEST = 200_000  # bytes of a page
+
+
+@dataclass
+class Page(HTMLParser):
+    """What a page links to, and the places on it that can be linked to."""
+
+    links: set[str] = field(default_factory=set)
+    places: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        super().__init__()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        for name, value in attrs:
+            if name in ("id", "name") and value:
+                self.places.add(value)
+            if name in ("href", "src") and value:
+                self.links.add(value)
+
+    @classmethod
+    def read(cls, path: Path) -> Page:
+        page = cls()
+        page.feed(path.read_text(encoding="utf-8"))
+        return page
+
+
+def faults(folder: Path) -> list[str]:
+    """Links that lead nowhere and pages that are too large, a line each."""
+    pages = {path.resolve(): Page.read(path) for path in sorted(folder.rglob("*.html"))}
+    found = []
+    for path, page in pages.items():
+        name = path.relative_to(folder.resolve())
+        if path.stat().st_size > LARGEST:
+            found.append(f"{name}: {path.stat().st_size} bytes, expected at most {LARGEST}")
+        for link in sorted(page.links):
+            where = urlsplit(link)
+            if where.scheme or where.netloc:
+                continue
+            end = (path.parent / unquote(where.path)).resolve() if where.path else path
+            if not end.exists():
+                found.append(f"{name}: {link} is not there")
+            elif (
+                where.fragment
+                and end in pages
+                and unquote(where.fragment) not in (pages[end].places)
+            ):
+                found.append(f"{name}: {link} names a place that the page has not")
+    return found
+
+
+def main(folder: str) -> int:
+    wrong = faults(Path(folder))
+    print("\n".join(wrong) or "all links lead somewhere, and no page is too large")
+    return int(bool(wrong))
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
