@@ -25,6 +25,7 @@ from ldr.objectives.parameters import declared, number, word
 from ldr.objectives.problem import BoundObjective
 from ldr.objectives.responses import KINDS, Response
 from ldr.objectives.starts.directions import principal_directions
+from ldr.objectives.statistics.sums import weighted
 from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.manifolds import Array
 
@@ -80,11 +81,11 @@ class HSIC(Objective):
         if data.samples.stored:
             return on_some_rows(self, data, r)
         rows = DenseRows.centred(data, self)
-        X, n = rows.X, len(rows.X)
-        width = self.width or kernel_width(X, r, data.samples.d)
-        z = Response(None, X) if data.y is None else Response.of(data.y, n, self.response)
+        X, n, w = rows.X, len(rows.X), rows.weights
+        width = self.width or kernel_width(X, w, r, data.samples.d)
+        z = Response(None, X, w) if data.y is None else Response.of(data.y, n, self.response, w)
         if m is None:
-            G = centred_gram(z.gram(self.response_width), rows.weights)
+            G = centred_gram(z.gram(self.response_width), w)
             outer = X.T @ (G @ X)
         else:
             Z, left_out = z.factor(self.response_width, m)
@@ -94,7 +95,7 @@ class HSIC(Objective):
             "width": width,
             "heuristics": {
                 "supervised pca": lambda: top_eigenvectors(outer, r)[1],
-                "pca": lambda: principal_directions(X, r),
+                "pca": lambda: principal_directions(weighted(X, w), r),
             },
         }
         view = rows.view.noting(*z.notes)

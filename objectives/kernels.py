@@ -7,11 +7,14 @@ import numpy.typing as npt
 
 from ldr.objectives.data.finite import check_largest
 from ldr.objectives.data.labels import as_array
+from ldr.objectives.statistics.quantiles import even_rows
 from ldr.solvers.errors import DataError
 from ldr.solvers.manifolds import Array
 
 # Share of a Gram matrix's trace that an incomplete factor may leave out.
 _NEGLIGIBLE = 1e-9
+# Of a median distance.
+_DISTANCE_ROWS = 1000
 
 
 def centred_gram(K: Array, weights: Array | None = None) -> Array:
@@ -65,13 +68,11 @@ def incomplete_factor(Y: Array, width: float, rank: int) -> Array:
     return L
 
 
-def median_distance(X: Array, sample: int = 1000) -> float:
-    """Median Euclidean distance of distinct rows, over at most `sample` evenly spaced rows."""
+def median_distance(X: Array, weights: Array | None = None) -> float:
+    """Median Euclidean distance of pairs of rows, over at most 1000 evenly spaced ones."""
     from scipy.spatial.distance import pdist
 
-    n = len(X)
-    rows = X if n <= sample else X[np.linspace(0, n - 1, sample).astype(int)]
-    return float(np.median(pdist(rows)))
+    return float(np.median(pdist(X[even_rows(len(X), _DISTANCE_ROWS, weights)])))
 
 
 def is_categorical(y: object) -> bool:

@@ -34,26 +34,31 @@ class Response:
         Of labels, 0, 1, ...
     values : ndarray (n, q)
         Of quantities; of labels, one column an indicator of each.
+    weights : ndarray (n,) or None
+        Of the samples.
     notes : list of str
         What was guessed.
     """
 
     codes: np.ndarray | None
     values: Array
+    weights: Array | None = None
     notes: Sequence[str] = ()
 
     @classmethod
-    def of(cls, y: npt.ArrayLike, n: int, kind: str = "auto") -> Response:
+    def of(
+        cls, y: npt.ArrayLike, n: int, kind: str = "auto", weights: Array | None = None
+    ) -> Response:
         """`kind` "auto" takes strings, booleans and at most 20 whole numbers for labels."""
         if kind == "quantity" or (kind == "auto" and not is_categorical(y)):
-            return cls(None, as_response(y, n))
+            return cls(None, as_response(y, n), weights)
         codes, classes = as_labels(y, n, smallest_class=1)
         guessed = kind == "auto" and as_array(y).dtype.kind in "iu"
         note = (
             f"y has {len(classes)} distinct whole numbers, which are read as labels; "
             "response='quantity' reads them as numbers"
         )
-        return cls(codes, np.eye(len(classes))[codes], [note] if guessed else [])
+        return cls(codes, np.eye(len(classes))[codes], weights, [note] if guessed else [])
 
     def gram(self, width: float | None) -> Array:
         """The Gram matrix, n x n: of labels, 1 where two are equal; else of a Gaussian kernel."""
@@ -67,7 +72,7 @@ class Response:
         As of `features`.
         """
         Z, left_out = self.features(width, rank)
-        return Z - Z.mean(axis=0), left_out
+        return Z - np.average(Z, axis=0, weights=self.weights), left_out
 
     def features(self, width: float | None, rank: int | None) -> tuple[Array, float]:
         """Z (n x p) with ZZ' the Gram matrix; the share of its trace that is left out.
@@ -84,7 +89,7 @@ class Response:
         return Z, left_out
 
     def _width(self, width: float | None) -> float:
-        sigma = width or median_distance(self.values)
+        sigma = width or median_distance(self.values, self.weights)
         if sigma == 0 or not math.isfinite(sigma):
             raise DataError(
                 "y has more than half of its values equal; give response_width= a value"

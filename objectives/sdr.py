@@ -98,14 +98,15 @@ class SDR(Objective):
             return on_some_rows(self, data, r)
         rows = DenseRows.centred(data, self)
         X, n, w = rows.X, len(rows.X), rows.weights
-        response = Response.of(data.y, n, self.response)
+        response = Response.of(data.y, n, self.response, w)
         Z, left_out = response.factor(self.response_width, m)
         common: dict[str, Any] = {
+            "w": w,
             "annealing": self.annealing,
-            "width": self.width or kernel_width(X, r, data.samples.d),
+            "width": self.width or kernel_width(X, w, r, data.samples.d),
             "heuristics": {
                 "sir": lambda: sliced_directions(X, response, r, self.slices, w),
-                "gradient outer product": lambda: gradient_directions(X, Z, r, self.epsilon),
+                "gradient outer product": lambda: gradient_directions(X, Z, r, self.epsilon, w),
                 "pca": lambda: principal_directions(weighted(X, w), r),
             },
             "screens": True,
@@ -113,8 +114,7 @@ class SDR(Objective):
         view = rows.view.noting(*response.notes)
         ridge = data.samples.weight * self.epsilon
         if m is None:
-            Z = weighted(Z - np.average(Z, axis=0, weights=w), w)
-            return KernelRegression(self, (view,), X, r, Z=Z, w=w, ridge=ridge, **common)
+            return KernelRegression(self, (view,), X, r, Z=weighted(Z, w), ridge=ridge, **common)
         return Landmarks(
             self,
             (view.noting(approximation_note(m, Z.shape[1], left_out)),),
@@ -192,14 +192,11 @@ class KernelRegression(Gram):
     ----------
     Z : ndarray (n, p)
         Centred factor of the response's Gram matrix; of weighted rows times their roots.
-    w : ndarray (n,) or None
-        Weights of the rows.
     ridge : float
         n eps; N eps of weighted rows.
     """
 
     Z: Array = field(kw_only=True)
-    w: Array | None = field(default=None, kw_only=True)
     ridge: float = field(kw_only=True)
 
     def at(self, M: Array) -> KernelPoint:

@@ -153,9 +153,9 @@ def in_range(X: Array, width: float) -> tuple[Array, float]:
     return X / unit, width / unit
 
 
-def kernel_width(X: Array, r: int, d: int) -> float:
+def kernel_width(X: Array, weights: Array | None, r: int, d: int) -> float:
     """A sigma for r of d dimensions: the median distance of X's rows, times sqrt(r/d)."""
-    width = median_distance(X) * math.sqrt(r / d)
+    width = median_distance(X, weights) * math.sqrt(r / d)
     if width == 0:
         raise DataError("X has more than half of its rows equal; give width= a value")
     return width

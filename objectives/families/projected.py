@@ -73,12 +73,15 @@ class Projected(BoundObjective):
         Each gives a point to start from; the first is the baseline.
     screens : bool
         Whether a start found among random points is one of its own: see `screening`.
+    w : ndarray (n,) or None
+        Weights of the rows.
     """
 
     X: Array
     r: int
     heuristics: Mapping[str, Callable[[], Array]] = field(default_factory=dict, kw_only=True)
     screens: bool = field(default=False, kw_only=True)
+    w: Array | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         check_dimension(self.r, self.X.shape[1])
@@ -95,7 +98,7 @@ class Projected(BoundObjective):
 
     def starts(self) -> dict[str, Array]:
         found = {name: heuristic() for name, heuristic in self.heuristics.items()}
-        return {**found, "screened": screened(self, self.X)} if self.screens else found
+        return {**found, "screened": screened(self, self.X, self.w)} if self.screens else found
 
     @property
     def order(self) -> int:

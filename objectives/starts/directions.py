@@ -6,6 +6,8 @@ import numpy as np
 import scipy
 
 from ldr.objectives.kernels import gaussian_gram, median_distance
+from ldr.objectives.statistics.quantiles import even_rows
+from ldr.objectives.statistics.sums import counted_rows
 from ldr.solvers.limits import check
 from ldr.solvers.linalg.eigen import symmetric_eigen, top_eigenvectors
 from ldr.solvers.manifolds import Array
@@ -19,7 +21,7 @@ def principal_directions(X: Array, r: int) -> Array:
     return top_eigenvectors(X.T @ X, r)[1]
 
 
-def fourth_order_directions(X: Array) -> Array:
+def fourth_order_directions(X: Array, weights: Array | None = None) -> Array:
     """FOBI: all k eigenvectors of E[|x|^2 x x'].
 
     Of white X they are the sources' where their kurtoses differ.
@@ -27,10 +29,12 @@ def fourth_order_directions(X: Array) -> Array:
     Source: Cardoso 1989.
     """
     squares = np.einsum("ij,ij->i", X, X)
-    return symmetric_eigen((X * squares[:, None]).T @ X / len(X))[1]
+    return symmetric_eigen((counted_rows(X, weights) * squares[:, None]).T @ X / len(X))[1]
 
 
-def gradient_directions(X: Array, Z: Array, r: int, epsilon: float) -> Array:
+def gradient_directions(
+    X: Array, Z: Array, r: int, epsilon: float, weights: Array | None = None
+) -> Array:
     """Orthonormal k x r: the directions along which the kernel regression of Z on X changes most.
 
     The top_r eigenvectors of `gradient_outer_product`, of at most 1000 evenly spaced rows and the
@@ -45,8 +49,7 @@ def gradient_directions(X: Array, Z: Array, r: int, epsilon: float) -> Array:
     epsilon : float
         Regularisation of the regression.
     """
-    n = min(len(X), _ROWS)
-    rows = np.linspace(0, len(X) - 1, n).astype(int)
+    rows = even_rows(len(X), _ROWS, weights)
     X, Z = X[rows], Z[rows]
     U, s, _ = np.linalg.svd(Z, full_matrices=False)
     Z = (U * s)[:, :_RESPONSES]

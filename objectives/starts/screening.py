@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
 
 import numpy as np
 
 from ldr.objectives.problem import BoundObjective
 from ldr.objectives.starts.directions import fourth_order_directions
+from ldr.objectives.statistics.sums import counted_rows
 from ldr.solvers.descent.lbfgs import LBFGS
+from ldr.solvers.linalg.eigen import rank_tolerance
 from ldr.solvers.linalg.lengths import power_of_two
 from ldr.solvers.loop import run_through
 from ldr.solvers.manifolds import Array
@@ -20,25 +23,35 @@ _GROUP = 8  # points, from the lowest of which there is a run
 _SHORT = Stopping(1e-6, 10)
 
 
-def screened(problem: BoundObjective, X: Array) -> Array:
+def screened(problem: BoundObjective, X: Array, weights: Array | None = None) -> Array:
     """The lowest end of short runs from random points, the same ones at every call.
 
     A run starts from the lowest of each group of points: the lowest of all may be in one basin.
     """
-    points = random_points(problem, X, _RUNS * _GROUP)
+    points = random_points(problem, X, _RUNS * _GROUP, weights)
     starts = (min(islice(points, _GROUP), key=problem.value) for _ in range(_RUNS))
     ends = [run_through(problem, M, LBFGS(), _SHORT) for M in starts]
     return min(ends, key=lambda run: run.value).M
 
 
-def random_points(problem: BoundObjective, X: Array, count: int) -> Iterator[Array]:
+def random_points(
+    problem: BoundObjective, X: Array, count: int, weights: Array | None = None
+) -> Iterator[Array]:
     """Random M that turn with the columns of X and do not depend on the order of its rows.
 
-    They are made in the eigenvectors of E[|x|^2 x x'], with positive skewness. X is centred.
+    They are made in the eigenvectors of E[|x|^2 x x'], with positive skewness, those in which
+    something varies. X is centred.
     """
     X = X / power_of_two(X)  # fourth powers stay in range
-    axes = fourth_order_directions(X)
-    axes = axes * np.where(np.sum((X @ axes) ** 3, axis=0) < 0, -1.0, 1.0)
-    rng = np.random.default_rng(0)
+    axes = fourth_order_directions(X, weights)
+    Y = X @ axes
+    axes = axes * np.where(counted_rows(Y**3, weights).sum(axis=0) < 0, -1.0, 1.0)
+    lengths, (k, r) = np.linalg.norm(Y, axis=0), problem.manifold.shape
+    varied = lengths > rank_tolerance(k) * lengths.max()
+    rng, m = np.random.default_rng(0), int(varied.sum())
+    if m == k or m < r:
+        draw = problem.random_point
+    else:
+        axes, draw = axes[:, varied], replace(problem.manifold, d=m).random_point
     for _ in range(count):
-        yield axes @ problem.random_point(rng)
+        yield axes @ draw(rng)

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ldr.objectives.responses import Response
+from ldr.objectives.statistics.quantiles import quantiles
 from ldr.objectives.statistics.sums import counted_rows, weighted
 from ldr.solvers.errors import DataError
 from ldr.solvers.linalg.eigen import generalised_top_eigenvectors, range_basis
@@ -17,24 +18,8 @@ def slice_codes(response: Response, slices: int, weights: Array | None = None) -
     if response.codes is not None:
         return response.codes
     z, shares = response.values[:, 0], np.linspace(0, 1, slices + 1)[1:-1]
-    edges = np.unique(np.quantile(z, shares) if weights is None else _quantiles(z, shares, weights))
+    edges = np.unique(quantiles(z, shares, weights))
     return np.unique(np.searchsorted(edges, z, side="right"), return_inverse=True)[1]
-
-
-def _quantiles(z: Array, shares: Array, weights: Array) -> Array:
-    """Those of z with every entry as often as its weight says.
-
-    Weights that are no whole numbers are taken in units of their mean.
-    """
-    if np.any(weights != np.floor(weights)):
-        weights = weights * (np.count_nonzero(weights) / weights.sum())
-    order = np.argsort(z, kind="stable")
-    ends = np.cumsum(weights[order])
-    place = shares * (ends[-1] - 1.0)
-    first = np.floor(place)
-    ranks = np.searchsorted(ends, np.array([first, first + 1.0]) + 1e-9, side="right")
-    low, high = z[order][np.minimum(ranks, len(z) - 1)]
-    return low + (place - first) * (high - low)
 
 
 def sliced(y: npt.ArrayLike, n: int, slices: int, weights: Array | None = None) -> np.ndarray:

@@ -25,9 +25,7 @@ ANY = np.random.default_rng(4).gamma(1.0, 2.0, N)
 
 
 def objective_of(key):
-    """Widths of kernels are by default those of the rows, however often they count."""
-    widths = {"width": 2.0, "response_width": 1.5} if name_of(key) in ("hsic", "sdr") else {}
-    return named(name_of(key), **RANDOM[key][2], **widths)
+    return named(name_of(key), **RANDOM[key][2])
 
 
 WEIGHTED = [key for key in RANDOM if objective_of(key).weighted and key.split()[-1] != "landmarks"]

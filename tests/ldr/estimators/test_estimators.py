@@ -95,12 +95,12 @@ _PLAIN = ["lda", "cca", "contrastive-pca", "mds-distances", "lpp", "sdr"]
 
 
 def _do_not_apply(estimator):
-    """Checks whose data have fewer rows than columns: sparse ones are refused, weights or not, fa
-    ends before its gradient is small, and kernels have widths, and sdr starts, of distinct rows.
+    """Checks whose data have fewer rows than columns: sparse ones are refused, weights or not, and
+    fa ends before its gradient is small.
     """
     name, both = type(estimator).__name__, ("dense", "sparse")
     names = {"FactorAnalysis": both, "SparseLDA": both, "Lasso": ("sparse",)}
-    names |= dict.fromkeys(("WDA", "KernelSDR", "HSIC"), ("dense",))
+    names |= {"WDA": ("dense",)}
     found = {
         f"check_sample_weight_equivalence_on_{kind}_data": "fewer rows than columns"
         for kind in names.get(name, ())

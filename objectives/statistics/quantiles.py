@@ -1,0 +1,47 @@
+"""Quantiles of numbers, and rows evenly spaced, where rows count as often as their weights say."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ldr.objectives.data.samples import Array
+from ldr.objectives.statistics.sums import Codes
+
+
+def quantiles(z: Array, shares: Array, weights: Array | None = None) -> Array:
+    """Those of z with every entry as often as its weight says.
+
+    Weights that are no whole numbers are taken in units of their mean.
+    """
+    if weights is None:
+        return np.asarray(np.quantile(z, shares))
+    if _are_shares(weights):
+        weights = weights * (np.count_nonzero(weights) / weights.sum())
+    order = np.argsort(z, kind="stable")
+    ends = np.cumsum(weights[order])
+    place = shares * (ends[-1] - 1.0)
+    first = np.floor(place)
+    ranks = np.searchsorted(ends, np.array([first, first + 1.0]) + 1e-9, side="right")
+    low, high = z[order][np.minimum(ranks, len(z) - 1)]
+    return np.asarray(low + (place - first) * (high - low))
+
+
+def median(z: Array, weights: Array | None = None) -> float:
+    """Of entries that count as often as their weights say."""
+    return float(np.median(z) if weights is None else quantiles(z, np.array([0.5]), weights)[0])
+
+
+def even_rows(n: int, count: int, weights: Array | None = None) -> Codes:
+    """Indices of `count` of n rows at most, evenly spaced.
+
+    Where weights are whole numbers, of the rows that they repeat; others do not count.
+    """
+    if weights is None or _are_shares(weights):
+        return np.linspace(0, n - 1, min(n, count)).astype(np.intp)
+    ends = np.cumsum(weights)
+    return np.searchsorted(ends, even_rows(int(ends[-1]), count), side="right")
+
+
+def _are_shares(weights: Array) -> bool:
+    """Whether they are no whole numbers, which count rows."""
+    return bool(np.any(weights != np.floor(weights)))
