@@ -47,6 +47,7 @@ class GKDR(Objective):
     """
 
     name = "gkdr"
+    weighted = True
     formula = "max tr(M'GM), G = mean_i D_i'(K + n eps I)^{-1} K_z (K + n eps I)^{-1} D_i"
     source = "Fukumizu & Leng 2014"
     sense = "max"
@@ -64,11 +65,12 @@ class GKDR(Objective):
         if data.samples.stored or data.samples.n > _MOST_ROWS:
             return on_some_rows(self, data, r)
         rows = DenseRows.centred(data, self)
-        width = self.width or median_distance(rows.X)
+        w = rows.weights
+        width = self.width or median_distance(rows.X, w)
         if width == 0:
             raise DataError("X has more than half of its rows equal; give width= a value")
-        response = Response.of(data.y, len(rows.X), self.response)
+        response = Response.of(data.y, len(rows.X), self.response, w)
         Z = response.features(self.response_width, None)[0]
-        G = gradient_outer_product(rows.X, Z, width, self.epsilon)
+        G = gradient_outer_product(rows.X, Z, width, self.epsilon, w)
         doubt = r * SUMS_ROUNDING * (1.0 + 1.0 / self.epsilon) * spectral_bound(G)
         return Trace(self, (rows.view.noting(*response.notes),), G, r, doubt=doubt)

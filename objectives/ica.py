@@ -14,13 +14,7 @@ from ldr.objectives.contrasts import CONTRASTS, Contrast
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.projected import DenseRows, Projected
-from ldr.objectives.families.row_sum import (
-    SAMPLE_ROWS,
-    InPieces,
-    WhitenedColumns,
-    in_pieces,
-    some_rows,
-)
+from ldr.objectives.families.row_sum import InPieces, WhitenedColumns, in_pieces
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import word
 from ldr.objectives.problem import BoundObjective
@@ -64,6 +58,7 @@ class ICA(Objective):
     """
 
     name = "ica"
+    weighted = True
     formula = "max sum_k (E G(m_k'x) - E G(nu))^2, x white"
     source = "Hyvarinen 1999"
     sense = "max"
@@ -85,15 +80,16 @@ class ICA(Objective):
         if in_pieces(data.samples):
             return _pursuit_in_pieces(self, data.samples, r, contrast, cost)
         rows = DenseRows.whitened(data, self)
-        X = rows.X
+        X, w = rows.X, rows.weights
         return Pursuit(
             self,
             (rows.view,),
             X,
             r,
+            w=w,
             contrast=contrast,
             gaussian=gaussian,
-            heuristics=heuristics(X, r, contrast, cost),
+            heuristics=heuristics(X, r, contrast, cost, w),
             screens=r < X.shape[1],  # of all directions none is missed
         )
 
@@ -105,9 +101,9 @@ def _pursuit_in_pieces(
     gaussian = contrast.of_gaussian()
 
     def screened_sample() -> Array:
-        X = np.vstack(list(columns.blocks(some_rows(samples, SAMPLE_ROWS))))
-        some = Pursuit(objective, (columns.view,), X, r, contrast=contrast, gaussian=gaussian)
-        return screened(some, X)
+        X, w = columns.sample(samples)
+        some = Pursuit(objective, (columns.view,), X, r, w=w, contrast=contrast, gaussian=gaussian)
+        return screened(some, X, w)
 
     found = heuristics_in_pieces(samples, columns, r, contrast, cost)
     return PursuitInPieces(
@@ -115,7 +111,7 @@ def _pursuit_in_pieces(
         (columns.view.noting(sample_note(samples)),),
         Stiefel(columns.W.shape[1], r),
         samples,
-        columns.term(partial(ContrastPoint, contrast=contrast, n=samples.n)),
+        columns.term(partial(ContrastPoint, contrast=contrast, n=samples.weight)),
         gaussian=gaussian,
         heuristics={**found, "screened": screened_sample},
     )
@@ -197,7 +193,7 @@ class Pursuit(ByContrast, Projected):
         return PursuitPoint(self._means(M), self.gaussian)
 
     def _means(self, M: Array) -> ContrastPoint:
-        return ContrastPoint(self.X, M, self.contrast, len(self.X))
+        return ContrastPoint(self.X, M, self.contrast, w=self.w)
 
     def preconditioner(self, M: Array) -> Preconditioner:
         """The inverse of the Hessian where y_k is independent of what is across m_k.

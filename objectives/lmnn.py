@@ -20,6 +20,7 @@ from ldr.objectives.parameters import number, whole, word
 from ldr.objectives.prediction import GroupedRows
 from ldr.objectives.problem import BoundObjective
 from ldr.objectives.starts.screening import screened
+from ldr.objectives.statistics.sums import counted_rows, weighted
 from ldr.solvers.descent.lbfgs import LBFGS
 from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.loop import run_through
@@ -40,7 +41,9 @@ class LMNN(Objective):
     so that X should be standardised. h is the hinge squared, [t]_+^2, by default: it is smooth and
     far easier than the hinge [t]_+ itself. P = M'. There are local optima. An evaluation takes
     O(n^2 r) time to find the margin's violators and O(k) for each of them; memory is O(n (d + r)).
-    The heuristic is lda with unit variance within classes.
+    The heuristic is lda with unit variance within classes. Weights say how much rows count: what
+    row i adds is multiplied by w_i, and h by w_l too. They do not repeat rows, of which none is its
+    own neighbour.
 
     Parameters
     ----------
@@ -57,6 +60,7 @@ class LMNN(Objective):
     """
 
     name = "lmnn"
+    weighted = True
     formula = "min sum_{j in eta(i)} [d_ij^2 + penalty sum_{l: z_l != z_i} h(1 + d_ij^2 - d_il^2)]"
     source = "Weinberger & Saul 2009; Cunningham & Ghahramani 2015"
     sense = "min"
@@ -88,6 +92,7 @@ class LMNN(Objective):
             target_neighbours(rows.X * rows.lengths, rows.boundaries, self.neighbours),
             SquaredHinge() if self.hinge == "squared" else RoundedHinge(self.width),
             impostor_weight=self.penalty,
+            w=rows.weights,
         )
 
 
@@ -147,7 +152,8 @@ class LargeMarginPoint(PairwisePoint):
     """phi = sum over targets j of D_ij + penalty sum_l h(t_ijl), t_ijl = 1 + D_ij - D_il.
 
     W_ij = 1 + penalty sum_l h'(t_ijl) and W_il = -penalty sum_j h'(t_ijl); dW likewise with
-    h''(t) dt. Only l that violate a margin occur, found row by row: t > 0 for the farthest target.
+    h''(t) dt. Weights of rows multiply what row i adds by w_i, and h(t_ijl) by w_l. Only l that
+    violate a margin occur, found row by row: t > 0 for the farthest target.
     """
 
     def __init__(self, problem: LargeMargin, M: Array) -> None:
@@ -171,6 +177,7 @@ class LargeMarginPoint(PairwisePoint):
         problem = self._problem
         targets = problem.targets[rows]
         W = np.zeros((len(targets), len(problem.X)))
+        s = counted_rows(s, problem.w, j)
         W[i, j] = -problem.impostor_weight * s.sum(axis=1)
         sums = [np.bincount(i, column, len(targets)) for column in s.T]
         np.put_along_axis(W, targets, problem.impostor_weight * np.stack(sums, axis=1), axis=1)
@@ -179,7 +186,10 @@ class LargeMarginPoint(PairwisePoint):
     def weights(self, rows: slice, D: Array) -> tuple[float, Array]:
         problem = self._problem
         near, i, j, t = self._violations(rows, D)
-        value = float(near.sum()) + problem.impostor_weight * float(problem.hinge(t).sum())
+        w, h = problem.w, problem.hinge(t)
+        pushed = counted_rows(counted_rows(h, w, j), w, rows.start + i)
+        pulled = counted_rows(near, w, rows)
+        value = float(pulled.sum()) + problem.impostor_weight * float(pushed.sum())
         return value, self._pulled(rows, self._scattered(rows, i, j, problem.hinge.slope(t)))
 
     def weights_change(self, rows: slice, D: Array, dD: Array) -> tuple[Array, Array]:
@@ -188,13 +198,14 @@ class LargeMarginPoint(PairwisePoint):
         d_near = np.take_along_axis(dD, self._problem.targets[rows], axis=1)
         dt = d_near[i] - dD[i, j][:, None]
         W = self._pulled(rows, self._scattered(rows, i, j, hinge.slope(t)))
-        return W, self._scattered(rows, i, j, hinge.curvature(t) * dt)
+        dW = self._scattered(rows, i, j, hinge.curvature(t) * dt)
+        return W, counted_rows(dW, self._problem.w, rows)
 
     def _pulled(self, rows: slice, W: Array) -> Array:
-        """W with 1 added at targets."""
+        """W with 1 added at targets, times the weights."""
         targets = self._problem.targets[rows]
         W[np.arange(len(W))[:, None], targets] += 1.0
-        return W
+        return counted_rows(W, self._problem.w, rows)
 
 
 @dataclass(frozen=True)
@@ -219,16 +230,20 @@ class LargeMargin(LabelledPairs):
 
     def emptied(self) -> LargeMargin:
         return replace(
-            self, X=self.X[:0], boundaries=np.zeros(2, dtype=np.intp), targets=self.targets[:0]
+            self,
+            X=self.X[:0],
+            w=None,
+            boundaries=np.zeros(2, dtype=np.intp),
+            targets=self.targets[:0],
         )
 
-    def on(self, rows: Array, codes: np.ndarray) -> LargeMargin | None:
+    def on(self, rows: Array, codes: np.ndarray, *, w: Array | None = None) -> LargeMargin | None:
         """With target neighbours among these rows; classes with too few of them are left out."""
         k = self.targets.shape[1]
         enough = np.bincount(codes)[codes] > k
         if not enough.any():
             return None
-        new = super().on(rows[enough], codes[enough])
+        new = super().on(rows[enough], codes[enough], w=None if w is None else w[enough])
         assert isinstance(new, LargeMargin)
         return replace(new, targets=target_neighbours(new.X * new.lengths, new.boundaries, k))
 
@@ -239,7 +254,7 @@ class LargeMargin(LabelledPairs):
         """pca, the best of random points, and pca of what the full-rank solution makes of X."""
         return {
             "pca": self.principal_directions(self.r),
-            "screened": screened(self, self.X),
+            "screened": screened(self, self.X, self.w),
             "full-rank": self._truncated(),
         }
 
@@ -248,5 +263,5 @@ class LargeMargin(LabelledPairs):
         full = replace(self, r=self.X.shape[1])
         start = full.principal_directions(full.r)
         M = run_through(full, start, LBFGS(), Stopping(1e-4, _FULL_RANK_ITERATIONS)).M
-        Y = self.X @ M
+        Y = weighted(self.X @ M, self.w)
         return M @ top_eigenvectors(Y.T @ Y, self.r)[1]

@@ -24,11 +24,13 @@ from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number, word
 from ldr.objectives.problem import BoundObjective
+from ldr.objectives.starts.directions import principal_directions
 from ldr.objectives.statistics import moments
 from ldr.objectives.statistics.covariance import KnownScatter
+from ldr.objectives.statistics.sums import weighted
 from ldr.objectives.view import Compact, View
 from ldr.solvers.errors import ArgumentError, DataError
-from ldr.solvers.linalg.eigen import rank_tolerance, top_eigenvectors
+from ldr.solvers.linalg.eigen import rank_tolerance
 from ldr.solvers.manifolds import Array
 
 
@@ -168,6 +170,7 @@ class MDSStress(Objective):
     """
 
     name = "mds-stress"
+    weighted = True
     formula = "min sum_ij w_ij (||x_i - x_j|| - ||M'(x_i - x_j)||)^2"
     source = "Kruskal 1964; Sammon 1969; Cunningham & Ghahramani 2015, 3.1.2"
     sense = "min"
@@ -183,12 +186,13 @@ class MDSStress(Objective):
         rows = DenseRows.centred(data, self)
         length = typical_length(rows.X)
         X = rows.X / length
-        spread = float(np.sqrt(np.mean(np.sum(X**2, axis=1))))
+        spread = float(np.sqrt(np.average(np.sum(X**2, axis=1), weights=rows.weights)))
         return Stress(
             self,
             (rows.view,),
             X,
             r,
+            w=rows.weights,
             smoothing=self.epsilon * spread,
             sammon=self.weights == "sammon",
             unit=length if self.weights == "sammon" else length**2,
@@ -198,7 +202,7 @@ class MDSStress(Objective):
 class StressPoint(PairwisePoint):
     """phi = sum_ij w_ij (s_ij - d_ij)^2 with s_ij = sqrt(D_ij + e^2), d_ij likewise of the rows.
 
-    W = w (1 - d/s), dW = w d/(2 s^3) dD.
+    W = w (1 - d/s), dW = w d/(2 s^3) dD. Weights of rows multiply w_ij by w_i w_j.
     """
 
     def __init__(self, problem: Stress, M: Array) -> None:
@@ -210,11 +214,17 @@ class StressPoint(PairwisePoint):
         D += self._problem.smoothing**2
         return self._problem.distances(rows), np.sqrt(D, out=D)
 
+    def _counted(self, rows: slice, W: Array, d: Array) -> Array:
+        """W, which may be overwritten, times w_ij and the weights of both rows."""
+        w = self._problem.w
+        W = W / d if self._problem.sammon else W
+        return W if w is None else np.multiply(W * w, w[rows, None], out=W)
+
     def weights(self, rows: slice, D: Array) -> tuple[float, Array]:
         d, s = self._lengths(rows, D)
         residual = s - d
-        W = residual / d if self._problem.sammon else residual
-        return float(np.vdot(W, residual)), W / s
+        W = self._counted(rows, residual.copy(), d)
+        return float(np.vdot(W, residual)), np.divide(W, s, out=W)
 
     def weights_change(self, rows: slice, D: Array, dD: Array) -> tuple[Array, Array]:
         d, s = self._lengths(rows, D)
@@ -224,7 +234,7 @@ class StressPoint(PairwisePoint):
         dD /= s
         dD *= 0.5
         W = np.subtract(1.0, ratio, out=ratio)
-        return (W / d, dD / d) if self._problem.sammon else (W, dD)
+        return self._counted(rows, W, d), self._counted(rows, dD, d)
 
 
 @dataclass(frozen=True)
@@ -248,12 +258,12 @@ class Stress(Pairwise):
 
     def emptied(self) -> Stress:
         """Without rows, as a template for others."""
-        return replace(self, X=self.X[:0])
+        return replace(self, X=self.X[:0], w=None)
 
-    def on(self, rows: Array) -> Stress:
+    def on(self, rows: Array, *, w: Array | None) -> Stress:
         """The problem of other rows of the user's."""
         length = self.unit if self.sammon else math.sqrt(self.unit)
-        return replace(self, X=(rows - self.views[0].mean) / length)
+        return replace(self, X=(rows - self.views[0].mean) / length, w=w)
 
     def _measured(self, rows: slice) -> Array:
         from scipy.spatial.distance import cdist
@@ -270,4 +280,4 @@ class Stress(Pairwise):
         return StressPoint(self, M)
 
     def baseline(self) -> Array:
-        return top_eigenvectors(self.X.T @ self.X, self.r)[1]
+        return principal_directions(weighted(self.X, self.w), self.r)

@@ -9,6 +9,8 @@ import numpy as np
 
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.row_sum import SAMPLE_ROWS, Frame, some_rows
+from ldr.objectives.statistics.quantiles import median
+from ldr.objectives.statistics.sums import counted
 from ldr.solvers.manifolds import Array
 
 _WEISZFELD_STEPS = 1000
@@ -17,12 +19,12 @@ _SETTLED = 1e-10  # in units of a row's distance
 _ROUNDING = 1e-13  # relative
 
 
-def geometric_median(X: Array) -> Array:
+def geometric_median(X: Array, w: Array | None = None) -> Array:
     """The point of least sum of distances to the rows, by Weiszfeld's steps; O(nd) each."""
-    centre = np.median(X, axis=0)
+    centre = np.array([median(x, w) for x in X.T])
     least = np.finfo(float).eps * float(np.abs(X).max())
     for _ in range(_WEISZFELD_STEPS):
-        weights = 1.0 / np.maximum(np.linalg.norm(X - centre, axis=1), least)
+        weights = counted(1.0 / np.maximum(np.linalg.norm(X - centre, axis=1), least), w)
         previous, centre = centre, weights @ X / weights.sum()
         if np.linalg.norm(centre - previous) <= _SETTLED * np.linalg.norm(X[0] - centre):
             break
@@ -33,7 +35,7 @@ def geometric_median(X: Array) -> Array:
 class Distances:
     """Sums over the rows u, seen from a candidate: of |u|, of u/|u|, of 1/|u| and of uu'/|u|^3."""
 
-    n: int
+    n: float
     value: float
     pull: Array
     weight: float
@@ -60,11 +62,12 @@ class Distances:
 
 def _distances(piece: Samples, frame: Frame, least: float) -> Distances:
     total = Distances(0, 0.0, np.zeros(piece.d), 0.0, np.zeros((piece.d, piece.d)))
-    for U in frame.blocks(piece):
+    for U, w in frame.blocks(piece):
         length = np.maximum(np.linalg.norm(U, axis=1), least)
-        weights = 1.0 / length
-        bend = (U.T * weights**3) @ U
-        total += Distances(len(U), float(length.sum()), weights @ U, float(weights.sum()), bend)
+        weights, sums = counted(1.0 / length, w), counted(length, w)
+        bend = (U.T * (weights / length**2)) @ U
+        n = len(U) if w is None else float(w.sum())
+        total += Distances(n, float(sums.sum()), weights @ U, float(weights.sum()), bend)
     return total
 
 
@@ -74,7 +77,8 @@ def median_in_pieces(samples: Samples, frame: Frame) -> Array:
     It starts from the median of a sample of rows; a step that raises the sum is replaced by
     Weiszfeld's.
     """
-    centre = geometric_median(frame.of(some_rows(samples, SAMPLE_ROWS).dense()))
+    some = some_rows(samples, SAMPLE_ROWS)
+    centre = geometric_median(frame.of(some.dense()), some.weights)
     least = np.finfo(float).eps
     best: tuple[Array, Distances] | None = None
     for _ in range(_NEWTON_STEPS):

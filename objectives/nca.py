@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from ldr.objectives.objective import Objective
 from ldr.objectives.prediction import GroupedRows
 from ldr.objectives.problem import BoundObjective
 from ldr.objectives.starts.screening import random_points
+from ldr.objectives.statistics.sums import counted_rows
 from ldr.solvers.descent.lbfgs import LBFGS
 from ldr.solvers.loop import minimise
 from ldr.solvers.manifolds import Array
@@ -56,9 +58,14 @@ class NCA(Objective):
     given as a matrix, the solver comes by annealing: ridge ||Y||^2, Y = XM, is added, and the ridge
     is made smaller from 0.1 to 2e-5 in six steps, which lets the scale of M grow slowly. Of
     at most 250 rows pca and three random directions are further default starts.
+
+    Weights say how much rows count, as ones to classify and as neighbours: max sum_i w_i p_i with
+    p_ij in proportion to w_j exp(-||M'(x_i - x_j)||^2). They do not repeat rows, of which none is
+    its own neighbour.
     """
 
     name = "nca"
+    weighted = True
     formula = "max sum_i sum_{j: z_j = z_i} p_ij, p_i = softmax_j(-||M'(x_i - x_j)||^2)"
     source = "Goldberger, Roweis, Hinton & Salakhutdinov 2004; Cunningham & Ghahramani 2015"
     sense = "max"
@@ -82,14 +89,15 @@ class NCA(Objective):
             r,
             rows.lengths,
             rows.boundaries,
+            w=rows.weights,
         )
 
 
 class SoftNeighbourPoint(PairwisePoint):
-    """phi = -sum_i p_i + ridge ||Y||^2, with c_ij = 1 where classes agree.
+    """phi = -sum_i w_i p_i + ridge sum_i w_i ||y_i||^2, with c_ij = 1 where classes agree.
 
-    W_ij = (c_ij - p_i) p_ij, because dp_ij = (e_i - dD_ij) p_ij with e_i = sum_l p_il dD_il. Hence
-    dW_ij = (c_ij - p_i) dp_ij - p_ij dp_i.
+    W_ij = w_i (c_ij - p_i) p_ij, because dp_ij = (e_i - dD_ij) p_ij with e_i = sum_l p_il dD_il.
+    Hence dW_ij = w_i ((c_ij - p_i) dp_ij - p_ij dp_i).
     """
 
     def __init__(self, problem: SoftNeighbours, M: Array) -> None:
@@ -102,6 +110,7 @@ class SoftNeighbourPoint(PairwisePoint):
         The nearest neighbour's term is exp(0) = 1, so that the sum never underflows.
         """
         own = self._problem.own(rows)
+        D -= self._problem.log_weights
         D[np.arange(len(D)), np.arange(rows.start, rows.stop)] = np.inf
         P = np.subtract(D.min(axis=1)[:, None], D, out=D)
         np.exp(P, out=P)
@@ -110,14 +119,17 @@ class SoftNeighbourPoint(PairwisePoint):
 
     @property
     def value(self) -> float:
-        return super().value + self._problem.ridge * float(np.vdot(self.Y, self.Y))
+        return super().value + self._problem.ridge * float(np.vdot(self.Y, self._counted(self.Y)))
 
     @property
     def slope(self) -> Array:
-        return super().slope + (2.0 * self._problem.ridge) * self.Y
+        return super().slope + (2.0 * self._problem.ridge) * self._counted(self.Y)
 
     def curvature(self, dY: Array) -> Array:
-        return super().curvature(dY) + (2.0 * self._problem.ridge) * dY
+        return super().curvature(dY) + (2.0 * self._problem.ridge) * self._counted(dY)
+
+    def _counted(self, Y: Array, rows: slice = slice(None)) -> Array:
+        return counted_rows(Y, self._problem.w, rows)
 
     @property
     def right(self) -> Array:
@@ -128,7 +140,9 @@ class SoftNeighbourPoint(PairwisePoint):
 
     def weights(self, rows: slice, D: Array) -> tuple[float, Array]:
         P, p, own = self._neighbours(rows, D)
-        return -float(p.sum()), _agreeing(P, p, own)
+        w = self._problem.w
+        right = p.sum() if w is None else w[rows] @ p
+        return -float(right), self._counted(_agreeing(P, p, own), rows)
 
     def weights_change(self, rows: slice, D: Array, dD: Array) -> tuple[Array, Array]:
         P, p, own = self._neighbours(rows, D)
@@ -136,7 +150,7 @@ class SoftNeighbourPoint(PairwisePoint):
         dp = dP[:, own].sum(axis=1)
         dW = _agreeing(dP, p, own)
         dW -= dp[:, None] * P
-        return _agreeing(P, p, own), dW
+        return self._counted(_agreeing(P, p, own), rows), self._counted(dW, rows)
 
 
 def _agreeing(P: Array, p: Array, own: slice) -> Array:
@@ -159,6 +173,14 @@ class SoftNeighbours(LabelledPairs):
 
     ridge: float = field(default=0.0, kw_only=True)
 
+    @cached_property
+    def log_weights(self) -> Array | float:
+        """By which a squared distance to each row is the less."""
+        if self.w is None:
+            return 0.0
+        with np.errstate(divide="ignore"):  # a row that does not count is infinitely far away
+            return np.asarray(np.log(self.w / self.w.max()))
+
     def at(self, M: Array) -> SoftNeighbourPoint:
         return SoftNeighbourPoint(self, M)
 
@@ -174,7 +196,7 @@ class SoftNeighbours(LabelledPairs):
         """Of few rows pca and random directions; all starts end nearly alike."""
         if len(self.X) > _FEW_ROWS:
             return {}
-        directions = enumerate(random_points(self, self.X, _DIRECTIONS), start=1)
+        directions = enumerate(random_points(self, self.X, _DIRECTIONS, self.w), start=1)
         return {
             "pca": self.principal_directions(self.r),
             **{f"random directions {k}": M for k, M in directions},
@@ -197,7 +219,8 @@ class SoftNeighbours(LabelledPairs):
         n, some = len(self.X), self._some_rows()
         less, stage = (_SLOWLY, _LONGER_STAGE) if n <= _FEW_ROWS else (_LESS, _STAGE)
         while ridge > _LAST_RIDGE:
-            if self.value(_LARGER * M) < 0.5 - n:  # every nearest neighbour is of its row's class
+            # Every nearest neighbour is of its row's class.
+            if self.value(_LARGER * M) < 0.5 * self._least_weight - self.weight:
                 return _LARGER * M
             held = replace(some if ridge > _SOME_DO else self, ridge=ridge)
             M = minimise(held, M, LBFGS(), stage).M
@@ -208,12 +231,18 @@ class SoftNeighbours(LabelledPairs):
         """The problem of evenly spaced rows, where there are many."""
         n = len(self.X)
         rows = np.linspace(0, n - 1, min(n, _SOME_ROWS)).astype(int)
-        return replace(self, X=self.X[rows], boundaries=np.searchsorted(rows, self.boundaries))
+        w = None if self.w is None else self.w[rows]
+        boundaries = np.searchsorted(rows, self.boundaries)
+        return replace(self, X=self.X[rows], w=w, boundaries=boundaries)
+
+    @property
+    def _least_weight(self) -> float:
+        return 1.0 if self.w is None else float(self.w.min())
 
     def certificate(self, M: Array) -> Certificate | None:
         """No value exceeds n; a saturated M is no optimum that means anything."""
-        n, point = len(self.X), self.at(M)
-        gap = max(0.0, n + point.value) + n * n * float(np.finfo(float).eps)
+        n, point = self.weight, self.at(M)
+        gap = max(0.0, n + point.value) + len(self.X) * n * float(np.finfo(float).eps)
         if gap <= PROVED_GLOBAL * n:
             message = "no value exceeds n: every row has its nearest neighbours in its class"
             return Certificate("global", gap, message)

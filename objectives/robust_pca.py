@@ -22,6 +22,8 @@ from ldr.objectives.parameters import number, word
 from ldr.objectives.problem import BoundObjective, check_dimension
 from ldr.objectives.statistics import moments
 from ldr.objectives.statistics.covariance import KnownScatter
+from ldr.objectives.statistics.quantiles import median
+from ldr.objectives.statistics.sums import counted, counted_rows
 from ldr.objectives.view import View
 from ldr.solvers.errors import DataError
 from ldr.solvers.linalg.eigen import top_eigenvectors
@@ -70,6 +72,7 @@ class RobustPCA(Objective):
     """
 
     name = "robust-pca"
+    weighted = True
     formula = "min sum_i rho(||x_i - MM'x_i||)"
     source = "Ding, Zhou, He & Zha 2006; Huber 1964"
     sense = "min"
@@ -95,6 +98,7 @@ class RobustPCA(Objective):
                 rows.samples.dense(),
                 r,
                 loss,
+                w=rows.samples.weights,
                 heuristics=starts,
                 unit=unit,
             )
@@ -110,13 +114,13 @@ class RobustPCA(Objective):
 
     def _loss(self, rows: MedianRows, r: int) -> Loss:
         """rho, from the rows' distances from the centre and from a typical residual."""
-        lengths = rows.distances()
-        rounding = self.epsilon * float(np.median(lengths) or lengths.mean())
+        lengths, w = rows.distances(), rows.samples.weights
+        rounding = self.epsilon * (median(lengths, w) or float(np.average(lengths, weights=w)))
         if self.loss == "l1":
             return RoundedDistance(rounding)
         threshold = (self.threshold or 0.0) / rows.length
         if not threshold:
-            threshold = float(np.median(rows.distances(_directions(rows.scatters()[1], r))))
+            threshold = median(rows.distances(_directions(rows.scatters()[1], r)), w)
         return Huber(max(threshold, rounding))
 
 
@@ -145,14 +149,14 @@ class MedianRows:
     def in_memory(cls, data: Data, objective: Objective) -> MedianRows:
         rows = DenseRows.centred(data, objective)
         length = typical_length(rows.X)
-        median = geometric_median(rows.X / length)
+        centre = geometric_median(rows.X / length, rows.weights)
         view = rows.view
-        centre = view.mean + length * view.coordinates.lift(median[:, None])[:, 0]
+        mean = view.mean + length * view.coordinates.lift(centre[:, None])[:, 0]
         return cls(
-            Samples(rows.X / length - median),
-            Frame(np.zeros(len(median))),
+            Samples(rows.X / length - centre, marks=rows.marks),
+            Frame(np.zeros(len(centre))),
             length,
-            replace(view, mean=centre, centre="median").noting(CENTRED),
+            replace(view, mean=mean, centre="median").noting(CENTRED),
             _REWEIGHTINGS,
         )
 
@@ -185,24 +189,24 @@ class MedianRows:
 
 
 def _distances(piece: Samples, frame: Frame, M: Array | None) -> list[Array]:
-    return [np.sqrt(_squares(Z, M)) for Z in frame.blocks(piece)]
+    return [np.sqrt(_squares(Z, M)) for Z, _ in frame.blocks(piece)]
 
 
 def _scatters(piece: Samples, frame: Frame) -> tuple[Array, Array]:
     plain, spherical = np.zeros((2, piece.d, piece.d))
-    for Z in frame.blocks(piece):
-        q = _squares(Z, None)
-        plain += Z.T @ Z
-        spherical += (Z.T * np.divide(1.0, q, where=q > 0, out=np.zeros_like(q))) @ Z
+    for Z, w in frame.blocks(piece):
+        q, WZ = _squares(Z, None), counted_rows(Z, w)
+        plain += WZ.T @ Z
+        spherical += (WZ.T * np.divide(1.0, q, where=q > 0, out=np.zeros_like(q))) @ Z
     return plain, spherical
 
 
 def _reweighted(piece: Samples, frame: Frame, loss: Loss, M: Array) -> tuple[float, Array]:
     value, scatter = 0.0, np.zeros((piece.d, piece.d))
-    for Z in frame.blocks(piece):
+    for Z, w in frame.blocks(piece):
         q = _squares(Z, M)
-        value += float(loss(q).sum())
-        scatter += (Z.T * loss.slope(q)) @ Z
+        value += float(counted(loss(q), w).sum())
+        scatter += (Z.T * counted(loss.slope(q), w)) @ Z
     return value, scatter
 
 
@@ -219,14 +223,15 @@ def _residual_squares(Z: Array, Y: Array, M: Array) -> Array:
 
 
 class ReconstructionPoint(ProjectedPoint):
-    """phi = sum_i g(q_i), q_i = ||x_i - My_i||^2 = ||x_i||^2 - ||y_i||^2 for orthonormal M.
+    """phi = sum_i w_i g(q_i), q_i = ||x_i - My_i||^2 = ||x_i||^2 - ||y_i||^2 for orthonormal M.
 
-    Slope -2 g' y and curvature -2 (g' dy + g'' dq y) with dq = -2 y'dy, a row a sample.
+    Slope -2 g' y and curvature -2 (g' dy + g'' dq y) with dq = -2 y'dy, a row a sample, times w_i.
     """
 
-    def __init__(self, X: Array, M: Array, loss: Loss) -> None:
+    def __init__(self, X: Array, M: Array, loss: Loss, w: Array | None = None) -> None:
         super().__init__(X, M)
         self._loss = loss
+        self._w = w
 
     @cached_property
     def _q(self) -> Array:
@@ -234,12 +239,12 @@ class ReconstructionPoint(ProjectedPoint):
 
     @cached_property
     def value(self) -> float:
-        return float(self._loss(self._q).sum())
+        return float(counted(self._loss(self._q), self._w).sum())
 
     @cached_property
     def _pull(self) -> Array:
-        """g'(q_i), the weights of reweighted pca."""
-        return self._loss.slope(self._q)
+        """w_i g'(q_i), the weights of reweighted pca."""
+        return counted(self._loss.slope(self._q), self._w)
 
     @cached_property
     def slope(self) -> Array:
@@ -247,7 +252,7 @@ class ReconstructionPoint(ProjectedPoint):
 
     def curvature(self, dY: Array) -> Array:
         dq = -2.0 * np.einsum("ij,ij->i", self.Y, dY)
-        bend = self._loss.curvature(self._q) * dq
+        bend = counted(self._loss.curvature(self._q), self._w) * dq
         return -2.0 * (self._pull[:, None] * dY + bend[:, None] * self.Y)
 
 
@@ -263,7 +268,7 @@ class Reconstruction(Projected):
     loss: Loss
 
     def at(self, M: Array) -> ReconstructionPoint:
-        return ReconstructionPoint(self.X, M, self.loss)
+        return ReconstructionPoint(self.X, M, self.loss, self.w)
 
 
 def heuristics(rows: MedianRows, loss: Loss, r: int) -> dict[str, Callable[[], Array]]:

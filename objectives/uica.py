@@ -66,6 +66,7 @@ class UndercompleteICA(Objective):
     """
 
     name = "uica"
+    weighted = True
     formula = "min -(1/2 log|M'M| + 1/n sum_ik log p(m_k'x_i)), x white"
     source = "Porrill & Stone 1998; Welling, Zemel & Hinton 2004"
     sense = "min"
@@ -88,8 +89,9 @@ class UndercompleteICA(Objective):
             (rows.view,),
             rows.X,
             r,
+            w=rows.weights,
             expert=expert,
-            heuristics=heuristics(rows.X, r, expert, _own),
+            heuristics=heuristics(rows.X, r, expert, _own, rows.weights),
         )
 
 
@@ -102,13 +104,13 @@ def _sum_of_experts(
     objective: UndercompleteICA, samples: Samples, r: int, expert: Contrast
 ) -> SumOfExperts:
     columns = WhitenedColumns.of(samples, r)
-    contrasts = columns.term(partial(ContrastPoint, contrast=expert, n=samples.n))
+    contrasts = columns.term(partial(ContrastPoint, contrast=expert, n=samples.weight))
     return SumOfExperts(
         objective,
         (columns.view.noting(sample_note(samples)),),
         Euclidean(columns.W.shape[1], r),
         samples,
-        ExpertsTerm(contrasts, samples.n),
+        ExpertsTerm(contrasts, samples.weight),
         heuristics=heuristics_in_pieces(samples, columns, r, expert, _own),
     )
 
@@ -143,9 +145,9 @@ class LogVolume(Point):
 class ExpertsPoint(Point):
     """The experts' sum E sum_k G(y_k), G = -log p, and the volume."""
 
-    def __init__(self, X: Array, M: Array, expert: Contrast) -> None:
-        self.M = M
-        self._experts = ContrastPoint(X, M, expert, len(X))
+    def __init__(self, experts: ContrastPoint) -> None:
+        self.M = M = experts.M
+        self._experts = experts
         self._volume = LogVolume(M)
 
     @cached_property
@@ -199,7 +201,10 @@ class ProductOfExperts(ByExpert, Projected):
         return _sources_of_variance_one(self.manifold, rng)
 
     def at(self, M: Array) -> ExpertsPoint:
-        return ExpertsPoint(self.X, M, self.expert)
+        return ExpertsPoint(self._experts(M))
+
+    def _experts(self, M: Array) -> ContrastPoint:
+        return ContrastPoint(self.X, M, self.expert, w=self.w)
 
     def preconditioner(self, M: Array) -> Preconditioner:
         """The inverse of the Hessian where the y_k are independent, and of what is across M.
@@ -209,7 +214,7 @@ class ProductOfExperts(ByExpert, Projected):
 
         Source: Ablin, Cardoso and Gramfort 2018 (Picard).
         """
-        experts = ContrastPoint(self.X, M, self.expert, len(self.X))
+        experts = self._experts(M)
         sizes, slopes = np.sum(M * M, axis=0), experts.second.sum(axis=0)
         own = np.einsum("ij,ij,ij->j", experts.second, experts.Y, experts.Y)
         within = inverse_in_pairs(slopes * sizes[:, None], _LEAST_CURVATURE)
@@ -224,23 +229,23 @@ class ProductOfExperts(ByExpert, Projected):
         return apply
 
     def costs(self, M: Array) -> Array:
-        return np.asarray(ContrastPoint(self.X, M, self.expert, len(self.X)).value)
+        return np.asarray(self._experts(M).value)
 
 
 @dataclass(frozen=True)
 class ExpertsTerm(RowTerm):
-    """Of m of the n rows: the experts' sum, and m/n of the volume, so that terms add up to f."""
+    """The experts' sum over rows, and their share of the weight n of the volume, which adds up."""
 
     contrasts: ProjectedTerm
-    n: int
+    n: float
 
     def first(self, M: Array, rows: Samples, *beside: Cells) -> tuple[float, Array]:
         means, gradient = self.contrasts.first(M, rows)
-        share, volume = rows.n / self.n, LogVolume(M)
+        share, volume = rows.weight / self.n, LogVolume(M)
         return float(means.sum()) + share * volume.value, gradient + share * volume.gradient
 
     def second(self, M: Array, V: Array, rows: Samples, *beside: Cells) -> Array:
-        share = rows.n / self.n
+        share = rows.weight / self.n
         return self.contrasts.second(M, V, rows) + share * LogVolume(M).hessian_vector(V)
 
 

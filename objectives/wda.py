@@ -146,7 +146,7 @@ class ClassTransport(Transport):
         rows = len(self.X)
         return replace(self, X=self.X[:0], codes=self.codes[:0], heuristics={}, share=1.0 / rows)
 
-    def on(self, rows: Array, codes: Rows) -> ClassTransport | None:
+    def on(self, rows: Array, codes: Rows, *, w: None) -> ClassTransport | None:
         """The problem of other rows of the user's; its value counts by their share of all."""
         present, codes = np.unique(codes, return_inverse=True)
         if len(present) < 2:

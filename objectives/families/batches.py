@@ -36,7 +36,7 @@ _STANDING_ROWS = 5000
 class Template(Protocol):
     """A problem of some rows that can make the same of others."""
 
-    def on(self, rows: Array, *beside: Cells) -> Problem | None:
+    def on(self, rows: Array, *beside: Cells, w: Array | None) -> Problem | None:
         """The problem of other rows, in the same coordinates; None where they say nothing."""
 
 
@@ -51,7 +51,8 @@ class BatchTerm(RowTerm):
         for b in range(batches):
             batch = slice(b, None, batches)
             X = np.asarray(rows.array[batch], dtype=np.float64)
-            problem = self.template.on(X, *(other[batch] for other in beside))
+            w = None if rows.weights is None else rows.weights[batch]
+            problem = self.template.on(X, *(other[batch] for other in beside), w=w)
             if problem is not None:
                 yield problem.at(M)
 

@@ -14,6 +14,7 @@ from ldr.objectives.axes import Axes
 from ldr.objectives.coordinates import ColumnScaling
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.labels import as_labels
+from ldr.objectives.data.marks import Marks
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.pairwise import Pairwise, row_slices
 from ldr.objectives.families.projected import DenseRows
@@ -21,6 +22,7 @@ from ldr.objectives.lengths import column_lengths, typical_length
 from ldr.objectives.problem import Stated
 from ldr.objectives.statistics import ClassMoments, class_moments
 from ldr.objectives.statistics.covariance import Variation
+from ldr.objectives.statistics.sums import weighted
 from ldr.objectives.view import View
 from ldr.solvers.linalg.eigen import generalised_top_eigenvectors, range_basis, top_eigenvectors
 from ldr.solvers.manifolds import Array, Euclidean, Manifold
@@ -41,23 +43,27 @@ class LabelledRows:
     boundaries : ndarray (c + 1,)
         Class c has the rows from boundaries[c] on.
     view : View
+    weights : ndarray (n,) or None
     """
 
     X: Array
     lengths: Array
     boundaries: np.ndarray
     view: View
+    weights: Array | None
 
     @classmethod
     def of(cls, data: Data, objective: Stated, smallest_class: int = 2) -> LabelledRows:
         codes, _ = as_labels(data.y, data.samples.n, smallest_class=smallest_class)
         rows = DenseRows.centred(data, objective)
         length, lengths = typical_length(rows.X), column_lengths(rows.X)
+        order, w = np.argsort(codes, kind="stable"), rows.weights
         return cls(
-            rows.X[np.argsort(codes, kind="stable")] / lengths,
+            rows.X[order] / lengths,
             lengths / length,
             np.concatenate([[0], np.cumsum(np.bincount(codes))]),
             replace(rows.view, coordinates=ColumnScaling(1.0 / lengths, rows.view.coordinates)),
+            None if w is None else w[order],
         )
 
 
@@ -107,22 +113,28 @@ class LabelledPairs(Pairwise):
 
     def emptied(self) -> LabelledPairs:
         """Without rows, as a template for others."""
-        return replace(self, X=self.X[:0], boundaries=np.zeros(2, dtype=np.intp))
+        return replace(self, X=self.X[:0], w=None, boundaries=np.zeros(2, dtype=np.intp))
 
-    def on(self, rows: Array, codes: np.ndarray) -> LabelledPairs | None:
+    def on(self, rows: Array, codes: np.ndarray, *, w: Array | None = None) -> LabelledPairs | None:
         """The problem of other rows of the user's and of their classes."""
         (view,) = self.views
         assert isinstance(view.coordinates, ColumnScaling)
         order = np.argsort(codes, kind="stable")
         _, sizes = np.unique(codes, return_counts=True)
         X = (rows[order] - view.mean) * view.coordinates.scale
-        return replace(self, X=X, boundaries=np.concatenate([[0], np.cumsum(sizes)]))
+        w, boundaries = None if w is None else w[order], np.concatenate([[0], np.cumsum(sizes)])
+        return replace(self, X=X, w=w, boundaries=boundaries)
+
+    @cached_property
+    def weight(self) -> float:
+        """Of all rows together."""
+        return len(self.X) if self.w is None else float(self.w.sum())
 
     @cached_property
     def _scatters(self) -> ClassMoments:
         sizes = np.diff(self.boundaries)
         codes = np.repeat(np.arange(len(sizes)), sizes)
-        return class_moments(Samples(self.X), codes, len(sizes))
+        return class_moments(Samples(self.X, marks=Marks(self.w)), codes, len(sizes))
 
     def baseline(self) -> Array:
         """Top generalised eigenvectors of (S_B, S_W), of unit variance within classes.
@@ -130,7 +142,7 @@ class LabelledPairs(Pairwise):
         They are sought in the range of S_W. Beyond the c - 1 that c classes have, principal
         directions of what is left of the data fill up.
         """
-        n, k = self.X.shape
+        k = self.X.shape[1]
         within, between = self._scatters.within, self._scatters.between
         if not within.any():
             return self.principal_directions(self.r)
@@ -140,7 +152,7 @@ class LabelledPairs(Pairwise):
         _, vectors = generalised_top_eigenvectors(
             basis.T @ between @ basis, basis.T @ within @ basis, informative
         )
-        found = math.sqrt(n) * (basis @ vectors)
+        found = math.sqrt(self.weight) * (basis @ vectors)
         if informative == self.r:
             return found
         return np.hstack([found, self.principal_directions(self.r - informative, found)])
@@ -156,8 +168,9 @@ class LabelledPairs(Pairwise):
             span = np.linalg.qr(besides)[0]
             rest -= span @ span.T
         scaled = rest * self.lengths
-        A = self.X @ scaled
+        rows = weighted(self.X, self.w)
+        A = rows @ scaled
         M = scaled @ top_eigenvectors(A.T @ A, r)[1]
-        Y = self.X @ M
+        Y = rows @ M
         squares = float(np.vdot(M, self._scatters.within @ M)) or float(np.vdot(Y, Y))
-        return M * math.sqrt(len(Y) * r / squares) if squares > 0 else M
+        return M * math.sqrt(self.weight * r / squares) if squares > 0 else M

@@ -252,10 +252,11 @@ class Frame:
         Z = rows - self.centre
         return Z if self.length == 1.0 else Z / self.length
 
-    def blocks(self, piece: Samples) -> Iterator[Array]:
-        """Block by block."""
-        for _, block in piece.blocks():
-            yield self.of(block)
+    def blocks(self, piece: Samples) -> Iterator[tuple[Array, Array | None]]:
+        """Block by block, with the weights of the rows."""
+        w = piece.weights
+        for where, block in piece.blocks():
+            yield self.of(block), None if w is None else w[where]
 
     def moved(self, z: Array) -> Frame:
         """With its centre at z of this frame."""
@@ -273,16 +274,16 @@ class ProjectedTerm(RowTerm):
         To the coordinates of the solver, the identity where None; the rows are multiplied by WM,
         never by W.
     formula : callable
-        Of rows and a matrix, the `ProjectedPoint` there: the same as in memory.
+        Of rows, a matrix and ``w``, weights of the rows: the `ProjectedPoint`, as in memory.
     """
 
     frame: Frame
     W: Array | None
-    formula: Callable[[Array, Array], ProjectedPoint]
+    formula: Callable[..., ProjectedPoint]
 
     def _points(self, M: Array, rows: Samples) -> Iterator[ProjectedPoint]:
         N = self._to_columns(M)
-        return (self.formula(Z, N) for Z in self.frame.blocks(rows))
+        return (self.formula(Z, N, w=w) for Z, w in self.frame.blocks(rows))
 
     def first(self, M: Array, rows: Samples, *beside: Cells) -> tuple[Total, Array]:
         value: Total = 0.0
@@ -335,11 +336,16 @@ class WhitenedColumns:
     def frame(self) -> Frame:
         return Frame(self.view.mean)
 
-    def blocks(self, piece: Samples) -> Iterator[Array]:
-        """The white rows, block by block."""
-        return (Z @ self.W for Z in self.frame.blocks(piece))
+    def blocks(self, piece: Samples) -> Iterator[tuple[Array, Array | None]]:
+        """The white rows, block by block, with their weights."""
+        return ((Z @ self.W, w) for Z, w in self.frame.blocks(piece))
 
-    def term(self, formula: Callable[[Array, Array], ProjectedPoint]) -> ProjectedTerm:
+    def sample(self, samples: Samples) -> tuple[Array, Array | None]:
+        """White rows of a sample in memory, and their weights."""
+        some = some_rows(samples, SAMPLE_ROWS)
+        return np.vstack([X for X, _ in self.blocks(some)]), some.weights
+
+    def term(self, formula: Callable[..., ProjectedPoint]) -> ProjectedTerm:
         """What a formula of white rows adds up to."""
         return ProjectedTerm(self.frame, self.W, formula)
 

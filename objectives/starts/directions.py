@@ -7,7 +7,7 @@ import scipy
 
 from ldr.objectives.kernels import gaussian_gram, median_distance
 from ldr.objectives.statistics.quantiles import even_rows
-from ldr.objectives.statistics.sums import counted_rows
+from ldr.objectives.statistics.sums import counted_rows, weighted
 from ldr.solvers.limits import check
 from ldr.solvers.linalg.eigen import symmetric_eigen, top_eigenvectors
 from ldr.solvers.manifolds import Array
@@ -56,21 +56,27 @@ def gradient_directions(
     return top_eigenvectors(gradient_outer_product(X, Z, median_distance(X), epsilon), r)[1]
 
 
-def gradient_outer_product(X: Array, Z: Array, width: float, epsilon: float) -> Array:
+def gradient_outer_product(
+    X: Array, Z: Array, width: float, epsilon: float, weights: Array | None = None
+) -> Array:
     """mean_i sum_p grad g_p(x_i) grad g_p(x_i)' of the kernel regression g of Z on X, k x k.
 
     g(x) = Z'(K + n eps I)^{-1} k(x), K the Gaussian Gram matrix, so that with the rows
     (x_j - x_i)' k(x_j, x_i)/width^2 of D_i it is mean_i D_i'(K + n eps I)^{-1} ZZ'
-    (K + n eps I)^{-1} D_i.
+    (K + n eps I)^{-1} D_i. Of weighted rows W^{1/2}(W^{1/2}KW^{1/2} + N eps I)^{-1}W^{1/2} stands
+    for the inverse.
 
     Source: Fukumizu and Leng 2014 (gradient-based kernel dimension reduction).
     """
-    n, k = X.shape
+    n, k = len(X) if weights is None else weights.sum(), X.shape[1]
     K = gaussian_gram(X, width)
-    weights = scipy.linalg.solve(K + n * epsilon * np.eye(n), Z, assume_a="pos", check_finite=False)
+    ridged = K.copy() if weights is None else weighted(weighted(K, weights).T, weights)
+    ridged[np.diag_indices_from(K)] += n * epsilon
+    Z = weighted(Z, weights)
+    A = weighted(scipy.linalg.solve(ridged, Z, assume_a="pos", check_finite=False), weights)
     outer = np.zeros((k, k))
-    for w in weights.T:
+    for a in A.T:
         check()
-        gradients = (K @ (w[:, None] * X) - (K @ w)[:, None] * X) / width**2
+        gradients = weighted(K @ (a[:, None] * X) - (K @ a)[:, None] * X, weights) / width**2
         outer += gradients.T @ gradients
     return outer / n

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
+from typing import Any, cast
 
 import numpy as np
 
@@ -49,9 +50,8 @@ def random_points(
     lengths, (k, r) = np.linalg.norm(Y, axis=0), problem.manifold.shape
     varied = lengths > rank_tolerance(k) * lengths.max()
     rng, m = np.random.default_rng(0), int(varied.sum())
-    if m == k or m < r:
-        draw = problem.random_point
-    else:
-        axes, draw = axes[:, varied], replace(problem.manifold, d=m).random_point
+    draw, manifold = problem.random_point, cast(Any, problem.manifold)
+    if r <= m < k:
+        axes, draw = axes[:, varied], replace(manifold, d=m).random_point
     for _ in range(count):
         yield axes @ draw(rng)

@@ -12,8 +12,9 @@ import numpy as np
 from ldr.objectives.contrasts import Contrast
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.projected import ProjectedPoint
-from ldr.objectives.families.row_sum import SAMPLE_ROWS, WhitenedColumns, added, some_rows
+from ldr.objectives.families.row_sum import SAMPLE_ROWS, WhitenedColumns, added
 from ldr.objectives.starts.directions import fourth_order_directions
+from ldr.objectives.statistics.sums import counted_rows
 from ldr.solvers.linalg.eigen import symmetric_eigen
 from ldr.solvers.manifolds import Array
 
@@ -23,26 +24,27 @@ _STEPS = 100  # of the fixed point of one direction
 _SETTLED = 1e-6
 
 
-def deflated_directions(X: Array, contrast: Contrast, first: Array) -> Array:
-    """Stationary directions of E G(w'x), one after another, each orthogonal to those before.
+def deflated_directions(
+    X: Array, contrast: Contrast, first: Array, w: Array | None = None
+) -> Array:
+    """Stationary directions of E G(m'x), one after another, each orthogonal to those before.
 
-    The fixed point w <- E[x g(w'x)] - E[g'(w'x)] w, from each column of `first` in turn.
+    The fixed point m <- E[x g(m'x)] - E[g'(m'x)] m, from each column of `first` in turn.
 
     Source: Hyvarinen 1999 (FastICA).
     """
     found = np.empty((X.shape[1], 0))
     for start in first.T:
-        w = _orthogonal(start, found)
+        m = _orthogonal(start, found)
         for _ in range(_STEPS):
-            y = X @ w
-            slope = contrast.first(y)
-            step = X.T @ slope / len(X) - contrast.second(y, slope).mean() * w
+            means = ContrastPoint(X, m[:, None], contrast, w=w)
+            step = means.gradient[:, 0] - means.second.sum() * m
             new = _orthogonal(step, found)
-            settled = 1.0 - abs(new @ w) < _SETTLED
-            w = new
+            settled = 1.0 - abs(new @ m) < _SETTLED
+            m = new
             if settled:
                 break
-        found = np.column_stack([found, w])
+        found = np.column_stack([found, m])
     return found
 
 
@@ -58,7 +60,9 @@ def _orthogonal(w: Array, found: Array) -> Array:
     return w
 
 
-def heuristics(X: Array, r: int, contrast: Contrast, cost: Cost) -> dict[str, Callable[[], Array]]:
+def heuristics(
+    X: Array, r: int, contrast: Contrast, cost: Cost, w: Array | None = None
+) -> dict[str, Callable[[], Array]]:
     """FOBI and FastICA's deflation from it: of each the r directions m with the least cost.
 
     The cost is a function of E G(m'x). More directions than r are deflated, for the first found
@@ -66,13 +70,13 @@ def heuristics(X: Array, r: int, contrast: Contrast, cost: Cost) -> dict[str, Ca
     """
 
     def best(M: Array, count: int) -> Array:
-        return _least(M, cost(contrast.value(X @ M).mean(axis=0)), count)
+        return _least(M, cost(ContrastPoint(X, M, contrast, w=w).value), count)
 
     def fobi(count: int = r) -> Array:
-        return best(fourth_order_directions(X), count)
+        return best(fourth_order_directions(X, w), count)
 
     def deflation() -> Array:
-        return best(deflated_directions(X, contrast, fobi(max(2 * r, r + 10))), r)
+        return best(deflated_directions(X, contrast, fobi(max(2 * r, r + 10)), w), r)
 
     return {"fobi": fobi, "deflation": deflation}
 
@@ -83,20 +87,29 @@ def _least(M: Array, costs: Array, count: int) -> Array:
 
 
 class ContrastPoint(ProjectedPoint):
-    """The r means E G(m_k'x) of n rows, of which X are some or all.
+    """The r means E G(m_k'x) of rows of the total weight n, of which X are some or all.
 
     The gradients of the means are the columns of E x g(m_k'x), their changes along V those of
     E x g'(m_k'x) x'v_k.
     """
 
-    def __init__(self, X: Array, M: Array, contrast: Contrast, n: int) -> None:
+    def __init__(
+        self,
+        X: Array,
+        M: Array,
+        contrast: Contrast,
+        n: float | None = None,
+        w: Array | None = None,
+    ) -> None:
         super().__init__(X, M)
         self._contrast = contrast
-        self._n = n
+        self._w = w
+        self._counts = np.ones(len(X)) if w is None else w
+        self._n = n or self._counts.sum()
 
     @cached_property
     def value(self) -> Any:
-        return np.ones(len(self.Y)) @ self._contrast.value(self.Y) / self._n
+        return self._counts @ self._contrast.value(self.Y) / self._n
 
     @cached_property
     def _first(self) -> Array:
@@ -104,7 +117,7 @@ class ContrastPoint(ProjectedPoint):
 
     @property
     def slope(self) -> Array:
-        return self._first / self._n
+        return counted_rows(self._first, self._w) / self._n
 
     @cached_property
     def gradient(self) -> Array:
@@ -112,8 +125,8 @@ class ContrastPoint(ProjectedPoint):
 
     @cached_property
     def second(self) -> Array:
-        """g'(Y)/n."""
-        return self._contrast.second(self.Y, self._first) / self._n
+        """g'(Y)/n, times the weights."""
+        return counted_rows(self._contrast.second(self.Y, self._first), self._w) / self._n
 
     def curvature(self, dY: Array) -> Array:
         return self.second * dY
@@ -125,14 +138,15 @@ def heuristics_in_pieces(
     """FOBI by a pass over the rows and another for the costs; deflation of a sample of rows."""
 
     def fobi() -> Array:
-        M = symmetric_eigen(samples.reduce(partial(_fourth_order, columns), add) / samples.n)[1]
-        term = columns.term(partial(ContrastPoint, contrast=contrast, n=samples.n))
+        outer = samples.reduce(partial(_fourth_order, columns), add)
+        M = symmetric_eigen(outer / samples.weight)[1]
+        term = columns.term(partial(ContrastPoint, contrast=contrast, n=samples.weight))
         means, _ = samples.reduce(partial(term.first, M), added)
         return _least(M, cost(means), r)
 
     def deflation() -> Array:
-        X = np.vstack(list(columns.blocks(some_rows(samples, SAMPLE_ROWS))))
-        return heuristics(X, r, contrast, cost)["deflation"]()
+        X, w = columns.sample(samples)
+        return heuristics(X, r, contrast, cost, w)["deflation"]()
 
     return {"fobi": fobi, "deflation": deflation}
 
@@ -147,6 +161,6 @@ def sample_note(samples: Samples) -> str:
 def _fourth_order(columns: WhitenedColumns, piece: Samples) -> Array:
     """The sum of |x|^2 x x' of white x."""
     total = np.zeros((columns.W.shape[1], columns.W.shape[1]))
-    for X in columns.blocks(piece):
-        total += (X * np.einsum("ij,ij->i", X, X)[:, None]).T @ X
+    for X, w in columns.blocks(piece):
+        total += (counted_rows(X, w) * np.einsum("ij,ij->i", X, X)[:, None]).T @ X
     return total

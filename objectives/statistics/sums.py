@@ -125,9 +125,14 @@ def weighted(Z: Array, weights: Array | None, where: slice = slice(None)) -> Arr
     return Z if weights is None else Z * np.sqrt(weights[where, None])
 
 
-def counted_rows(Z: Array, weights: Array | None, where: slice = slice(None)) -> Array:
+def counted(z: Array, weights: Array | None) -> Array:
+    """Numbers of rows, times their weights; themselves where every row counts once."""
+    return z if weights is None else z * weights
+
+
+def counted_rows(Z: Array, weights: Array | None, where: slice | Codes = slice(None)) -> Array:
     """WZ of a block of rows; Z itself where every row counts once."""
-    return Z if weights is None else Z * weights[where, None]
+    return Z if weights is None else Z * weights[where][:, None]
 
 
 def add_square(total: Array, Z: Array) -> Array:

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse
+from scipy.spatial.distance import pdist, squareform
 from sklearn import config_context
 from sklearn.model_selection import cross_val_score
 
@@ -29,8 +30,9 @@ def objective_of(key):
 
 
 WEIGHTED = [key for key in RANDOM if objective_of(key).weighted and key.split()[-1] != "landmarks"]
+NEIGHBOURS = [key for key in WEIGHTED if name_of(key) in ("nca", "lmnn")]
 TIMED = [key for key in WEIGHTED if "time order" in objective_of(key).needs]
-UNTIMED = [key for key in WEIGHTED if key not in TIMED]
+UNTIMED = [key for key in WEIGHTED if key not in TIMED + NEIGHBOURS]
 
 
 def taken(data, rows):
@@ -77,6 +79,31 @@ def test_the_scale_of_the_weights(key):
     assert np.linalg.norm(rest) <= 1e-6 * np.linalg.norm(ours)
     equal = solved(key, data, y, sample_weight=np.ones(N))
     same(equal, solved(key, data, y), data)
+
+
+@pytest.mark.parametrize("key", NEIGHBOURS)
+def test_weights_of_neighbours(key):
+    """Zero is a row left out, and what rows add is a sum over i and j of what the formula says."""
+    data, y, _ = RANDOM[key]
+    there = WHOLE > 0
+    found = solved(key, data, y, sample_weight=there)
+    assert found.value == pytest.approx(solved(key, data[there], y[there]).value, rel=1e-9)
+    if key == "lmnn linear":
+        return
+    result = solved(key, data, y, sample_weight=ANY)
+    D = squareform(pdist(data @ result.M, "sqeuclidean"))
+    same_class = y[:, None] == y
+    if name_of(key) == "nca":
+        P = ANY * np.exp(-D) * ~np.eye(N, dtype=bool)
+        expected = ANY @ (np.sum(P * same_class, axis=1) / P.sum(axis=1))
+    else:
+        expected, lengths = 0.0, squareform(pdist(data))
+        for i in range(N):
+            own = np.where(same_class[i] & (np.arange(N) != i), lengths[i], np.inf)
+            for j in np.argsort(own)[:3]:
+                margins = np.maximum(1.0 + D[i, j] - D[i], 0.0)[~same_class[i]]
+                expected += ANY[i] * (D[i, j] + ANY[~same_class[i]] @ margins**2)
+    assert result.value == pytest.approx(expected, rel=1e-9)
 
 
 @pytest.mark.parametrize("key", TIMED)
@@ -139,6 +166,17 @@ def test_every_container(name, container, weights, tmp_path, monkeypatch):
     )
     found = ldr.solve(name, given if len(given) > 1 else given[0], 2, y=y, sample_weight=weights)
     same(found, ldr.solve(name, data, 2, y=y, sample_weight=weights), data)
+
+
+@pytest.mark.parametrize("name", ["ica", "uica", "robust-pca"])
+@pytest.mark.parametrize("container", ["file", "dask"])
+def test_rows_that_are_read_at_every_step(name, container, tmp_path, monkeypatch):
+    for module in (samples, streams, dask_samples):
+        monkeypatch.setattr(module, "PIECE_NUMBERS", 70)
+    expected = ldr.solve(name, X, 2, sample_weight=WHOLE)
+    given = CONTAINERS[container](X, tmp_path / "X.npy")
+    found = ldr.solve(name, given, 2, start=expected.M, sample_weight=WHOLE)
+    same(found, expected, X, rel=1e-9)
 
 
 def test_more_columns_than_rows():
@@ -229,7 +267,7 @@ def test_estimators():
     first = ldr.score(by_hand, X[half], sample_weight=ANY[half])
     assert scores[0] == pytest.approx(first, rel=1e-12)
     with pytest.raises(TypeError, match="sample_weight"):
-        ldr.NCA(2).fit(X, LABELS, sample_weight=ANY)
+        ldr.LPP(2).fit(X, LABELS, sample_weight=ANY)
 
 
 def test_columns_of_files_and_the_command_line(tmp_path, monkeypatch, capsys):
@@ -292,7 +330,7 @@ def test_sums_over_rows_of_ones_own(tmp_path):
 
 
 def test_methods_without_weights_say_so():
-    for name in ("nca", "lpp", "mds-stress"):
+    for name in ("lpp", "mds-distances"):
         assert not REGISTRY[name]().weighted
         with pytest.raises(ArgumentError, match=f"{name!r} takes no weights .*these do: pca, "):
             ldr.solve(name, X, 2, y=LABELS, sample_weight=ANY)

@@ -96,11 +96,11 @@ _PLAIN = ["lda", "cca", "contrastive-pca", "mds-distances", "lpp", "sdr"]
 
 def _do_not_apply(estimator):
     """Checks whose data have fewer rows than columns: sparse ones are refused, weights or not, and
-    fa ends before its gradient is small.
+    fa ends before its gradient is small. Rows that are repeated are neighbours of themselves.
     """
     name, both = type(estimator).__name__, ("dense", "sparse")
     names = {"FactorAnalysis": both, "SparseLDA": both, "Lasso": ("sparse",)}
-    names |= {"WDA": ("dense",)}
+    names |= dict.fromkeys(("WDA", "LMNN", "NCA"), ("dense",))
     found = {
         f"check_sample_weight_equivalence_on_{kind}_data": "fewer rows than columns"
         for kind in names.get(name, ())
