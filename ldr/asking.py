@@ -118,7 +118,7 @@ def _model(objective: Objective, data: Data, r: int) -> FactorModel:
         run = closed_form_run(problem, baseline)
     else:
         points = {"baseline": baseline, **problem.starts()}
-        run, _ = best_of(solve_from(problem, points, solver, Stopping()), len(points))
+        (_, run), _ = best_of(solve_from(problem, points, solver, Stopping()), len(points))
     model = problem.model(run.M)
     assert model is not None
     return model

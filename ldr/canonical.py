@@ -28,7 +28,7 @@ class Heuristic:
         """Once begun it is evaluated to the end: it is the first point that there is to return."""
         check()
         with unlimited():
-            return None if M is None else cls(M, problem.value(M))
+            return None if M is None else cls(M, problem.near(M).value(M))
 
 
 @dataclass(frozen=True)

@@ -102,7 +102,7 @@ def refit(
     began = time.perf_counter()
     problem = result.objective.bind(data, result.r)
     start = problem.lower(as_tuple(result.M))
-    within, solver = WithZeros(problem, start), TrustRegion()
+    within, solver = WithZeros(problem.near(start), start), TrustRegion()
     certificate = Certificate("none", np.inf, ENDED[Status.INTERRUPTED])
     with hearing() as interrupt:
         run = minimise(within, start, solver)

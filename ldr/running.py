@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.problem import BoundObjective
@@ -31,6 +32,9 @@ _TOLD = (Status.TIME_LIMIT, Status.INTERRUPTED, Status.OBSERVER)
 _BETTER = 1e-9
 # How well the easier problems on the way from a start are solved.
 _ROUGHLY = Stopping(1e-4, 50)
+# Steps before a function is approximated anew, how often that is, and a change of its value there
+# that does not matter.
+_FIRST_STEPS, _TIMES, _SAME = 3, 4, 1e-8
 
 
 @dataclass(frozen=True)
@@ -76,6 +80,43 @@ class Starts:
         )
 
 
+class Ended(NamedTuple):
+    """A run, and the problem whose function it minimised: as it is approximated near the end."""
+
+    problem: BoundObjective
+    run: Run
+
+
+def solve_near(
+    problem: BoundObjective,
+    M: Array,
+    solver: Solver,
+    stopping: Stopping,
+    observers: Sequence[Observer] = (),
+) -> Ended:
+    """`minimise` a function, which may be approximated anew near where the run is.
+
+    It is one smooth function in each part of the run. The last part is that after which the value
+    is the same in the next.
+    """
+    near = problem.near(M)
+    if near is problem:
+        return Ended(near, minimise(near, M, solver, stopping, observers))
+    left = stopping.max_iterations or solver.default_max_iterations
+    run = minimise(
+        near, M, solver, replace(stopping, max_iterations=min(left, _FIRST_STEPS)), observers
+    )
+    for _ in range(_TIMES):
+        if run.status in _TOLD or run.iterations >= left:
+            break
+        near, before = problem.near(run.M), run.value
+        rest = replace(stopping, max_iterations=left - run.iterations)
+        run = run.followed_by(later := minimise(near, run.M, solver, rest, observers))
+        if abs(later.history["value"][0] - before) <= _SAME * abs(before):
+            break
+    return Ended(near, run)
+
+
 def solve_from(
     problem: BoundObjective,
     points: Mapping[str, Array],
@@ -83,7 +124,7 @@ def solve_from(
     stopping: Stopping,
     observers: Sequence[Observer] = (),
     workers: int = 1,
-) -> dict[str, Run]:
+) -> dict[str, Ended]:
     """A run from each named point; none after one that was told to stop, nor after the time.
 
     Raises
@@ -94,7 +135,7 @@ def solve_from(
     told: list[Status] = []
     first = next(iter(points))
 
-    def from_point(name: str) -> Run | None:
+    def from_point(name: str) -> Ended | None:
         if told or (name != first and over()):
             return None
         point = points[name]
@@ -103,12 +144,12 @@ def solve_from(
                 point = problem.approach(point)
             for easier in problem.easier:
                 point = point if over() else minimise(easier, point, solver, _ROUGHLY).M
-            run = minimise(problem, point, solver, stopping, observers)
+            near, run = solve_near(problem, point, solver, stopping, observers)
             with until_told():
-                run = unless_flat(problem, run, problem.random_point)
+                run = unless_flat(near, run, problem.random_point)
             if run.status is Status.OBSERVER:
                 told.append(run.status)
-            return run
+            return Ended(near, run)
         return None
 
     with hearing() as interrupt:
@@ -138,7 +179,7 @@ def search(
     workers: int = 1,
     *,
     prove: bool,
-) -> tuple[dict[str, Run], int, Certificate | None]:
+) -> tuple[dict[str, Ended], int, Certificate | None]:
     """`solve_from` the points, of which the first may do.
 
     Parameters
@@ -152,7 +193,7 @@ def search(
 
     Returns
     -------
-    runs : dict of Run
+    runs : dict of Ended
     starts : int
         How many there were to be.
     proof : Certificate or None
@@ -162,36 +203,38 @@ def search(
         named = points()
         return solve_from(problem, named, solver, stopping, observers, workers), len(named), None
     named, proof = first, None
-    (run,) = solve_from(problem, named, solver, stopping, observers).values()
-    if run.status not in _TOLD:
+    (end,) = solve_from(problem, named, solver, stopping, observers).values()
+    if end.run.status not in _TOLD:
         with until_told():
-            proof = problem.proof(run.M)
+            proof = problem.proof(end.run.M)
             named = named if proof else points()
     name, *others = named
-    runs = {name: run}
+    runs = {name: end}
     for other in others:
-        if proof or over() or run.status in _TOLD:
+        if proof or over() or end.run.status in _TOLD:
             break
-        (run,) = solve_from(problem, {other: named[other]}, solver, stopping, observers).values()
+        (end,) = solve_from(problem, {other: named[other]}, solver, stopping, observers).values()
         better = all(
-            run.value < known.value - _BETTER * abs(known.value) for known in runs.values()
+            end.run.value < known.run.value - _BETTER * abs(known.run.value)
+            for known in runs.values()
         )
-        runs[other] = run
-        if better and run.status not in _TOLD:
+        runs[other] = end
+        if better and end.run.status not in _TOLD:
             with until_told():
-                proof = problem.proof(run.M)
+                proof = problem.proof(end.run.M)
     return runs, len(runs) if proof else len(named), proof
 
 
-def best_of(runs: Mapping[str, Run], starts: int) -> tuple[Run, tuple[str, ...]]:
+def best_of(runs: Mapping[str, Ended], starts: int) -> tuple[Ended, tuple[str, ...]]:
     """The best of the runs; it is told to stop as they were, and a note says how many were not."""
-    best = min(runs.values(), key=lambda run: run.value)
-    ended = [run.status for run in runs.values() if run.status in _TOLD]
+    best = min(runs.values(), key=lambda end: end.run.value)
+    ended = [end.run.status for end in runs.values() if end.run.status in _TOLD]
     done = len(runs) - len(ended)
     if starts == 1 or done == starts:
         return best, ()
     status = ended[-1] if ended else Status.TIME_LIMIT
-    return replace(best, status=status), (f"{done} of {starts} starts were solved to their end",)
+    cut = Ended(best.problem, replace(best.run, status=status))
+    return cut, (f"{done} of {starts} starts were solved to their end",)
 
 
 def solver_for(method: str | Solver, problem: BoundObjective) -> Solver | None:

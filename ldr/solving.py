@@ -247,8 +247,8 @@ def solve(
                 runs, count, proof = search(
                     problem, named, points, chosen, stopping, observers, workers, prove=prove
                 )
-                reached = {name: problem.reported(run.value) for name, run in runs.items()}
-                run, further = best_of(runs, count)
+                reached = {name: problem.reported(end.run.value) for name, end in runs.items()}
+                (problem, run), further = best_of(runs, count)
                 notes += further
             seconds = time.perf_counter() - began
             if certify:

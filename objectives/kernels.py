@@ -49,23 +49,40 @@ def gaussian_gram(Y: Array, width: float) -> Array:
 
 
 def incomplete_factor(Y: Array, width: float, rank: int) -> Array:
-    """L (n x p), p <= rank, with LL' near the Gram matrix of Y's rows, which is never formed.
+    """L (n x p), p <= rank, with LL' near the Gram matrix of Y's rows: see `incomplete_cholesky`.
 
-    Cholesky with pivots, ended where what is left has a trace of 1e-9 n. Time O(n p^2).
+    What is left out has a trace of 1e-9 n where the rank suffices.
+    """
+    return incomplete_cholesky(Y, width, rank, _NEGLIGIBLE)[0]
+
+
+def incomplete_cholesky(
+    Y: Array, width: float, rank: int, negligible: float
+) -> tuple[Array, npt.NDArray[np.intp], float]:
+    """Cholesky with pivots of the Gram matrix of Y's rows, which is never formed. Time O(n p^2).
 
     Source: Fine and Scheinberg 2001; Bach and Jordan 2002.
+
+    Returns
+    -------
+    L : ndarray (n, p)
+        p <= rank; LL' is near the Gram matrix.
+    pivots : ndarray of int (p,)
+    left_out : float
+        Share of the trace; p is the first for which it is negligible.
     """
     n = len(Y)
-    L, left = np.zeros((n, min(rank, n))), np.ones(n)
-    for j in range(L.shape[1]):
-        if left.sum() <= _NEGLIGIBLE * n:
-            return L[:, :j]
+    L, left, pivots = np.empty((min(rank, n), n)), np.ones(n), []
+    for j in range(len(L)):
+        if left.sum() <= negligible * n:
+            break
         pivot = int(np.argmax(left))
-        column = gaussian(Y, Y[pivot : pivot + 1], width)[:, 0] - L[:, :j] @ L[pivot, :j]
-        L[:, j] = column / np.sqrt(left[pivot])
-        left = np.maximum(left - L[:, j] ** 2, 0.0)
+        column = gaussian(Y, Y[pivot : pivot + 1], width)[:, 0] - L[:j, pivot] @ L[:j]
+        L[j] = column / np.sqrt(left[pivot])
+        left = np.maximum(left - L[j] ** 2, 0.0)
         left[pivot] = 0.0
-    return L
+        pivots.append(pivot)
+    return L[: len(pivots)].T, np.array(pivots, dtype=np.intp), float(left.sum()) / n
 
 
 def median_distance(X: Array, weights: Array | None = None) -> float:

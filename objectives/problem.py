@@ -91,6 +91,10 @@ class BoundObjective(Problem):
         """With fewer local optima: solved roughly, in turn, on the way from every start."""
         return ()
 
+    def near(self, M: Array) -> Self:
+        """The function as it is approximated near M, where it is."""
+        return self
+
     def approach(self, M: Array) -> Array:
         """A better start than M, which was not given: the end of an approach from afar, say."""
         return M
@@ -258,7 +262,7 @@ class BoundObjective(Problem):
         """
         if len(self.factors) > len(self.views):
             raise ArgumentError(f"objective {self.objective.name!r} fits more than a map: no score")
-        return self.value(M)
+        return self.near(M).value(M)
 
     def model(self, M: Array) -> FactorModel | None:
         """The fitted model, of likelihoods."""

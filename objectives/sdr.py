@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -13,10 +13,9 @@ from ldr.objectives.data.data import Data
 from ldr.objectives.families.batches import on_some_rows
 from ldr.objectives.families.gram import Gram, GramPoint, kernel_width
 from ldr.objectives.families.landmarks import (
+    Approximation,
     Landmarks,
-    approximation_note,
     keep_landmarks,
-    landmark_rows,
     landmarks_of,
 )
 from ldr.objectives.families.projected import DenseRows
@@ -66,9 +65,13 @@ class SDR(Objective):
         What y is. "auto" reads strings, booleans and at most 20 distinct whole numbers as labels;
         where it guessed so from numbers, a note says it.
     landmarks : int, "auto" or None
-        How many landmark rows approximate K_XM (Nystrom), Kz then being approximated by incomplete
-        Cholesky of at most that rank; the approximated objective has exact derivatives. "auto" is
-        200 above n = 2000 and the exact form up to it; None is the exact form.
+        How many random landmark rows approximate K_XM (Nystrom), Kz then being approximated by
+        incomplete Cholesky of at most that rank; the approximated objective has exact derivatives.
+        None is the exact form. "auto" takes, above n = 500, the pivots of an incomplete Cholesky
+        decomposition of K_XM where 300 (or n/4) leave out 1e-10 of its trace, as in few dimensions:
+        the landmarks of a part of the run are those at its beginning, and a note tells how far the
+        value may be from the exact one. Where they do not suffice, it is 200 random rows above n =
+        2000 and the exact form up to it.
     annealing : tuple of float
         Factors of sigma, say (4, 2): from every start the objective with that wider kernel is
         solved first, in turn. Wider kernels have fewer local optima; a run takes about twice the
@@ -99,13 +102,30 @@ class SDR(Objective):
         rows = DenseRows.centred(data, self)
         X, n, w = rows.X, len(rows.X), rows.weights
         response = Response.of(data.y, n, self.response, w)
-        Z, left_out = response.factor(self.response_width, m)
+        width = self.width or kernel_width(X, w, r, data.samples.d)
+
+        @cache
+        def slices() -> Array:
+            return sliced_directions(X, response, r, self.slices, w)
+
+        approximation = Approximation.of(
+            X,
+            width,
+            partial(response.factor, self.response_width),
+            lambda Z: slices(),
+            m,
+            pivoted=self.landmarks == "auto" and w is None,
+        )
+        if approximation is None:
+            Z, _ = response.factor(self.response_width, None)
+        else:
+            Z = approximation.Z
         common: dict[str, Any] = {
             "w": w,
             "annealing": self.annealing,
-            "width": self.width or kernel_width(X, w, r, data.samples.d),
+            "width": width,
             "heuristics": {
-                "sir": lambda: sliced_directions(X, response, r, self.slices, w),
+                "sir": slices,
                 "gradient outer product": lambda: gradient_directions(X, Z, r, self.epsilon, w),
                 "pca": lambda: principal_directions(weighted(X, w), r),
             },
@@ -113,15 +133,16 @@ class SDR(Objective):
         }
         view = rows.view.noting(*response.notes)
         ridge = data.samples.weight * self.epsilon
-        if m is None:
+        if approximation is None:
             return KernelRegression(self, (view,), X, r, Z=weighted(Z, w), ridge=ridge, **common)
         return Landmarks(
             self,
-            (view.noting(approximation_note(m, Z.shape[1], left_out)),),
+            (view.noting(approximation.note),),
             X,
             r,
             Z,
-            landmark_rows(n, m),
+            approximation.rows,
+            pivoted=approximation.pivoted,
             # Woodbury: (G + ridge I)^{-1} = (I - PC (ridge W + C'PC)^{-1} C'P) / ridge
             constant=float(np.vdot(Z, Z)) / ridge,
             scale=1.0 / ridge,

@@ -107,6 +107,7 @@ def _at(optimum: Optimum, problem: BoundObjective) -> Rate:
     """Another problem's gradient and numbers at the same user's matrices."""
     own = optimum.problem
     M = problem.manifold.nearest(carried(own, problem, optimum.M))
+    problem = problem.near(M)
     gradient = RiemannianProblem(problem).at(M).gradient
     back = carried(problem, own, gradient) * (problem.unit / own.unit)
     return Rate(own.manifold.project(optimum.M, back), Observed.of(problem, M))

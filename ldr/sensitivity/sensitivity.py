@@ -181,6 +181,7 @@ def sensitivity(
             f"X has other columns, or another rank, than the data solved for: a point has shape "
             f"{tuple(problem.manifold.shape)} there and {M.shape} in the result"
         )
+    problem = problem.near(M)
     value = problem.reported(problem.value(M))
     if not abs(value - result.run.value) <= _SAME * max(abs(value), abs(result.run.value)):
         raise DataError(

@@ -1,14 +1,20 @@
 """Objectives of the Gaussian Gram matrix of the projected data, approximated from landmark rows.
 
 K is replaced by C W^{-1} C' (Nystrom): C the kernel of all n rows of Y with m of them, the
-landmarks, W that of the landmarks. The same rows are landmarks at every M, so that what results is
-a smooth function of M, with an exact gradient and Hessian product. Time O(n m^2), memory O(n m).
+landmarks, W that of the landmarks. The same rows are landmarks at every M of a run, so that what
+results is a smooth function of M, with an exact gradient and Hessian product. Time O(n m^2), memory
+O(n m).
+
+The pivots of an incomplete Cholesky decomposition of K at M are few landmarks (90 for two
+dimensions) with which value and gradient near M are those of K to eight digits.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 import scipy
@@ -16,18 +22,29 @@ import scipy
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.gram import Gram, relative_change
 from ldr.objectives.families.projected import ProjectedPoint
-from ldr.objectives.kernels import gaussian
+from ldr.objectives.kernels import gaussian, incomplete_cholesky
+from ldr.objectives.statistics.sums import spread_rows
 from ldr.solvers.checks import keep_whole
 from ldr.solvers.errors import ArgumentError
+from ldr.solvers.loop import minimise
 from ldr.solvers.manifolds import Array
+from ldr.solvers.run import Stopping
+from ldr.solvers.trust_region import TrustRegion
 
-# Added to W's diagonal of ones: landmarks that all but coincide must not make it singular.
-_JITTER = 1e-6
-
-
-# Up to this many rows the exact form is taken unless landmarks are asked for; beyond it, this many.
+# Added to W's diagonal of ones: landmarks that all but coincide must not make it singular. Pivots
+# are never that close.
+_JITTER, _PIVOTS_JITTER = 1e-6, 1e-12
+# Up to this many rows the exact form is taken unless landmarks are asked for; beyond it pivots,
+# where so many of them leave out a negligible share of the traces of K and of Kz.
+_FEW_ROWS = 500
+_MOST_PIVOTS = 300
+_NEGLIGIBLE, _NEGLIGIBLE_Z = 1e-10, 1e-8
+# Where they do not: up to this many rows the exact form; beyond it so many random landmarks.
 _EXACT_ROWS = 2000
 _DEFAULT = 200
+# Rows, and random landmarks of them, that show where to begin.
+_ROUGH_ROWS, _ROUGH_LANDMARKS = 1000, 100
+_ROUGHLY = Stopping(1e-4, 50)
 
 
 def keep_landmarks(owner: object, name: str) -> None:
@@ -61,17 +78,78 @@ def landmarks_of(name: str, samples: Samples, landmarks: int | str | None) -> in
     return m
 
 
+@dataclass(frozen=True)
+class Approximation:
+    """Of both Gram matrices.
+
+    Attributes
+    ----------
+    Z : ndarray (n, p)
+        Centred, Kz = ZZ'.
+    rows : ndarray of int (m,)
+        The landmarks.
+    pivoted : bool
+        Whether they are pivots at the heuristic's M.
+    note : str
+    """
+
+    Z: Array
+    rows: np.ndarray
+    pivoted: bool
+    note: str
+
+    @classmethod
+    def of(
+        cls,
+        X: Array,
+        width: float,
+        factor: Callable[[int], tuple[Array, float]],
+        heuristic: Callable[[Array], Array],
+        m: int | None,
+        *,
+        pivoted: bool,
+    ) -> Approximation | None:
+        """By pivots where they may be and are few; else from m random landmarks, or none.
+
+        Parameters
+        ----------
+        factor : callable
+            Gives Z of at most so many columns, and the share of the trace of Kz left out.
+        heuristic : callable
+            Gives an M from Z.
+        """
+        n = len(X)
+        if pivoted and n > _FEW_ROWS:
+            Z, left_out = factor(_MOST_PIVOTS)
+            if left_out <= _NEGLIGIBLE_Z:
+                rows, missing = pivots(X @ heuristic(Z), width)
+                if missing <= _NEGLIGIBLE:
+                    note = "K_XM is approximated by its incomplete Cholesky decomposition"
+                    return cls(Z, rows, True, note + _of_response(Z, left_out))
+        if m is None:
+            return None
+        Z, left_out = factor(m)
+        note = f"K_XM is approximated from {m} landmark rows" + _of_response(Z, left_out)
+        return cls(Z, landmark_rows(n, m), False, note)
+
+
+def pivots(Y: Array, width: float) -> tuple[np.ndarray, float]:
+    """Landmarks of rows of Y, and the share of the trace of their Gram matrix that is left out."""
+    most = min(_MOST_PIVOTS, len(Y) // 4)
+    _, rows, left_out = incomplete_cholesky(Y, width, most, _NEGLIGIBLE)
+    return np.sort(rows), left_out
+
+
 def landmark_rows(n: int, m: int) -> np.ndarray:
     """m of n rows at random, the same ones at every call, in order."""
     return np.sort(np.random.default_rng(0).choice(n, m, replace=False))
 
 
-def approximation_note(m: int, rank: int, left_out: float) -> str:
-    """What is approximated, and how well where that is known."""
-    note = f"K_XM is approximated from {m} landmark rows"
-    if left_out > 0:
-        note += f", K_z by rank {rank} (all but {left_out:.1e} of its trace)"
-    return note
+def _of_response(Z: Array, left_out: float) -> str:
+    """How K_z is approximated, if it is."""
+    if left_out <= 0:
+        return ""
+    return f", K_z by rank {Z.shape[1]} (all but {left_out:.1e} of its trace)"
 
 
 class LandmarkPoint(ProjectedPoint):
@@ -93,7 +171,24 @@ class LandmarkPoint(ProjectedPoint):
         self._C = gaussian(self.Y, self._U, problem.width)
         self._W = gaussian(self._U, self._U, problem.width)
         np.fill_diagonal(self._W, 1.0)
-        self._L = np.linalg.cholesky(self._W + _JITTER * np.eye(len(self._W)))
+        jitter = _PIVOTS_JITTER if problem.pivoted else _JITTER
+        self._L = np.linalg.cholesky(self._W + jitter * np.eye(len(self._W)))
+
+    def _whitened(self, C: Array) -> Array:
+        """L^{-1}C'."""
+        Phi = scipy.linalg.solve_triangular(self._L, C.T, lower=True, check_finite=False)
+        return np.asarray(Phi)
+
+    @property
+    def error(self) -> float:
+        """The most that f is above its value for K: tr(K - C W^{-1} C') |R'R| scale/a.
+
+        R = Z - b PCQ, for the derivative of f in K is -RR' scale/a, and f is convex in K.
+        """
+        problem, Phi = self._problem, self._whitened(self._C)
+        left_out = max(len(self.Y) - float(np.vdot(Phi, Phi)), 0.0)
+        steepest = float(np.linalg.norm(self._residual, 2)) ** 2
+        return left_out * steepest * problem.scale / problem.a
 
     @cached_property
     def _core(self) -> Array:
@@ -101,9 +196,8 @@ class LandmarkPoint(ProjectedPoint):
         problem, m = self._problem, len(self._W)
         core = problem.a * np.eye(m)
         if problem.b:
-            PC = self._C - self._C.mean(axis=0)
-            Phi_t = scipy.linalg.solve_triangular(self._L, PC.T, lower=True, check_finite=False)
-            core += problem.b * (Phi_t @ Phi_t.T)
+            Phi = self._whitened(self._C - self._C.mean(axis=0))
+            core += problem.b * (Phi @ Phi.T)
         return np.asarray(np.linalg.cholesky(core), dtype=np.float64)
 
     def _solve(self, R: Array) -> Array:
@@ -200,11 +294,14 @@ class Landmarks(Gram):
         Centred factor of the other Gram matrix, Kz = ZZ'.
     rows : ndarray of int (m,)
         The landmarks.
+    pivoted : bool
+        Whether they are pivots, and chosen anew near another M.
     constant, scale, a, b : float
     """
 
     Z: Array
     rows: np.ndarray
+    pivoted: bool = field(default=False, kw_only=True)
     constant: float = field(default=0.0, kw_only=True)
     scale: float = field(kw_only=True)
     a: float = field(default=1.0, kw_only=True)
@@ -216,3 +313,39 @@ class Landmarks(Gram):
     @property
     def order(self) -> int:
         return len(self.rows)
+
+    def near(self, M: Array) -> Self:
+        """With the pivots at M."""
+        return replace(self, rows=pivots(self.X @ M, self.width)[0]) if self.pivoted else self
+
+    @cached_property
+    def rough(self) -> Landmarks:
+        """From random landmarks of a sample of the rows; a and the value go with their number."""
+        if not self.pivoted:
+            return self
+        chosen = spread_rows(len(self.X), _ROUGH_ROWS)
+        share, Z = len(chosen) / len(self.X), _centred(self.Z[chosen])
+        return replace(
+            self,
+            X=self.X[chosen],
+            Z=Z,
+            rows=landmark_rows(len(chosen), min(_ROUGH_LANDMARKS, len(chosen))),
+            pivoted=False,
+            a=self.a * share,
+            scale=self.scale / share,
+            constant=self.constant / share * float(np.vdot(Z, Z) / np.vdot(self.Z, self.Z)),
+        )
+
+    def approach(self, M: Array) -> Array:
+        """Of many rows, the end of a run on some of them."""
+        if self.annealing or not self.pivoted or len(self.X) <= _ROUGH_ROWS:
+            return M
+        return minimise(self.rough, M, TrustRegion(), _ROUGHLY).M
+
+    def remarks(self, M: Array) -> list[str]:
+        """How far the value may be off, where that is little."""
+        if not self.pivoted:
+            return []
+        point = self.at(M)
+        share = point.error / abs(point.value)
+        return [f"with {len(self.rows)} pivots the value is that of K_XM to {share:.1e} of itself"]

@@ -98,7 +98,13 @@ class Projected(BoundObjective):
 
     def starts(self) -> dict[str, Array]:
         found = {name: heuristic() for name, heuristic in self.heuristics.items()}
-        return {**found, "screened": screened(self, self.X, self.w)} if self.screens else found
+        rough = self.rough
+        return {**found, "screened": screened(rough, rough.X, rough.w)} if self.screens else found
+
+    @property
+    def rough(self) -> Projected:
+        """What random points are looked at with: a cheaper form, where there is one."""
+        return self
 
     @property
     def order(self) -> int:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 
@@ -117,6 +118,13 @@ class WeightedSum(BoundObjective):
 
     def at(self, M: Array) -> WeightedPoint:
         return WeightedPoint(self, M)
+
+    def near(self, M: Array) -> Self:
+        bounds = [term.bound.near(term.lower(self.manifold, M)) for term in self.terms]
+        pairs = list(zip(self.terms, bounds, strict=True))
+        if all(bound is term.bound for term, bound in pairs):
+            return self
+        return replace(self, terms=[replace(term, bound=bound) for term, bound in pairs])
 
     def baseline(self) -> Array | None:
         return best_heuristic(self, self.terms)
@@ -239,6 +247,10 @@ class Penalised(Around):
 
     def at(self, M: Array) -> WeightedPoint:
         return self.smooth.at(M)
+
+    def near(self, M: Array) -> Self:
+        smooth = self.smooth.near(M)
+        return self if smooth is self.smooth else replace(self, smooth=smooth)
 
     def baseline(self) -> Array | None:
         return best_heuristic(self, self.smooth.terms)

@@ -216,11 +216,48 @@ def test_many_rows_take_landmarks_and_say_so():
         "sdr", X, 1, y=y, start="gradient outer product", certify=False, tolerance=1e-6
     )
     assert abs(result.M[0, 0]) > 0.999
-    assert any("200 landmark rows, K_z by rank" in note for note in result.notes), result.notes
-    assert not bound(SDR(), X[:2000], 1, y[:2000]).notes
+    assert any("incomplete Cholesky decomposition, K_z by rank" in note for note in result.notes)
+    assert any("pivots the value is that of K_XM to" in note for note in result.notes)
+    assert not bound(SDR(), X[:500], 1, y[:500]).notes
+    wide = bound(SDR(response_width=1e-3), X, 1, y)  # K_z is of no low rank
+    assert "200 landmark rows" in wide.notes[0] and len(wide.rows) == 200
     assert bound(SDR(landmarks=50), X, 1, y).at(np.eye(6, 1)).value == pytest.approx(
         bound(SDR(landmarks=200), X, 1, y).at(np.eye(6, 1)).value, rel=1e-2
     )
+
+
+@pytest.mark.parametrize("objective", [SDR, HSIC])
+def test_pivots_are_the_exact_form_to_seven_digits(objective):
+    """At the optimum, at the heuristic and in multiples; the error is below what is said of it."""
+    X, y = real_data.diabetes()
+    X, y = np.vstack([X, X[::2] + 0.1]), np.concatenate([y, y[::2]])
+    exact = bound(objective(landmarks=None), X, 2, y)
+    result = ldr.solve(objective(), X, 2, y=y)
+    assert result.certificate.kind == "local" and result.converged
+    problem = bound(objective(), X, 2, y)
+    assert problem.pivoted
+    scale = np.linalg.norm(exact.at(exact.random_point(np.random.default_rng(0))).gradient)
+    for M in (result.run.M, exact.baseline()):
+        here, there = problem.near(M).at(M), exact.at(M)
+        project = exact.manifold.project
+        off = project(M, here.gradient) - project(M, there.gradient)
+        assert np.linalg.norm(off) < 1e-7 * scale
+        of_response = 1e-9 * len(X) * problem.scale  # what Z leaves out of K_z
+        assert -of_response <= here.value - there.value <= here.error + 1e-12 * abs(there.value)
+        assert here.error < 1e-5 * abs(there.value)
+    assert result.value == pytest.approx(exact.reported(exact.value(result.run.M)), rel=1e-8)
+    assert result.baseline == pytest.approx(exact.reported(exact.value(exact.baseline())), rel=1e-8)
+    double = ldr.solve(2.0 * objective(), X, 2, y=y, certify=False)
+    assert double.value == pytest.approx(2.0 * result.value, rel=1e-8)
+    held_out = ldr.score(result, X[::2], y[::2])
+    assert np.isfinite(held_out)
+
+
+def test_many_pivots_are_no_approximation():
+    """In five dimensions the rows have nearly as many as there are: then the form is exact."""
+    X, y = real_data.diabetes()
+    X, y = np.vstack([X, X[::2] + 0.1]), np.concatenate([y, y[::2]])
+    assert not hasattr(bound(SDR(), X, 5, y), "rows")
 
 
 def test_factors_of_a_gram_matrix():
