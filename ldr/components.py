@@ -30,18 +30,21 @@ class Directions:
         Whether P has orthonormal rows, so that variances are shares of that of x.
     free : bool
         Whether other axes of the same span have the same value.
+    views : tuple of str
+        What the views are called where there are several: a, b, ..., if nothing is said.
     """
 
     own: Mapping[str, Array] = field(default_factory=dict)
     variations: Sequence[Variation | None] = ()
     orthonormal: bool = False
     free: bool = field(default=False, kw_only=True)
+    views: Sequence[str] = field(default=(), kw_only=True)
 
     def columns(self) -> dict[str, Array]:
         """All numbers, by name; of several views those of each with "_a", "_b", ...."""
         found = dict(self.own)
-        several = len(self.variations) > 1
-        ends = [f"_{v}" for v in view_letters(len(self.variations))] if several else [""]
+        count = len(self.variations)
+        ends = [f"_{v}" for v in self.views or view_letters(count)] if count > 1 else [""]
         for end, seen in zip(ends, self.variations, strict=False):
             if seen is None:
                 continue

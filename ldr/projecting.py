@@ -16,8 +16,23 @@ from ldr.objectives.data.samples import Samples
 from ldr.objectives.data.stored import lazy_rows
 from ldr.objectives.factor_model import FactorModel
 from ldr.objectives.features import Features
-from ldr.solvers.errors import ArgumentError
+from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.manifolds import Array
+
+
+def views_of(X: Any, count: int, names: tuple[str, ...]) -> Any:
+    """The arrays of several views, those of a dict in the order of the names solved for."""
+    if isinstance(X, dict):
+        named = {str(name): view for name, view in X.items()}
+        if names and set(named) != set(names):
+            raise DataError(f"X has the views {', '.join(named)}; expected {', '.join(names)}")
+        X = tuple(named[name] for name in names or named)
+    if not isinstance(X, (tuple, list)) or len(X) != count:
+        got = f"{len(X)} of them" if isinstance(X, (tuple, list)) else type(X).__name__
+        raise DataError(
+            f"X must be {count} arrays, one a view, as in the data solved for, got {got}"
+        )
+    return X
 
 
 def in_kind(X: Any, project: Callable[[Any, str], Array], name: str, names: tuple[str, ...]) -> Any:

@@ -18,10 +18,9 @@ from ldr.objectives.factor_model import FactorModel
 from ldr.objectives.objective import Objective
 from ldr.objectives.prediction import Predictor
 from ldr.predicting import predicted
-from ldr.projecting import in_kind, project_rows
+from ldr.projecting import in_kind, project_rows, views_of
 from ldr.rotating import Rotates
 from ldr.running import Starts
-from ldr.solvers.errors import DataError
 from ldr.solvers.manifolds import Array
 from ldr.solvers.pickles import Pickled
 from ldr.solvers.run import Run
@@ -77,6 +76,8 @@ class Result(Differentiates, Rotates, Pickled):
     predictors : tuple of LinearPredictor or ClassPredictor
         What `predict` uses, one a view that something is predicted from.
     feature_names : tuple of str or None
+    view_names : tuple of str
+        Where the views came as a dict.
     features : Features or None
         The map of rows that comes first (kernels, expansions); mean and P are of its features.
     starts : Starts or None
@@ -109,6 +110,7 @@ class Result(Differentiates, Rotates, Pickled):
     predictors: tuple[Predictor, ...] = ()
     baseline_P: Any = None
     directions: Directions = field(default_factory=Directions)
+    view_names: tuple[str, ...] = ()
 
     @property
     def components(self) -> Any:
@@ -180,13 +182,14 @@ class Result(Differentiates, Rotates, Pickled):
     def columns(self) -> Any:
         """Names of the projected coordinates, "lda0", "lda1", ...; for two views a pair of tuples.
 
-        Those of two views are "cca_a0", "cca_b0", ...
+        Those of two views are "cca_a0", "cca_b0", ..., or have the names of the views.
         """
         name = self.objective.name
         if not isinstance(self.P, tuple):
             return tuple(f"{name}{k}" for k in range(self.r))
         return tuple(
-            tuple(f"{name}_{v}{k}" for k in range(self.r)) for v in view_letters(len(self.P))
+            tuple(f"{name}_{v}{k}" for k in range(self.r))
+            for v in self.view_names or view_letters(len(self.P))
         )
 
     @in_words
@@ -198,14 +201,15 @@ class Result(Differentiates, Rotates, Pickled):
         Parameters
         ----------
         X : array, memory map, sparse matrix or DataFrame (m, d); a pair of them for two views
+            or more, or a dict of those solved for by name.
             Or data larger than memory, as for `ldr.solve`: they are read piece by piece, and of a
             table those columns that were solved for. Or a Dask array or DataFrame.
 
         Returns
         -------
-        ndarray (m, r), or a DataFrame where X is one (pandas or polars); a pair of them for two
-        views. The columns of a DataFrame are named `columns`. Of a Dask array or DataFrame it is
-        one in the same chunks of rows, which has not been computed yet.
+        ndarray (m, r), or a DataFrame where X is one (pandas or polars); a tuple of them for
+        several views. The columns of a DataFrame are named `columns`. Of a Dask array or DataFrame
+        it is one in the same chunks of rows, which has not been computed yet.
         """
         if not isinstance(self.P, tuple):
             project = partial(
@@ -217,8 +221,7 @@ class Result(Differentiates, Rotates, Pickled):
                 model=self.model,
             )
             return in_kind(X, project, "X", self.columns)
-        if not isinstance(X, (tuple, list)) or len(X) != len(self.P):
-            raise DataError(f"X must be a pair of arrays, one a view, got {type(X).__name__}")
+        X = views_of(X, len(self.P), self.view_names)
         features = self.features or (None,) * len(self.P)
         parts = zip(X, features, self.mean, self.P, self.feature_names, strict=True)
         return tuple(

@@ -11,8 +11,9 @@ from ldr.objectives.data.opening import as_samples
 from ldr.objectives.data.views import as_tuple
 from ldr.objectives.needs import Need
 from ldr.objectives.problem import BoundObjective
+from ldr.projecting import views_of
 from ldr.result import Result
-from ldr.solvers.errors import ArgumentError, DataError
+from ldr.solvers.errors import ArgumentError
 from ldr.solvers.linalg.lengths import power_of_two
 from ldr.solvers.manifolds import Array, Orthonormal, polar_factor
 from ldr.standardising import divided
@@ -33,7 +34,7 @@ def score(
     ----------
     result : Result
     X : array, memory map, sparse matrix or DataFrame (m, d)
-        Or a pair of them, as in `ldr.solve`.
+        Or several of them, as in `ldr.solve`.
     y : array (m,), optional
         Labels or a response, where the objective needs them.
     sample_weight, groups : array (m,), optional
@@ -55,6 +56,8 @@ def score(
     objective = result.objective
     if Need.DISTANCES in objective.needs:
         raise ArgumentError(f"objective {objective.name!r} is of the n rows' distances: no score")
+    if isinstance(result.P, tuple):
+        X = views_of(X, len(result.P), result.view_names)
     X, y = with_marks(objective, X, y, sample_weight, groups)
     X, y = by_index(objective, X, y)
     if any(as_tuple(result.features)):
@@ -95,12 +98,9 @@ def _carried(problem: BoundObjective, matrices: Any, maps: Any) -> Array:
 
 def _features(result: Result, X: Any) -> Any:
     """The features of the new rows, by the maps that were fitted with the result."""
-    several = isinstance(result.features, tuple)  # else samples and background share one map
-    listed = isinstance(X, (tuple, list))
-    if several and not (listed and len(X) == len(result.features)):
-        raise DataError(f"X must be {len(result.features)} views, as in the data solved for")
-    if not listed:
+    if not isinstance(X, (tuple, list)):
         return result.features(as_samples(X))
+    several = isinstance(result.features, tuple)  # else samples and background share one map
     maps = result.features if several else (result.features,) * len(X)
     views = [as_samples(view, f"X[{i}]") for i, view in enumerate(X)]
     return tuple(v if f is None else f(v) for f, v in zip(maps, views, strict=True))

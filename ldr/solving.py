@@ -270,6 +270,7 @@ def solve(
     if not run.status.converged:
         said = " ".join((run.status.advice, *notes))
         warn(f"{objective.name}: {said}", ConvergenceWarning)
+    names = tuple(map(str, X)) if isinstance(X, dict) and objective.views > 1 else ()
     return replace(
         result,
         notes=(
@@ -279,7 +280,8 @@ def solve(
             *_cautions(result, data),
         ),
         parameters={**result.parameters, **compared},
-        directions=directions,
+        directions=replace(directions, views=names),
+        view_names=names,
         starts=Starts.of(reached, objective.sense) if len(reached) > 1 else None,
     )
 

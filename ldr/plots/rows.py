@@ -199,8 +199,9 @@ def axis_names(result: Drawn) -> Names:
     own = next(iter(result.directions.own.items()), None)
     views = len(result.directions.variations) if isinstance(result.P, tuple) else 1
     names = []
-    for letter in view_letters(views) if views > 1 else [""]:
-        shares = columns.get(f"explained_variance_ratio{'_' * (views > 1)}{letter}")
+    called = result.directions.views or view_letters(views)
+    for letter, name in zip(view_letters(views), called, strict=True) if views > 1 else [("", "")]:
+        shares = columns.get(f"explained_variance_ratio{'_' * (views > 1)}{name}")
         symbols = [f"$y{f'^{letter}' * (views > 1)}_{{{k + 1}}}$" for k in range(result.r)]
         if shares is not None:
             symbols = [

@@ -353,11 +353,11 @@ MISFITS = {
     ),
     "one view of two": (
         lambda: ldr.score(ldr.solve("pls", (X[:, :3], X[:, 3:]), 1), X),
-        r"X must be a pair of arrays",
+        r"X must be 2 arrays, one a view",
     ),
     "one view of two with kernels": (
         lambda: ldr.score(ldr.solve(ldr.kernel("pls"), (X[:9, :3], X[:9, 3:]), 1), (X,)),
-        r"X must be 2 views, as in the data solved for",
+        r"X must be 2 arrays, one a view, as in the data solved for",
     ),
     "huge rows in parallel": (lambda: ldr.parallel_analysis(X * 1e200), r"X has a largest entry"),
 }

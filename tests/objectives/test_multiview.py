@@ -215,11 +215,29 @@ def test_named_views_and_estimators():
     named = dict(zip("abc", X, strict=True))
     found = ldr.solve("maxdiff", named, 2)
     assert found.value == ldr.solve("maxdiff", X, 2).value
+    other = dict(reversed(named.items()))
+    for mine, theirs in zip(found.transform(other), found.transform(X), strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+    assert ldr.score(found, other) == pytest.approx(found.value, rel=1e-12)
     fitted = ldr.MaxDiff(2).fit(X[0], list(X[1:]))
     scores = fitted.transform(X[0], list(X[1:]))
     assert len(scores) == 3
     np.testing.assert_array_equal(scores[2], found.transform(X)[2])
     np.testing.assert_array_equal(fitted.transform(X[0]), scores[0])
+
+
+def test_results_of_named_views_know_the_names(tmp_path):
+    named = dict(zip(("acids", "phenols", "colour"), THREE_VIEWS, strict=True))
+    found = ldr.solve("mcca", named, 2)
+    assert found.columns[1] == ("mcca_phenols0", "mcca_phenols1")
+    assert "variance_colour" in found.components
+    found.save(tmp_path / "views.npz")
+    same = ldr.load(tmp_path / "views.npz")
+    np.testing.assert_array_equal(same.transform(named)[2], found.transform(named)[2])
+    with pytest.raises(ldr.errors.DataError, match="acids, phenols; expected acids, phenols, col"):
+        found.transform({name: named[name] for name in ("acids", "phenols")})
+    with pytest.raises(ldr.errors.DataError, match=r"X must be 3 arrays, one a view, .* 2 of"):
+        found.transform(THREE_VIEWS[:2])
 
 
 @pytest.mark.parametrize("name", ["maxdiff", "maxbet", "orthogonal-mcca"])
@@ -272,7 +290,7 @@ def test_digits_in_three_strips():
         *(("orthogonal-mcca", r) for r in (1, 2, 3)),
     ):
         certificate = ldr.solve(name, X, r).certificate
-        assert certificate.is_optimal and certificate.gap <= 1e-11
+        assert certificate.is_optimal and certificate.gap <= 1e-10
 
 
 def test_features_of_handwritten_numerals_are_certified():
