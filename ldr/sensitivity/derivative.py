@@ -12,7 +12,7 @@ Axes that diagonalise a symmetric S turn by Om_kl = dS_kl/(s_l - s_k).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -22,16 +22,17 @@ import numpy as np
 from ldr.objectives.data.views import single
 from ldr.objectives.problem import BoundObjective
 from ldr.sensitivity.moving import Line
-from ldr.sensitivity.optimum import Observed, Optimum
+from ldr.sensitivity.optimum import Observed, Optimum, combined, numbers, within
 from ldr.solvers.errors import SingularError
 from ldr.solvers.manifolds import Array
 from ldr.solvers.riemannian import RiemannianProblem
 
 # Of a line's length: the first step of differences; each further one is shorter by this.
-_STEP, _SHORTER = 2e-3, 4.0
+_STEP, _SHORTER = 5e-3, 4.0
 _STEPS, _COLUMNS = 9, 4
-# Extrapolated differences that agree to this, relatively, are good; that do not, useless.
-_GOOD, _USELESS = 1e-9, 1e-5
+# Extrapolated differences that agree to this, relatively, are good; that do not, useless. Where
+# they agree to the middle one and less the next time, rounding has begun to tell.
+_GOOD, _ROUNDED, _USELESS = 1e-9, 1e-7, 1e-5
 # A change smaller than this over a line's length, relative to what changes, counts as none.
 _NOTHING = 1e-7
 _TINY = float(np.finfo(float).tiny)
@@ -41,14 +42,22 @@ _MOVE = 1e-3
 
 @dataclass(frozen=True)
 class Rate:
-    """How a problem changes with t where M stays: its gradient, and what is observed."""
+    """How a problem changes with t where M stays: its gradient, and what is observed.
+
+    `shares` are the factors of the problems at times t that make up the difference.
+    """
 
     gradient: Array
     observed: Observed
+    shares: Mapping[float, float]
 
     def combined(self, c: float, d: float, other: Rate) -> Rate:
-        gradient = c * self.gradient + d * other.gradient
-        return Rate(gradient, self.observed.combined(c, d, other.observed))
+        times = {**self.shares, **other.shares}
+        return Rate(
+            c * self.gradient + d * other.gradient,
+            self.observed.combined(c, d, other.observed),
+            {t: c * self.shares.get(t, 0.0) + d * other.shares.get(t, 0.0) for t in times},
+        )
 
     def apart(self, other: Rate, least: Sequence[float]) -> float:
         """How far this is from another one, relative to it and to the least that counts."""
@@ -79,14 +88,14 @@ def rate(optimum: Optimum, line: Callable[[float], BoundObjective], length: floa
     above: list[Rate] = []
     best, error = None, math.inf
     for step in _STEP * length * _SHORTER ** -np.arange(_STEPS):
-        row = [difference(optimum, line, float(step))]
+        row, before = [difference(optimum, line, float(step))], error
         for j, upper in enumerate(above[: _COLUMNS - 1], 1):
             q = _SHORTER ** (2 * j)
             row.append(row[-1].combined(q / (q - 1), -1 / (q - 1), upper))
             found = max(row[j].apart(other, least) for other in (row[j - 1], upper))
             if found < error:
                 best, error = row[j], found
-        if error <= _GOOD:
+        if error <= _GOOD or before <= min(error, _ROUNDED):
             break
         above = row
     if best is None or not error <= _USELESS:
@@ -99,18 +108,24 @@ def rate(optimum: Optimum, line: Callable[[float], BoundObjective], length: floa
 
 def difference(optimum: Optimum, line: Callable[[float], BoundObjective], h: float) -> Rate:
     """By one central difference."""
-    ahead, behind = (_at(optimum, line(t)) for t in (h, -h))
+    ahead, behind = (_at(optimum, line, t) for t in (h, -h))
     return ahead.combined(0.5 / h, -0.5 / h, behind)
 
 
-def _at(optimum: Optimum, problem: BoundObjective) -> Rate:
-    """Another problem's gradient and numbers at the same user's matrices."""
-    own = optimum.problem
-    M = problem.manifold.nearest(carried(own, problem, optimum.M))
+def _at(optimum: Optimum, line: Callable[[float], BoundObjective], t: float) -> Rate:
+    """The gradient and the numbers of another problem at the same user's matrices."""
+    own, problem = optimum.problem, line(t)
+    M = same_point(optimum, problem)
     problem = problem.near(M)
     gradient = RiemannianProblem(problem).at(M).gradient
     back = carried(problem, own, gradient) * (problem.unit / own.unit)
-    return Rate(own.manifold.project(optimum.M, back), Observed.of(problem, M))
+    projected = own.manifold.project(optimum.M, back)
+    return Rate(projected, Observed.of(problem, M), {t: 1.0})
+
+
+def same_point(optimum: Optimum, problem: BoundObjective) -> Array:
+    """The optimum's user's matrices as a point of another problem."""
+    return problem.manifold.nearest(carried(optimum.problem, problem, optimum.M))
 
 
 def carried(one: BoundObjective, other: BoundObjective, Z: Array) -> Array:
@@ -145,66 +160,83 @@ class Derivative:
     """
 
     _optimum: Optimum
+    _line: Callable[[float], BoundObjective]
     _rate: Rate
     _move: Array
 
     @classmethod
     def along(cls, optimum: Optimum, line: Line) -> Derivative:
         found = rate(optimum, line, line.length)
-        return cls(optimum, found, -optimum.solve(found.gradient))
+        return cls(optimum, line, found, -optimum.solve(found.gradient))
 
     @property
     def value(self) -> float:
-        return self._of_subspace.value
+        return self._rate.observed.value  # the gradient vanishes
 
     @property
     def mean(self) -> Any:
-        return single(self._of_subspace.mean)
+        moved = self._moved(self._optimum.problem.mean_at)
+        return single(combined(1.0, self._rate.observed.mean, 1.0, moved))
 
     @property
     def projector(self) -> Any:
-        maps = self._optimum.problem.maps(self._optimum.M)
-        pairs = zip(maps, self._of_subspace.P, strict=True)
-        return single(tuple(projector_rate(P, dP) for P, dP in pairs))
+        problem = self._optimum.problem
+        moved = self._moved(problem.maps)
+        pairs = zip(problem.maps(self._optimum.M), self._rate.observed.P, moved, strict=True)
+        return single(tuple(projector_rate(P, dP + along) for P, dP, along in pairs))
 
     @property
     def M(self) -> Any:
-        return single(self._of_axes.M)
+        moved = self._moved(self._optimum.problem.lift, self._turn)
+        return single(combined(1.0, self._rate.observed.M, 1.0, moved))
 
     @property
     def P(self) -> Any:
-        return single(self._of_axes.P)
+        moved = self._moved(self._optimum.problem.maps, self._turn)
+        return single(combined(1.0, self._rate.observed.P, 1.0, moved))
 
     @property
     def components(self) -> dict[str, Array]:
-        return dict(self._of_axes.numbers)
+        optimum = self._optimum
+        found = self._moved(lambda M: _columns(numbers(optimum.problem, M)), self._turn)
+        for t, share in self._rate.shares.items():
+            problem = self._line(t)
+            there = _columns(numbers(problem, same_point(optimum, problem)))
+            found = combined(1.0, found, share, there)
+        return dict(zip(numbers(optimum.problem, optimum.M), found, strict=True))
 
     @cached_property
-    def _of_subspace(self) -> Observed:
-        """With axes that do not turn."""
-        return self._observed(None)
+    def _turn(self) -> Array | None:
+        """Of the canonical axes; None where columns are what they are."""
+        change = self._rate.observed.within
+        if not len(change):
+            return None
+        problem = self._optimum.problem
+        (moved,) = self._moved(lambda M: (within(problem, M),))
+        return self._optimum.turn(change + moved)
 
-    @cached_property
-    def _of_axes(self) -> Observed:
-        """In canonical axes."""
-        change = self._of_subspace.within
-        return self._observed(self._optimum.turn(change)) if len(change) else self._of_subspace
-
-    def _observed(self, turn: Array | None) -> Observed:
-        """What changes with t, and with M along its move."""
+    def _moved(
+        self, seen: Callable[[Array], tuple[Array, ...]], turn: Array | None = None
+    ) -> tuple[Array, ...]:
+        """How what is seen of the optimum's own problem changes along the move of M."""
         optimum = self._optimum
         size = float(np.linalg.norm(self._move) + (0.0 if turn is None else np.linalg.norm(turn)))
         if size == 0:
-            return self._rate.observed
+            return tuple(0.0 * each for each in seen(optimum.M))
         step = _MOVE * max(1.0, float(np.abs(optimum.M).max())) / size
 
-        def at(t: float) -> Observed:
-            N = optimum.moved(t * self._move, None if turn is None else t * turn)
-            return Observed.of(optimum.problem, N)
+        def difference(h: float) -> tuple[Array, ...]:
+            ahead, behind = (
+                seen(optimum.moved(t * self._move, None if turn is None else t * turn))
+                for t in (h, -h)
+            )
+            return combined(0.5 / h, ahead, -0.5 / h, behind)
 
-        coarse, fine = (at(h).combined(0.5 / h, -0.5 / h, at(-h)) for h in (step, 0.5 * step))
-        moved = fine.combined(4.0 / 3.0, -1.0 / 3.0, coarse)
-        return self._rate.observed.combined(1.0, 1.0, moved)
+        return combined(4.0 / 3.0, difference(0.5 * step), -1.0 / 3.0, difference(step))
+
+
+def _columns(numbers: Mapping[str, Array]) -> tuple[Array, ...]:
+    return tuple(numbers.values())
 
 
 def projector_rate(P: Array, dP: Array) -> Array:

@@ -27,7 +27,7 @@ _ALIKE = 1e-6
 
 @dataclass(frozen=True)
 class Observed:
-    """All that a result says of a point, as numbers that can be subtracted.
+    """What a result says of a point, as numbers that can be subtracted.
 
     Attributes
     ----------
@@ -36,8 +36,6 @@ class Observed:
     value : float
     within : ndarray (r, r)
         The matrix that is diagonal in the canonical axes; empty where columns are what they are.
-    numbers : mapping of str to ndarray (r,)
-        Of the coordinates.
     """
 
     P: tuple[Array, ...]
@@ -45,40 +43,45 @@ class Observed:
     mean: tuple[Array, ...]
     value: float
     within: Array
-    numbers: Mapping[str, Array]
 
     @classmethod
     def of(cls, problem: BoundObjective, M: Array) -> Observed:
+        value = problem.reported(problem.value(M))
         maps = problem.maps(M)
-        seen = problem.variations(maps)
-        axes = problem.axes(M, seen)
-        within = matrix_of(axes)
-        if len(within):  # these axes as they stand, near the canonical ones
-            turns = (np.eye(len(within)),) * len(axes.turns)
-            axes = replace(axes, turns=turns, numbers=np.diag(within).copy())
-        return cls(
-            maps,
-            problem.lift(M),
-            problem.mean_at(M),
-            problem.reported(problem.value(M)),
-            within,
-            directions_of(problem, M, axes, seen).columns(),
-        )
+        return cls(maps, problem.lift(M), problem.mean_at(M), value, within(problem, M))
 
     def combined(self, c: float, d: float, other: Observed) -> Observed:
         """c times this and d times the other."""
-
-        def each(a: Sequence[Array], b: Sequence[Array]) -> tuple[Array, ...]:
-            return tuple(c * x + d * y for x, y in zip(a, b, strict=True))
-
         return Observed(
-            each(self.P, other.P),
-            each(self.M, other.M),
-            each(self.mean, other.mean),
+            combined(c, self.P, d, other.P),
+            combined(c, self.M, d, other.M),
+            combined(c, self.mean, d, other.mean),
             c * self.value + d * other.value,
             c * self.within + d * other.within,
-            {name: c * x + d * other.numbers[name] for name, x in self.numbers.items()},
         )
+
+
+def combined(
+    c: float, one: Sequence[Array], d: float, other: Sequence[Array]
+) -> tuple[Array, ...]:
+    """c times each of one and d times each of the other."""
+    return tuple(c * x + d * y for x, y in zip(one, other, strict=True))
+
+
+def within(problem: BoundObjective, M: Array) -> Array:
+    """The matrix that canonical axes diagonalise, in M's own."""
+    return matrix_of(problem.axes(M, problem.variations(problem.maps(M))))
+
+
+def numbers(problem: BoundObjective, M: Array) -> Mapping[str, Array]:
+    """Those of the coordinates, M's axes taken for the canonical ones."""
+    seen = problem.variations(problem.maps(M))
+    axes = problem.axes(M, seen)
+    S = matrix_of(axes)
+    if len(S):
+        turns = (np.eye(len(S)),) * len(axes.turns)
+        axes = replace(axes, turns=turns, numbers=np.diag(S).copy())
+    return directions_of(problem, M, axes, seen).columns()
 
 
 def matrix_of(axes: Axes) -> Array:
