@@ -2,9 +2,10 @@
 
 At the optimum M of f_t the gradient g_t(M) vanishes for every t, so that dM = -Hess^{-1} dg/dt, M
 fixed: the implicit function theorem on the tangent vectors that are no turns of the axes. How f_t,
-its coordinates, means and numbers change at fixed M comes from differences of problems bound at t
-(in t nothing is nearly singular, and Richardson's extrapolation leaves rounding alone); how fast
-optima move where eigenvalues nearly tie comes from Hess^{-1} and from gaps, exactly.
+its coordinates, means and numbers change at fixed M is known by products with the rows where f is
+of matrices that are quadratic in them (`Products`), else by differences of problems bound at t (in
+t nothing is nearly singular, and Richardson's extrapolation leaves rounding alone); how fast optima
+move where eigenvalues nearly tie comes from Hess^{-1} and from gaps, exactly.
 
 Axes that diagonalise a symmetric S turn by Om_kl = dS_kl/(s_l - s_k).
 """
@@ -12,7 +13,7 @@ Axes that diagonalise a symmetric S turn by Om_kl = dS_kl/(s_l - s_k).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -22,7 +23,7 @@ import numpy as np
 from ldr.objectives.data.views import single
 from ldr.objectives.problem import BoundObjective
 from ldr.sensitivity.moving import Line
-from ldr.sensitivity.optimum import Observed, Optimum, combined, numbers, within
+from ldr.sensitivity.optimum import Observed, Optimum, Rate, combined, numbers, within
 from ldr.solvers.errors import SingularError
 from ldr.solvers.manifolds import Array
 from ldr.solvers.riemannian import RiemannianProblem
@@ -40,37 +41,6 @@ _TINY = float(np.finfo(float).tiny)
 _MOVE = 1e-3
 
 
-@dataclass(frozen=True)
-class Rate:
-    """How a problem changes with t where M stays: its gradient, and what is observed.
-
-    `shares` are the factors of the problems at times t that make up the difference.
-    """
-
-    gradient: Array
-    observed: Observed
-    shares: Mapping[float, float]
-
-    def combined(self, c: float, d: float, other: Rate) -> Rate:
-        times = {**self.shares, **other.shares}
-        return Rate(
-            c * self.gradient + d * other.gradient,
-            self.observed.combined(c, d, other.observed),
-            {t: c * self.shares.get(t, 0.0) + d * other.shares.get(t, 0.0) for t in times},
-        )
-
-    def apart(self, other: Rate, least: Sequence[float]) -> float:
-        """How far this is from another one, relative to it and to the least that counts."""
-        pairs = (
-            (self.gradient, other.gradient),
-            (np.array(self.observed.value), np.array(other.observed.value)),
-        )
-        return max(
-            float(np.linalg.norm(one - two)) / max(float(np.linalg.norm(one)), small)
-            for (one, two), small in zip(pairs, least, strict=True)
-        )
-
-
 def rate(optimum: Optimum, line: Callable[[float], BoundObjective], length: float) -> Rate:
     """By central differences, extrapolated (Ridders): the step is where they agree best.
 
@@ -80,7 +50,7 @@ def rate(optimum: Optimum, line: Callable[[float], BoundObjective], length: floa
         They agree nowhere: the problem jumps, as graphs of neighbours and ranks do.
     """
     if math.isinf(length):
-        at = _at(optimum, line(0.0))
+        at = _at(optimum, line, 0.0)
         return at.combined(1.0, -1.0, at)
     problem, M = optimum.problem, optimum.M
     sizes = np.linalg.norm(problem.at(M).gradient), problem.reported(problem.value(M))
@@ -160,13 +130,14 @@ class Derivative:
     """
 
     _optimum: Optimum
-    _line: Callable[[float], BoundObjective]
+    _line: Line
     _rate: Rate
     _move: Array
 
     @classmethod
-    def along(cls, optimum: Optimum, line: Line) -> Derivative:
-        found = rate(optimum, line, line.length)
+    def along(cls, optimum: Optimum, line: Line, known: Rate | None = None) -> Derivative:
+        """Of a rate that is known, or by differences."""
+        found = rate(optimum, line, line.length) if known is None else known
         return cls(optimum, line, found, -optimum.solve(found.gradient))
 
     @property
@@ -187,6 +158,8 @@ class Derivative:
 
     @property
     def M(self) -> Any:
+        if not self._rate.observed.M:
+            return self._by_differences.M
         moved = self._moved(self._optimum.problem.lift, self._turn)
         return single(combined(1.0, self._rate.observed.M, 1.0, moved))
 
@@ -197,6 +170,8 @@ class Derivative:
 
     @property
     def components(self) -> dict[str, Array]:
+        if not self._rate.shares:
+            return self._by_differences.components
         optimum = self._optimum
         found = self._moved(lambda M: _columns(numbers(optimum.problem, M)), self._turn)
         for t, share in self._rate.shares.items():
@@ -204,6 +179,10 @@ class Derivative:
             there = _columns(numbers(problem, same_point(optimum, problem)))
             found = combined(1.0, found, share, there)
         return dict(zip(numbers(optimum.problem, optimum.M), found, strict=True))
+
+    @cached_property
+    def _by_differences(self) -> Derivative:
+        return Derivative.along(self._optimum, self._line)
 
     @cached_property
     def _turn(self) -> Array | None:

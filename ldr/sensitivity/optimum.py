@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import scipy
@@ -61,9 +61,39 @@ class Observed:
         )
 
 
-def combined(
-    c: float, one: Sequence[Array], d: float, other: Sequence[Array]
-) -> tuple[Array, ...]:
+@dataclass(frozen=True)
+class Rate:
+    """How a problem changes with t where M stays: its gradient, and what is observed.
+
+    `shares` are the factors of the problems at times t that it is a difference of; none where it is
+    none, and then `observed` may lack M.
+    """
+
+    gradient: Array
+    observed: Observed
+    shares: Mapping[float, float] = field(default_factory=dict)
+
+    def combined(self, c: float, d: float, other: Rate) -> Rate:
+        times = {**self.shares, **other.shares}
+        return Rate(
+            c * self.gradient + d * other.gradient,
+            self.observed.combined(c, d, other.observed),
+            {t: c * self.shares.get(t, 0.0) + d * other.shares.get(t, 0.0) for t in times},
+        )
+
+    def apart(self, other: Rate, least: Sequence[float]) -> float:
+        """How far this is from another one, relative to it and to the least that counts."""
+        pairs = (
+            (self.gradient, other.gradient),
+            (np.array(self.observed.value), np.array(other.observed.value)),
+        )
+        return max(
+            float(np.linalg.norm(one - two)) / max(float(np.linalg.norm(one)), small)
+            for (one, two), small in zip(pairs, least, strict=True)
+        )
+
+
+def combined(c: float, one: Sequence[Array], d: float, other: Sequence[Array]) -> tuple[Array, ...]:
     """c times each of one and d times each of the other."""
     return tuple(c * x + d * y for x, y in zip(one, other, strict=True))
 

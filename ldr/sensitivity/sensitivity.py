@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -19,6 +20,7 @@ from ldr.sensitivity.implicit import pulled
 from ldr.sensitivity.influence import Influence, influence
 from ldr.sensitivity.moving import Line, as_line, numbers, numbers_of
 from ldr.sensitivity.optimum import Optimum, matrix_of
+from ldr.sensitivity.products import Products
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.run import Run
 
@@ -90,7 +92,12 @@ class Sensitivity:
             sample_weight=sample_weight,
             parameters=parameters,
         )
-        return Derivative.along(self.optimum, line)
+        known = None if self._products is None else self._products.rate(line)
+        return Derivative.along(self.optimum, line, known)
+
+    @cached_property
+    def _products(self) -> Products | None:
+        return Products.of(self.optimum, self.objective, self.data)
 
     @in_words
     def pullback(self, P: Any) -> Any:

@@ -7,6 +7,8 @@ from scipy.stats import spearmanr
 import ldr
 from ldr.errors import ArgumentError, DataError, SingularError
 from ldr.objectives.data.views import as_tuple
+from ldr.sensitivity.derivative import Derivative
+from ldr.sensitivity.moving import Line, as_line
 from tests import real_data
 from tests.objectives import methods
 
@@ -98,6 +100,41 @@ def check_method(key, X, y, parameters, r):
 def test_derivatives_are_those_of_solve(key):
     X, y, parameters = methods.RANDOM[key]
     check_method(key, X, y, parameters, 2)
+
+
+# Of matrices that are quadratic in the rows.
+QUADRATIC = (
+    *("pca", "mds", "principal-components-regression", "sfa", "sfa whitened", "orthogonal-sfa"),
+    *("autocovariance", "squared-difference", "squared-difference max", "maf", "classical-maf"),
+    *("signal-noise", "contrastive-pca", "opca", "gcpca", "classical-gcpca"),
+    *("lda", "classical-lda", "pls", "cca", "classical-cca", "sir"),
+)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "key",
+    [
+        key if key in ("mds", "lda", "opca", "cca") else pytest.param(key, marks=pytest.mark.slow)
+        for key in QUADRATIC
+    ],
+)
+def test_products_with_the_rows_say_what_problems_bound_again_say(key, monkeypatch):
+    X, y, parameters = methods.RANDOM[key]
+    rng = np.random.default_rng(0)
+    dX = tuple(rng.standard_normal(x.shape) for x in as_tuple(X))
+    dX = dX if isinstance(X, tuple) else dX[0]
+    if key in ("lda", "cca"):
+        parameters = {**parameters, "ridge": 0.1}
+    result = ldr.solve(methods.name_of(key), X, 2, y=y, tolerance=1e-13, **parameters)
+    sensitivity = result.sensitivity(X, y)
+    line = as_line(result.objective, sensitivity.data, 2, X=dX)
+    bound = Derivative.along(sensitivity.optimum, line)
+    expected = {name: getattr(bound, name) for name in ("value", "mean", "projector", "P")}
+    monkeypatch.setattr(Line, "__call__", None)  # nothing is bound again
+    found = sensitivity.along(dX)
+    for name, value in expected.items():
+        assert relative(getattr(found, name), value) < 1e-8
 
 
 @pytest.mark.slow
