@@ -17,7 +17,6 @@ from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number, whole, word
 from ldr.objectives.statistics import lagged_moments
-from ldr.objectives.statistics.covariance import KnownScatter
 from ldr.objectives.statistics.pairs import count_pairs
 from ldr.objectives.view import Compact
 from ldr.solvers.manifolds import Array
@@ -154,7 +153,7 @@ class Autocovariance(LaggedMethod):
     def bind(self, data: Data, r: int) -> Trace:
         compact = Compact.of(data.samples, room=r)
         stats = lagged_moments(compact.rows, self.lag)
-        view = compact.view(stats.mean, KnownScatter(stats.scatter, stats.n))
+        view = compact.view_of(stats)
         return Trace(self, (view,), stats.lagged, r)
 
     def matrices(self, data: DataSums) -> TraceMatrices:
@@ -190,7 +189,7 @@ class SquaredDifference(LaggedMethod):
     def bind(self, data: Data, r: int) -> Trace:
         compact = Compact.of(data.samples, room=r if self.extreme == "max" else 0)
         stats = lagged_moments(compact.rows, self.lag)
-        view = compact.view(stats.mean, KnownScatter(stats.scatter, stats.n))
+        view = compact.view_of(stats)
         A = stats.scatter / stats.n - stats.lagged
         if self.extreme == "max":
             return Trace(self, (view,), A, r)

@@ -26,7 +26,6 @@ from ldr.objectives.parameters import number, word
 from ldr.objectives.problem import BoundObjective
 from ldr.objectives.starts.directions import principal_directions
 from ldr.objectives.statistics import moments
-from ldr.objectives.statistics.covariance import KnownScatter
 from ldr.objectives.statistics.sums import weighted
 from ldr.objectives.view import Compact, View
 from ldr.solvers.errors import ArgumentError, DataError
@@ -55,7 +54,7 @@ class MDS(Objective):
     def bind(self, data: Data, r: int) -> Trace:
         compact = Compact.of(data.samples, quiet=True)
         stats = moments(compact.rows)
-        view = compact.view(stats.mean, KnownScatter(stats.scatter, stats.n))
+        view = compact.view_of(stats)
         return Trace(self, (view,), stats.scatter, r, 2.0 * stats.n)
 
     def matrices(self, data: DataSums) -> TraceMatrices:

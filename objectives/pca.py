@@ -10,7 +10,7 @@ from ldr.objectives.families.matrices import DataSums, DeterminantMatrix, TraceM
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.objective import Objective
 from ldr.objectives.statistics import moments
-from ldr.objectives.statistics.covariance import CovarianceOperator, KnownScatter
+from ldr.objectives.statistics.covariance import CovarianceOperator
 from ldr.objectives.view import Compact, Range, View
 
 
@@ -47,7 +47,7 @@ class PCA(PrincipalMethod):
             return Trace(self, (View(C.mean, scatter=C),), C, r, n, n * C.trace, is_square=True)
         compact = Compact.of(samples, quiet=True)
         stats = moments(compact.rows)
-        view = compact.view(stats.mean, KnownScatter(stats.scatter, stats.n))
+        view = compact.view_of(stats)
         total = float(stats.scatter.trace())
         return Trace(self, (view,), stats.covariance, r, stats.n, total, is_square=True)
 
@@ -76,8 +76,7 @@ class LogDetPCA(PrincipalMethod):
         compact = Compact.of(data.samples)
         stats = moments(compact.rows)
         kept = Range.of(stats.covariance, compact.coordinates, "the covariance")
-        scatter = KnownScatter(stats.scatter, stats.n)
-        view = compact.view(stats.mean, scatter).within(kept)
+        view = compact.view_of(stats).within(kept)
         return LogDeterminant(self, (view,), kept(stats.covariance), r)
 
     def matrices(self, data: DataSums) -> DeterminantMatrix:

@@ -17,7 +17,6 @@ from ldr.objectives.families.whitened import ROWS_ROUNDING, SUMS_ROUNDING, root_
 from ldr.objectives.objective import Objective
 from ldr.objectives.problem import BoundObjective, check_dimension
 from ldr.objectives.statistics import moments
-from ldr.objectives.statistics.covariance import KnownScatter
 from ldr.objectives.view import Compact
 from ldr.solvers.checks import SMALLEST
 from ldr.solvers.errors import SingularError
@@ -62,7 +61,7 @@ class PPCA(Objective):
         if np.isnan(stats.mean).any():
             return incomplete(self, samples, r, tied=True)
         C, root = stats.covariance, root_of_rows(compact, stats)
-        view = compact.view(stats.mean, KnownScatter(stats.scatter, stats.n))
+        view = compact.view_of(stats)
         scaling = Scaling.of(math.sqrt(float(C.trace()) / samples.d), view.coordinates)
         C = C / scaling.unit / scaling.unit
         return IsotropicFactors(

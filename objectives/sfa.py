@@ -23,7 +23,6 @@ from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import flag, number, whole
 from ldr.objectives.statistics import difference_scatter, moments
-from ldr.objectives.statistics.covariance import KnownScatter
 from ldr.objectives.statistics.pairs import count_pairs
 from ldr.objectives.statistics.sums import weighted
 from ldr.objectives.view import Compact
@@ -109,7 +108,7 @@ class SFA(SlowMethod):
         if not self.whiten:
             stats = moments(compact.rows)
             A = self._scatter_of_changes(compact, Change())
-            view = compact.view(stats.mean, KnownScatter(stats.scatter, stats.n))
+            view = compact.view_of(stats)
             return trace_where_varied(self, view, A, stats.scatter, r)
 
         def pencil(change: Change) -> Pencil:

@@ -13,7 +13,8 @@ from ldr.objectives.data.finite import check_squares
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.features import Features, then
 from ldr.objectives.statistics import RowSpace, WidenedRowSpace, mean, row_space
-from ldr.objectives.statistics.covariance import RowScatter, Scatter, SpannedScatter
+from ldr.objectives.statistics.covariance import KnownScatter, RowScatter, Scatter, SpannedScatter
+from ldr.objectives.statistics.moments import Moments
 from ldr.solvers.errors import DataError, SingularError
 from ldr.solvers.linalg.eigen import graded_qr, range_basis, rank_tolerance
 from ldr.solvers.manifolds import Array
@@ -169,6 +170,10 @@ class Compact:
         if span is None or self.quiet:
             return view
         return view.noting(f"there are fewer rows than columns: M is restricted to {span}")
+
+    def view_of(self, stats: Moments) -> View:
+        """The same from moments of `rows`."""
+        return self.view(stats.mean, KnownScatter(stats.scatter, stats.n))
 
 
 @dataclass(frozen=True)

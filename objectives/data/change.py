@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -39,33 +40,30 @@ class Change:
         """T'AT: a sum of squares of rows about the centre, of the changed ones."""
         return A if self.T is None else self.T.T @ A @ self.T
 
-    def of(self, samples: Samples) -> Array:
-        """The rows z of samples with a T."""
+    def made(self, piece: Samples) -> Samples:
+        """The rows z in memory."""
         assert self.T is not None and self.centre is not None
-        return samples.centred_times(self.T, self.centre)
+        rows = piece.centred_times(self.T, self.centre)
+        return Samples(rows, None, piece.name, accelerator=piece.accelerator, marks=piece.marks)
 
 
-@dataclass(frozen=True, eq=False)
-class ChangedSamples(Samples):
-    """Samples of which no more rows than a piece's are in the other coordinates at a time.
+class MadeSamples(Samples):
+    """Samples whose rows are made of others', of no more than a piece's at a time.
 
     Attributes
     ----------
     array : Samples
-        The rows themselves.
-    change : Change
+        The others.
     """
 
-    change: Change = Change()
+    @property
+    @abstractmethod
+    def making(self) -> Callable[[Samples], Samples]:
+        """Makes a piece; it can be pickled."""
 
     @property
     def n_known(self) -> bool:
         return bool(self.array.n_known)
-
-    @property
-    def d(self) -> int:
-        assert self.change.T is not None
-        return self.change.T.shape[1]
 
     @property
     def n(self) -> int:
@@ -85,29 +83,43 @@ class ChangedSamples(Samples):
         merge: Callable[[Term, Term], Term],
         *beside: Beside,
     ) -> Term:
-        changes, others = [self.change], list(beside)
-        for i, other in enumerate(beside):
-            changes.append(other.change if isinstance(other, ChangedSamples) else Change())
-            others[i] = other.array if isinstance(other, ChangedSamples) else other
-        return self.array.reduce(partial(_of_changed, term, changes), merge, *others)
+        made = [each.making if isinstance(each, MadeSamples) else None for each in (self, *beside)]
+        others = [each.array if isinstance(each, MadeSamples) else each for each in beside]
+        return self.array.reduce(partial(_of_made, term, made), merge, *others)
+
+
+def _of_made(
+    term: Callable[..., Term], made: list[Callable[[Samples], Samples] | None], *pieces: Beside
+) -> Term:
+    given = (
+        piece if of is None or not isinstance(piece, Samples) else of(piece)
+        for of, piece in zip(made, pieces, strict=True)
+    )
+    return term(*given)
+
+
+@dataclass(frozen=True, eq=False)
+class ChangedSamples(MadeSamples):
+    """Samples in other coordinates.
+
+    Attributes
+    ----------
+    change : Change
+    """
+
+    change: Change = Change()
+
+    @property
+    def making(self) -> Callable[[Samples], Samples]:
+        return self.change.made
+
+    @property
+    def d(self) -> int:
+        assert self.change.T is not None
+        return self.change.T.shape[1]
 
     def take(self, rows: npt.ArrayLike) -> Samples:
-        return _changed(self.change, self.array.take(rows))
+        return self.change.made(self.array.take(rows))
 
     def in_memory(self) -> Samples:
-        return replace(_changed(self.change, self.array), accelerator=None)
-
-
-def _of_changed(term: Callable[..., Term], changes: list[Change], *pieces: Beside) -> Term:
-    changed = [
-        _changed(change, piece) if isinstance(piece, Samples) else piece
-        for change, piece in zip(changes, pieces, strict=True)
-    ]
-    return term(*changed)
-
-
-def _changed(change: Change, piece: Samples) -> Samples:
-    if change.T is None:
-        return piece
-    rows = change.of(piece)
-    return Samples(rows, None, piece.name, accelerator=piece.accelerator, marks=piece.marks)
+        return replace(self.change.made(self.array), accelerator=None)

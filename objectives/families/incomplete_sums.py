@@ -12,8 +12,9 @@ import numpy as np
 
 from ldr.objectives.coordinates import ColumnScaling
 from ldr.objectives.data.cells import Cells
+from ldr.objectives.data.change import MadeSamples
 from ldr.objectives.data.data import Data
-from ldr.objectives.data.samples import Beside, Samples, Term
+from ldr.objectives.data.samples import Beside, Samples
 from ldr.objectives.factor_model import empty_line
 from ldr.objectives.families.factors import Factors, Noise
 from ldr.objectives.families.incomplete_factors import (
@@ -139,7 +140,7 @@ def _entries(piece: Samples) -> Entries:
 
 
 @dataclass(frozen=True, eq=False)
-class Filled(Samples):
+class Filled(MadeSamples):
     """Samples whose missing entries are replaced by numbers, when they are read.
 
     Attributes
@@ -157,26 +158,13 @@ class Filled(Samples):
         )
 
     @property
-    def is_sparse(self) -> bool:
-        return False
-
-    @property
-    def stored(self) -> bool:
-        return True
-
-    def reduce(
-        self,
-        term: Callable[..., Term],
-        merge: Callable[[Term, Term], Term],
-        *beside: Beside,
-    ) -> Term:
-        return self.array.reduce(partial(_of_filled, term, self.numbers), merge, *beside)
+    def making(self) -> Callable[[Samples], Samples]:
+        return partial(_filled, self.numbers)
 
 
-def _of_filled(term: Callable[..., Term], numbers: Array, piece: Samples, *beside: Cells) -> Term:
+def _filled(numbers: Array, piece: Samples) -> Samples:
     rows = piece.dense()
-    filled = np.where(np.isnan(rows), numbers, rows)
-    return term(replace(piece, array=filled, has_nan=False), *beside)
+    return replace(piece, array=np.where(np.isnan(rows), numbers, rows), has_nan=False)
 
 
 @dataclass(frozen=True)

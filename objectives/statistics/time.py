@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ldr.objectives.data.samples import Array, Samples
-from ldr.objectives.statistics.moments import Spread, sparse_spread
+from ldr.objectives.statistics.moments import Moments, Spread, sparse_spread
 from ldr.objectives.statistics.pairs import (
     PairedSpread,
     check_lag,
@@ -38,25 +38,17 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class LaggedMoments:
+class LaggedMoments(Moments):
     """Mean, scatter and lagged covariance of rows in time order.
 
     Attributes
     ----------
-    n : float
-        Of weighted rows the sum of the weights.
-    mean : ndarray, shape (d,)
-    scatter : ndarray, shape (d, d)
-        sum_t w_t (x_t - mean)(x_t - mean)'.
     lagged : ndarray, shape (d, d)
         The symmetric part of 1/(n - lag) sum_t (x_t - mean)(x_{t+lag} - mean)'. Of trials or
         weighted rows pairs within a trial count sqrt(w_t w_{t+lag}), in place of 1, and their sum
         takes the place of n - lag.
     """
 
-    n: float
-    mean: Array
-    scatter: Array
     lagged: Array
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
 from ldr.solvers.manifolds.manifold import Array
 from ldr.solvers.manifolds.orthonormal import Orthonormal
 
@@ -37,7 +39,8 @@ class Grassmann(Orthonormal):
 
     def project(self, M: Array, Z: Array) -> Array:
         """(I - MM') Z."""
-        return Z - M @ (M.T @ Z)
+        normal = M @ (M.T @ Z)
+        return np.subtract(Z, normal, normal)
 
     def multiplier(self, M: Array, G: Array) -> Array:
         """M'G.

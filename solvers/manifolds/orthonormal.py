@@ -101,7 +101,8 @@ class Orthonormal(Manifold):
 
     def hessian(self, M: Array, S: Array, V: Array, HV: Array) -> Array:
         """Projection of HV - VS; the second term is the curvature of the constraint."""
-        return self.project(M, HV - V @ S)
+        curved = V @ S
+        return self.project(M, np.subtract(HV, curved, curved))
 
     def random_point(self, rng: np.random.Generator) -> Array:
         return _qr(rng.standard_normal(self.shape))[0]
