@@ -121,13 +121,30 @@ class Subspace(Further):
     def span(self) -> str | None:
         return self.name or self.outer.span
 
+    @property
+    def is_whitened(self) -> bool:  # type: ignore[override]
+        return self.outer.is_whitened
+
     def lift(self, Z: Array) -> Array:
-        M = self.basis @ Z if isinstance(self.basis, np.ndarray) else self.basis.lift(Z)
-        return self.outer.lift(M)
+        return self.outer.lift(self._outward(Z))
 
     def lower(self, M: Array) -> Array:
-        M = self.outer.lower(M)
-        return self.basis.T @ M if isinstance(self.basis, np.ndarray) else self.basis.lower(M)
+        return self._inward(self.outer.lower(M))
+
+    def map(self, Z: Array, M: Array) -> Array:
+        return self.outer.map(self._outward(Z), M)
+
+    def rows(self, A: Array) -> Array:
+        return self.outer.rows(self._outward(A.T).T)
+
+    def carried(self, M: Array, P: Array) -> Array:
+        return self._inward(self.outer.carried(M, P))
+
+    def _outward(self, Z: Array) -> Array:
+        return self.basis @ Z if isinstance(self.basis, np.ndarray) else self.basis.lift(Z)
+
+    def _inward(self, Z: Array) -> Array:
+        return self.basis.T @ Z if isinstance(self.basis, np.ndarray) else self.basis.lower(Z)
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.unwhitened import Unwhitened
 from ldr.objectives.families.whitened import whiten
 from ldr.objectives.families.whitened_trace import whitened_trace
-from ldr.objectives.kernels import as_response
+from ldr.objectives.kernels import as_response, deviations
 from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number, word
@@ -134,9 +134,10 @@ class SPoC(PowerMethod):
         y = as_response(data.y, data.samples.n)
         if y.shape[1] > 1:
             raise DataError(f"y has {y.shape[1]} columns, expected one: a quantity for each trial")
-        weights, sums = np.bincount(trials, share), np.bincount(trials, share * y[:, 0])
+        weights = np.bincount(trials, share)
+        sums = np.bincount(trials, share * deviations(y[:, 0], share))
         z = np.divide(sums, weights, out=np.zeros(len(sums)), where=weights > 0)
-        z -= np.average(z, weights=weights)
+        z = deviations(z, weights)
         size = np.sqrt(np.average(z**2, weights=weights))
         if not size > 0:
             raise DataError("y is the same in all trials, expected a quantity that varies")

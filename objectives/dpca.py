@@ -11,20 +11,22 @@ import numpy as np
 import numpy.typing as npt
 
 from ldr.objectives.axes import Axes
-from ldr.objectives.coordinates import inverse_root
+from ldr.objectives.coordinates import Coordinates
+from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.labels import as_array
+from ldr.objectives.families.pencil import SumOfSquares
 from ldr.objectives.families.trace import Trace
-from ldr.objectives.families.whitened import SUMS_ROUNDING
+from ldr.objectives.families.unwhitened import Unwhitened
+from ldr.objectives.families.whitened import whiten
 from ldr.objectives.families.whitened_trace import spectral_bound
 from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import declared, number
 from ldr.objectives.problem import Fitted
-from ldr.objectives.ridge import add_ridge
-from ldr.objectives.statistics import class_moments
+from ldr.objectives.statistics import ClassMoments, class_moments
 from ldr.objectives.statistics.covariance import KnownScatter, Variation
-from ldr.objectives.view import Compact, Range
+from ldr.objectives.view import Compact
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.manifolds import Array
 
@@ -85,24 +87,29 @@ class DemixedPCA(Objective):
     def bind(self, data: Data, r: int) -> Demixed:
         compact = Compact.of(data.samples, quiet=True)
         codes, shape = self._cells(data.y, data.samples.n)
-        cells = class_moments(compact.rows, codes, math.prod(shape))
-        added = self._added(cells.means, shape)
-        cross = (cells.counts[:, None] * (cells.means - cells.mean)).T @ added
-        scatter = KnownScatter(cells.total, cells.n)
-        view = compact.view(cells.mean, scatter)
-        kept = Range.of(cells.total, view.coordinates, "the covariance")
-        S, notes = add_ridge(kept(cells.total), self.ridge, "the covariance")
-        W = kept.lift(inverse_root(S)[0])
-        K = W.T @ cross
+
+        def cells_of(change: Change) -> ClassMoments:
+            return class_moments(change(compact.rows), codes, math.prod(shape))
+
+        cells = cells_of(Change())
+        given = Unwhitened.of(compact, "the covariance", self.ridge)
+        found, (whitened,) = whiten(
+            lambda change: cells if change.T is None else cells_of(change),
+            lambda found: (SumOfSquares(found.total, found.mean, float(found.n)),),
+            given,
+        )
+        added = self._added(cells.apart, shape)
+        K = whitened.rows((cells.counts[:, None] * found.apart).T @ added)
         A = K.T @ K
-        condition = float(np.sum(np.diag(cells.total)[:, None] * W**2))
+        view = compact.view(cells.mean, KnownScatter(cells.total, cells.n))
         return Demixed(
             self,
-            (view.noting(*kept.notes, *notes),),
+            (view.noting(*whitened.notes),),
             A,
             r,
-            doubt=r * SUMS_ROUNDING * condition * spectral_bound(A),
-            decoders=W @ K,
+            doubt=2.0 * whitened.doubt(spectral_bound(A), r),
+            decoding=whitened.coordinates,
+            K=K,
             total=float(np.sum(cells.counts[:, None] * added**2)),
         )
 
@@ -148,20 +155,22 @@ class Demixed(Trace):
 
     Parameters
     ----------
-    decoders : ndarray (k, k)
-        A', so that D = M'A.
+    decoding : Coordinates
+        White, of the rows.
+    K : ndarray (m, k)
+        A' in them, so that D = M'A.
     total : float
         ||X_f||^2.
     """
 
     plain = False
 
-    decoders: Array = field(kw_only=True)
+    decoding: Coordinates = field(kw_only=True)
+    K: Array = field(kw_only=True)
     total: float = field(kw_only=True)
 
     def maps(self, M: Array) -> tuple[Array, ...]:
-        P = self.coordinates[0].lift(self.decoders @ M).T
-        return (P,)
+        return (self.decoding.map(self.K @ M, M),)
 
     def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
         """Also the share of ||X_f||^2."""

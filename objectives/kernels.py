@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -98,6 +100,13 @@ def is_categorical(y: object) -> bool:
     if array.dtype.kind in "OUSb":
         return True
     return array.ndim == 1 and array.dtype.kind in "iu" and len(np.unique(array)) <= 20
+
+
+def deviations(y: Array, weights: npt.NDArray[Any] | None) -> Array:
+    """y less its mean, the second time less what rounding of a large mean left."""
+    for _ in range(2):
+        y = y - np.average(y, axis=0, weights=weights)
+    return y
 
 
 def as_response(y: npt.ArrayLike, n: int) -> Array:

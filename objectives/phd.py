@@ -15,7 +15,7 @@ from ldr.objectives.families.shrinking import Shrinking
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.white_rows import WhiteRows
 from ldr.objectives.families.whitened_trace import spectral_bound
-from ldr.objectives.kernels import as_response
+from ldr.objectives.kernels import as_response, deviations
 from ldr.objectives.needs import Need
 from ldr.objectives.parameters import number
 from ldr.objectives.statistics.covariance import Variation
@@ -56,7 +56,7 @@ class PrincipalHessianDirections(Shrinking):
         if y.shape[1] != 1:
             raise DataError(f"y has {y.shape[1]} columns; phd takes one response, one number a row")
         rows, w = WhiteRows.of(self, data, self.ridge), data.samples.weights
-        e = y[:, 0] - np.average(y[:, 0], weights=w)
+        e = deviations(y[:, 0], w)
         counts = e if w is None else e * w
         H, size = np.zeros_like(rows.of_all), 0.0
         for sign in (1.0, -1.0):

@@ -79,7 +79,7 @@ class ClassPredictor:
         n = groups.counts.sum()
         total = np.diag(np.maximum(np.diag(groups.total), 0.0))
         W, _ = inverse_root((groups.within + np.finfo(float).eps * total) / n)
-        return cls(P, classes, groups.counts / n, groups.means - groups.mean, W)
+        return cls(P, classes, groups.counts / n, groups.apart, W)
 
     def in_units(self, scale: Array, outputs: Array) -> ClassPredictor:
         """For columns that are those numbers times as large."""

@@ -47,6 +47,8 @@ class ClassMoments:
         S_W = sum_i (x_i - mu_{z_i})(x_i - mu_{z_i})'.
     between : ndarray, shape (d, d)
         S_B = sum_k n_k (mu_k - mu)(mu_k - mu)'.
+    apart : ndarray, shape (c, d)
+        mu_k - mu, with digits that these two may have lost.
     """
 
     counts: Codes | Array
@@ -54,6 +56,7 @@ class ClassMoments:
     mean: Array
     within: Array
     between: Array
+    apart: Array
 
     @property
     def n(self) -> float:
@@ -68,7 +71,8 @@ class ClassMoments:
     def through(self, T: Array) -> ClassMoments:
         """Of the rows x'T."""
         within, between = T.T @ self.within @ T, T.T @ self.between @ T
-        return ClassMoments(self.counts, self.means @ T, self.mean @ T, within, between)
+        means = self.means @ T, self.mean @ T
+        return ClassMoments(self.counts, *means, within, between, self.apart @ T)
 
 
 def class_moments(
@@ -145,10 +149,12 @@ class ClassSpread:
         origin = self.origins[0]
         offsets = (self.origins - origin) + self.offsets
         centre = self.counts @ offsets / self.counts.sum()
-        apart = np.sqrt(self.counts)[:, None] * (offsets - centre)
-        between = symmetric(apart.T @ apart)
+        apart = offsets - centre
+        counted = np.sqrt(self.counts)[:, None] * apart
+        between = symmetric(counted.T @ counted)
         within = full(self.within)
-        return ClassMoments(self.counts, origin + offsets, origin + centre, within, between)
+        means = origin + offsets, origin + centre
+        return ClassMoments(self.counts, *means, within, between, apart)
 
 
 def _class_spread(piece: Samples, codes: Codes, n_classes: int, rows: int | None) -> ClassSpread:

@@ -8,7 +8,6 @@ import numpy as np
 import scipy.sparse
 
 from tests.adversarial import data
-from tests.adversarial.campaign import SEED, generator
 from tests.adversarial.extended import centred, extended
 from tests.adversarial.references import (
     Correlations,
@@ -42,11 +41,7 @@ class Problem:
     y: Any = None
     parameters: dict[str, Any] = field(default_factory=dict)
     made: str = ""
-
-
-def problem(method: str, index: int, seed: int = SEED) -> Problem:
-    """The problem of that number."""
-    return METHODS[method](generator("certified", method, seed, index))
+    groups: Any = None
 
 
 def _rows(rng):
