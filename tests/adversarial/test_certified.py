@@ -84,7 +84,7 @@ def test_directions_left_out_by_sums_alone(index):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_slice(method):
-    check([attack(method, index, seed=0) for index in range(6)])
+    check([attack(method, index, seed=0) for index in range(4)])
 
 
 def test_a_false_claim_is_refuted():
