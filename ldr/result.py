@@ -150,7 +150,8 @@ class Result(Differentiates, Rotates, Pickled):
     def evaluations(self) -> dict[str, int]:
         """True counts of value, gradient and Hessian-product evaluations.
 
-        Of svrg also those of gradients of a part of the sum.
+        Of svrg also those of gradients of a part of the sum; of objectives of your own written with
+        jax "compilation", the functions that were compiled for the shapes of these data.
         """
         return self.run.evaluations
 

@@ -25,6 +25,7 @@ from ldr.inputs import (
     check_observers,
 )
 from ldr.objectives.certificate import Certificate
+from ldr.objectives.custom import compilations
 from ldr.objectives.data.accelerator import accelerator
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.stored import StoredSamples
@@ -115,8 +116,9 @@ def solve(
         "auto" takes the closed form where it is exact, the self-consistent field or block
         Davidson for trace ratios, variable projection for fa of complete data, coordinate descent
         for the lasso, smoothing and proximal gradients where there is another l1 penalty, lbfgs for
-        sums over pairs of rows (mds-stress, nca), the trust region otherwise. Or
-        "closed-form", "trust-region", "lbfgs", "conjugate-gradient", "steepest-descent",
+        sums over pairs of rows (mds-stress, nca), gradients first for jax functions of your own
+        that take long to compile, the trust region otherwise. Or "closed-form", "trust-region",
+        "gradients-first", "lbfgs", "conjugate-gradient", "steepest-descent",
         "self-consistent-field", "davidson", "variable-projection" (fa), "em" (ppca and fa),
         "coordinate-descent" (lasso),
         "svrg" (stochastic, for sums over rows: uica and robust-pca of rows in a file, your own
@@ -210,7 +212,7 @@ def solve(
     if certify != "thorough":
         flag("certify", certify)
 
-    with within(as_seconds(time_limit)) as deadline:
+    with within(as_seconds(time_limit)) as deadline, compilations() as compiled:
         deadline.task = "the data were opened"
         data = as_data(objective, X, y, sample_weight, groups)
         units = Units.of(objective, data) if standardise else None
@@ -264,6 +266,7 @@ def solve(
                 notes += ties
         if interrupt.heard:
             run = replace(run, status=Status.INTERRUPTED)
+        run = replace(run, evaluations={**run.evaluations, **compiled})
         with unlimited():
             result = as_result(problem, data, run, heuristic, chosen, certificate, r, seconds)
             result = units.undone(result) if units else result

@@ -78,6 +78,11 @@ class Problem(ABC):
         smooth = self.at(M).value
         return smooth if self.penalty is None else smooth + self.penalty.value(M)
 
+    def for_curvature(self) -> Problem:
+        """The function as it is asked for its curvature once: without Hessian products, of which
+        differences of gradients take the place, where the first of them costs too much."""
+        return self
+
     def preconditioner(self, M: Array) -> Preconditioner | None:
         """An approximate inverse of the Hessian, made at M and fit for points near it.
 

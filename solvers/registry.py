@@ -9,6 +9,7 @@ from ldr.solvers.descent.lbfgs import LBFGS
 from ldr.solvers.descent.steepest_descent import SteepestDescent
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.expectation_maximisation import ExpectationMaximisation
+from ldr.solvers.gradients_first import GradientsFirst
 from ldr.solvers.nonsmooth.coordinate_descent import CoordinateDescent
 from ldr.solvers.nonsmooth.proximal_gradient import ProximalGradient
 from ldr.solvers.nonsmooth.smoothing import Smoothing
@@ -28,6 +29,7 @@ NATIVE: dict[str, type[AnySolver]] = {
         LBFGS,
         SVRG,
         TrustRegion,
+        GradientsFirst,
         SelfConsistentField,
         Davidson,
         VariableProjection,

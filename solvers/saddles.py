@@ -123,7 +123,8 @@ def leave_saddles(
     """
     for escapes in range(_ESCAPES + 1):
         with until_told() as told:
-            smooth = problem if problem.penalty is None else OnSupport(problem, run.M)
+            smooth = problem.for_curvature()
+            smooth = smooth if problem.penalty is None else OnSupport(smooth, run.M)
             curvature = smallest_curvature(smooth, run.M)
             start = _below(problem, smooth.manifold, run, curvature) if curvature.descends else None
             check()

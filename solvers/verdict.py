@@ -73,8 +73,7 @@ class Verdict:
         return Status.MAX_ITERATIONS if number >= self._limit else None
 
     def _is_rounding(self, point: RiemannianPoint) -> bool:
-        scale = max(self._scale, abs(point.value))
-        return self.flattest.gradient_norm <= _ROUNDING_LEVEL * scale
+        return at_rounding(self.flattest, max(self._scale, abs(point.value)))
 
     def _is_idle(self, point: RiemannianPoint) -> bool:
         """Whether neither the value nor the gradient has improved for a while."""
@@ -94,3 +93,8 @@ class Verdict:
         same, better = point.value <= highest, kept.value > highest
         if same and (better or point.gradient_norm < kept.gradient_norm):
             self.flattest = point
+
+
+def at_rounding(point: RiemannianPoint, scale: float) -> bool:
+    """Whether what is left of the gradient, of a function of that size, may be rounding."""
+    return point.gradient_norm <= _ROUNDING_LEVEL * scale

@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from ldr.objectives.custom.compiling import Compiler, Function, Programs
 from ldr.objectives.data.accelerator import Accelerator, float64
 from ldr.solvers.errors import ObjectiveError
 from ldr.solvers.manifolds import Array
 from ldr.solvers.riemannian import read_only
 
-Function = Callable[..., Any]
 Arguments = tuple[Any, ...]
 
 
@@ -34,6 +34,8 @@ class Backend(ABC):
         f.
     differentiates : bool
         Whether it derives the gradient itself, by rules that cannot be wrong in silence.
+    derives_hessian : bool
+        Whether it derives the Hessian from the gradient.
     has_hessian : bool
         Whether it has Hessian products.
     """
@@ -41,19 +43,20 @@ class Backend(ABC):
     name: str
     function: Function
     differentiates: bool = False
+    derives_hessian: bool = True
     has_hessian: bool = True
 
     def place(self, *data: object, accelerator: Accelerator | None = None) -> Arguments:
         """The data where and how f takes them, once a problem."""
         return data
 
-    def returned(self, M: Array, data: Arguments) -> Any:
-        """What f returns at M, or at least something of the same shape and dtype."""
-        return _called(self.function, M, *data)
+    def returned(self, M: Array, data: Arguments, called: Callable[[], Any]) -> Any:
+        """What f returns at M, as `called` gives it, or at least of the same shape and dtype."""
+        return called()
 
     @abstractmethod
-    def evaluate(self, M: Array, data: Arguments) -> tuple[float, Callable[[], Array]]:
-        """The value at M, and the gradient (d x r) as a function to call where it is needed."""
+    def evaluate(self, M: Array, data: Arguments) -> tuple[Any, Callable[[], Array]]:
+        """What f returns at M, and the gradient (d x r) as a function, called where needed."""
 
     def gradient(self, M: Array, data: Arguments) -> Array | None:
         """The gradient without the value, where it costs less; else None."""
@@ -62,6 +65,10 @@ class Backend(ABC):
     @abstractmethod
     def hessian(self, M: Array, data: Arguments) -> Callable[[Array], Array]:
         """The map from V to the Hessian product (d x r) at M."""
+
+    def first_product_is_dear(self, M: Array, data: Arguments) -> bool:
+        """Whether the first Hessian product costs as much as hundreds of gradients."""
+        return False
 
     def hessian_vector(self, M: Array, V: Array, data: Arguments) -> Array:
         """One product, where nothing of the Hessian at M is worth keeping."""
@@ -72,8 +79,9 @@ class Backend(ABC):
 class Jax(Backend):
     """f written with jax.numpy; float64 within the x64 context, so that no global flag is touched.
 
-    Compiled once for each shape of the data and kept as long as the objective: X is an argument of
-    the compiled function, not part of it. Value and gradient come from one call.
+    Compiled once for each shape of the data, of which the last few are kept as long as the
+    objective: X is an argument of the compiled function, not part of it. Value and gradient come
+    from one call.
 
     Parameters
     ----------
@@ -91,12 +99,12 @@ class Jax(Backend):
         with float64():
             return tuple(jax.device_put(array, device) for array in data)
 
-    def returned(self, M: Array, data: Arguments) -> Any:
+    def returned(self, M: Array, data: Arguments, called: Callable[[], Any]) -> Any:
         import jax
 
         try:
             with float64():
-                return jax.eval_shape(self.function, M, *data)
+                return self._programs(M, *data).returned(M, *data)
         except (jax.errors.JAXTypeError, jax.errors.JAXIndexError) as error:
             raise ObjectiveError(
                 f"objective {_name(self.function)!r} cannot be traced by jax: it hands traced "
@@ -109,65 +117,37 @@ class Jax(Backend):
                 raise
             raise _changes_arguments(self.function) from error
 
-    def evaluate(self, M: Array, data: Arguments) -> tuple[float, Callable[[], Array]]:
+    def evaluate(self, M: Array, data: Arguments) -> tuple[Any, Callable[[], Array]]:
         with float64():
-            value, gradient = self._value_and_gradient(M, *data)
-            return float(value), partial(np.asarray, gradient, np.float64)
+            value, gradient = self._programs(M, *data).value_and_gradient(M, *data)
+            return value, partial(np.asarray, gradient, np.float64)
 
     def hessian(self, M: Array, data: Arguments) -> Callable[[Array], Array]:
+        programs = self._programs(M, *data)
         with float64():
-            pullback = self._gradient_pullback(M, *data)
+            pullback = programs.pullback(M, *data)
 
         def product(V: Array) -> Array:
             with float64():
-                return np.asarray(self._apply(pullback, V), np.float64)
+                return np.asarray(programs.along(pullback, V), np.float64)
 
         return product
 
     def hessian_vector(self, M: Array, V: Array, data: Arguments) -> Array:
         with float64():
-            return np.asarray(self._product(M, V, *data), np.float64)
+            return np.asarray(self._programs(M, *data).product(M, V, *data), np.float64)
+
+    def first_product_is_dear(self, M: Array, data: Arguments) -> bool:
+        return self._programs(M, *data).hessian_is_dear
 
     @cached_property
-    def _value_and_gradient(self) -> Function:
-        import jax
-
-        return jax.jit(jax.value_and_grad(self.function))
-
-    @cached_property
-    def _product(self) -> Function:
-        """The derivative of the gradient along V, which holds on to nothing of the size of X."""
-        import jax
-
-        def product(M: object, V: object, *data: object) -> Any:
-            return jax.jvp(lambda N: jax.grad(self.function)(N, *data), (M,), (V,))[1]
-
-        return jax.jit(product)
-
-    @cached_property
-    def _gradient_pullback(self) -> Function:
-        """The transposed derivative of the gradient at M, which is the Hessian, being symmetric.
-
-        It holds what does not depend on V, so that each product costs only what does: where f
-        forms X'X, a product never sees X.
-        """
-        import jax
-
-        def pullback(M: object, *data: object) -> Any:
-            return jax.vjp(lambda N: jax.grad(self.function)(N, *data), M)[1]
-
-        return jax.jit(pullback)
-
-    @cached_property
-    def _apply(self) -> Function:
-        import jax
-
-        return jax.jit(lambda pullback, V: pullback(V)[0])
+    def _programs(self) -> Callable[..., Programs]:
+        return Compiler(self.function, _name(self.function)).programs
 
 
 @dataclass(frozen=True)
 class Autograd(Backend):
-    """f written with autograd.numpy; the tape of value and of gradient is made once a point.
+    """f written with autograd.numpy; a value is f itself, a gradient the tape of a call.
 
     Parameters
     ----------
@@ -177,11 +157,11 @@ class Autograd(Backend):
     function: Function
     name = "autograd"
 
-    def evaluate(self, M: Array, data: Arguments) -> tuple[float, Callable[[], Array]]:
+    def evaluate(self, M: Array, data: Arguments) -> tuple[Any, Callable[[], Array]]:
         from autograd import make_vjp
 
-        pullback, value = self._traced(make_vjp, M, data)
-        return float(value), lambda: pullback(1.0)
+        value = _called(self.function, M, *data)
+        return value, lambda: self._traced(make_vjp, M, data)[0](1.0)
 
     def hessian(self, M: Array, data: Arguments) -> Callable[[Array], Array]:
         from autograd.differential_operators import make_hvp
@@ -219,13 +199,14 @@ class HandWritten(Backend):
     gradient_function: Function
     hessian_function: Function | None = None
     name = "numpy"
+    derives_hessian = False
 
     @property
     def has_hessian(self) -> bool:  # type: ignore[override]
         return self.hessian_function is not None
 
-    def evaluate(self, M: Array, data: Arguments) -> tuple[float, Callable[[], Array]]:
-        return float(_called(self.function, M, *data)), lambda: self.gradient(M, data)
+    def evaluate(self, M: Array, data: Arguments) -> tuple[Any, Callable[[], Array]]:
+        return _called(self.function, M, *data), lambda: self.gradient(M, data)
 
     def gradient(self, M: Array, data: Arguments) -> Array:
         return np.asarray(_called(self.gradient_function, M, *data), np.float64)

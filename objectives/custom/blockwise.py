@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ldr.objectives.custom.backends import Function
+from ldr.objectives.custom.compiling import Function
 from ldr.solvers.errors import ObjectiveError
 from ldr.solvers.manifolds import Array
 

@@ -11,8 +11,9 @@ from typing import Any, overload
 import numpy as np
 
 from ldr.objectives.by_value import reduced
-from ldr.objectives.custom.backends import Autograd, Backend, Function, HandWritten, Jax
+from ldr.objectives.custom.backends import Autograd, Backend, HandWritten, Jax
 from ldr.objectives.custom.blockwise import Blockwise, BlockwiseDerivative
+from ldr.objectives.custom.compiling import Function
 from ldr.objectives.custom.problem import CustomProblem, FunctionTerm, SummedProblem
 from ldr.objectives.custom.signature import required_parameters, written
 from ldr.objectives.custom.verify import Trial, attached, manifold_named, verified
@@ -298,10 +299,13 @@ class CustomObjective(Objective):
         """
         if self.sum_over_rows and not any(view.is_sparse for view in data.views):
             return self._sum(data, r)
-        return verified(self.attach(data, r))
+        return verified(self._trial(data, r))
 
     def attach(self, data: Data, r: int) -> CustomProblem:
         """The problem, tested only for a finite scalar value, so that `ldr.check` can tell more."""
+        return self._trial(data, r).problem
+
+    def _trial(self, data: Data, r: int) -> Trial:
         if self.sum_over_rows and any(view.stored for view in data.views):
             return self._on_some_rows(data, self._term(data.views), r)
         rows = tuple(map(self._in_memory, data.views))
@@ -311,8 +315,9 @@ class CustomObjective(Objective):
         """The problem of a sum over rows, tested on some of them."""
         (samples, *others), term = data.views, self._term(data.views)
         beside: tuple[Beside, ...] = (*others, *self._response(data))
-        tested = verified(self._on_some_rows(data, term, r))
-        Trial(tested).check_additive()
+        trial = self._on_some_rows(data, term, r)
+        tested = verified(trial)
+        trial.check_additive()
         if any(view.stored for view in data.views) or len(samples.pieces()) > 1:
             return RowSum(self, tested.views, tested.manifold, samples, term, beside=beside)
         arguments = term.arguments(samples, *beside)
@@ -320,7 +325,7 @@ class CustomObjective(Objective):
         Trial(problem).check_value()
         return problem
 
-    def _on_some_rows(self, data: Data, term: FunctionTerm, r: int) -> CustomProblem:
+    def _on_some_rows(self, data: Data, term: FunctionTerm, r: int) -> Trial:
         """The problem of the first rows, less the mean of all."""
         where = slice(0, min(TESTED_ROWS, data.samples.n // 2 * 2))
         rows = tuple(view.piece(where) for view in data.views)
@@ -333,7 +338,7 @@ class CustomObjective(Objective):
         term: FunctionTerm,
         r: int,
         all_rows: tuple[Samples, ...],
-    ) -> CustomProblem:
+    ) -> Trial:
         manifold = manifold_named(self.manifold, [view.d for view in rows], r)
         arguments = term.arguments(*rows, *response)
         centre = "mean" if self.center else "zero"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -14,9 +14,11 @@ from ldr.objectives.data.cells import Matrix
 from ldr.objectives.data.samples import Beside, Samples
 from ldr.objectives.families.row_sum import RowTerm, parts_of
 from ldr.objectives.problem import BoundObjective
+from ldr.solvers.gradients_first import GradientsFirst
 from ldr.solvers.manifolds import Array, Manifold
 from ldr.solvers.problem import Point
 from ldr.solvers.riemannian import read_only
+from ldr.solvers.solver import AnySolver
 
 
 class Differentiated(Protocol):
@@ -49,12 +51,17 @@ class CustomPoint(Point):
         self._arguments = arguments
 
     @cached_property
-    def _evaluated(self) -> tuple[float, Callable[[], Array]]:
+    def _evaluated(self) -> tuple[Any, Callable[[], Array]]:
         return self._derivatives.evaluate(self.M, self._arguments)
 
     @property
+    def returned(self) -> Any:
+        """What f returns, or at least something of the same shape and dtype."""
+        return self._derivatives.returned(self.M, self._arguments, lambda: self._evaluated[0])
+
+    @cached_property
     def value(self) -> float:
-        return self._sign * self._evaluated[0]
+        return self._sign * float(self._evaluated[0])
 
     @cached_property
     def gradient(self) -> Array:
@@ -127,15 +134,29 @@ class CustomProblem(BoundObjective):
     term : FunctionTerm
     arguments : tuple
         Those of f after M.
+    products : bool
+        Whether Hessian products may be asked for.
     """
 
     manifold: Manifold
     term: FunctionTerm
     arguments: Arguments
+    products: bool = field(default=True, kw_only=True)
 
     @property
     def has_hessian(self) -> bool:  # type: ignore[override]
-        return self.term.has_hessian
+        return self.products and self.term.has_hessian
+
+    @property
+    def _first_product_is_dear(self) -> bool:
+        M = np.zeros(self.manifold.shape)
+        return self.term.objective.derivatives.first_product_is_dear(M, self.arguments)
+
+    def specialist(self) -> AnySolver | None:
+        return GradientsFirst() if self._first_product_is_dear else None
+
+    def for_curvature(self) -> CustomProblem:
+        return replace(self, products=False) if self._first_product_is_dear else self
 
     @property
     def order(self) -> int:

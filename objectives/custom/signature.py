@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 
-from ldr.objectives.custom.backends import Function
+from ldr.objectives.custom.compiling import Function
 from ldr.solvers.errors import ArgumentError
 
 

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from ldr.objectives.custom.problem import CustomProblem
-from ldr.objectives.problem import BoundObjective
+from ldr.objectives.custom.problem import CustomPoint, CustomProblem
 from ldr.objectives.view import noted
 from ldr.solvers.checks import LARGEST
 from ldr.solvers.errors import ObjectiveError, ObjectiveWarning
 from ldr.solvers.linalg.lengths import length
 from ldr.solvers.manifolds import Array, Euclidean, Grassmann, Manifold, Product, Stiefel
+from ldr.solvers.problem import Point
 from ldr.solvers.warn import warn
 
 # |f(MQ) - f(M)| above this, relative to how much f varies, is not rounding.
@@ -26,24 +26,29 @@ _ADDITIVITY_TOLERANCE = 1e-8
 _GRADIENT_TOLERANCE = 1e-4
 # A sum with kinks may cross some of them within the step.
 _HESSIAN_TOLERANCE = 1e-2
-# Of the central difference: truncation h^2 and rounding eps/h are both near 1e-10.
-_STEP = 1e-5
+# Of a difference of values ahead, of truncation h; and of the central one of gradients, in which
+# truncation h^2 and rounding eps/h are both near 1e-10.
+_STEP, _CENTRAL_STEP = 1e-7, 1e-5
 
 
 class Trial:
-    """A problem at a random M, the same in every test: an objective fails always or never."""
+    """A problem at a random M, the same in every test: an objective fails always or never.
+
+    f is called at M, at MQ where that is asked for, and at one point near M.
+    """
 
     def __init__(self, problem: CustomProblem) -> None:
         self.problem = problem
         self.name = problem.objective.name
         self.rng = np.random.default_rng(0)
         self.point = problem.at(problem.random_point(self.rng))
+        self._turned: dict[int, CustomPoint] = {}
 
     def check_value(self) -> None:
         """f must return one finite real number."""
         problem, M = self.problem, self.point.M
         try:
-            returned = problem.term.objective.derivatives.returned(M, problem.arguments)
+            returned = self.point.returned
         except ObjectiveError:
             raise
         except Exception as error:
@@ -66,35 +71,43 @@ class Trial:
                 "its derivatives have squares"
             )
 
-    def rotated(self, view: int) -> Array:
-        """M with the matrix of a view multiplied by Q."""
-        r = self.problem.factors[view].shape[1]
-        Q = random_orthogonal(r, np.random.default_rng(1))
-        turns = [Q if i == view else np.eye(r) for i in range(len(self.problem.factors))]
-        return self.problem.turned(self.point.M, turns)
+    def turned(self, view: int) -> CustomPoint:
+        """Where the matrix of a view is multiplied by Q."""
+        if view not in self._turned:
+            r = self.problem.factors[view].shape[1]
+            Q = random_orthogonal(r, np.random.default_rng(1))
+            turns = [Q if i == view else np.eye(r) for i in range(len(self.problem.factors))]
+            self._turned[view] = self.problem.at(self.problem.turned(self.point.M, turns))
+        return self._turned[view]
 
     def invariant(self, view: int) -> bool:
         """Whether f(MQ) = f(M)."""
-        error = invariance_error(self.problem, self.point.M, self.rotated(view))
-        return error <= INVARIANCE_TOLERANCE
+        return invariance_error(self.point, self.turned(view)) <= INVARIANCE_TOLERANCE
 
     def check_gradient(self) -> None:
-        """<gradient, V> against the central difference of f along the manifold in direction V."""
+        """<gradient, V> against the difference of f along the manifold in direction V.
+
+        V is half the gradient's own, along which truncation is the least part of the slope, and
+        half a random one, which what the gradient lacks cannot be orthogonal to.
+        """
         problem, M, gradient = self.problem, self.point.M, self.point.gradient
         self._check_matrix("gradient", gradient)
         if problem.term.objective.derivatives.differentiates:
             return
         manifold = problem.manifold
-        V = manifold.random_tangent(M, self.rng)
+        along = manifold.project(M, gradient)
+        V = manifold.random_tangent(M, self.rng) + along / (manifold.norm(M, along) or 1.0)
+        V = manifold.project(M, V)  # of a gradient that is normal, what rounding left is not
+        V = V / (manifold.norm(M, V) or 1.0)
         slope = manifold.inner(M, gradient, V)
-        ahead, behind = (problem.at(manifold.retract(M, h * V)).value for h in (_STEP, -_STEP))
-        difference = (ahead - behind) / (2 * _STEP)
-        rounding = 100 * np.finfo(float).eps * max(abs(ahead), abs(behind)) / _STEP
+        here, ahead = self.point.value, problem.at(manifold.retract(M, _STEP * V)).value
+        difference = (ahead - here) / _STEP
+        rounding = 100 * np.finfo(float).eps * max(abs(ahead), abs(here)) / _STEP
         size = max(abs(slope), abs(difference))
         if abs(slope - difference) > _GRADIENT_TOLERANCE * size + rounding:
             raise ObjectiveError(
                 f"the gradient of objective {self.name!r} disagrees with finite differences: along "
-                f"a random direction V at a random M, <gradient, V> is "
+                f"a direction V at a random M, <gradient, V> is "
                 f"{problem.reported(slope):.6g} but f changes by "
                 f"{problem.reported(difference):.6g} (relative error "
                 f"{abs(slope - difference) / size:.1e}, expected at most {_GRADIENT_TOLERANCE:g}). "
@@ -104,15 +117,17 @@ class Trial:
     def check_hessian(self) -> None:
         """H[V] against the central difference of the gradient along the manifold in direction V."""
         problem, M = self.problem, self.point.M
-        if problem.term.objective.derivatives.differentiates or not problem.has_hessian:
+        if problem.term.objective.derivatives.derives_hessian or not problem.has_hessian:
             return
         self._check_matrix("Hessian product", self.point.hessian_vector(M))
         manifold = problem.manifold
         V = manifold.random_tangent(M, self.rng)
         product = self.point.hessian_vector(V)
-        ahead, behind = (problem.at(manifold.retract(M, h * V)).gradient for h in (_STEP, -_STEP))
-        difference = (ahead - behind) / (2 * _STEP)
-        rounding = 100 * np.finfo(float).eps * float(np.linalg.norm(ahead)) / _STEP
+        ahead, behind = (
+            problem.at(manifold.retract(M, h * V)).gradient for h in (_CENTRAL_STEP, -_CENTRAL_STEP)
+        )
+        difference = (ahead - behind) / (2 * _CENTRAL_STEP)
+        rounding = 100 * np.finfo(float).eps * float(np.linalg.norm(ahead)) / _CENTRAL_STEP
         size = max(float(np.linalg.norm(product)), float(np.linalg.norm(difference)))
         error = float(np.linalg.norm(product - difference))
         if error > _HESSIAN_TOLERANCE * size + rounding:
@@ -152,31 +167,31 @@ class Trial:
             )
 
 
-def attached(problem: CustomProblem, declared: str) -> CustomProblem:
-    """The problem on the manifold that is declared or found, its value tested and nothing else."""
+def attached(problem: CustomProblem, declared: str) -> Trial:
+    """On the manifold that is declared or found, the value tested and nothing else."""
     trial = Trial(problem)
     trial.check_value()
     if declared != "auto":
-        return problem
+        return trial
     several = len(problem.factors) > 1
     for i, factor in enumerate(problem.factors):
         sign, chosen = ("=", "grassmann") if trial.invariant(i) else ("!=", "stiefel")
         where = f" of view {i + 1}" if several else ""
         note = f"manifold='auto': f(MQ) {sign} f(M){where}, so {chosen!r} was chosen"
-        problem = _moved(problem, i, manifold_named(chosen, *factor.shape), note)
-    return problem
+        trial.problem = _moved(trial.problem, i, manifold_named(chosen, *factor.shape), note)
+    return trial
 
 
-def verified(problem: CustomProblem) -> CustomProblem:
+def verified(trial: Trial) -> CustomProblem:
     """The problem, its derivatives tested; on the Stiefel manifold where f is not of the span."""
-    trial = Trial(problem)
     trial.check_gradient()
     trial.check_hessian()
-    for i, factor in enumerate(trial.problem.factors):
+    problem = trial.problem
+    for i, factor in enumerate(problem.factors):
         if not isinstance(factor, Grassmann) or trial.invariant(i):
             continue
         value = problem.reported(trial.point.value)
-        rotated = problem.reported(trial.problem.at(trial.rotated(i)).value)
+        rotated = problem.reported(trial.turned(i).value)
         which = f" of view {i + 1}" if len(problem.factors) > 1 else ""
         note = (
             f"declared on 'grassmann', but f(MQ) = {rotated:.12g} and f(M) = {value:.12g} for a "
@@ -214,14 +229,13 @@ def random_orthogonal(r: int, rng: np.random.Generator) -> Array:
     return Q
 
 
-def invariance_error(problem: BoundObjective, M: Array, N: Array) -> float:
-    """|f(N) - f(M)|, relative to how much f varies around M.
+def invariance_error(point: Point, other: Point) -> float:
+    """The difference of two values, relative to how much f varies around the first point.
 
     The value's own size counts little, so that a large constant in f hides nothing but rounding.
     """
-    point = problem.at(M)
-    difference = abs(problem.value(N) - problem.value(M))
-    size = length(point.gradient) * length(M) + 1e-6 * abs(point.value)
+    difference = abs(point.value - other.value)
+    size = length(point.gradient) * length(point.M) + 1e-6 * abs(point.value)
     return difference / size if size > 0 else (0.0 if difference == 0 else math.inf)
 
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from ldr.objectives.custom.backends import Backend, Function, Jax
+from ldr.objectives.custom.backends import Backend, Jax
+from ldr.objectives.custom.compiling import Function
 from ldr.objectives.custom.problem import Differentiated
 
 

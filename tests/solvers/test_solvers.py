@@ -23,6 +23,7 @@ from ldr.solvers import (
     named_solver,
     solver_names,
 )
+from ldr.solvers.gradients_first import GradientsFirst
 from ldr.solvers.manifolds import SparseStiefel
 from ldr.solvers.riemannian import RiemannianProblem
 from ldr.testing.problems import PROBLEMS, FunctionProblem, rayleigh
@@ -91,6 +92,16 @@ def test_quasi_newton_pairs_are_as_many_as_remembered(memory):
     counted = RiemannianProblem(problem)
     states = LBFGS(memory=memory).states(counted, random_start(problem), Stopping())
     assert max(len(state.pairs) for state in itertools.islice(states, 9)) == memory
+
+
+def test_gradients_come_first():
+    problem = PROBLEMS["rosenbrock"]()
+    run = minimise(problem, random_start(problem), GradientsFirst(steps=5))
+    assert run.status.converged
+    assert problem.calls["hessian"] > 0
+    problem = rayleigh()
+    assert minimise(problem, random_start(problem), GradientsFirst()).status.converged
+    assert problem.calls["hessian"] == 0
 
 
 def test_trust_region_converges_quadratically():

@@ -13,9 +13,15 @@ import pytest
 import scipy.sparse
 
 import ldr
-from ldr.errors import ArgumentError, DataError, ObjectiveError, ObjectiveWarning
+from ldr.errors import (
+    ArgumentError,
+    ConvergenceWarning,
+    DataError,
+    ObjectiveError,
+    ObjectiveWarning,
+)
 from ldr.inputs import as_data
-from ldr.objectives.custom import CustomObjective, CustomPoint
+from ldr.objectives.custom import CustomObjective, CustomPoint, compilations, compiling
 
 N, D, R = 60, 6, 2
 
@@ -303,6 +309,55 @@ def test_jax_compiles_once_for_every_data_of_one_shape():
     assert len(traces) - before <= 1
 
 
+def test_compilations_are_counted_and_few_shapes_are_kept(monkeypatch):
+    monkeypatch.setattr(compiling, "KEPT_SHAPES", 2)
+
+    @ldr.objective(manifold="stiefel")
+    def plain(M, X):
+        return jnp.mean((X @ M) ** 4)
+
+    # Value and gradient, the Hessian, its products.
+    assert ldr.solve(plain, X, R, random_state=0).evaluations["compilation"] == 3
+    assert "compilation" not in ldr.solve(plain, X + 1.0, R, random_state=0).evaluations
+    counts = []
+    for n in (N, 30, N, 31, 30):  # 30 rows are longest ago when 31 come
+        with compilations() as tally:
+            bound(plain, X[:n])
+        counts.append(tally["compilation"])
+    assert counts == [0, 1, 0, 1, 1]
+
+
+def test_a_long_function_is_solved_without_its_hessian(monkeypatch):
+    monkeypatch.setattr(compiling, "LONG", 0)
+
+    @ldr.objective(manifold="stiefel", sense="max")
+    def again(M, X):
+        return by_jax.function(M, X)
+
+    found = ldr.solve(again, X, R, random_state=0)
+    assert found.solver == "gradients-first"
+    assert found.evaluations["hessian"] == 0
+    assert found.evaluations["compilation"] == 1
+    usual = ldr.solve(by_jax, X, R, random_state=0)
+    assert found.value == pytest.approx(usual.value, rel=1e-12)
+    assert found.certificate.kind == usual.certificate.kind == "local"
+    assert found.certificate.curvature == pytest.approx(usual.certificate.curvature, rel=1e-5)
+    forced = ldr.solve(again, X, R, random_state=0, solver="trust-region")
+    assert forced.evaluations["compilation"] == 2
+    # What is compiled costs no more.
+    assert ldr.solve(again, X, R, random_state=0).solver == "trust-region"
+
+
+def test_long_compiling_says_what_to_do(monkeypatch, caplog):
+    monkeypatch.setattr(compiling, "PATIENCE", 0.0)
+    bound(ldr.objective(lambda M, X: jnp.mean((X @ M) ** 4)))
+    said = caplog.messages[0]
+    assert "compiling objective '<lambda>'" in said
+    assert "jax.lax.map" in said
+    assert "backend='autograd'" in said
+    assert "JAX_COMPILATION_CACHE_DIR" in said
+
+
 def test_float32_data_are_computed_in_float64():
     single = X.astype(np.float32)
     M = np.eye(D)[:, :R]
@@ -330,6 +385,27 @@ def test_a_point_evaluates_once():
     assert calls == ["f"]
     assert point.gradient is point.gradient
     assert calls == ["f", "g"]
+
+
+def test_autograd_calls_the_plain_function_for_values():
+    calls = []
+
+    @ldr.objective(manifold="auto", sense="max", backend="autograd")
+    def counted(M, X):
+        calls.append(type(M))
+        return by_autograd.function(M, X)
+
+    with pytest.warns(ConvergenceWarning):
+        ldr.solve(counted, X, R, max_iterations=0, certify=False)
+    plain = [kind for kind in calls if kind is np.ndarray]
+    # M, MQ and a point ahead of M, then the start; a tape at M, and one at the start.
+    assert (len(plain), len(calls) - len(plain)) == (4, 2)
+    point = bound(counted).at(np.eye(D)[:, :R])
+    calls.clear()
+    assert np.isfinite(point.value)
+    assert calls == [np.ndarray]
+    assert point.gradient.shape == (D, R)
+    assert len(calls) == 2
 
 
 # y
