@@ -50,9 +50,10 @@ class FactorAnalysis(Objective):
     min n/2 [d log 2 pi + log|S| + tr(S^{-1}C)] with S = MM' + diag(psi), over M and log psi; M is
     known up to a rotation M -> MQ. P = M'(MM' + diag psi)^{-1} gives the posterior mean of y. For
     fixed psi, M = psi^{1/2} V_r (L_r - I)_+^{1/2} from the eigenvectors of psi^{-1/2} C psi^{-1/2}:
-    by default log psi alone is solved for, and M eliminated ("variable-projection"). The start is
-    the squared multiple correlations, the second one (of ``starts=2``) half the variances (the
-    only one where the covariance is singular). There
+    by default log psi alone is solved for, and M eliminated ("variable-projection"). The starts are
+    the squared multiple correlations, and what r columns that stand for the factors leave of the
+    others (columns chosen one by one for the likelihood: near them is many a Heywood case); half
+    the variances where the covariance is singular. There
     are local optima in general, above all where n is small or r too large. The result's `model`
     scores rows, imputes missing entries and gives posterior covariances and BIC.
 
@@ -186,19 +187,18 @@ class DiagonalFactors(Factors):
         return {name: self._at_noise(psi) for name, psi in self._noise_guesses().items()}
 
     def _noise_guesses(self) -> dict[str, Array]:
-        """Squared multiple correlations, where C has an inverse; and half of each variance.
+        """Squared multiple correlations and columns as factors, where C has an inverse.
 
         1/(C^{-1})_jj is what the other columns leave over of each; scaled as Joreskog does, by
         1 - r/2d.
         """
-        half = np.full(self.d, 0.5)
         if isinstance(self.C, RowCovariance) or self._rank < self.d:
-            return {"half the variances": half}
-        unexplained = (1.0 - 0.5 * self.r / self.d) * self.C.unexplained()
-        return {
-            "squared multiple correlations": np.maximum(unexplained, _LEAST_GUESS),
-            "half the variances": half,
+            return {"half the variances": np.full(self.d, 0.5)}
+        guesses = {
+            "squared multiple correlations": (1.0 - 0.5 * self.r / self.d) * self.C.unexplained(),
+            "columns as factors": _left_by_columns(self.C.C, self.r),
         }
+        return {name: np.maximum(psi, _LEAST_GUESS) for name, psi in guesses.items()}
 
     def certificate(self, M: Array) -> Certificate | None:
         """Where S = C the likelihood is that of the unconstrained Gaussian: none is greater."""
@@ -225,6 +225,27 @@ class DiagonalFactors(Factors):
         if len(columns) > self.r:
             note += "; these are more columns than factors: the value depends on the bound"
         return [note]
+
+
+def _left_by_columns(C: Array, r: int) -> Array:
+    """What r columns leave of each variance, themselves of theirs nothing.
+
+    They are chosen one by one: the next has the least log variance of its own and of what it leaves
+    of the others, together, which is minus twice the likelihood of those given it.
+    """
+    left, columns = C, np.arange(len(C))
+    for _ in range(r):
+        own = np.diag(left)
+        after = np.maximum(own - left * left / own[:, None], np.finfo(float).tiny)
+        np.fill_diagonal(after, own)
+        j = int(np.argmin(np.log(after).sum(axis=1)))
+        rest = np.delete(np.arange(len(left)), j)
+        along = left[rest, j]
+        left = left[np.ix_(rest, rest)] - np.outer(along, along) / own[j]
+        columns = columns[rest]
+    found = np.zeros(len(C))
+    found[columns] = np.diag(left)
+    return found
 
 
 class ProfilePoint(Point):

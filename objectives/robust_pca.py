@@ -36,6 +36,8 @@ CENTRED = "the data are centred at their geometric median"
 # Steps of reweighting; of rows in a file each is a pass.
 _REWEIGHTINGS = 200
 _PASSES = 10
+# Of the rows' mean distance from the centre: what rounding leaves of rows that are there.
+_NO_LENGTH = 1e-12
 _SETTLED = 1e-9  # relative decrease of the value at which reweighting ends
 
 IN_PIECES = (
@@ -115,7 +117,8 @@ class RobustPCA(Objective):
     def _loss(self, rows: MedianRows, r: int) -> Loss:
         """rho, from the rows' distances from the centre and from a typical residual."""
         lengths, w = rows.distances(), rows.samples.weights
-        rounding = self.epsilon * (median(lengths, w) or float(np.average(lengths, weights=w)))
+        typical, mean = median(lengths, w), float(np.average(lengths, weights=w))
+        rounding = self.epsilon * (typical if typical > _NO_LENGTH * mean else mean)
         if self.loss == "l1":
             return RoundedDistance(rounding)
         threshold = (self.threshold or 0.0) / rows.length
