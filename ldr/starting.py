@@ -83,8 +83,9 @@ def start_point(
         known = ", ".join(map(repr, ("baseline", "random", *own)))
         raise ArgumentError(f"start must be one of {known}, or an array, got {start!r}")
     given = start if len(data.views) > 1 else (start,)
-    if not isinstance(given, (tuple, list)) or len(given) != len(data.views):
-        raise ArgumentError("start must be a pair of arrays, one a view")
+    count = len(data.views)
+    if not isinstance(given, (tuple, list)) or len(given) != count:
+        raise ArgumentError(f"start must be {count} arrays, one a view")
     shapes = [M.shape for M in problem.lift(problem.random_point(np.random.default_rng(0)))]
     matrices = [_start_matrix(M, shape) for M, shape in zip(given, shapes, strict=True)]
     return problem.lower(matrices)

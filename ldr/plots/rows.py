@@ -203,6 +203,8 @@ def axis_names(result: Drawn) -> Names:
     for letter, name in zip(view_letters(views), called, strict=True) if views > 1 else [("", "")]:
         shares = columns.get(f"explained_variance_ratio{'_' * (views > 1)}{name}")
         symbols = [f"$y{f'^{letter}' * (views > 1)}_{{{k + 1}}}$" for k in range(result.r)]
+        if result.directions.views:
+            symbols = [f"{name} {k + 1}".replace("$", r"\$") for k in range(result.r)]
         if shares is not None:
             symbols = [
                 f"{s}, {share:.1%} of the variance"

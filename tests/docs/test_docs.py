@@ -35,6 +35,7 @@ PAGES = [
     "more-than-chance",
     "sensitivity",
     "coordinates",
+    "several-views",
 ]
 
 
