@@ -43,7 +43,7 @@ def test_maxdiff_of_two_views_is_pls_and_certified():
 
 
 def test_orthogonal_mcca_of_two_views_is_cca():
-    for X in (VIEWS, real_data.tumour_views(), real_data.linnerud()):
+    for X in (real_data.tumour_views(), real_data.linnerud()):
         for r in (1, 2, 3):
             cca = ldr.solve("cca", X, r)
             found = ldr.solve("orthogonal-mcca", X, r)

@@ -40,7 +40,7 @@ def optimum(problem, start):
     return minimise(problem, start, TrustRegion(), Stopping(1e-10))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(
     da=st.integers(2, 7),
     db=st.integers(2, 7),
