@@ -147,7 +147,7 @@ ARGUMENTS = {
         r"start has rank 1",
     ),
     "unknown start": (("lda", X, 2), {"y": y, "start": "best"}, r"start must be .*got 'best'"),
-    "one start for two views": (("cca", TWO, 2), {"start": np.eye(6, 2)}, r"start must be 2 arrays"),
+    "one start for two views": (("cca", TWO, 2), {"start": np.eye(6, 2)}, r"start must be 2"),
     "tolerance": (("pca", X, 2), {"tolerance": -1}, r"tolerance must be .*got -1"),
     "max_iterations": (("pca", X, 2), {"max_iterations": 1.5}, r"max_iterations must be .*got 1.5"),
     "time_limit": (("pca", X, 2), {"time_limit": 0}, r"time_limit must be .*got 0"),
