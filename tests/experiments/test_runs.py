@@ -39,6 +39,12 @@ def test_a_stopped_run_continues_to_the_same_table(tmp_path):
     assert len(Table.read(stopped / "figure1.csv")) == sweeps.QUICK.searched
 
 
+def test_recipes():
+    done = run("recipes", "-d", 6, "-r", 2)
+    assert done.exit_code == 0, done.output
+    assert done.output.count("paper-text") == done.output.count("reference-code") == 4
+
+
 def test_unknown_options_are_refused():
     for arguments in (["figure2", "--recipe", "paper"], ["figure5"], ["all", "--seed", "-1"]):
         assert CliRunner().invoke(app, arguments).exit_code == 2

@@ -134,10 +134,10 @@ def folder(tmp_path_factory):
     return folder
 
 
-def test_solve_writes_the_projection_the_picture_and_the_report(folder, tmp_path):
+def test_solve_writes_the_projection_the_picture_and_the_report(call, folder, tmp_path):
     out, plot, report = (tmp_path / name for name in ("Y.parquet", "Y.png", "Y.html"))
     arguments = ["--label", "species", "-r", "2", "--out", out, "--plot", plot, "--report", report]
-    done = run("solve", "lda", "wine.csv", *map(str, arguments), folder=folder)
+    done = call("solve", "lda", "wine.csv", *map(str, arguments), folder=folder)
     assert done.returncode == 0 and done.stderr == ""
     result = ldr.solve("lda", WINES, 2, y=SPECIES)
     assert f"{result.value:.9g}"[:-1] in done.stdout and "global" in done.stdout
@@ -229,8 +229,7 @@ def test_what_is_left_out_of_a_table_is_told(call, tmp_path):
     assert json.loads(done.stdout)["value"] == pytest.approx(ldr.solve("lda", X, 2, y=labels).value)
 
 
-@pytest.mark.parametrize("size", [files.LARGE, 0])
-@pytest.mark.parametrize("method", ["ppca", "fa"])
+@pytest.mark.parametrize(("method", "size"), [("ppca", files.LARGE), ("fa", 0)])
 def test_missing_cells_of_methods_that_take_them(method, size, call, tmp_path, monkeypatch):
     monkeypatch.setattr(files, "LARGE", size)
     holes = WINES.mask(np.random.default_rng(0).random(WINES.shape) < 0.1)
@@ -325,18 +324,6 @@ def test_a_mistake_is_one_line_and_code_2_of_the_process(folder):
 @pytest.mark.parametrize(("arguments", "message"), MISTAKES)
 def test_mistakes_are_one_line_and_code_2(arguments, message, folder, call):
     assert is_one_line_and_code_2(call(*arguments, folder=folder), message)
-
-
-def test_experiments_recipes(tmp_path, request):
-    done = subprocess.run(
-        [sys.executable, "-m", "experiments", "recipes", "-d", "6", "-r", "2"],
-        cwd=request.config.rootpath,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.count("paper-text") == done.stdout.count("reference-code") == 4
 
 
 @pytest.mark.parametrize(

@@ -48,10 +48,10 @@ class Way:
 
 WAYS = {
     "at once": Way(most=3000, slack=1.0, data=tuple(DATA)),
-    "blocks of 1": Way(rows=1),
+    "blocks of 1": Way(rows=1, most=200),
     "blocks of 13": Way(rows=13, data=tuple(DATA)),
     "blocks of 10000": Way(rows=10_000, slack=1.0),
-    "pieces of 1": Way(piece=1),
+    "pieces of 1": Way(piece=1, most=120),
     "pieces of 17": Way(piece=17),
     "pieces of 150": Way(piece=150),
     "many columns": Way(few=1),
@@ -62,9 +62,19 @@ WAYS = {
     "sparse columns": Way(lambda X: as_samples(sp.csc_array(X)), data=SPARSE),
 }
 
+# Blocks, pieces and sparse rows of other sizes and orders.
+AGAIN = ("blocks of 10000", "pieces of 150", "sparse columns")
+
 
 @pytest.mark.parametrize("statistic", STATISTICS)
-@pytest.mark.parametrize(("way", "name"), [(way, x) for way in WAYS for x in WAYS[way].data])
+@pytest.mark.parametrize(
+    ("way", "name"),
+    [
+        pytest.param(way, x, marks=[pytest.mark.slow] if way in AGAIN else [])
+        for way in WAYS
+        for x in WAYS[way].data
+    ],
+)
 def test_statistics_are_those_of_80_bits(way, name, statistic, monkeypatch):
     come = WAYS[way]
     X = DATA[name][: come.most]
