@@ -49,7 +49,7 @@ def certify_run(
     notes: tuple[str, ...] = ()
     known = problem.thorough_certificate if thorough else problem.certificate
     with hearing() as interrupt, until_told():
-        certificate = proof or known(run.M)
+        certificate = proof or _of_all_columns(problem, run) or known(run.M)
         if certificate is not None and (certificate.is_optimal or solver is None):
             return run, certificate, ()
         if not run.status.converged or solver is None:
@@ -71,6 +71,13 @@ def certify_run(
             return run, certificate, notes
     message = ENDED[Status.INTERRUPTED if interrupt.heard else Status.TIME_LIMIT]
     return run, certificate or Certificate("none", math.inf, message), notes
+
+
+def _of_all_columns(problem: BoundObjective, run: Run) -> Certificate | None:
+    """What is known beyond the columns, or the subspace, that the problem was solved on."""
+    if problem.rest is None:
+        return None
+    return problem.rest.certificate(problem.lift(run.M)[0], -run.value * problem.unit)
 
 
 def _local_certificate(curvature: Curvature, bound: Certificate | None) -> Certificate:

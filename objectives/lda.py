@@ -18,6 +18,7 @@ from ldr.objectives.families.shrinking import Shrinking
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.trace_ratio import TraceRatio, trace_ratio
 from ldr.objectives.families.whitened_trace import whitened_trace
+from ldr.objectives.families.wide import of_classes
 from ldr.objectives.needs import Need
 from ldr.objectives.parameters import number
 from ldr.objectives.prediction import GroupedRows
@@ -70,7 +71,8 @@ class DiscriminantMethod(Shrinking):
             found = Pencil(stats.between, B, groups=stats)
             return shrunken(found, change, within.added, total.added) if shrinks else found
 
-        rows = RowPencil(compact, pencil, "S_W", classes=classes, chosen=chosen)
+        wide = None if not data.samples.wide else of_classes(data.samples, codes, len(classes))
+        rows = RowPencil(compact, pencil, "S_W", classes=classes, chosen=chosen, wide=wide)
         return rows, len(classes)
 
 

@@ -13,6 +13,7 @@ from ldr.objectives.families.shrinking import Shrinking
 from ldr.objectives.families.trace import Trace, trace_where_varied
 from ldr.objectives.families.trace_ratio import TraceRatio, trace_ratio
 from ldr.objectives.families.whitened_trace import whitened_trace
+from ldr.objectives.families.wide import of_lag
 from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number, whole, word
@@ -68,7 +69,8 @@ class AutocorrelationMethod(Shrinking, LaggedMethod):
             C = SumOfSquares.covariance(stats.scatter, stats.mean, stats.n)
             return Pencil(stats.lagged, C, 1.0)
 
-        return self.shrunk(RowPencil(compact, pencil, "the covariance"))
+        wide = of_lag(data.samples, self.lag) if data.samples.wide else None
+        return self.shrunk(RowPencil(compact, pencil, "the covariance", wide=wide))
 
     def autocorrelations(self, r: int) -> int:
         """How many are added up, of r factors."""

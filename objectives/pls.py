@@ -8,12 +8,13 @@ from ldr.objectives.data.data import Data
 from ldr.objectives.families.bilinear import Bilinear
 from ldr.objectives.families.matrices import DataSums, PairMatrices
 from ldr.objectives.families.multi_block import MultiTrace, multi_trace
+from ldr.objectives.families.wide_views import leading_pairs
 from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.objectives.prediction import Pair
 from ldr.objectives.statistics import joint_moments
 from ldr.objectives.statistics.covariance import KnownScatter
-from ldr.objectives.view import Compact
+from ldr.objectives.view import Compact, View, noted
 
 
 @dataclass(frozen=True)
@@ -45,13 +46,18 @@ class PLS(Objective):
         if len(data.views) > 2:
             return multi_trace(self, data, r, room=r, summed=True)
         a, b = (Compact.of(view, quiet=True) for view in data.views)
+        found = leading_pairs(a.rows, b.rows, r, None)
+        if found is not None:
+            a, b = found.a, found.b
         stats = joint_moments(a.rows, b.rows)
-        views = (
+        views: tuple[View, ...] = (
             a.view(stats.mean_a, KnownScatter(stats.scatter_aa, stats.n)),
             b.view(stats.mean_b, KnownScatter(stats.scatter_bb, stats.n)),
         )
-        answers = Pair(stats, (a.coordinates, b.coordinates))
-        return Bilinear(self, views, stats.scatter_ab, r, answers=answers)
+        answers = found or Pair(stats, (a.coordinates, b.coordinates))
+        if found is not None:
+            views = noted(views, found.note)
+        return Bilinear(self, views, stats.scatter_ab, r, answers=answers, rest=found)
 
     def matrices(self, data: DataSums) -> PairMatrices | None:
         a, b, *more = data.views

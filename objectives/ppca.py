@@ -9,18 +9,22 @@ from functools import cached_property
 import numpy as np
 
 from ldr.objectives.certificate import PROVED_GLOBAL, Certificate
-from ldr.objectives.coordinates import Scaling
+from ldr.objectives.coordinates import Scaling, Subspace
 from ldr.objectives.data.data import Data
+from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.factors import Factors, Noise, check_rank
 from ldr.objectives.families.incomplete_sums import has_missing, incomplete
+from ldr.objectives.families.trace import RESIDUAL
 from ldr.objectives.families.whitened import ROWS_ROUNDING, SUMS_ROUNDING, root_of_rows
 from ldr.objectives.objective import Objective
 from ldr.objectives.problem import BoundObjective, check_dimension
 from ldr.objectives.statistics import moments
-from ldr.objectives.view import Compact
+from ldr.objectives.statistics.covariance import CovarianceOperator
+from ldr.objectives.view import Compact, View
 from ldr.solvers.checks import SMALLEST
 from ldr.solvers.errors import SingularError
 from ldr.solvers.linalg.eigen import graded_eigen, is_graded, range_basis, symmetric_eigen
+from ldr.solvers.linalg.krylov import block_krylov
 from ldr.solvers.linalg.symmetric import scaled_factor
 from ldr.solvers.manifolds import Array
 
@@ -56,6 +60,8 @@ class PPCA(Objective):
         samples = data.samples
         if has_missing(samples):
             return incomplete(self, samples, r, tied=True)
+        if samples.wide:
+            return self._of_products(samples, r)
         compact = Compact.of(samples, quiet=True)
         stats = moments(compact.rows)
         if np.isnan(stats.mean).any():
@@ -77,13 +83,38 @@ class PPCA(Objective):
             offset=stats.mean / scaling.unit,
         )
 
+    def _of_products(self, samples: Samples, r: int) -> IsotropicFactors:
+        """Of rows with too many columns for C: in its leading eigenvectors and one more."""
+        C = CovarianceOperator.of(samples)
+        check_dimension(r, min(samples.shape) - 1)
+        found = block_krylov(C, r + 1, tolerance=RESIDUAL, most_products=C.most_products)
+        view = View(C.mean, Subspace(found.vectors), scatter=C)
+        left = f"eigenvectors by block Krylov, {found.products} products"
+        scaling = Scaling.of(math.sqrt(C.trace / samples.d), view.coordinates)
+        values = found.values / scaling.unit / scaling.unit
+        rest = C.trace / scaling.unit / scaling.unit - float(values.sum())
+        return IsotropicFactors(
+            self,
+            (replace(view, coordinates=scaling).noting(left),),
+            np.diag(values),
+            values + rest / len(values),
+            noise=Noise(len(values), tied=True),
+            r=r,
+            n=samples.weight,
+            scale=np.full(samples.d, scaling.unit),
+            offset=found.vectors.T @ C.mean / scaling.unit,
+            variance_outside=rest,
+        )
+
 
 @dataclass(frozen=True)
 class IsotropicFactors(Factors):
-    """The likelihood over R^{k x r} and log s2, with d - k further zero eigenvalues of C.
+    """The likelihood over R^{k x r} and log s2, with d - k further eigenvalues of C, mostly zero.
 
     Parameters
     ----------
+    variance_outside : float
+        The sum of the further eigenvalues: of a C known by its products, in the leading ones.
     of_rows : ndarray (m, k) or None
         F with F'F = C, where the rows know more than C.
     offset : ndarray (k,)
@@ -93,11 +124,14 @@ class IsotropicFactors(Factors):
     baseline_exact = True
 
     C: Array
-    of_rows: Array | None = field(kw_only=True)
+    of_rows: Array | None = field(default=None, kw_only=True)
     offset: Array = field(kw_only=True)
+    variance_outside: float = field(default=0.0, kw_only=True)
 
     def __post_init__(self) -> None:
         check_dimension(self.r, len(self.C))
+        if self.variance_outside > 0:
+            return
         if self.of_rows is None:
             range_ = range_basis(self.C)
             check_rank(self.r, len(self.C) if range_ is None else range_.shape[1])
@@ -109,16 +143,19 @@ class IsotropicFactors(Factors):
         """Eigenvalues of C and eigenvectors."""
         if self.of_rows is None and not is_graded(self.C):
             return symmetric_eigen(self.C)
-        return graded_eigen(self.root)
+        return graded_eigen(scaled_factor(self.C) if self.of_rows is None else self.of_rows)
 
     @cached_property
-    def root(self) -> Array:
+    def root(self) -> Array | None:
+        if self.variance_outside > 0:
+            return None
         return scaled_factor(self.C) if self.of_rows is None else self.of_rows
 
     @property
     def _noise(self) -> float:
         """The best s2."""
-        noise = float(np.sum(self._eigen[0][self.r :])) / (self.d - self.r)
+        left = float(np.sum(self._eigen[0][self.r :])) + self.variance_outside
+        noise = left / (self.d - self.r)
         if not noise > SMALLEST:
             raise SingularError(
                 f"the likelihood is unbounded: to rounding nothing is left beside r = {self.r} "
@@ -136,11 +173,13 @@ class IsotropicFactors(Factors):
     def baseline(self) -> Array:
         return self.closed_form()
 
-    def certificate(self, M: Array) -> Certificate:
+    def certificate(self, M: Array) -> Certificate | None:
         """The largest likelihood is known from the eigenvalues: log|S| is, and tr(S^{-1}C) = d.
 
-        The rounding of C, or of the rows, is in the gap.
+        The rounding of C, or of the rows, is in the gap. None of a C known by its products.
         """
+        if self.variance_outside > 0:
+            return None
         value, noise = self.at(M).value, self._noise
         logs = np.log(np.append(self._eigen[0][: self.r], np.full(self.d - self.r, noise)))
         best = 0.5 * self.n * (self.constant + float(logs.sum()) + self.d)

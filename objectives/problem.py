@@ -43,6 +43,13 @@ class Stated(Protocol):
 Fitted: TypeAlias = Mapping[str, float | Array]
 
 
+class Rest(Protocol):
+    """What is known of the columns that views leave out."""
+
+    def certificate(self, M: Array, value: float) -> Certificate:
+        """Of the user's M, with the value that is maximised, among all M."""
+
+
 @dataclass(frozen=True)
 class BoundObjective(Problem):
     """An objective on data: a Problem in the solver's coordinates, and the way back.
@@ -63,6 +70,8 @@ class BoundObjective(Problem):
         What of the data a map can be asked for besides: classes, another view.
     chosen : mapping
         Numbers of the problem that the data chose, for the result's parameters.
+    rest : Rest or None
+        What knows of columns that the views leave out, where what is claimed is of all.
     """
 
     objective: Stated
@@ -70,6 +79,7 @@ class BoundObjective(Problem):
     unit: float = field(default=1.0, kw_only=True)
     answers: Answers | None = field(default=None, kw_only=True)
     chosen: Fitted = field(default_factory=dict, kw_only=True)
+    rest: Rest | None = field(default=None, kw_only=True)
 
     @property
     def baseline_exact(self) -> bool:

@@ -18,6 +18,7 @@ from ldr.objectives.families.shrinking import Shrinking
 from ldr.objectives.families.trace import Trace, trace_where_varied
 from ldr.objectives.families.trace_ratio import TraceRatio, trace_ratio
 from ldr.objectives.families.whitened_trace import whitened_trace
+from ldr.objectives.families.wide import of_differences
 from ldr.objectives.features import Quadratic
 from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
@@ -111,6 +112,8 @@ class SFA(SlowMethod):
             view = compact.view_of(stats)
             return trace_where_varied(self, view, A, stats.scatter, r)
 
+        wide = of_differences(samples) if samples.wide else None
+
         def pencil(change: Change) -> Pencil:
             stats = moments(change(compact.rows))
             A = self._scatter_of_changes(compact, change)
@@ -119,7 +122,7 @@ class SFA(SlowMethod):
                 C = replace(C, total=C.B + A / stats.n)
             return Pencil(A, C)
 
-        return whitened_trace(self, RowPencil(compact, pencil, "the covariance"), r)
+        return whitened_trace(self, RowPencil(compact, pencil, "the covariance", wide=wide), r)
 
     def matrices(self, data: DataSums) -> PencilMatrices | TraceMatrices | None:
         if self.degree > 1 or self.derivatives is not None:
@@ -172,6 +175,7 @@ class OrthogonalSFA(NestedMethod, Shrinking, SlowMethod):
 
     def bind(self, data: Data, r: int) -> TraceRatio:
         compact = self.compact(data.samples)
+        wide = of_differences(data.samples) if data.samples.wide else None
 
         def pencil(change: Change) -> Pencil:
             changed = change(compact.rows)
@@ -180,7 +184,7 @@ class OrthogonalSFA(NestedMethod, Shrinking, SlowMethod):
             return Pencil(difference_scatter(changed), C)
 
         rows = self.shrunk(
-            RowPencil(compact, pencil, "the covariance"),
+            RowPencil(compact, pencil, "the covariance", wide=wide),
             lambda _: 2.0 * count_pairs(compact.rows, 1),  # a difference of two rows
         )
         return trace_ratio(self, rows, r, ridge=self.ridge)

@@ -9,10 +9,11 @@ from typing import Protocol
 import numpy as np
 
 from ldr.objectives.coordinates import Columns, Coordinates, Subspace
+from ldr.objectives.data.change import Change
 from ldr.objectives.data.finite import check_squares
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.features import Features, then
-from ldr.objectives.statistics import RowSpace, WidenedRowSpace, mean, row_space
+from ldr.objectives.statistics import DenseRowSpace, RowSpace, WidenedRowSpace, mean, row_space
 from ldr.objectives.statistics.covariance import KnownScatter, RowScatter, Scatter, SpannedScatter
 from ldr.objectives.statistics.moments import Moments
 from ldr.solvers.errors import DataError, SingularError
@@ -96,6 +97,8 @@ class Compact:
         certificate speaks of it.
     features : Features or None
         Whose values the rows are.
+    whole : Samples or None
+        The rows in all columns, where `rows` are a part of them.
     """
 
     rows: Samples
@@ -103,6 +106,7 @@ class Compact:
     space: RowSpace | None = None
     quiet: bool = False
     features: Features | None = None
+    whole: Samples | None = None
 
     @classmethod
     def of(
@@ -120,7 +124,7 @@ class Compact:
         outnumber the columns.
         """
         check_squares(samples)
-        if not samples.n_known or samples.n >= samples.d:
+        if not samples.n_known or samples.n >= samples.d or samples.wide:
             return cls(samples, Columns(), features=features)
         if samples.stored:  # few rows: they fit, and are needed more than once
             samples = samples.take(np.arange(samples.n))
@@ -153,6 +157,14 @@ class Compact:
         return compact, [Samples(lower(s.dense().T).T, marks=s.marks) for s in parts]
 
     @classmethod
+    def along(cls, basis: Array, mean: Array, samples: Samples) -> Compact:
+        """The rows in a subspace that they leave, given by its orthonormal basis (d, k)."""
+        empty = np.empty((0, basis.shape[1]))
+        space = DenseRowSpace(mean, empty, np.zeros(basis.shape[1]), basis)
+        rows = Change(basis, mean)(samples)
+        return cls(rows, Subspace(basis), space, True, whole=samples)
+
+    @classmethod
     def of_columns(cls, samples: Samples) -> Compact:
         """The columns as they are."""
         check_squares(samples)
@@ -165,6 +177,9 @@ class Compact:
         if self.space is not None:
             mean = self.space.mean + self.space.lift(mean[:, None])[:, 0]
             scatter = None if scatter is None else SpannedScatter(self.space, scatter)
+        if self.whole is not None and self.space is not None:
+            mean = self.space.mean
+            scatter = RowScatter(self.whole, mean)
         view = View(mean, self.coordinates, features=self.features, scatter=scatter)
         span = self.coordinates.span
         if span is None or self.quiet:

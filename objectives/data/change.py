@@ -31,6 +31,13 @@ class Change:
             return samples
         return ChangedSamples(samples, None, samples.name, change=self, marks=samples.marks)
 
+    def then(self, later: Change) -> Change:
+        """This one, of orthonormal T, and another of the rows that it makes."""
+        if self.T is None or later.T is None:
+            return later if self.T is None else self
+        assert self.centre is not None and later.centre is not None
+        return Change(self.T @ later.T, self.centre + self.T @ later.centre)
+
     @property
     def about_zero(self) -> Change:
         """z = T'x."""
@@ -77,12 +84,17 @@ class MadeSamples(Samples):
     def stored(self) -> bool:
         return True
 
+    def piece(self, where: slice) -> Samples:
+        return self.making(self.array.piece(where))
+
     def reduce(
         self,
         term: Callable[..., Term],
         merge: Callable[[Term, Term], Term],
         *beside: Beside,
     ) -> Term:
+        if self.array.is_sparse:  # all its rows are one piece, which would be filled
+            return super().reduce(term, merge, *beside)
         made = [each.making if isinstance(each, MadeSamples) else None for each in (self, *beside)]
         others = [each.array if isinstance(each, MadeSamples) else each for each in beside]
         return self.array.reduce(partial(_of_made, term, made), merge, *others)

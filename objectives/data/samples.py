@@ -25,6 +25,8 @@ BLOCK_NUMBERS = 2**20
 # few rows that merging their sums takes as long as summing them.
 _THREAD_NUMBERS = 2**21
 _ROWS_A_COLUMN = 2
+# Of sparse data an array is made up to this order, at which it takes 128 MiB.
+_WIDE = 4096
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,6 +105,11 @@ class Samples:
     def is_sparse(self) -> bool:
         """Whether the data are a sparse matrix."""
         return not isinstance(self.array, np.ndarray)
+
+    @property
+    def wide(self) -> bool:
+        """Whether the data are sparse and columns x columns, or rows x rows, would be large."""
+        return self.is_sparse and min(self.shape) > _WIDE
 
     @property
     def stored(self) -> bool:

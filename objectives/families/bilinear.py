@@ -18,12 +18,13 @@ from ldr.objectives.families.two_block import pair_correlations
 from ldr.objectives.families.unwhitened import Unwhitened
 from ldr.objectives.families.whitened import Whitened, whiten
 from ldr.objectives.families.whitened_trace import spectral_bound
+from ldr.objectives.families.wide_views import leading_pairs
 from ldr.objectives.prediction import Pair
 from ldr.objectives.problem import BoundObjective, Fitted, Stated, check_dimension
 from ldr.objectives.statistics import JointMoments, joint_moments
 from ldr.objectives.statistics.covariance import Variation
 from ldr.objectives.statistics.shrinkage import JointShrinkage
-from ldr.objectives.view import Compact
+from ldr.objectives.view import Compact, noted
 from ldr.solvers.limits import SINGULAR_COST, decomposing
 from ldr.solvers.manifolds import Array, Product, Stiefel
 from ldr.solvers.problem import Point, once
@@ -158,25 +159,31 @@ def whitened_bilinear(
     shrunk: JointShrinkage | None = None,
 ) -> tuple[Bilinear, float]:
     """max tr(Ma'Caa^{-1/2} Cab Cbb^{-1/2} Mb), P = M'C^{-1/2} of each; and the number of rows."""
+    found = leading_pairs(a.rows, b.rows, r, ridge)
+    ridges = ridge, ridge
+    if found is not None:
+        a, b, ridges = found.a, found.b, found.ridges
     stats, (in_a, in_b), K = whitened_cross(
         lambda of_a, of_b: joint_moments(of_a(a.rows), of_b(b.rows)),
-        Unwhitened.of(a, "the covariance of the first view", ridge),
-        Unwhitened.of(b, "the covariance of the second view", ridge),
+        Unwhitened.of(a, "the covariance of the first view", ridges[0]),
+        Unwhitened.of(b, "the covariance of the second view", ridges[1]),
         shrunk=shrunk,
+    )
+    views = (
+        a.view(in_a.mean, in_a.scatter).within(in_a),
+        b.view(in_b.mean, in_b.scatter).within(in_b),
     )
     bound = Bilinear(
         objective,
-        (
-            a.view(in_a.mean, in_a.scatter).within(in_a),
-            b.view(in_b.mean, in_b.scatter).within(in_b),
-        ),
+        views if found is None else noted(views, found.note),
         K,
         r,
         correlations=True,
         restricted=math.inf in (in_a.outside, in_b.outside),
-        answers=Pair(stats, (in_a.coordinates, in_b.coordinates), (in_a.W, in_b.W)),
+        answers=found or Pair(stats, (in_a.coordinates, in_b.coordinates), (in_a.W, in_b.W)),
         doubt=in_a.doubt(spectral_bound(K), r) + in_b.doubt(spectral_bound(K), r),
         chosen={} if shrunk is None else {"shrinkage": shrunk.share},
+        rest=found,
     )
     return bound, stats.n
 

@@ -20,6 +20,7 @@ from ldr.objectives.families.shrinking import Shrinking
 from ldr.objectives.families.trace import Trace, trace_where_varied
 from ldr.objectives.families.trace_ratio import TraceRatio, trace_ratio
 from ldr.objectives.families.whitened_trace import whitened_trace
+from ldr.objectives.families.wide import WidePencil, against_total, of_classes
 from ldr.objectives.graphs import Graph, as_graph, given_weights, lle_weights, within_classes
 from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
@@ -31,6 +32,7 @@ from ldr.objectives.statistics import (
     reconstruction_scatter,
 )
 from ldr.objectives.statistics.covariance import KnownScatter
+from ldr.objectives.statistics.products import CentredRows, Form
 from ldr.objectives.view import Compact
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
@@ -127,19 +129,29 @@ class GraphMethod(Objective):
             compact = self.compact(data.samples)
             codes, classes = data.labels
             matrices = partial(_of_classes, codes=codes, classes=len(classes))
+            wide = (
+                against_total(of_classes(data.samples, codes, len(classes)))
+                if (data.samples.wide)
+                else None
+            )
         else:
             data = data.in_memory()
-            compact = self.compact(data.samples)
-            matrices = partial(self._matrices, W=self._weights(data))
+            compact, W = self.compact(data.samples), self._weights(data)
+            matrices = partial(self._matrices, W=W)
+            wide = self._wide(data.samples, W) if data.samples.wide else None
 
         def of(change: Change) -> Scatters:
             return matrices(change(compact.rows))
 
-        return RowPencil(compact, of, self.of_spread)
+        return RowPencil(compact, of, self.of_spread, wide=wide)
 
     @abstractmethod
     def _weights(self, data: Data) -> csr_array:
         """W, of rows in memory."""
+
+    @abstractmethod
+    def _wide(self, samples: Samples, W: csr_array) -> WidePencil:
+        """The matrices by their products, of rows with too many columns for arrays."""
 
     @abstractmethod
     def _matrices(self, rows: Samples, W: csr_array) -> Scatters:
@@ -259,6 +271,18 @@ class LaplacianMethod(GraphMethod):
         squares = SumOfSquares(B, middle, degrees.sum(), scatter=known)
         return Scatters(A, squares, total=stats.scatter, unrelated=1.0 - W.trace() / degrees.sum())
 
+    def _wide(self, samples: Samples, W: csr_array) -> WidePencil:
+        degrees = W.sum(axis=1)
+        rows = CentredRows.of(samples)
+        about = rows.about(self._middle(samples, rows.mean, degrees)[0])
+        counts = degrees[:, None]
+        return WidePencil(
+            about,
+            Form(rows, rows, lambda Y: counts * Y - W @ Y),
+            Form(about, about, lambda Y: counts * Y),
+            about.squares(degrees),
+        )
+
 
 @dataclass(frozen=True)
 class ReconstructionMethod(GraphMethod):
@@ -307,3 +331,12 @@ class ReconstructionMethod(GraphMethod):
         squares = SumOfSquares(stats.scatter, stats.mean, stats.n, scatter=known)
         left = 1.0 + (W.multiply(W).sum() - 2.0 * W.trace()) / rows.n  # ||I - W||^2 / n
         return Scatters(A, squares, total=stats.scatter, unrelated=left)
+
+    def _wide(self, samples: Samples, W: csr_array) -> WidePencil:
+        def through(Y: Array) -> Array:
+            Y = Y - W @ Y
+            return np.asarray(Y - W.T @ Y)
+
+        rows = CentredRows.of(samples)
+        total = Form(rows, rows, lambda Y: Y)
+        return WidePencil(rows, Form(rows, rows, through), total, rows.squares(rows.counts))

@@ -13,6 +13,7 @@ from ldr.objectives.coordinates import Coordinates
 from ldr.objectives.data.cells import Cells
 from ldr.objectives.data.change import Change
 from ldr.objectives.data.samples import Samples
+from ldr.objectives.families.wide import Narrow, WidePencil
 from ldr.objectives.prediction import Groups
 from ldr.objectives.statistics import ClassMoments
 from ldr.objectives.statistics.covariance import KnownScatter
@@ -102,6 +103,8 @@ class RowPencil(Generic[Found]):
         The labels of the pencil's groups.
     chosen : mapping
         Numbers that the rows chose: see `BoundObjective`.
+    wide : WidePencil, optional
+        The pencil by its products, where the rows have too many columns for arrays.
     """
 
     compact: Compact
@@ -110,6 +113,27 @@ class RowPencil(Generic[Found]):
     others: Sequence[Samples] = ()
     classes: Cells | None = None
     chosen: Mapping[str, float | Array] = field(default_factory=dict)
+    wide: WidePencil | None = None
+
+    def narrowed(
+        self, r: int, ridge: float, sign: float, weights: Array | None = None
+    ) -> tuple[RowPencil[Found], float, Narrow | None]:
+        """Of wide rows, the pencil of the rows in a subspace that the answer lies in.
+
+        And the same ridge in units of B there, and what is known of the rest. See `Narrow`; A is
+        maximised times a sign.
+        """
+        if self.wide is None:
+            return self, ridge, None
+        pencil = self.wide.against(ridge, sign)
+        found = pencil.solved(r, weights)
+        inside = Change(found.basis, pencil.rows.mean)
+        compact = Compact.along(found.basis, pencil.rows.mean, self.compact.rows)
+        rows = replace(
+            self, compact=compact, of=lambda later: self.of(inside.then(later)), wide=None
+        )
+        share = pencil.ridge / float(diagonal(rows.plain.B.B).mean()) if ridge > 0 else 0.0
+        return rows, share, found
 
     @cached_property
     def plain(self) -> Found:

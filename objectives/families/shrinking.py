@@ -14,6 +14,7 @@ from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import optional_word
 from ldr.objectives.statistics.shrinkage import Shrinkage, ledoit_wolf, target
 from ldr.objectives.view import Compact
+from ldr.solvers.errors import DataError
 from ldr.solvers.manifolds import Array
 
 Found = TypeVar("Found", bound=Pencil)
@@ -40,7 +41,15 @@ class Shrinking(Objective):
 
     def compact(self, samples: Samples) -> Compact:
         """The rows; in all their columns where they shrink, as what is added there is of all."""
-        return Compact.of(samples) if self.shrinkage is None else Compact.of_columns(samples)
+        if self.shrinkage is None:
+            return Compact.of(samples)
+        if samples.wide:
+            raise DataError(
+                f"shrinkage='auto' makes a matrix of {samples.d} x {samples.d}, "
+                f"{8 * samples.d**2 / 2**30:.3g} GiB, of the sparse {samples.name}: give ridge= a "
+                "positive value instead, or fewer columns"
+            )
+        return Compact.of_columns(samples)
 
     def shrunk(
         self, rows: RowPencil[Found], unrelated: Callable[[Found], float] | None = None

@@ -30,7 +30,7 @@ _LEAST_CURVATURE = 1e-3
 # Sums of squares below this share of all are added up, not the difference of two traces.
 _CANCELLED = 1e-4
 # Of eigenvectors from products, relative to the largest eigenvalue.
-_RESIDUAL = 1e-12
+RESIDUAL = 1e-12
 
 
 class CovarianceLike(SymmetricOperator, Protocol):
@@ -183,7 +183,7 @@ class Trace(BoundObjective):
 
     def _by_products(self, A: CovarianceLike) -> tuple[Array, Array]:
         """By block Krylov; where that converges too slowly, from the array if there can be one."""
-        ritz = block_krylov(A, self.r, tolerance=_RESIDUAL, most_products=A.most_products)
+        ritz = block_krylov(A, self.r, tolerance=RESIDUAL, most_products=A.most_products)
         if not ritz.converged and (array := A.array()) is not None:
             values, vectors = top_eigenvectors(array, self.r)
             return values, self.manifold.nearest(vectors)

@@ -358,6 +358,9 @@ def trace_ratio(
     Outside the range A vanishes too, and the ratio is 0/0. A minimum is the maximum with the sign
     of A changed.
     """
+    weights = objective.column_weights(r)
+    rows, ridge, rest = rows.narrowed(r, ridge, -objective.sign, weights)
+    notes = [*notes, *(() if rest is None else (rest.note,))]
     A, B, total = rows.plain.A, rows.plain.B.B, rows.plain.B.total
     check_comparable(A, rows.what, length(B))
     view, spread = rows.view.noting(*notes), diagonal(B)
@@ -375,7 +378,7 @@ def trace_ratio(
         r,
         restricted=total is None and bool(kept.notes),
         outside=math.inf if lost else amount,
-        weights=objective.column_weights(r),
+        weights=weights,
         sums=(kept.squares(np.abs(np.diag(A)) + rows.plain.size * spread), kept.squares(spread)),
         sibling=objective.sibling,
         answers=rows.answers(
@@ -384,4 +387,5 @@ def trace_ratio(
             ridged=B + amount * np.eye(len(B)) if amount else None,
         ),
         chosen=rows.chosen,
+        rest=rest,
     )

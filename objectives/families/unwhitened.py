@@ -47,7 +47,7 @@ class Unwhitened:
     def of(cls, compact: Compact, what: str, ridge: float = 0.0, *others: Samples) -> Unwhitened:
         """The rows of `compact`, with what else B is made of."""
         again = all(rows.repeatable and not rows.is_sparse for rows in (compact.rows, *others))
-        space = compact.space
+        space = compact.space if compact.whole is None else None
         behind = None if space is None else space.sizes / np.linalg.norm(space.scores)
         return cls(compact.coordinates, what, ridge, again, behind)
 

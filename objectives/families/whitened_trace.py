@@ -35,6 +35,8 @@ def whitened_trace(
     Exact by the extreme generalised eigenvectors of (A, B). Or of the absolute value of the matrix,
     whose eigenvalues count by their size.
     """
+    rows, ridge, rest = rows.narrowed(r, ridge, -objective.sign)
+    notes = [*notes, *(() if rest is None else (rest.note,))]
     given = Unwhitened.of(rows.compact, rows.what, ridge, *rows.others)
     found, (whitened,) = whiten(rows.of, lambda found: (found.B,), given)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -54,6 +56,7 @@ def whitened_trace(
             found, whitened.coordinates, whitened.W, np.eye(len(A)) if ridge > 0 else None
         ),
         chosen=rows.chosen,
+        rest=rest,
         doubt=whitened.doubt(max(spectral_bound(A), found.size), r)
         + whitened.doubt_of_numerator(found.A, r),
     )

@@ -12,6 +12,7 @@ import scipy
 
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.statistics import mean, moments
+from ldr.objectives.statistics.products import few_columns
 from ldr.objectives.statistics.sparse import column_means, scaled_rows, shifted_rows
 from ldr.objectives.statistics.sums import added, counted_rows, weighted
 from ldr.solvers.linalg.eigen import top_eigenvectors
@@ -100,8 +101,11 @@ class CovarianceOperator:
 def _scatter_times(piece: Samples, mean: Array, V: Array) -> Array:
     """(X - 1m')'(X - 1m')V of a piece."""
     if piece.is_sparse:
-        products = counted_rows(piece.centred_times(V, mean), piece.weights)
-        return piece.centred_transpose_times(products, mean)
+        found = np.empty_like(V)
+        for some in few_columns(V.shape[1], piece.n):
+            products = counted_rows(piece.centred_times(V[:, some], mean), piece.weights)
+            found[:, some] = piece.centred_transpose_times(products, mean)
+        return found
     if piece.accelerator is not None and piece.weights is None:
         return piece.accelerator.scatter_times(piece.array, mean, V)
     product = np.zeros_like(V)
@@ -284,6 +288,11 @@ def _variation_sums(piece: Samples, centre: Array, P: Array) -> Array:
     sums = np.zeros((piece.d, len(P) + 3))
     sums[:, -1] = piece.weight
     if piece.is_sparse:
+        slices = list(piece.slices())
+        if len(slices) > 1:  # a block at a time, for what has P's columns fills
+            for where in slices:
+                sums[:, :-1] += _variation_sums(piece.piece(where), centre, P)[:, :-1]
+            return sums
         rows, n = piece.array.astype(np.float64, copy=False), piece.weight
         counted = scaled_rows(rows, piece.weights)
         totals = np.asarray(counted.sum(axis=0)).ravel()

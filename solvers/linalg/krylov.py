@@ -92,12 +92,12 @@ def block_krylov(
         if V.shape[1] + b > min(_BLOCKS * b, k):
             kept = U[:, : min(2 * b, V.shape[1])]
             V, AV = V @ kept, AV @ kept
-        block = _complement(V, R)
+        block = complement(V, R)
         if not block.shape[1]:
             return Ritz(theta[:r], vectors[:, :r], residual, products, True)
 
 
-def _complement(V: Array, R: Array) -> Array:
+def complement(V: Array, R: Array) -> Array:
     """An orthonormal basis of the part of R's span that is orthogonal to V, at most what is left.
 
     The residuals of the Ritz vectors span the next Krylov block. Columns that are rounding are

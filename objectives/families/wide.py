@@ -1,0 +1,347 @@
+"""Sparse rows of very many columns: the few directions that matter are found by products first.
+
+A method of A against B needs no more of the columns than a subspace that its answer lies in. Block
+Davidson finds one from products with the rows, and the problem is that of the rows in it: small,
+dense and solved as any other. What is claimed of all columns is proved by products too.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+
+import numpy as np
+
+from ldr.objectives.certificate import PROVED_GLOBAL, Certificate
+from ldr.objectives.data.samples import Samples
+from ldr.objectives.statistics.pairs import check_lag, count_pairs, pair_counts
+from ldr.objectives.statistics.products import CentredRows, Form
+from ldr.objectives.statistics.sums import Codes
+from ldr.solvers.linalg.krylov import SymmetricOperator
+from ldr.solvers.manifolds import Array
+from ldr.solvers.manifolds.orthonormal import sym
+from ldr.solvers.trace_ratio.by_products import (
+    columns_of,
+    conjugate_gradients,
+    largest_pairs,
+    largest_ratio,
+)
+
+# A block has so many columns more than are wanted, which only help the others.
+GUARDS = 4
+# Steps beyond rho at which a bound is tried, as powers of ten of it, and how far from singular.
+_TRIED = np.arange(-14.0, 1.0, 0.25)
+_APART = 1e-3
+# Of what a ridge lets be taken off B, the share that is where M has directions worse than nothing.
+_SHARE = 0.9
+_ROUNDINGS = 64 * float(np.finfo(float).eps)
+
+
+@dataclass(frozen=True, eq=False)
+class Plus:
+    """s S + diag, in columns that are divided by a scale."""
+
+    S: SymmetricOperator
+    factor: float = 1.0
+    diagonal: Array | float = 0.0
+    scale: Array | float = 1.0
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.S.shape
+
+    def __matmul__(self, V: Array) -> Array:
+        scale = np.reshape(self.scale, (-1, 1))
+        V = scale * V
+        found = self.S @ V
+        found *= self.factor
+        found += np.reshape(self.diagonal, (-1, 1)) * V
+        found *= scale
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Product:
+    """UU'."""
+
+    U: Array
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.U), len(self.U)
+
+    def __matmul__(self, V: Array) -> Array:
+        return self.U @ (self.U.T @ V)
+
+
+@dataclass(frozen=True, eq=False)
+class WidePencil:
+    """A, which is maximised, against B + ridge I, of the columns in which something varies.
+
+    Attributes
+    ----------
+    rows : CentredRows
+    A, within : symmetric operators
+        within is B.
+    spread : ndarray (k,)
+        The diagonal of B.
+    U : ndarray (k, q), optional
+        With A = UU', where A has a small rank.
+    ridge : float
+    """
+
+    rows: CentredRows
+    A: SymmetricOperator
+    within: SymmetricOperator
+    spread: Array
+    U: Array | None = None
+    ridge: float = 0.0
+
+    @property
+    def B(self) -> Plus:
+        return Plus(self.within, diagonal=self.ridge)
+
+    @property
+    def diagonal(self) -> Array:
+        """Of B + ridge I, above rounding."""
+        least = float(np.finfo(float).eps) * float(self.spread.max())
+        return np.maximum(self.spread + self.ridge, least)
+
+    def against(self, ridge: float, sign: float) -> WidePencil:
+        """With a ridge in units of B's mean diagonal; A times a sign."""
+        amount = ridge * float(self.spread.mean())
+        A = self.A if sign > 0 else Plus(self.A, -1.0)
+        return replace(self, A=A, U=self.U if sign > 0 else None, ridge=amount)
+
+    def solved(self, r: int, weights: Array | None = None) -> Narrow:
+        """A subspace with the top r generalised eigenvectors; of weights, with the ratio's optimum.
+
+        Parameters
+        ----------
+        r : int
+        weights : ndarray (r,), optional
+            Of the columns of a trace ratio.
+        """
+        Y, Z, products, residual = self._pairs(r)
+        if weights is None:
+            return Narrow(self, Z, products, residual, Y, r)
+        width = max(r + GUARDS, min(Z.shape[1], 2 * r + GUARDS))
+        start = columns_of(min(width, len(self.spread)), Z)
+        found = largest_ratio(self.A, self.B, self.diagonal, self.ridge, start, weights)
+        basis = np.hstack([found.V, Z[:, :r]])
+        products += found.products
+        return Narrow(self, basis, products, max(residual, found.residual), Y, r, True)
+
+    def _pairs(self, r: int) -> tuple[Array | None, Array, int, float]:
+        """B^{-1}U where A = UU'; generalised eigenvectors; products; and the residual."""
+        scale = 1.0 / np.sqrt(self.diagonal)
+        B = Plus(self.within, diagonal=self.ridge, scale=scale)
+        if self.U is not None:
+            U = scale[:, None] * self.U
+            Y, products = conjugate_gradients(lambda V: B @ V, U, lambda R: R)
+            residual = float(np.linalg.norm(B @ Y - U) / np.linalg.norm(U))
+            V = np.linalg.eigh(sym(U.T @ Y))[1]
+            Y = scale[:, None] * Y
+            return Y, Y @ V[:, ::-1], products, residual
+        start = columns_of(min(r + GUARDS, len(scale)), np.empty((len(scale), 0)))
+        found = largest_pairs(Plus(self.A, scale=scale), B, start, r)
+        return None, scale[:, None] * found.V, found.products, found.residual
+
+
+@dataclass(frozen=True, eq=False)
+class Narrow:
+    """A subspace of the columns in which the answer lies, and what is known of the rest.
+
+    Attributes
+    ----------
+    pencil : WidePencil
+    Z : ndarray (k, m)
+        Spans it.
+    products : int
+        Vectors that A and B were applied to.
+    residual : float
+    Y : ndarray (k, q) or None
+        B^{-1}U, where A = UU'.
+    r : int
+    of_ratio : bool
+        Whether the answer is a trace ratio's, or else generalised eigenvectors.
+    """
+
+    pencil: WidePencil
+    Z: Array
+    products: int
+    residual: float
+    Y: Array | None
+    r: int
+    of_ratio: bool = False
+
+    @cached_property
+    def basis(self) -> Array:
+        """Orthonormal, in all columns."""
+        return self.pencil.rows.in_all_columns(np.linalg.qr(self.Z)[0])
+
+    @property
+    def note(self) -> str:
+        d, k = self.basis.shape
+        return (
+            f"M is sought in {k} of {d} dimensions, which block Davidson found from "
+            f"{self.products} products with the sparse rows: residual {self.residual:.0e}"
+        )
+
+    def certificate(self, M: Array, value: float) -> Certificate:
+        """Of M (d x r) with the value that was maximised, among all columns."""
+        most = self._most(M, value)
+        if math.isinf(most):
+            return Certificate("none", math.inf, self._unproved)
+        return Certificate.of_gap(
+            max(0.0, float(np.nextafter(most - value, math.inf))),
+            PROVED_GLOBAL * abs(value),
+            "no M is better in all columns (proved from products)",
+            "products with the rows bound the value in all columns",
+        )
+
+    @property
+    def _unproved(self) -> str:
+        """Why nothing is."""
+        what = f"the optimum of the subspace that was found (residual {self.residual:.0e})"
+        if self.pencil.U is None:
+            return f"{what}; that no direction was missed is not proved by products"
+        return f"{what}; a proof needs a ridge here, which bounds B from below: give ridge="
+
+    def _most(self, M: Array, value: float) -> float:
+        """What no M exceeds; infinite where nothing is proved."""
+        pencil = self.pencil
+        if pencil.U is None or self.Y is None or pencil.ridge == 0:
+            return math.inf
+        values = np.linalg.eigvalsh(self._inverse_form(pencil.U, self.Y, pencil.B @ self.Y))
+        top = values[::-1][: 1 if self.of_ratio else self.r]
+        most = float(np.sum(top)) + _ROUNDINGS * self.r * float(np.abs(values).sum())
+        if not self.of_ratio:
+            return most
+        return min(most, self._largest_ratio(M[pencil.rows.varied], pencil.U, value))
+
+    def _inverse_form(self, U: Array, X: Array, HX: Array, least: float | None = None) -> Array:
+        """At least U'H^{-1}U, from X near H^{-1}U: what X leaves over, at most over H's least."""
+        R = U - HX
+        inside = sym(U.T @ X + X.T @ U - X.T @ HX)
+        return inside + R.T @ R / (self.pencil.ridge if least is None else least)
+
+    def _largest_ratio(self, M: Array, U: Array, rho: float) -> float:
+        """t with UU' - tB <= mu I + MNM' and r mu + tr N <= 0, so that no ratio exceeds t.
+
+        H = tB + mu I + MNM' is at least t ridge + mu, and UU' <= H where U'H^{-1}U <= I.
+        """
+        pencil, r = self.pencil, M.shape[1]
+        BM = pencil.B @ M
+        LB, L = sym(M.T @ BM), sym(M.T @ (U @ (U.T @ M) - rho * BM))
+        theta = np.linalg.eigvalsh(L)
+        low = -_SHARE * rho * pencil.ridge  # below it, a direction of no variance is better
+        room = rho * pencil.ridge + theta[0]
+        tight = theta[0] - _APART * min(room, theta[-1] - theta[0] + room)
+        mu = float(tight if theta[0] > low else low)
+
+        def inner(t: float) -> Array:
+            """N but for a multiple of I."""
+            w, Q = np.linalg.eigh(sym(L - (t - rho) * LB))
+            return (Q * np.maximum(w - mu, 0.0)) @ Q.T
+
+        def slack(t: float) -> float:
+            return -mu - float(np.trace(inner(t))) / r
+
+        def applied(t: float, X: Array, BX: Array, MX: Array) -> Array:
+            N = inner(t) + max(slack(t), 0.0) * np.eye(r)
+            return t * BX + mu * X + M @ (N @ MX)
+
+        solved = next(
+            (t for t in rho * (1.0 + np.append(0.0, 10.0**_TRIED)) if slack(t) >= 0), math.inf
+        )
+        if math.isinf(solved):
+            return math.inf
+        D = (solved * pencil.diagonal + mu)[:, None]
+        X = M @ np.linalg.pinv(U.T @ M, rcond=1e-10)
+        more, _ = conjugate_gradients(
+            lambda P: applied(solved, P, pencil.B @ P, M.T @ P),
+            U - applied(solved, X, pencil.B @ X, M.T @ X),
+            preconditioned=lambda R: R / D,
+        )
+        X = X + more
+        BX, MX = pencil.B @ X, M.T @ X
+        for t in rho * (1.0 + 10.0**_TRIED):
+            if slack(t) < 0:
+                continue
+            F = self._inverse_form(U, X, applied(t, X, BX, MX), t * pencil.ridge + mu)
+            if np.linalg.eigvalsh(F)[-1] <= 1.0 - _ROUNDINGS * len(F):
+                return float(t)
+        return math.inf
+
+
+def of_classes(samples: Samples, codes: Codes, classes: int) -> WidePencil:
+    """S_B against S_W, the scatters between and within classes."""
+    rows = CentredRows.of(samples)
+    sizes = np.bincount(codes, rows.counts, minlength=classes)
+
+    def within_classes(Y: Array) -> Array:
+        """The rows less the means of their classes, weighted."""
+        sums = [np.bincount(codes, rows.counts * y, minlength=classes) for y in Y.T]
+        Y -= (np.array(sums) / sizes).T[codes]
+        Y *= rows.counts[:, None]
+        return Y
+
+    sums = rows.sums(codes, classes) / np.sqrt(sizes)
+    shares = np.sqrt(sizes / rows.weight)
+    contrasts = np.linalg.qr(np.column_stack([shares, np.eye(classes)[:, 1:]]))[0][:, 1:]
+    U = sums @ contrasts
+    spread = np.maximum(rows.squares(rows.counts) - np.sum(sums**2, axis=1), 0.0)
+    return WidePencil(rows, Product(U), Form(rows, rows, within_classes), spread, U)
+
+
+def against_total(pencil: WidePencil) -> WidePencil:
+    """S_W against S_T, of that of S_B against S_W."""
+    rows = pencil.rows
+    counts = rows.counts[:, None]
+    total = Form(rows, rows, lambda Y: counts * Y)
+    return WidePencil(rows, pencil.within, total, rows.squares(rows.counts))
+
+
+def against_covariance(
+    rows: CentredRows, through: Callable[[Array], Array], divisor: float = 1.0
+) -> WidePencil:
+    """Xc'LXc / divisor against the covariance."""
+    C = Form.covariance(rows)
+    spread = rows.squares(rows.counts) / rows.weight
+    return WidePencil(rows, Form(rows, rows, through, divisor), C, spread)
+
+
+def of_lag(samples: Samples, lag: int) -> WidePencil:
+    """The lagged covariance against the covariance."""
+    check_lag(lag, samples.n, samples.name)
+    counts = pair_counts(samples.marks, samples.n, lag)
+    pairs = np.ones(samples.n - lag) if counts is None else counts
+    through = partial(_paired, 0.5 * pairs[:, None], lag)
+    return against_covariance(CentredRows.of(samples), through, count_pairs(samples, lag))
+
+
+def _paired(pairs: Array, lag: int, Y: Array) -> Array:
+    """Each row's partners before and after it, added up."""
+    found = np.zeros_like(Y)
+    found[:-lag] += pairs * Y[lag:]
+    found[lag:] += pairs * Y[:-lag]
+    return found
+
+
+def of_differences(samples: Samples) -> WidePencil:
+    """The scatter of the differences of successive rows against the covariance."""
+    counts = pair_counts(samples.marks, samples.n, 1)
+    pairs = np.ones(samples.n - 1) if counts is None else counts
+    return against_covariance(CentredRows.of(samples), partial(_second_difference, pairs[:, None]))
+
+
+def _second_difference(pairs: Array, Y: Array) -> Array:
+    """D' diag(pairs) D Y, D the differences of successive rows."""
+    steps = pairs * np.diff(Y, axis=0)
+    found = np.zeros_like(Y)
+    found[:-1] -= steps
+    found[1:] += steps
+    return found

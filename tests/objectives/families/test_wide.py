@@ -1,0 +1,143 @@
+"""Sparse rows of many columns, by products: what arrays find, and bounds that hold."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array, random_array
+
+import ldr
+from ldr.errors import DataError
+from ldr.objectives.data import samples
+from ldr.objectives.data.opening import as_samples
+from ldr.objectives.families.wide import of_classes
+
+N, D, CLASSES = 300, 60, 5
+
+
+def topics(seed, offset=0.0, units=0.0):
+    """Rows of classes in runs of seven, each with columns of its own; column 3 is constant."""
+    rng = np.random.default_rng(seed)
+    y = np.random.default_rng(0).integers(0, CLASSES, -(-N // 7)).repeat(7)[:N]
+    rate = 0.1 + 0.5 * rng.random((CLASSES, D)) ** 4
+    X = np.where(rng.random((N, D)) < rate[y], rng.uniform(0.5, 2.0, (N, D)), 0.0)
+    X = (X + offset * (np.arange(D) % 9 == 0)) * 10.0 ** (units * rng.uniform(-1, 1, D))
+    X[:, 3] = 2.0
+    return csr_array(X), y
+
+
+X, Y = topics(0)
+W = random_array((N, N), density=0.02, rng=0)
+W = csr_array(W + W.T)
+PAIR = X, topics(1)[0][:, : D - 15]
+METHODS = {
+    "lda": (X, {"y": Y}),
+    "lda, ridge": (X, {"y": Y, "ridge": 0.3}),
+    "lda, nested": (X, {"y": Y, "nested": True}),
+    "classical-lda": (X, {"y": Y}),
+    "classical-lda, ridge": (X, {"y": Y, "ridge": 0.3}),
+    "classical-lda, weights": (X, {"y": Y, "sample_weight": 1.0 + np.arange(N) % 3}),
+    "classical-lda, units": (topics(0, 0.0, 3.0)[0], {"y": Y}),
+    "classical-lda, offset": (topics(0, 1e6)[0], {"y": Y}),
+    "maf": (X, {"lag": 2}),
+    "classical-maf": (X, {"ridge": 0.1}),
+    "classical-maf, weights": (X, {"sample_weight": 1.0 + np.arange(N) % 3}),
+    "sfa": (X, {"whiten": True}),
+    "orthogonal-sfa": (X, {"ridge": 0.1}),
+    "lpp": (X, {"graph": W, "centre": "degree"}),
+    "lpp, classes": (X, {"graph": "classes", "y": Y}),
+    "orthogonal-lpp": (X, {"graph": W}),
+    "npe": (X, {"graph": W * (1.0 / 12), "ridge": 0.1}),
+    "ppca": (X, {}),
+    "pls": (PAIR, {}),
+    "classical-cca": (PAIR, {}),
+    "classical-cca, ridge": (PAIR, {"ridge": 0.1}),
+}
+
+
+@pytest.fixture
+def by_products(monkeypatch):
+    monkeypatch.setattr(samples, "_WIDE", 20)
+
+
+def solved(name, r=3):
+    data, given = METHODS[name]
+    return ldr.solve(name.partition(",")[0], data, r, **given)
+
+
+def each(matrices):
+    return matrices if isinstance(matrices, tuple) else (matrices,)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_products_find_what_arrays_find(name, monkeypatch):
+    arrays = solved(name)
+    monkeypatch.setattr(samples, "_WIDE", 20)
+    products = solved(name)
+    rel = 1e-6 if "offset" in name else 1e-8
+    assert products.value == pytest.approx(arrays.value, rel=rel)
+    assert products.baseline == pytest.approx(arrays.baseline, rel=rel)
+    assert any("products" in note for note in products.notes)
+    for found, known in zip(each(products.P), each(arrays.P), strict=True):
+        assert np.linalg.norm(found - known) <= 1e-6 * np.linalg.norm(known)
+    for found, known in zip(each(products.mean), each(arrays.mean), strict=True):
+        assert np.allclose(found, known, rtol=1e-12, atol=1e-14)
+    if arrays.predictors:
+        data = each(METHODS[name][0])[0]
+        assert (products.predict(data[:50]) == arrays.predict(data[:50])).all() or (
+            np.allclose(products.predict(data[:50]), arrays.predict(data[:50]), atol=1e-5)
+        )
+
+
+@pytest.mark.parametrize("ridge", [0.05, 1.0])
+@pytest.mark.parametrize("r", [1, 2, 4])
+def test_bounds_of_ratios_hold_and_are_tight(ridge, r, monkeypatch, by_products):
+    certificate = ldr.solve("lda", X, r, y=Y, ridge=ridge).certificate
+    best = ldr.solve("classical-lda", X, r, y=Y, ridge=ridge)
+    assert best.certificate.kind == "global" and best.certificate.gap < 1e-10
+    assert certificate.kind in ("global", "bound") and np.isfinite(certificate.gap)
+    value = ldr.solve("lda", X, r, y=Y, ridge=ridge).value
+    pencil = of_classes(as_samples(X), *np.unique(Y, return_inverse=True)[::-1][:1], CLASSES)
+    rest = pencil.against(ridge, 1.0).solved(r, np.ones(r))
+    for share in (1e-4, 1e-2, 0.3):  # of other points the bound is not below the optimum
+        noise = np.random.default_rng(1).standard_normal((D, r))
+        M = np.linalg.qr(rest.basis[:, :r] + share * noise / np.sqrt(D))[0]
+        M[3] = 0.0
+        varied = M[pencil.rows.varied]
+        B = pencil.against(ridge, 1.0).B
+        rho = np.vdot(varied, pencil.A @ varied) / np.vdot(varied, B @ varied)
+        assert rho + rest.certificate(M, rho).gap >= value * (1 - 1e-13)
+
+
+def test_a_ridge_is_asked_for(by_products):
+    certificate = ldr.solve("lda", X, 2, y=Y).certificate
+    assert certificate.kind == "none" and "ridge=" in certificate.message
+
+
+def test_shrinkage_of_many_columns_is_refused(by_products):
+    with pytest.raises(DataError, match="60 x 60"):
+        ldr.solve("lda", X, 2, y=Y, shrinkage="auto")
+
+
+PROGRAM = """
+import resource, sys
+import numpy as np
+from scipy.sparse import random_array
+import ldr
+X = random_array((60_000, 30_000), density=1e-4, rng=0).tocsr()
+y = np.random.default_rng(0).integers(0, 4, 60_000)
+limit = resource.getrlimit(resource.RLIMIT_AS)[1]
+resource.setrlimit(resource.RLIMIT_AS, (3 * 2**30, limit))
+for name, data, given in [
+    ("lda", X, {"y": y, "ridge": 1.0}),
+    ("classical-lda", X, {"y": y, "ridge": 1.0}),
+    ("pls", (X, X), {}),
+]:
+    assert ldr.solve(name, data, 2, **given).P is not None
+"""
+
+
+@pytest.mark.slow
+def test_thirty_thousand_columns_fit_where_their_square_does_not():
+    subprocess.run([sys.executable, "-c", PROGRAM], check=True, timeout=300)
