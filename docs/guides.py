@@ -49,7 +49,7 @@ from sklearn.datasets import load_breast_cancer
 
 Z, y = load_breast_cancer(return_X_y=True)  # 569 tumours, 2 diagnoses
 Z = Z / Z.std(axis=0)
-X = Z[:, :10], Z[:, 10:20], Z[:, 20:]  # ten measurements: their means, errors and extremes
+X = {"means": Z[:, :10], "errors": Z[:, 10:20], "extremes": Z[:, 20:]}  # of ten measurements
 """,
     "background": """
 from sklearn.datasets import load_breast_cancer
@@ -86,6 +86,7 @@ from sklearn.datasets import load_digits
 images, digit = load_digits(return_X_y=True)  # 1797 digits of 8 x 8 pixels
 X = images.reshape(-1, 8)  # a row a line of an image
 y = np.column_stack([np.repeat(digit, 8), np.tile(np.arange(8), len(digit))])
+means = np.vstack([images[digit == k].mean(axis=0).reshape(8, 8) for k in range(10)])
 """,
     "bright pixels": """
 from sklearn.datasets import load_digits
@@ -105,7 +106,7 @@ _PLOTS = {
     "background": "result.plot_projection(Z, diagnosis)",
     "some labels": "result.plot_projection(X, cultivar)",
     "lines": "result.plot_projection(X)",
-    "pixels": "result.plot_projection(X, y[:, 0])",
+    "pixels": "result.plot_projection(means, np.repeat(np.arange(10), 8))",
     "trials": "result.plot_projection(X.reshape(-1, 16), np.repeat(y, 14))",
     "strips": "result.plot_projection(X.reshape(-1, 16), np.repeat(y, 14))",
 }
@@ -415,6 +416,7 @@ GUIDES = {
     "sparse-cca": Guide(
         "As cca, where each direction should use few columns of either view.",
         "two views",
+        "1",
     ),
     "mds-stress": Guide(
         "The distances themselves are to be kept, as closely as r dimensions allow.",
