@@ -1,6 +1,6 @@
 """Runs are stored job by job, continue where they were stopped, and do what the paper did."""
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
@@ -23,7 +23,8 @@ def run(*arguments):
     return CliRunner().invoke(app, list(map(str, arguments)))
 
 
-def test_a_stopped_run_continues_to_the_same_table(tmp_path):
+def test_a_stopped_run_continues_to_the_same_table(tmp_path, monkeypatch):
+    monkeypatch.setattr(sweeps, "QUICK", replace(sweeps.QUICK, searched=12))
     whole, stopped = tmp_path / "whole", tmp_path / "stopped"
     options = ("--quick", "--recipe", CODE, "--workers", 1, "--seed", 3, "--out")
     first = run("figure1", *options, whole)

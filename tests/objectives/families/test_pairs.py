@@ -132,7 +132,9 @@ def test_nca_of_its_own_starts_is_as_good_as_what_random_ones_find():
     assert ldr.solve("nca", A, 1, y=y, certify=False).value == pytest.approx(148, abs=1e-3)
 
 
-@pytest.mark.parametrize("case", ["digits", "overlapping classes"])
+@pytest.mark.parametrize(
+    "case", [pytest.param("digits", marks=pytest.mark.slow), "overlapping classes"]
+)
 def test_an_annealed_nca_is_better_than_plain_runs(case):
     """scikit-learn's, from its own start, and ours from random M that are given as matrices."""
     from sklearn.neighbors import NeighborhoodComponentsAnalysis
@@ -289,7 +291,7 @@ def test_data_that_do_not_vary_and_sparse_data_are_refused(name):
         ldr.solve(name, scipy.sparse.csr_array(X), 2, y=LABELS)
 
 
-@pytest.mark.parametrize("start", ["baseline", "pca"])
+@pytest.mark.parametrize("start", [pytest.param("baseline", marks=pytest.mark.slow), "pca"])
 def test_nca_at_least_as_good_as_scikit_learn(start):
     """The same formula; and from the same start, what they cannot improve from our end."""
     from sklearn.neighbors import NeighborhoodComponentsAnalysis
