@@ -71,7 +71,8 @@ class FactorPoint(Point):
 
     K = I + M'B with B = psi^{-1}M, E = K^{-1}, G = S^{-1}M = BE, Phi = B'CB. Then log|S| =
     log|psi| + log|K| and tr(S^{-1}C) = sum_j C_jj/psi_j - tr(E Phi), or where that cancels a sum
-    of squares. The gradient in M is
+    of squares. Both are taken in the axes of K, the right singular vectors of psi^{-1/2}M: in
+    others digits go by the condition of K. The gradient in M is
     n (G - U), U = S^{-1}CG = psi^{-1}CBE - G Phi E; in psi_j it is n/2 times
     h_j = (S^{-1} - S^{-1}CS^{-1})_jj, the diagonal of
     psi^{-1} - GB' - psi^{-1}C psi^{-1} + 2 psi^{-1}CBG' - G Phi G'. One product CB, in O(d^2 r).
@@ -89,12 +90,15 @@ class FactorPoint(Point):
         return self._loadings / self._psi[:, None]
 
     @cached_property
-    def _K(self) -> Array:
-        return np.eye(self._problem.r) + self._loadings.T @ self._B
+    def _axes(self) -> tuple[Array, Array]:
+        """k - 1 and V with K = V diag(k) V'."""
+        _, s, Vt = np.linalg.svd(self._loadings / np.sqrt(self._psi)[:, None], full_matrices=False)
+        return s * s, Vt.T
 
     @cached_property
     def _E(self) -> Array:
-        return np.asarray(np.linalg.inv(self._K), dtype=np.float64)
+        theta, V = self._axes
+        return np.asarray((V / (1.0 + theta)) @ V.T)
 
     @cached_property
     def _CB(self) -> Array:
@@ -114,9 +118,10 @@ class FactorPoint(Point):
         if not (np.isfinite(self._psi).all() and self._psi.min() > np.finfo(float).tiny):
             return math.inf
         logs = float(np.log(self._psi).sum()) + problem.further * float(self._t[0, 0])
-        logdet = logs + np.linalg.slogdet(self._K)[1]
+        theta, V = self._axes
+        logdet = logs + float(np.log1p(theta).sum())
         alone = float(np.sum(problem.variances / self._psi))
-        fit = alone - float(np.vdot(self._E, self._Phi))
+        fit = alone - float(np.sum(inner((self._B @ V).T, (self._CB @ V).T) / (1.0 + theta)))
         if fit <= _CANCELLED * alone and problem.root is not None:
             fit = self._squares(problem.root)
         return 0.5 * problem.n * float(problem.constant + logdet + fit)

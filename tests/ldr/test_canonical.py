@@ -96,15 +96,14 @@ def check_equal(key, X, y, starts, parameters):
 def identified(key, name):
     """Whether the axes are told apart on these data: enough classes, degrees of freedom, a scale.
 
-    Two classes have one direction, and so has one target; four columns do not tell two factors, and
-    beside radius, perimeter and area rounding of a likelihood does not; nca has an optimum at
-    infinity once the classes are apart.
+    Two classes have one direction, and so has one target; four columns do not tell two factors; nca
+    has an optimum at infinity once the classes are apart.
     """
     if key == "xdawn target":
         return False
     if name == "tumours":
         one = ("classical-lda", "npe classes", "semi-supervised-da", "xdawn", "dpca")
-        return key not in (*one, "nca") and name_of(key) != "fa"
+        return key not in (*one, "nca")
     return not (key == "nca" or (name == "iris" and name_of(key) == "fa"))
 
 

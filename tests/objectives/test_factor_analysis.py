@@ -261,6 +261,16 @@ def test_no_random_start_ends_below_the_own_ones(data, r):
         assert found.value <= other.value + 1e-7 * abs(other.value)
 
 
+def test_the_value_does_not_see_the_basis_of_the_factors():
+    """Columns that nearly repeat one another: the factors have very different sizes."""
+    rows = real_data.standardised(real_data.breast_cancer()[0][::3, :10])
+    problem = bound(rows, 2)
+    M, t = problem.manifold.split(ldr.solve("fa", rows, 2, certify=False).run.M)
+    turns = (np.linalg.qr(np.random.default_rng(k).standard_normal((2, 2)))[0] for k in range(8))
+    values = [problem.value(problem.manifold.join([M @ Q, t])) for Q in turns]
+    assert np.ptp(values) <= 2e-12 * abs(values[0])
+
+
 def test_columns_that_stand_for_factors():
     """They are chosen one by one, each with the least log determinant of what is left."""
     C = np.corrcoef(X.T)
