@@ -3,7 +3,7 @@
 import numpy as np
 import pandas
 import pytest
-from sklearn.datasets import load_iris, load_linnerud, load_wine
+from sklearn.datasets import load_diabetes, load_iris, load_linnerud, load_wine
 from sklearn.model_selection import GroupKFold
 
 import ldr
@@ -296,6 +296,44 @@ def test_steps_of_cca_against_the_definition():
             )
             slow[k] += -np.log1p(-(values**2)).sum() >= statistics(d)[k]
     np.testing.assert_array_equal(exceedances(U, V, d, orders), slow)
+
+
+def correlations(Y, X):
+    """The canonical ones, and the coefficients A (p x p) and B (q x q), p <= q."""
+    (Qy, Ry), (Qx, Rx) = np.linalg.qr(Y), np.linalg.qr(X)
+    L, d, Mt = np.linalg.svd(Qy.T @ Qx)
+    return d, np.linalg.solve(Ry, L), np.linalg.solve(Rx, Mt.T)
+
+
+def stepwise(Y, X, orders):
+    """p-values of the canonical correlations, as Winkler et al. 2020 state them, step for step."""
+    Y, X = Y - Y.mean(axis=0), X - X.mean(axis=0)
+    d, A, B = correlations(Y, X)
+    U, V = Y @ A, X @ B
+    reached = [-np.log1p(-(d[k:] ** 2)).sum() for k in range(len(d))]
+    counts = np.ones(len(d))  # of the data themselves
+    for order in orders:
+        for k in range(len(d)):
+            permuted = correlations(U[order][:, k:], V[:, k:])[0]
+            counts[k] += -np.log1p(-(permuted**2)).sum() >= reached[k]
+    return np.maximum.accumulate(counts / (1 + len(orders)))
+
+
+@pytest.mark.parametrize("data", ["linnerud", "wine", "diabetes"])
+def test_p_values_of_cca_are_those_of_the_paper(data, monkeypatch):
+    X = {"linnerud": None, "wine": WINE, "diabetes": load_diabetes().data}[data]
+    Y, Z = PAIR if data == "linnerud" else (X[::3, :3], X[::3, 4:9])
+    drawn, orders_of = [], Null.orders
+
+    def orders(self, rng, count):
+        drawn.append(orders_of(self, rng, count))
+        return drawn[-1]
+
+    monkeypatch.setattr(Null, "orders", orders)
+    found = ldr.permutation_test("classical-cca", (Y, Z), 3, permutations=199, random_state=0)
+    expected = stepwise(Y, Z, drawn[-1])
+    np.testing.assert_array_equal(found.p_values, expected)
+    assert 0.005 <= expected[0] <= 0.1 < expected[2]
 
 
 def test_correlations_are_those_of_classical_cca():
