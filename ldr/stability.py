@@ -140,6 +140,7 @@ class Bootstrap(Pickled):
         left = int(np.sum(~self.converged))
         if left:
             lines.append(f"  {left} draws did not converge")
+        lines += [f"  of all rows: {note}" for note in self.result.notes]
         return "\n".join(lines)
 
 
@@ -180,7 +181,8 @@ def bootstrap(
         Length of the blocks. Methods of time series refuse to go without, but for trials.
     bca : bool
         Whether intervals mend bias and skewness (BCa); takes up to 100 solutions more, each
-        without a group of rows.
+        without a group of rows. Not for optima at the end of what is allowed, as fa's with a noise
+        variance of zero: there BCa covers too little, percentiles well.
     tolerance : float
         As in `ldr.solve`; of the draws.
     random_state : int or Generator, optional

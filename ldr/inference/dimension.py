@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 RULES = ("permutation", "ladle", "bic", "folds", "parallel")
+_LIKELIHOODS = ("ppca", "fa")
 # Bootstrap samples of the ladle, and the most directions that it looks at without being asked.
 _DRAWS = 200
 _FEW = 10
@@ -197,7 +198,7 @@ def dimension(
 
 
 def _natural(objective: Objective, null: Null) -> str:
-    if objective.name in ("ppca", "fa"):
+    if objective.name in _LIKELIHOODS:
         return "bic"
     if objective.name == "pca":
         return "parallel"
@@ -208,7 +209,10 @@ def _natural(objective: Objective, null: Null) -> str:
 
 def _largest(objective: Objective, null: Null) -> int:
     pair = pairs_of(objective, null)
-    return min(view.shape[1] for view in (pair or null.views))
+    most = min(view.shape[1] for view in (pair or null.views))
+    if objective.name not in _LIKELIHOODS:
+        return most
+    return max(1, min(most, null.n - 1) - 1)  # factors that leave some noise
 
 
 def _by_permutation(found: PermutationTest, level: float) -> Dimension:
@@ -297,7 +301,7 @@ def _by_path(
     folds: Any,
     options: dict[str, Any],
 ) -> Dimension:
-    if rule == "bic" and objective.name not in ("ppca", "fa"):
+    if rule == "bic" and objective.name not in _LIKELIHOODS:
         raise ArgumentError(f"method='bic' is of likelihoods, ppca and fa; got {objective.name!r}")
     steps = np.arange(1, most + 1)
     if rule == "bic":

@@ -401,6 +401,13 @@ def test_dimension_of_planted_factors(name, rule):
     assert (found.rule, found.r) == (rule, 2)
 
 
+@pytest.mark.parametrize("name", ["fa", "ppca"])
+def test_factors_leave_some_noise(name):
+    """Of few columns the last dimension that is looked at is the last that has a likelihood."""
+    found = ldr.dimension(name, load_iris().data, random_state=0)
+    np.testing.assert_array_equal(found.candidates, [1, 2, 3])
+
+
 def test_dimension_of_trials_holds_out_whole_ones():
     found = ldr.dimension("classical-maf", TRIALS, folds=4, random_state=0)
     ids = np.repeat(np.arange(8), 15)

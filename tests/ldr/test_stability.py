@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import scipy
+from sklearn.datasets import load_diabetes
 
 import ldr
 from ldr.errors import ArgumentError
@@ -121,8 +122,9 @@ TURN = np.linalg.qr(np.random.default_rng(99).standard_normal((5, 5)))[0]
 CENTRES = np.array([[0.0, 0, 0, 0, 0], [2, 0, 1, 0, 0], [0, 2, 0, 1, 0]])
 LABELS = np.repeat([0, 1, 2], 130)
 WITHIN = 0.3 * np.random.default_rng(5).standard_normal((5, 5)) + np.eye(5)
-LOADINGS = np.random.default_rng(7).standard_normal((6, 2))
-NOISE = np.array([0.5, 1.0, 0.8, 0.6, 1.2, 0.9])
+# Communalities that leave no sample at a variance of zero (Heywood), where BCa does not hold.
+LOADINGS = np.array([[0.9, 0.8, 0.7, 0.8, 0, 0, -0.2, 0], [0.2, 0, 0, 0, 0.6, 0.7, 0.5, 0.6]]).T
+NOISE = np.array([0.3, 0.5, 0.6, 0.4, 0.5, 0.4, 0.6, 0.5])
 
 
 def planted(name, rng):
@@ -132,7 +134,7 @@ def planted(name, rng):
     if name == "lda":
         return CENTRES[LABELS] + rng.standard_normal((len(LABELS), 5)) @ WITHIN.T, LABELS
     factors = rng.standard_normal((400, 2)) @ LOADINGS.T
-    return factors + np.sqrt(NOISE) * rng.standard_normal((400, 6)), None
+    return factors + np.sqrt(NOISE) * rng.standard_normal((400, 8)), None
 
 
 def map_of_the_population(name):
@@ -183,6 +185,12 @@ def test_draws_are_turned_towards_the_result():
     assert len(found.plot_loadings().axes) == 2
     with pytest.raises(ArgumentError, match="level"):
         found.interval(1.5)
+
+
+def test_what_bounds_the_optimum_is_said():
+    X = load_diabetes().data
+    found = ldr.bootstrap("fa", X / X.std(axis=0), 2, draws=2, random_state=0)
+    assert "of all rows: Heywood case" in repr(found)
 
 
 def test_bca_of_a_mean_is_that_of_the_formula():
