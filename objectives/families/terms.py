@@ -15,7 +15,7 @@ from ldr.objectives.certificate import Certificate
 from ldr.objectives.factor_model import FactorModel
 from ldr.objectives.problem import BoundObjective, Fitted
 from ldr.objectives.statistics.covariance import Variation
-from ldr.solvers.manifolds import Array, Manifold, Orthonormal, nearest_with_zeros
+from ldr.solvers.manifolds import Array, Manifold, nearest_with_its_zeros
 from ldr.solvers.nonsmooth.penalty import L1
 from ldr.solvers.problem import Point, Problem
 
@@ -266,10 +266,7 @@ class Penalised(Around):
     def lower(self, matrices: Sequence[Array]) -> Array:
         """The point near the user's matrices that has their zeros."""
         blocks = [c.lower(M) for c, M in zip(self.coordinates, matrices, strict=True)]
-        pairs = zip(self.factors, blocks, strict=False)
-        return self.point(
-            [nearest_with_zeros(Z) if isinstance(f, Orthonormal) else Z for f, Z in pairs]
-        )
+        return nearest_with_its_zeros(self.manifold, self.point(blocks))
 
     def maps(self, M: Array) -> tuple[Array, ...]:
         if self.objective.transposed:

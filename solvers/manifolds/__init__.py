@@ -13,6 +13,7 @@ from ldr.solvers.manifolds.stiefel import Stiefel
 from ldr.solvers.manifolds.support import (
     SparseEuclidean,
     SparseStiefel,
+    nearest_with_its_zeros,
     nearest_with_zeros,
     on_support,
 )
@@ -28,6 +29,7 @@ __all__ = [
     "SparseEuclidean",
     "SparseStiefel",
     "Stiefel",
+    "nearest_with_its_zeros",
     "nearest_with_zeros",
     "on_support",
     "polar_factor",

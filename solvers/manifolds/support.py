@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg.lapack import dgecon, dgetrf, dgetrs
+from scipy.linalg.lapack import dgecon, dgetrf, dgetrs, dpocon, dpotrf, dpotrs
 
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds.euclidean import Euclidean
@@ -18,6 +18,8 @@ from ldr.solvers.manifolds.orthonormal import Orthonormal, polar_factor, sym
 from ldr.solvers.manifolds.product import Product
 
 _NEWTON_STEPS = 20
+# Share of the error that a step with equations of a point nearby may leave.
+_FAST = 0.1
 # M'M = I to this, entry by entry, is as good as rounding allows.
 _ORTHONORMAL = 4 * float(np.finfo(float).eps)
 # Singular values of a multiplier's equations below this, relative to the largest, are zero: there
@@ -25,11 +27,45 @@ _ORTHONORMAL = 4 * float(np.finfo(float).eps)
 RANK = 1e-12
 
 
+@dataclass(frozen=True, eq=False)
+class _Basis:
+    """Of the symmetric r x r matrices, and how their equations are put together.
+
+    Attributes
+    ----------
+    entries : tuple of ndarray of int (p,)
+        Rows and columns of those on and above the diagonal.
+    sizes : ndarray (p,)
+        The entries of the basis.
+    places : ndarray of int (r^3,)
+        Of K_cab in the flat p x p matrix: the row of entry (a, c), the column of (b, c).
+    products : ndarray (r, r, r)
+        Of the sizes there.
+    """
+
+    entries: tuple[npt.NDArray[np.intp], ...]
+    sizes: Array
+    places: npt.NDArray[np.intp]
+    products: Array
+
+    @classmethod
+    @lru_cache(maxsize=8)
+    def of(cls, r: int) -> _Basis:
+        i, j = entries = np.triu_indices(r)
+        sizes = np.where(i == j, 1.0, math.sqrt(0.5))
+        place = np.empty((r, r), dtype=np.intp)
+        place[entries] = place.T[entries] = np.arange(len(sizes))
+        places = place[:, :, None] * len(sizes) + place[:, None, :]
+        size = sizes[place]
+        return cls(entries, sizes, places.ravel(), size[:, :, None] * size[:, None, :])
+
+
 class SymmetricEquations:
     """sym(A'(D o (B S))) = R for a symmetric r x r matrix S, D of zeros and ones.
 
     The column c of B S meets K_c = A' diag(D_c) B only, so that O(d r^3) makes the equations, in
-    r(r + 1)/2 unknowns.
+    r(r + 1)/2 unknowns. Of two columns that share no rows S has an entry that nothing depends on,
+    and that is zero in the solution.
 
     Parameters
     ----------
@@ -37,8 +73,10 @@ class SymmetricEquations:
     """
 
     def __init__(self, A: Array, B: Array, D: Array) -> None:
-        self._r = A.shape[1]
-        self._K = np.stack([A.T @ (D[:, c, None] * B) for c in range(self._r)])
+        self._semidefinite = A is B
+        self._basis = _Basis.of(A.shape[1])
+        rows = (np.flatnonzero(column) for column in D.T)
+        self._K = np.stack([A[at].T @ B[at] for at in rows])
 
     @cached_property
     def matrix(self) -> Array:
@@ -46,41 +84,41 @@ class SymmetricEquations:
 
         Entries (a, c) and (b, c) of S meet through K_c alone.
         """
-        r = self._r
-        place = np.empty((r, r), dtype=np.intp)
-        place[self._entries] = place.T[self._entries] = np.arange(len(self._sizes))
-        matrix = np.zeros((len(self._sizes), len(self._sizes)))
-        for K, at in zip(self._K, place, strict=True):
-            size = self._sizes[at]
-            matrix[np.ix_(at, at)] += K * size * size[:, None]
-        return matrix
+        p = len(self._basis.sizes)
+        terms = (self._K * self._basis.products).ravel()
+        matrix = np.bincount(self._basis.places, terms, p * p).reshape(p, p)
+        return np.asarray(matrix, dtype=np.float64)
 
     @cached_property
-    def _entries(self) -> tuple[npt.NDArray[np.intp], ...]:
-        """Rows and columns of those on and above the diagonal."""
-        return np.triu_indices(self._r)
+    def _idle(self) -> npt.NDArray[np.bool_]:
+        """Entries that nothing depends on."""
+        return np.asarray(~(self.matrix.any(axis=0) | self.matrix.any(axis=1)))
 
     @cached_property
-    def _sizes(self) -> Array:
-        """The entries of the basis."""
-        i, j = self._entries
-        return np.where(i == j, 1.0, math.sqrt(0.5))
-
-    @cached_property
-    def _factors(self) -> tuple[Array, Array] | None:
-        """LU factors; None where the equations are singular."""
-        LU, pivots, failed = dgetrf(self.matrix)
-        size = float(np.abs(self.matrix).sum(axis=0).max(initial=0.0))
-        return None if failed or dgecon(LU, size)[0] < RANK else (LU, pivots)
+    def _solved(self) -> Callable[[Array], Array]:
+        """The solution in the basis: by Cholesky or LU factors, or the pseudo-inverse."""
+        matrix = self.matrix.copy()
+        matrix[self._idle, self._idle] = 1.0
+        size = float(np.abs(matrix).sum(axis=0).max(initial=0.0))
+        if self._semidefinite:
+            factor, failed = dpotrf(matrix)
+            if not failed and dpocon(factor, size)[0] >= RANK:
+                return lambda given: dpotrs(factor, given)[0]
+        else:
+            LU, pivots, failed = dgetrf(matrix)
+            if not failed and dgecon(LU, size)[0] >= RANK:
+                return lambda given: dgetrs(LU, pivots, given)[0]
+        inverse = np.linalg.pinv(self.matrix, RANK, hermitian=self._semidefinite)
+        return lambda given: inverse @ given
 
     def coordinates(self, S: Array) -> Array:
         """S in the basis."""
-        return sym(S)[self._entries] / self._sizes
+        return sym(S)[self._basis.entries] / self._basis.sizes
 
     def symmetric(self, coordinates: Array) -> Array:
         """The symmetric matrix with these coordinates."""
-        S = np.zeros((self._r, self._r))
-        S[self._entries] = S.T[self._entries] = self._sizes * coordinates
+        entries, S = self._basis.entries, np.zeros(self._K.shape[1:])
+        S[entries] = S.T[entries] = self._basis.sizes * coordinates
         return S
 
     def solve(self, R: Array) -> Array:
@@ -88,10 +126,7 @@ class SymmetricEquations:
         given = self.coordinates(R)
         if not (np.isfinite(given).all() and np.isfinite(self.matrix).all()):
             return np.full_like(R, np.nan)
-        if self._factors is not None:
-            return self.symmetric(dgetrs(*self._factors, given)[0])
-        solution = np.linalg.lstsq(self.matrix, given, rcond=RANK)[0]
-        return self.symmetric(np.asarray(solution, dtype=np.float64))
+        return self.symmetric(self._solved(np.where(self._idle, 0.0, given)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,14 +183,14 @@ class SparseStiefel(Orthonormal):
 
     def curve(self, M: Array, V: Array, t: float = 1.0) -> tuple[Array, Array]:
         """With N = M + tV + D o (MS) and N'N = I, dN = V + D o (M dS), sym(N'dN) = 0."""
-        N = returned(M + t * V, self.support, M)
-        if N is None:  # too far: no such point, which a line search takes for a wall
-            return np.full_like(M, np.nan), np.full_like(M, np.nan)
+        N = self.retract(M, t * V)
         equations = SymmetricEquations(N, M, self.support)
         return N, V - self.support * (M @ equations.solve(sym(N.T @ V)))
 
     def retract(self, M: Array, V: Array) -> Array:
-        return self.curve(M, V)[0]
+        N = _newton(M + V, self.support, lambda N: M, self._equations(M))
+        # Too far: no such point, which a line search takes for a wall.
+        return np.full_like(M, np.nan) if N is None else N
 
     def random_point(self, rng: np.random.Generator) -> Array:
         """The point near a random matrix with these zeros; some supports have none."""
@@ -202,11 +237,6 @@ def on_support(manifold: Manifold, support: Array) -> Manifold:
     raise ArgumentError(f"there is no form of the manifold {manifold} with fixed zeros")
 
 
-def returned(Y: Array, support: Array, normal: Array) -> Array | None:
-    """The orthonormal Y + D o (normal S) nearest to Y, S symmetric, by Newton's method for S."""
-    return _newton(Y, support, lambda N: normal)
-
-
 def with_zeros(Y: Array, support: Array) -> Array | None:
     """An orthonormal matrix near Y with the zeros of the support, by Gauss-Newton steps."""
     if not np.any(Y, axis=0).all():
@@ -215,13 +245,19 @@ def with_zeros(Y: Array, support: Array) -> Array | None:
     return _newton(scaled, support, lambda N: N)
 
 
-def _newton(Y: Array, support: Array, normal: Callable[[Array], Array]) -> Array | None:
+def _newton(
+    Y: Array,
+    support: Array,
+    normal: Callable[[Array], Array],
+    equations: SymmetricEquations | None = None,
+) -> Array | None:
     """Y moved by D o (normal S) until it is orthonormal; None where that fails.
 
-    N'N + 2 sym(N'(D o (normal S))) = I is Newton's equation for S.
+    N'N + 2 sym(N'(D o (normal S))) = I is Newton's equation for S. The equations of a point nearby
+    will do, those given say, as long as the error falls fast.
     """
     identity = np.eye(Y.shape[1])
-    N, last = Y, math.inf
+    N, last, fresh = Y, math.inf, True
     for _ in range(_NEWTON_STEPS):
         residual = identity - N.T @ N
         error = float(np.abs(residual).max())
@@ -229,13 +265,23 @@ def _newton(Y: Array, support: Array, normal: Callable[[Array], Array]) -> Array
             return None
         if error <= _ORTHONORMAL or (error >= last and error <= 16 * _ORTHONORMAL):
             return N
-        if error >= 2.0 * last:
+        if error >= 2.0 * last and fresh:
             return None
-        last = error
         across = normal(N)
-        S = SymmetricEquations(N, across, support).solve(0.5 * residual)
-        N = N + support * (across @ S)
+        fresh = equations is None or error > _FAST * last
+        if equations is None or fresh:
+            equations = SymmetricEquations(N, across, support)
+        last = error
+        N = N + support * (across @ equations.solve(0.5 * residual))
     return None
+
+
+def nearest_with_its_zeros(manifold: Manifold, M: Array) -> Array:
+    """The point near M that has M's zeros, factor by factor."""
+    pairs = zip(manifold.factors, manifold.split(M), strict=True)
+    return manifold.join(
+        [nearest_with_zeros(Z) if isinstance(f, Orthonormal) else Z for f, Z in pairs]
+    )
 
 
 def nearest_with_zeros(Y: Array) -> Array:

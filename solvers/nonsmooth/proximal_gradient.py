@@ -12,7 +12,7 @@ from ldr.solvers.descent.line_search import initial_step
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.loop import minimise
 from ldr.solvers.manifolds import Array, Grassmann, Manifold, Orthonormal
-from ldr.solvers.manifolds.support import on_support, with_zeros
+from ldr.solvers.manifolds.support import nearest_with_its_zeros, on_support, with_zeros
 from ldr.solvers.nonsmooth.penalty import L1, Penalty
 from ldr.solvers.nonsmooth.proximal_step import Step, proximal_step
 from ldr.solvers.problem import Point, Problem
@@ -29,9 +29,11 @@ _TRIALS = 40
 _VALUE_NOISE = 1e-13
 # The step may grow and shrink by this at most from one iteration to the next.
 _GROWTH = 10.0
-# Steps without a change of the support before Newton's method is tried on it; doubled in vain.
-_SETTLED = 5
+# Steps before Newton's method is tried on the support; doubled in vain.
+_PATIENCE = 5
 _NEWTON_ITERATIONS = 100
+# Entries that would change sign leave the support; so often at most.
+_DEPARTURES = 50
 _POWER_STEPS = 5
 # A step this small relative to M is the effect of rounding.
 _ROUNDING = 1e-12
@@ -96,7 +98,7 @@ class ProximalPoint(RiemannianPoint):
 
 @dataclass(frozen=True)
 class ProximalState(State):
-    """`reference` is the value that a step may rise to; `settled` counts steps on one support.
+    """`reference` is the value that a step may rise to; `waited` counts steps without Newton's.
 
     `patience` is the number of such steps before Newton's method is tried.
     """
@@ -104,8 +106,8 @@ class ProximalState(State):
     point: ProximalPoint
     reference: float
     weight: float = 1.0
-    settled: int = 0
-    patience: int = _SETTLED
+    waited: int = 0
+    patience: int = _PATIENCE
 
 
 @dataclass(frozen=True)
@@ -118,8 +120,9 @@ class ProximalGradient(Solver[ProximalState]):
     Barzilai and Borwein's, shortened until f + h falls enough (a non-monotone search). On Euclidean
     space this is the proximal gradient method.
 
-    Where the support stays the same the problem is smooth on the matrices with these zeros and
-    signs, and a trust region there finishes what proximal gradients would approach linearly.
+    On the matrices with the zeros and signs of a point the problem is smooth, and a trust region
+    there finishes what proximal gradients would approach linearly; an entry that reaches zero on
+    its way leaves the support.
 
     Source: S. Chen, S. Ma, A. M.-C. So and T. Zhang, Proximal gradient method for nonsmooth
     optimization over the Stiefel manifold, SIAM J. Optim. 30 (2020).
@@ -146,12 +149,12 @@ class ProximalGradient(Solver[ProximalState]):
         return ProximalState(point, point.value)
 
     def step(self, problem: RiemannianProblem, state: ProximalState) -> ProximalState:
-        if state.settled >= state.patience:
+        if state.waited >= state.patience:
             found = _on_support(problem, state.point)
             if found is not None:
                 new, iterations = found
                 return ProximalState(new, new.value, iterations=iterations)
-            state = replace(state, settled=0, patience=2 * state.patience)
+            state = replace(state, waited=0, patience=2 * state.patience)
         return self._proximal(problem, state)
 
     def _proximal(self, problem: RiemannianProblem, state: ProximalState) -> ProximalState:
@@ -172,9 +175,7 @@ class ProximalGradient(Solver[ProximalState]):
         new = _exact(problem, new.with_step(_barzilai_borwein(problem, point, new)))
         weight = self.memory * state.weight + 1.0
         reference = (self.memory * state.weight * state.reference + new.value) / weight
-        same = np.array_equal(np.sign(point.M), np.sign(new.M))
-        settled = state.settled + 1 if same else 0
-        return ProximalState(new, reference, weight, settled, state.patience)
+        return ProximalState(new, reference, weight, state.waited + 1, state.patience)
 
 
 def penalty_of(problem: Problem) -> Penalty:
@@ -310,24 +311,41 @@ class OnSupport(Problem):
         h = float(np.vdot(self._slope, M))
         return SmoothSum(self._problem.at(M), h, self._slope)
 
+    def crossed(self, M: Array) -> Array:
+        """Which entries of M have another sign than the slope is for."""
+        return np.asarray(M * self._slope < 0)
+
 
 def _on_support(
     problem: RiemannianProblem, point: ProximalPoint
 ) -> tuple[ProximalPoint, int] | None:
-    """The end of a trust region on the support, if it is better; and its iterations."""
-    smooth = OnSupport(problem.problem, point.M)
-    if smooth.manifold.dimension == 0:
-        return None
+    """The end of trust regions on smaller and smaller supports, if it is better; its iterations.
+
+    An entry that reaches zero leaves the support.
+    """
     wanted = Stopping(
         tolerance=0.1 * problem.threshold / max(abs(point.value), np.finfo(float).tiny),
         max_iterations=_NEWTON_ITERATIONS,
     )
-    run = minimise(smooth, point.M, TrustRegion(), wanted)
-    problem.evaluations.update(run.evaluations)
+    M, iterations = point.M, 0
+    solver = TrustRegion(radius=float(np.linalg.norm(point.proximal.V)))
+    for _ in range(_DEPARTURES):
+        smooth = OnSupport(problem.problem, M)
+        if smooth.manifold.dimension == 0:
+            return None
+        leaves = [lambda iteration, smooth=smooth: smooth.crossed(iteration.M).any()]
+        run = minimise(smooth, M, solver, wanted, leaves)
+        problem.evaluations.update(run.evaluations)
+        iterations += run.iterations
+        M = run.M
+        crossed = smooth.crossed(M)
+        if not crossed.any():
+            break
+        M = nearest_with_its_zeros(problem.manifold, np.where(crossed, 0.0, M))
     multipliers = point.proximal.multipliers
-    new = ProximalPoint(problem, run.M, point.t, point.longest, multipliers)
+    new = ProximalPoint(problem, M, point.t, point.longest, multipliers)
     noise = _VALUE_NOISE * abs(point.value)
     better = new.value < point.value - noise or (
         new.value <= point.value + noise and new.gradient_norm < 0.5 * point.gradient_norm
     )
-    return (new, run.iterations) if better and run.iterations > 0 else None
+    return (new, iterations) if better and iterations > 0 else None

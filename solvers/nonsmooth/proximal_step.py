@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg.lapack import dposv
 
 from ldr.solvers.manifolds import Array, Euclidean, Manifold, Orthonormal
 from ldr.solvers.manifolds.orthonormal import sym
@@ -134,10 +135,11 @@ class _Dual:
         directions = []
         for M, active, E in zip(parts(self.constraints.M), D, self.residual, strict=True):
             equations = SymmetricEquations(M, M, active)
-            p = len(equations.matrix)
-            damping = min(1e-3, self.error) * 1e-3 + 1e-14
-            system = equations.matrix + damping * np.eye(p)
-            step = np.linalg.solve(system, equations.coordinates(-E / self.t))
+            system, given = equations.matrix.copy(), equations.coordinates(-E / self.t)
+            system[np.diag_indices_from(system)] += min(1e-3, self.error) * 1e-3 + 1e-14
+            _, step, failed = dposv(system, given)
+            if failed:
+                step = np.linalg.solve(system, given)
             directions.append(equations.symmetric(np.asarray(step, dtype=np.float64)))
         return directions
 

@@ -62,7 +62,7 @@ class Smoothing(ProximalGradient):
 
     name = "smoothing"
 
-    widths: tuple[float, ...] = (1.0, 0.3, 0.1, 0.03, 0.01)
+    widths: tuple[float, ...] = (1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -66,6 +66,17 @@ def test_zeros_are_exact_and_columns_orthonormal(wine, penalty, solver):
     assert result.history["gradient_norm"][-1] == result.gradient_norm
 
 
+def test_entries_that_reach_zero_leave_at_once():
+    """Proximal gradients alone drop them one after another: 442 steps, to the same value."""
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((80, 60)) * np.linspace(3, 1, 60)
+    X[:, :10] += 3 * rng.standard_normal((80, 1))
+    X[:, 10:25] += 2 * rng.standard_normal((80, 1))
+    result = ldr.solve("sparse-pca", X, 8, penalty=100.0)
+    assert result.value == pytest.approx(15864.685755322545, rel=1e-12)
+    assert result.certificate.kind == "local" and result.iterations < 220
+
+
 @pytest.mark.parametrize("penalty", [1.0, 3.0])
 def test_small_penalties_beside_much_variance_converge(penalty):
     """A narrower kink can end higher: what falls from there has not stalled."""

@@ -178,3 +178,10 @@ def test_equations_of_multipliers_are_made_once_at_a_point(monkeypatch):
         assert np.abs(sym(M.T @ V)).max() < 1e-13
     manifold.project(N, rng.standard_normal(M.shape))
     assert len(made) == 2
+    manifold.project(M, rng.standard_normal(M.shape))
+    made.clear()
+    for size in (1e-1, 1e-2, 1e-3):  # retractions too
+        V = manifold.random_tangent(M, rng)
+        R = manifold.retract(M, size * V)
+        np.testing.assert_allclose(R.T @ R, np.eye(3), atol=1e-14)
+    assert len(made) <= 1
