@@ -27,6 +27,7 @@ from scipy.linalg import block_diag
 
 from ldr.objectives.families.least_bound import LeastBound, Multiplier, largest_ratio
 from ldr.solvers.linalg.eigen import top_eigenvectors
+from ldr.solvers.linalg.lengths import power_of_two
 from ldr.solvers.linalg.products import accurate_product, product_error
 from ldr.solvers.manifolds import Array, polar_factor
 from ldr.solvers.manifolds.orthonormal import sym
@@ -235,6 +236,8 @@ def _proven_beside(S: Array, terms: Array, V: Array, R: Array) -> bool:
     the margin of a decomposition. `terms` are the sizes of those that S is the sum of.
     """
     n, r = V.shape
+    unit = power_of_two(terms)  # in which squares are numbers
+    S, terms, R = S / unit, terms / unit, R / unit
     norm, length = float(np.linalg.norm(R)), float(np.linalg.norm(V))
     rounding = 8 * _UNIT * float(np.linalg.norm(terms @ np.abs(V)))
     rounding += 4 * r * product_error(n) * float(np.linalg.norm(terms)) * length
