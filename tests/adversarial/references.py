@@ -32,10 +32,14 @@ _MIXED = 1e6
 
 
 class Form:
-    """tr(M'AM) of a symmetric A = sum of w (L'R + R'L)/2, known by its rows L and R."""
+    """tr(M'AM) of a symmetric A = sum of w (L'R + R'L)/2, known by its rows L and R.
 
-    def __init__(self, *terms):
+    `numbers` is what sums over all rows are rounded to, where L or R are only some of them.
+    """
+
+    def __init__(self, *terms, numbers=0):
         self.terms = [(extended(w), extended(left), extended(right)) for w, left, right in terms]
+        self.numbers = numbers
 
     @classmethod
     def squares(cls, rows, weight=1):
@@ -43,10 +47,11 @@ class Form:
         return cls((weight, rows, rows))
 
     def __add__(self, other):
-        return Form(*self.terms, *other.terms)
+        return Form(*self.terms, *other.terms, numbers=self.numbers + other.numbers)
 
     def times(self, factor):
-        return Form(*((factor * w, left, right) for w, left, right in self.terms))
+        terms = ((factor * w, left, right) for w, left, right in self.terms)
+        return Form(*terms, numbers=abs(factor) * self.numbers)
 
     def of(self, M):
         return sum(w * np.sum((left @ M) * (right @ M)) for w, left, right in self.terms)
@@ -65,7 +70,8 @@ class Form:
 
 def lagged(X, lag):
     """sym(1/(n - lag) sum_t x_t x_{t+lag}')."""
-    return Form((extended(1) / (len(X) - lag), X[:-lag], X[lag:]))
+    share = extended(1) / (len(X) - lag)
+    return Form((share, X[:-lag], X[lag:]), numbers=share * np.sum(X * X))
 
 
 def covariance(X):
@@ -119,6 +125,7 @@ class Trace(Reference):
         d = varying.shape[1]
         _, V = eigh(form.on(np.eye(d, dtype=np.longdouble)))
         self.scale = sum(abs(w) * norm(left) * norm(right) for w, left, right in form.terms)
+        self.scale += form.numbers
         self.anywhere = self.optimum = self._best(V)
         lost = null_space(varying, _LOST)
         if lost.shape[1]:
