@@ -14,7 +14,7 @@ from ldr.objectives.certificate import Certificate
 from ldr.objectives.problem import BoundObjective
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.flatness import unless_flat
-from ldr.solvers.limits import hearing, over, until_told
+from ldr.solvers.limits import check, hearing, over, until_told
 from ldr.solvers.loop import minimise
 from ldr.solvers.manifolds import Array
 from ldr.solvers.nonsmooth.smoothing import Smoothing
@@ -129,7 +129,7 @@ def solve_from(
 
     Raises
     ------
-    KeyboardInterrupt
+    KeyboardInterrupt, TimeLimitError
         Before there was a point to return.
     """
     told: list[Status] = []
@@ -139,11 +139,12 @@ def solve_from(
         if told or (name != first and over()):
             return None
         point = points[name]
-        with until_told():
+        with until_told():  # what is not done of this when the time is over need not be
             if name != GIVEN:
                 point = problem.approach(point)
             for easier in problem.easier:
                 point = point if over() else minimise(easier, point, solver, _ROUGHLY).M
+        with until_told():
             near, run = solve_near(problem, point, solver, stopping, observers)
             with until_told():
                 run = unless_flat(near, run, problem.random_point)
@@ -165,6 +166,7 @@ def solve_from(
                     raise
     found = {name: run for name, run in zip(points, runs, strict=True) if run is not None}
     if not found:
+        check()
         raise KeyboardInterrupt
     return found
 
@@ -213,7 +215,12 @@ def search(
     for other in others:
         if proof or over() or end.run.status in _TOLD:
             break
-        (end,) = solve_from(problem, {other: named[other]}, solver, stopping, observers).values()
+        found: dict[str, Ended] = {}
+        with until_told():
+            found = solve_from(problem, {other: named[other]}, solver, stopping, observers)
+        if not found:
+            break
+        (end,) = found.values()
         better = all(
             end.run.value < known.run.value - _BETTER * abs(known.run.value)
             for known in runs.values()

@@ -19,6 +19,7 @@ import ldr
 from ldr import choosing, regularisation, stability
 from ldr.errors import ArgumentError, ConvergenceWarning, TimeLimitError
 from ldr.objectives.data.opening import as_samples
+from ldr.objectives.nca import SoftNeighbours
 from ldr.solvers import Status, Stopping, TrustRegion, limits
 from ldr.solvers.saddles import leave_saddles
 
@@ -162,6 +163,33 @@ def test_starts_that_were_not_solved_are_counted(workers, clock):
     assert result.status is Status.TIME_LIMIT and not result.converged
     assert "of 6 starts were solved to their end" in result.notes[-1]
     assert clock.now <= 40.0 + workers
+
+
+@pytest.mark.filterwarnings("ignore::ldr.errors.ConvergenceWarning")
+def test_a_limit_ends_a_start_on_its_way_to_the_problem_as_a_limit(monkeypatch):
+    """nca comes to its starts by annealing: what was found from the others is returned."""
+    statuses = set()
+    for limit in range(20, 700, 17):
+        seconds = count()  # a clock that goes on by one each time it is asked
+        with monkeypatch.context() as patched:
+            patched.setattr(limits, "monotonic", lambda seconds=seconds: float(next(seconds)))
+            statuses.add(ldr.solve("nca", X[:40, :3], 1, y=Y[:40], time_limit=limit).status)
+    assert Status.TIME_LIMIT in statuses and Status.INTERRUPTED not in statuses
+
+
+@pytest.mark.filterwarnings("ignore::ldr.errors.ConvergenceWarning")
+def test_an_interrupt_on_the_way_from_another_start_keeps_what_there_is(monkeypatch):
+    calls = count()
+    approach = SoftNeighbours.approach
+
+    def interrupted(problem, M):
+        if next(calls) == 1:
+            press()
+        return approach(problem, M)
+
+    monkeypatch.setattr(SoftNeighbours, "approach", interrupted)
+    result = ldr.solve("nca", X[:40, :3], 1, y=Y[:40])
+    assert result.status is Status.INTERRUPTED and np.isfinite(result.value)
 
 
 @pytest.mark.filterwarnings("ignore::ldr.errors.ConvergenceWarning")
