@@ -9,13 +9,12 @@ from ldr.objectives.families.bilinear import Bilinear, whitened_bilinear
 from ldr.objectives.families.matrices import CorrelationMatrices, DataSums, PairMatrices
 from ldr.objectives.families.multi_block import MultiRatio, multi_ratio
 from ldr.objectives.families.shared_directions import SharedDirections, shared_directions
-from ldr.objectives.families.shrinking import Shrinking
+from ldr.objectives.families.shrinking import ShrinkingViews
 from ldr.objectives.families.two_block import TwoBlock, two_block
 from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
-from ldr.objectives.parameters import number, word
-from ldr.objectives.statistics.shrinkage import JointShrinkage, ledoit_wolf_of_views
-from ldr.objectives.view import Compact, noted
+from ldr.objectives.parameters import word
+from ldr.objectives.view import noted
 from ldr.solvers.errors import ArgumentError, ObjectiveWarning
 from ldr.solvers.manifolds import Array
 from ldr.solvers.warn import warn
@@ -36,28 +35,8 @@ class CorrelationMethod(Objective):
 
 
 @dataclass(frozen=True)
-class ShrinkingCorrelation(Shrinking, CorrelationMethod):
-    """Base of the methods that divide by Caa and Cbb.
-
-    Parameters
-    ----------
-    ridge : float
-        Added to the diagonals of Caa and Cbb, in units of their mean diagonals.
-    shrinkage : "auto" or None
-        "auto" moves the covariance of both views side by side towards its diagonal, by Ledoit and
-        Wolf's rule: Caa and Cbb, and Cab towards 0, by one share, so that no correlation exceeds 1.
-        The share is in the result's parameters.
-    """
-
-    ridge: float = number(0.0)
-
-    def opened(self, data: Data) -> tuple[Compact, Compact, JointShrinkage | None]:
-        """The views, in all their columns where they shrink, and what shrinks them."""
-        if self.shrinkage is None:
-            a, b = (Compact.of(view, quiet=True) for view in data.views)
-            return a, b, None
-        a, b = map(Compact.of_columns, data.views)
-        return a, b, ledoit_wolf_of_views((a.rows, b.rows))
+class ShrinkingCorrelation(ShrinkingViews, CorrelationMethod):
+    """Base of the methods that divide by Caa and Cbb."""
 
     @staticmethod
     def covariances(data: DataSums) -> tuple[Array, Array, Array] | None:
@@ -98,11 +77,11 @@ class CCA(ShrinkingCorrelation):
     orthonormalise: str = word("polar", ("polar", "qr"))
 
     def bind(self, data: Data, r: int) -> TwoBlock | MultiRatio:
-        if len(data.views) > 2:
-            self.refuse_of_more("shrinkage", None, "give ridge=")
+        views, shrunk = self.opened(data)
+        if len(views) > 2:
             self.refuse_of_more("orthonormalise", "polar", "it is 'polar'")
-            return multi_ratio(self, data, r, ridge=self.ridge)
-        a, b, shrunk = self.opened(data)
+            return multi_ratio(self, views, r, ridge=self.ridge, shrunk=shrunk)
+        a, b = views
         how = self.orthonormalise
         return two_block(self, a, b, r, ridge=self.ridge, shrunk=shrunk, orthonormalise=how)
 
@@ -131,10 +110,10 @@ class ClassicalCCA(ShrinkingCorrelation):
     stacks = True
 
     def bind(self, data: Data, r: int) -> Bilinear | SharedDirections:
-        if len(data.views) > 2:
-            self.refuse_of_more("shrinkage", None, "give ridge=")
-            return shared_directions(self, data, r, ridge=self.ridge)
-        a, b, shrunk = self.opened(data)
+        views, shrunk = self.opened(data)
+        if len(views) > 2:
+            return shared_directions(self, views, r, ridge=self.ridge, shrunk=shrunk)
+        a, b = views
         bound, n = whitened_bilinear(self, a, b, r, ridge=self.ridge, shrunk=shrunk)
         rows = int(n) if a.rows.weights is None else a.rows.counting
         trivial = self._trivial(sum(bound.K.shape) - (rows - 1))

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from ldr.objectives.data.data import Data
 from ldr.objectives.families.multi_block import MultiBlock, multi_ratio, multi_trace
 from ldr.objectives.families.shared_directions import SharedDirections, shared_directions
+from ldr.objectives.families.shrinking import ShrinkingViews
 from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
-from ldr.objectives.parameters import number
 
 
 @dataclass(frozen=True)
@@ -65,18 +65,13 @@ class MaxBet(ManyViews):
 
 
 @dataclass(frozen=True)
-class OrthogonalMCCA(ManyViews):
+class OrthogonalMCCA(ShrinkingViews, ManyViews):
     """Correlate all pairs of views: max sum_{i<j} tr(Mi'Cij Mj)/(s_i s_j), Mi orthonormal.
 
     s_i^2 = tr(Mi'Cii Mi), Pi = Mi'. Of two views it is cca. The heuristic is the directions of
     classical multiset cca, each view's made orthonormal.
 
     Source: Kettenring 1971 (multiset cca); Cunningham and Ghahramani 2015, section 3.1.4.
-
-    Parameters
-    ----------
-    ridge : float
-        Added to the diagonal of each Cii, in units of its mean diagonal.
     """
 
     name = "orthogonal-mcca"
@@ -85,14 +80,13 @@ class OrthogonalMCCA(ManyViews):
     baseline = "classical multiset cca's maps, orthonormalised"
     relative_improvement = False
 
-    ridge: float = number(0.0)
-
     def bind(self, data: Data, r: int) -> MultiBlock:
-        return multi_ratio(self, data, r, ridge=self.ridge)
+        views, shrunk = self.opened(data)
+        return multi_ratio(self, views, r, ridge=self.ridge, shrunk=shrunk)
 
 
 @dataclass(frozen=True)
-class MCCA(ManyViews):
+class MCCA(ShrinkingViews, ManyViews):
     """Correlate all pairs of views: max sum_{i<j} tr(Mi'Cii^{-1/2} Cij Cjj^{-1/2} Mj).
 
     sum_i Mi'Mi = K I of K views, Pi = Mi'Cii^{-1/2}: in the mean over the views a coordinate has
@@ -101,11 +95,6 @@ class MCCA(ManyViews):
     the views, so that this is generalised cca (maxvar) too. Of two views it is classical-cca.
 
     Source: Kettenring 1971 (maxvar); Carroll 1968 (generalised cca).
-
-    Parameters
-    ----------
-    ridge : float
-        Added to the diagonal of each Cii, in units of its mean diagonal.
     """
 
     name = "mcca"
@@ -118,7 +107,6 @@ class MCCA(ManyViews):
     exact = "yes"
     scale_free = True
 
-    ridge: float = number(0.0)
-
     def bind(self, data: Data, r: int) -> SharedDirections:
-        return shared_directions(self, data, r, ridge=self.ridge)
+        views, shrunk = self.opened(data)
+        return shared_directions(self, views, r, ridge=self.ridge, shrunk=shrunk)

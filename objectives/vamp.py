@@ -14,6 +14,7 @@ from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
 from ldr.objectives.families.bilinear import whitened_cross
 from ldr.objectives.families.pencil import Pencil, RowPencil, SumOfSquares
+from ldr.objectives.families.shrinking import Shrinking
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.unwhitened import Unwhitened
 from ldr.objectives.families.whitened_trace import spectral_bound, whitened_trace
@@ -22,13 +23,13 @@ from ldr.objectives.parameters import number, whole
 from ldr.objectives.problem import Fitted
 from ldr.objectives.statistics import pair_moments
 from ldr.objectives.statistics.covariance import Variation
-from ldr.objectives.view import Compact
+from ldr.objectives.statistics.shrinkage import JointShrinkage, chosen_by, ledoit_wolf
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array, polar_factor
 
 
 @dataclass(frozen=True)
-class PairMethod(LaggedMethod):
+class PairMethod(Shrinking, LaggedMethod):
     """Base of the methods of the pairs (x_t, x_{t+lag}) as rows of two views.
 
     No pair is of two trials; those of weighted rows count sqrt(w_t w_{t+lag}).
@@ -37,6 +38,10 @@ class PairMethod(LaggedMethod):
     ----------
     ridge : float
         Added to the diagonals of the covariances, in units of their mean diagonals.
+    shrinkage : "auto" or None
+        "auto" moves the covariances towards their diagonals, by the share that Ledoit and Wolf's
+        rule finds for all rows, of columns in units of their standard deviations; it is in the
+        result's parameters. Of vamp the covariances between the members move towards 0, too.
     """
 
     weighted = True
@@ -65,7 +70,7 @@ class TICA(PairMethod):
     baseline = "top generalised eigenvectors of (C_lag, C_0)"
 
     def bind(self, data: Data, r: int) -> Trace:
-        compact = Compact.of(data.samples)
+        compact = self.compact(data.samples)
 
         def pencil(change: Change) -> Pencil:
             stats = pair_moments(change(compact.rows), self.lag)
@@ -75,7 +80,8 @@ class TICA(PairMethod):
             lagged = 0.5 * (stats.scatter_ab + stats.scatter_ab.T) - between
             return Pencil(lagged / stats.n, SumOfSquares.covariance(scatter, mean, stats.n), 1.0)
 
-        return whitened_trace(self, RowPencil(compact, pencil, "C_0"), r, ridge=self.ridge)
+        rows = self.shrunk(RowPencil(compact, pencil, "C_0"))
+        return whitened_trace(self, rows, r, ridge=self.ridge)
 
 
 @dataclass(frozen=True)
@@ -112,12 +118,16 @@ class VAMP(PairMethod):
             raise ArgumentError(f"power must be 1 or 2, got {self.power!r}")
 
     def bind(self, data: Data, r: int) -> Propagator:
-        compact = Compact.of(data.samples)
-        rows = compact.rows
+        compact = self.compact(data.samples)
+        rows, shrunk = compact.rows, None
+        if self.shrinkage is not None:
+            by = ledoit_wolf(rows)
+            shrunk = JointShrinkage.of(float(by.coefficients[0]), [by.units[0] ** 2] * 2)
         _, (first, later), K = whitened_cross(
             lambda a, b: pair_moments(a(rows), self.lag, None if b.T is None else b(rows)),
             Unwhitened.of(compact, "the covariance of x_t", self.ridge),
             Unwhitened.of(compact, "the covariance of x_{t+lag}", self.ridge),
+            shrunk=shrunk,
         )
         U, sigma, _ = np.linalg.svd(K, full_matrices=False)
         outside = (first.outside, later.outside)
@@ -134,6 +144,7 @@ class VAMP(PairMethod):
             right=right.coordinates,
             right_mean=right.mean,
             power=self.power,
+            chosen=chosen_by(shrunk),
         )
 
 

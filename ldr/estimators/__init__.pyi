@@ -84,6 +84,11 @@ class RobustPCA(Named):
         verbose: bool = False,
         rotation: str | None = None,
     ) -> None: ...
+    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
+    def partial_fit(
+        self, X: Any, y: Any = None, *, classes: Any = None, sample_weight: Any = None
+    ) -> Self: ...
+    def score(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> float: ...
 
 class SparsePCA(Named):
     def __init__(
@@ -255,6 +260,11 @@ class MDSStress(Named):
         verbose: bool = False,
         rotation: str | None = None,
     ) -> None: ...
+    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
+    def partial_fit(
+        self, X: Any, y: Any = None, *, classes: Any = None, sample_weight: Any = None
+    ) -> Self: ...
+    def score(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> float: ...
 
 class OrthogonalLDA(Classifies, Named):
     def __init__(
@@ -414,6 +424,10 @@ class LMNN(Classifies, Named):
         verbose: bool = False,
         rotation: str | None = None,
     ) -> None: ...
+    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
+    def partial_fit(
+        self, X: Any, y: Any = None, *, classes: Any = None, sample_weight: Any = None
+    ) -> Self: ...
 
 class NCA(Classifies, Named):
     def __init__(
@@ -434,6 +448,10 @@ class NCA(Classifies, Named):
         verbose: bool = False,
         rotation: str | None = None,
     ) -> None: ...
+    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
+    def partial_fit(
+        self, X: Any, y: Any = None, *, classes: Any = None, sample_weight: Any = None
+    ) -> Self: ...
 
 class WDA(Classifies, Named):
     def __init__(
@@ -549,6 +567,7 @@ class MCCA(Named, TwoViews):
         self,
         n_components: int | float | str = 2,
         *,
+        shrinkage: str | None = None,
         ridge: float = 0.0,
         views: Any = None,
         standardise: bool = False,
@@ -628,6 +647,7 @@ class OrthogonalMCCA(Named, TwoViews):
         self,
         n_components: int | float | str = 2,
         *,
+        shrinkage: str | None = None,
         ridge: float = 0.0,
         views: Any = None,
         standardise: bool = False,
@@ -972,6 +992,7 @@ class TICA(Named):
         n_components: int | float | str = 2,
         *,
         lag: int = 1,
+        shrinkage: str | None = None,
         ridge: float = 0.0,
         standardise: bool = False,
         solver: str | Solver = "auto",
@@ -999,6 +1020,7 @@ class VAMP(Named):
         n_components: int | float | str = 2,
         *,
         lag: int = 1,
+        shrinkage: str | None = None,
         ridge: float = 0.0,
         power: int = 2,
         standardise: bool = False,
@@ -1565,6 +1587,11 @@ class ICA(Named):
         verbose: bool = False,
         rotation: str | None = None,
     ) -> None: ...
+    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
+    def partial_fit(
+        self, X: Any, y: Any = None, *, classes: Any = None, sample_weight: Any = None
+    ) -> Self: ...
+    def score(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> float: ...
 
 class UndercompleteICA(Named):
     def __init__(
@@ -1587,6 +1614,11 @@ class UndercompleteICA(Named):
         verbose: bool = False,
         rotation: str | None = None,
     ) -> None: ...
+    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
+    def partial_fit(
+        self, X: Any, y: Any = None, *, classes: Any = None, sample_weight: Any = None
+    ) -> Self: ...
+    def score(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> float: ...
 
 class SIR(Named):
     def __init__(
@@ -1781,6 +1813,11 @@ class GKDR(Named):
         verbose: bool = False,
         rotation: str | None = None,
     ) -> None: ...
+    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
+    def partial_fit(
+        self, X: Any, y: Any = None, *, classes: Any = None, sample_weight: Any = None
+    ) -> Self: ...
+    def score(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> float: ...
 
 class HSIC(Named):
     def __init__(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from operator import itemgetter
 
@@ -13,7 +13,7 @@ import numpy as np
 from ldr.objectives.axes import Axes
 from ldr.objectives.certificate import NEARLY_COLLINEAR, PROVED_GLOBAL, Certificate
 from ldr.objectives.data.change import Change
-from ldr.objectives.families.pencil import SumOfSquares
+from ldr.objectives.families.pencil import SumOfSquares, added_to
 from ldr.objectives.families.two_block import pair_correlations
 from ldr.objectives.families.unwhitened import Unwhitened
 from ldr.objectives.families.whitened import Whitened, whiten
@@ -23,7 +23,7 @@ from ldr.objectives.prediction import Pair
 from ldr.objectives.problem import BoundObjective, Fitted, Stated, check_dimension
 from ldr.objectives.statistics import JointMoments, joint_moments
 from ldr.objectives.statistics.covariance import Variation
-from ldr.objectives.statistics.shrinkage import JointShrinkage
+from ldr.objectives.statistics.shrinkage import JointShrinkage, chosen_by
 from ldr.objectives.view import Compact, noted
 from ldr.solvers.limits import SINGULAR_COST, decomposing
 from ldr.solvers.manifolds import Array, Product, Stiefel
@@ -182,7 +182,7 @@ def whitened_bilinear(
         restricted=math.inf in (in_a.outside, in_b.outside),
         answers=found or Pair(stats, (in_a.coordinates, in_b.coordinates), (in_a.W, in_b.W)),
         doubt=in_a.doubt(spectral_bound(K), r) + in_b.doubt(spectral_bound(K), r),
-        chosen={} if shrunk is None else {"shrinkage": shrunk.share},
+        chosen=chosen_by(shrunk),
         rest=found,
     )
     return bound, stats.n
@@ -200,8 +200,7 @@ def whitened_cross(
             SumOfSquares.covariance(stats.scatter_bb, stats.mean_b, stats.n),
         ]
         if shrunk is not None:
-            moved = zip(squares, changes, shrunk.added, strict=True)
-            squares = [replace(one, B=one.B + of.of_matrix(added)) for one, of, added in moved]
+            squares = added_to(squares, changes, shrunk.added)
         return stats, squares
 
     (stats, _), (in_a, in_b) = whiten(with_squares, itemgetter(1), *given)

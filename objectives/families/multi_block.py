@@ -23,6 +23,7 @@ from ldr.objectives.problem import Stated, check_dimension
 from ldr.objectives.ridge import add_ridge
 from ldr.objectives.statistics import ViewMoments, view_moments
 from ldr.objectives.statistics.covariance import KnownScatter, Variation
+from ldr.objectives.statistics.shrinkage import JointShrinkage, chosen_by
 from ldr.objectives.view import Compact, Range, View
 from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.linalg.lengths import power_of_two
@@ -293,15 +294,24 @@ def multi_trace(
     summed: bool = False,
 ) -> MultiTrace:
     """The covariances of the views, or with `summed` their sums over the rows."""
-    views, stats = _sums(data, room)
+    views, stats = _sums([Compact.of(view, room=room, quiet=True) for view in data.views])
     widths = tuple(map(len, stats.means))
     C = stats.scatter if summed else stats.scatter / stats.n
     return MultiTrace(objective, tuple(views), C, widths, r, within=within)
 
 
-def multi_ratio(objective: Stated, data: Data, r: int, *, ridge: float) -> MultiRatio:
+def multi_ratio(
+    objective: Stated,
+    compacts: Sequence[Compact],
+    r: int,
+    *,
+    ridge: float,
+    shrunk: JointShrinkage | None,
+) -> MultiRatio:
     """The correlations of the views, each on the range of its covariance."""
-    views, stats = _sums(data)
+    views, stats = _sums(compacts)
+    if shrunk is not None:
+        stats = replace(stats, scatter=stats.scatter + stats.n * block_diag(*shrunk.added))
     kept = [
         Range.of(stats.block(i, i), view.coordinates, f"the covariance of view {i + 1}")
         for i, view in enumerate(views)
@@ -315,12 +325,12 @@ def multi_ratio(objective: Stated, data: Data, r: int, *, ridge: float) -> Multi
                 views[i] = views[i].within(a).noting(*ridged)
             rows[i].append(block)
     widths = tuple(len(row[0]) for row in rows)
-    return MultiRatio(objective, tuple(views), np.block(rows), widths, r)
+    chosen = chosen_by(shrunk)
+    return MultiRatio(objective, tuple(views), np.block(rows), widths, r, chosen=chosen)
 
 
-def _sums(data: Data, room: int = 0) -> tuple[list[View], ViewMoments]:
+def _sums(compacts: Sequence[Compact]) -> tuple[list[View], ViewMoments]:
     """The way back of each view, and the sums of all side by side."""
-    compacts = [Compact.of(view, room=room, quiet=True) for view in data.views]
     stats = view_moments([compact.rows for compact in compacts])
     views = [
         compact.view(mean, KnownScatter(stats.block(i, i), stats.n))

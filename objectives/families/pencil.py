@@ -165,6 +165,14 @@ class RowPencil(Generic[Found]):
         return Groups(self.classes, groups, coordinates)
 
 
+def added_to(
+    squares: Sequence[SumOfSquares], changes: Sequence[Change], added: Sequence[Array]
+) -> list[SumOfSquares]:
+    """The B of several views, each with a matrix of its columns added."""
+    parts = zip(squares, changes, added, strict=True)
+    return [replace(one, B=one.B + of.of_matrix(matrix)) for one, of, matrix in parts]
+
+
 def shrunken(found: Pencil, change: Change, within: Array, total: Array) -> Pencil:
     """The pencil of S_T - S_W against S_W, where numbers were added to both in the columns."""
     within, total = change.of_matrix(within), change.of_matrix(total)

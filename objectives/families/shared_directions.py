@@ -11,8 +11,7 @@ import numpy as np
 
 from ldr.objectives.axes import Axes
 from ldr.objectives.data.change import Change
-from ldr.objectives.data.data import Data
-from ldr.objectives.families.pencil import SumOfSquares
+from ldr.objectives.families.pencil import SumOfSquares, added_to
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.unwhitened import Unwhitened
 from ldr.objectives.families.whitened import whiten
@@ -20,6 +19,7 @@ from ldr.objectives.families.whitened_trace import spectral_bound
 from ldr.objectives.problem import Stated, check_dimension
 from ldr.objectives.statistics import ViewMoments, view_moments
 from ldr.objectives.statistics.covariance import Variation
+from ldr.objectives.statistics.shrinkage import JointShrinkage, chosen_by
 from ldr.objectives.view import Compact, noted
 from ldr.solvers.manifolds import Array
 
@@ -65,9 +65,15 @@ class SharedDirections(Trace):
         return {"eigenvalue": 1.0 + axes.numbers}
 
 
-def shared_directions(objective: Stated, data: Data, r: int, *, ridge: float) -> SharedDirections:
+def shared_directions(
+    objective: Stated,
+    compacts: Sequence[Compact],
+    r: int,
+    *,
+    ridge: float,
+    shrunk: JointShrinkage | None,
+) -> SharedDirections:
     """Those of the views, P = M'Cii^{-1/2} of each."""
-    compacts = [Compact.of(view, quiet=True) for view in data.views]
     names = [f"the covariance of view {i + 1}" for i in range(len(compacts))]
 
     def sums(*changes: Change) -> tuple[ViewMoments, list[SumOfSquares]]:
@@ -77,6 +83,8 @@ def shared_directions(objective: Stated, data: Data, r: int, *, ridge: float) ->
             SumOfSquares.covariance(stats.block(i, i), mean, stats.n)
             for i, mean in enumerate(stats.means)
         ]
+        if shrunk is not None:
+            squares = added_to(squares, changes, shrunk.added)
         return stats, squares
 
     given = [Unwhitened.of(one, name, ridge) for one, name in zip(compacts, names, strict=True)]
@@ -93,7 +101,7 @@ def shared_directions(objective: Stated, data: Data, r: int, *, ridge: float) ->
     parts = zip(compacts, kept, strict=True)
     views = [compact.view(one.mean, one.scatter).within(one) for compact, one in parts]
     few = []
-    if ridge == 0 and sum(sorted(widths)[-2:]) > stats.n - 1:
+    if ridge == 0 and shrunk is None and sum(sorted(widths)[-2:]) > stats.n - 1:
         few.append(
             f"{stats.n:g} rows are too few for {' + '.join(map(str, widths))} columns: some "
             "correlations are 1 whatever the data; give ridge= a positive value"
@@ -108,4 +116,5 @@ def shared_directions(objective: Stated, data: Data, r: int, *, ridge: float) ->
         widths=widths,
         outside=math.inf if math.inf in [one.outside for one in kept] else None,
         doubt=share * math.fsum(one.doubt(spectral_bound(A), r) for one in kept),
+        chosen=chosen_by(shrunk),
     )

@@ -7,12 +7,19 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from ldr.objectives.data.change import Change
+from ldr.objectives.data.data import Data
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.matrices import DataSums, Matrices
 from ldr.objectives.families.pencil import Pencil, RowPencil
 from ldr.objectives.objective import Objective
-from ldr.objectives.parameters import optional_word
-from ldr.objectives.statistics.shrinkage import Shrinkage, ledoit_wolf, target
+from ldr.objectives.parameters import number, optional_word
+from ldr.objectives.statistics.shrinkage import (
+    JointShrinkage,
+    Shrinkage,
+    ledoit_wolf,
+    ledoit_wolf_of_views,
+    target,
+)
 from ldr.objectives.view import Compact
 from ldr.solvers.errors import DataError
 from ldr.solvers.manifolds import Array
@@ -68,6 +75,30 @@ class Shrinking(Objective):
             return rows
         times = None if unrelated is None else unrelated(rows.plain)
         return moved(rows, ledoit_wolf(rows.compact.rows), times)
+
+
+@dataclass(frozen=True)
+class ShrinkingViews(Shrinking):
+    """Base of those that divide by the covariance of each view.
+
+    Parameters
+    ----------
+    ridge : float
+        Added to the diagonal of each view's covariance, in units of its mean diagonal.
+    shrinkage : "auto" or None
+        "auto" moves the covariance of the views side by side towards its diagonal, by Ledoit and
+        Wolf's rule: that of each view, and those between views towards 0, by one share, so that no
+        correlation exceeds 1. The share is in the result's parameters.
+    """
+
+    ridge: float = number(0.0)
+
+    def opened(self, data: Data) -> tuple[list[Compact], JointShrinkage | None]:
+        """The views, in all their columns where they shrink, and what shrinks them."""
+        if self.shrinkage is None:
+            return [Compact.of(view, quiet=True) for view in data.views], None
+        opened = [Compact.of_columns(view) for view in data.views]
+        return opened, ledoit_wolf_of_views([view.rows for view in opened])
 
 
 def matrices_of(objective: Objective, data: DataSums) -> Matrices | None:

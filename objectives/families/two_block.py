@@ -19,7 +19,7 @@ from ldr.objectives.problem import BoundObjective, Stated, check_dimension
 from ldr.objectives.ridge import add_ridge
 from ldr.objectives.statistics import joint_moments
 from ldr.objectives.statistics.covariance import KnownScatter, Variation
-from ldr.objectives.statistics.shrinkage import JointShrinkage
+from ldr.objectives.statistics.shrinkage import JointShrinkage, chosen_by
 from ldr.objectives.view import Compact, Range
 from ldr.solvers.errors import SingularError
 from ldr.solvers.limits import decomposing
@@ -346,7 +346,7 @@ def two_block(
         orthonormalise,
         only_constant,
         answers=answers,
-        chosen={} if shrunk is None else {"shrinkage": shrunk.share},
+        chosen=chosen_by(shrunk),
     )
 
 

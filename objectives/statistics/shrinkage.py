@@ -99,6 +99,28 @@ class JointShrinkage:
     share: float
     added: list[Array]
 
+    @classmethod
+    def of(cls, share: float, variances: Sequence[Array]) -> JointShrinkage:
+        """By a share towards the variances of each view's columns.
+
+        Raises
+        ------
+        SingularError
+            s = 1: all covariances would be zero.
+        """
+        if share == 1.0:
+            raise SingularError(
+                "the rows say no more of how columns vary together than noise would: "
+                "shrinkage='auto' makes all covariances zero. Give ridge= in its place, or more "
+                "rows; pls divides by no covariance"
+            )
+        return cls(share, [np.diag(share / (1.0 - share) * each) for each in variances])
+
+
+def chosen_by(shrunk: JointShrinkage | None) -> dict[str, float]:
+    """What a result tells of it."""
+    return {} if shrunk is None else {"shrinkage": shrunk.share}
+
 
 def ledoit_wolf_of_views(views: Sequence[Samples]) -> JointShrinkage:
     """The shrinkage of the covariance of views of the same rows.
@@ -108,7 +130,7 @@ def ledoit_wolf_of_views(views: Sequence[Samples]) -> JointShrinkage:
     ArgumentError
         The rows have weights.
     SingularError
-        s = 1: all covariances would be zero.
+        s = 1.
     """
     first, *others = views
     _check_alike(first)
@@ -119,14 +141,7 @@ def ledoit_wolf_of_views(views: Sequence[Samples]) -> JointShrinkage:
     where = list(zip(joint.means, np.split(unit, ends), strict=True))
     fourth = first.reduce(partial(_joint_fourth_powers, where=where), np.add, *others)
     s = _share(found, unit, float(fourth))
-    if s == 1.0:
-        raise SingularError(
-            "the rows say no more of how columns vary together than noise would: shrinkage='auto' "
-            "makes all covariances zero. Give ridge= in its place, or more rows; pls divides by no "
-            "covariance"
-        )
-    diagonal = (s / (1.0 - s)) * np.diag(target(found.covariance, unit))
-    return JointShrinkage(s, [np.diag(part) for part in np.split(diagonal, ends)])
+    return JointShrinkage.of(s, np.split(np.diag(target(found.covariance, unit)), ends))
 
 
 def target(S: Array, unit: Array) -> Array:

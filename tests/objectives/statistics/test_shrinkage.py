@@ -179,6 +179,51 @@ def test_correlations_of_a_view_with_itself_stay_within_one_and_those_of_noise_a
         ldr.solve("cca", (X[:, :2], X[:, 2:]), 1, shrinkage="auto")
 
 
+def test_many_views_are_shrunk_side_by_side():
+    X = DATA["wine"]()[0][:30]
+    places = (slice(4), slice(4, 8), slice(8, None))
+    views, s = tuple(X[:, own] for own in places), coefficient(X)
+    C = shrunk(np.cov(X.T, bias=True), s)
+    blocks = scipy.linalg.block_diag(*(C[own, own] for own in places))
+    found = ldr.solve("mcca", views, 2, shrinkage="auto")
+    assert found.parameters["shrinkage"] == pytest.approx(s, rel=1e-9)
+    eigenvalues = scipy.linalg.eigh(C, blocks, eigvals_only=True)[-2:]
+    assert found.value == pytest.approx(1.5 * np.sum(eigenvalues - 1.0), rel=1e-9)
+    orthogonal = ldr.solve("orthogonal-mcca", views, 2, shrinkage="auto")
+    M = scipy.linalg.block_diag(*orthogonal.M)
+    traces = np.einsum("iajb,ab->ij", (M.T @ C @ M).reshape(3, 2, 3, 2), np.eye(2))
+    sizes = np.sqrt(np.diag(traces))
+    value = np.triu(traces / sizes / sizes[:, None], 1).sum()
+    assert orthogonal.value == pytest.approx(value, rel=1e-9)
+    assert orthogonal.parameters["shrinkage"] == pytest.approx(s, rel=1e-9)
+    for two, many in (("cca", "orthogonal-mcca"), ("classical-cca", "mcca")):
+        a, b = (ldr.solve(name, views[:2], 2, shrinkage="auto") for name in (two, many))
+        assert a.value == pytest.approx(b.value, rel=1e-9)
+
+
+def test_pairs_of_rows_are_shrunk():
+    s, lag = coefficient(SERIES), 2
+    D = np.diag(SERIES.var(axis=0))
+    first, later = SERIES[:-lag], SERIES[lag:]
+    both = np.vstack([first, later])
+    m = both.mean(axis=0)
+    C0 = np.cov(both.T, bias=True)
+    lagged = (first - m).T @ (later - m) / len(first)
+    moved = (1 - s) * C0 + s * np.diag(np.mean(np.diag(C0) / np.diag(D)) * np.diag(D))
+    values = scipy.linalg.eigh(0.5 * (lagged + lagged.T), moved, eigvals_only=True)
+    found = ldr.solve("tica", SERIES, 2, lag=lag, shrinkage="auto")
+    assert found.value == pytest.approx(values[-2:].sum(), rel=1e-9)
+    assert found.parameters["shrinkage"] == pytest.approx(s, rel=1e-9)
+    Z = np.hstack([first, later])
+    C = (1 - s) * np.cov(Z.T, bias=True) + s * np.kron(np.eye(2), D)
+    roots = [_sqrt_inverse(C[w, w]) for w in (slice(8), slice(8, None))]
+    sigma = np.linalg.svd(roots[0] @ C[:8, 8:] @ roots[1], compute_uv=False)
+    vamp = ldr.solve("vamp", SERIES, 2, lag=lag, shrinkage="auto")
+    assert vamp.value == pytest.approx(1.0 + np.sum(sigma[:2] ** 2), rel=1e-9)
+    assert vamp.parameters["shrinkage"] == pytest.approx(s, rel=1e-9)
+    assert ldr.solve("vamp", SERIES, 2, lag=lag).value > vamp.value
+
+
 def graph_of(X, k=5):
     near = np.argsort(cdist(X, X), axis=1)[:, 1 : k + 1]
     W = np.zeros((len(X), len(X)))
