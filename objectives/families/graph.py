@@ -275,13 +275,22 @@ class LaplacianMethod(GraphMethod):
         degrees = W.sum(axis=1)
         rows = CentredRows.of(samples)
         about = rows.about(self._middle(samples, rows.mean, degrees)[0])
-        counts = degrees[:, None]
-        return WidePencil(
-            about,
-            Form(rows, rows, lambda Y: counts * Y - W @ Y),
-            Form(about, about, lambda Y: counts * Y),
-            about.squares(degrees),
-        )
+        from scipy.sparse import diags_array
+
+        L = (diags_array(degrees) - W).tocsr()
+        B = Form(about, about, degrees)
+        return WidePencil(about, Form(rows, rows, L), B, about.squares(degrees))
+
+
+@dataclass(frozen=True)
+class Residuals:
+    """(I - W)'(I - W)."""
+
+    W: csr_array
+
+    def __matmul__(self, Y: Array) -> Array:
+        Y = Y - self.W @ Y
+        return np.asarray(Y - self.W.T @ Y)
 
 
 @dataclass(frozen=True)
@@ -333,10 +342,6 @@ class ReconstructionMethod(GraphMethod):
         return Scatters(A, squares, total=stats.scatter, unrelated=left)
 
     def _wide(self, samples: Samples, W: csr_array) -> WidePencil:
-        def through(Y: Array) -> Array:
-            Y = Y - W @ Y
-            return np.asarray(Y - W.T @ Y)
-
         rows = CentredRows.of(samples)
-        total = Form(rows, rows, lambda Y: Y)
-        return WidePencil(rows, Form(rows, rows, through), total, rows.squares(rows.counts))
+        total = Form(rows, rows, rows.counts)
+        return WidePencil(rows, Form(rows, rows, Residuals(W)), total, rows.squares(rows.counts))

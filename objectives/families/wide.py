@@ -8,16 +8,15 @@ dense and solved as any other. What is claimed of all columns is proved by produ
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 
 import numpy as np
 
 from ldr.objectives.certificate import PROVED_GLOBAL, Certificate
 from ldr.objectives.data.samples import Samples
-from ldr.objectives.statistics.pairs import check_lag, count_pairs, pair_counts
-from ldr.objectives.statistics.products import CentredRows, Form
+from ldr.objectives.statistics.pairs import check_lag, count_pairs, pair_matrix
+from ldr.objectives.statistics.products import Between, CentredRows, Form
 from ldr.objectives.statistics.sums import Codes
 from ldr.solvers.linalg.krylov import SymmetricOperator
 from ldr.solvers.manifolds import Array
@@ -281,67 +280,36 @@ def of_classes(samples: Samples, codes: Codes, classes: int) -> WidePencil:
     """S_B against S_W, the scatters between and within classes."""
     rows = CentredRows.of(samples)
     sizes = np.bincount(codes, rows.counts, minlength=classes)
-
-    def within_classes(Y: Array) -> Array:
-        """The rows less the means of their classes, weighted."""
-        sums = [np.bincount(codes, rows.counts * y, minlength=classes) for y in Y.T]
-        Y -= (np.array(sums) / sizes).T[codes]
-        Y *= rows.counts[:, None]
-        return Y
-
     sums = rows.sums(codes, classes) / np.sqrt(sizes)
     shares = np.sqrt(sizes / rows.weight)
     contrasts = np.linalg.qr(np.column_stack([shares, np.eye(classes)[:, 1:]]))[0][:, 1:]
     U = sums @ contrasts
+    within = Form(rows, rows, rows.counts, less=sums)
     spread = np.maximum(rows.squares(rows.counts) - np.sum(sums**2, axis=1), 0.0)
-    return WidePencil(rows, Product(U), Form(rows, rows, within_classes), spread, U)
+    return WidePencil(rows, Product(U), within, spread, U)
 
 
 def against_total(pencil: WidePencil) -> WidePencil:
     """S_W against S_T, of that of S_B against S_W."""
     rows = pencil.rows
-    counts = rows.counts[:, None]
-    total = Form(rows, rows, lambda Y: counts * Y)
+    total = Form(rows, rows, rows.counts)
     return WidePencil(rows, pencil.within, total, rows.squares(rows.counts))
 
 
-def against_covariance(
-    rows: CentredRows, through: Callable[[Array], Array], divisor: float = 1.0
-) -> WidePencil:
+def against_covariance(rows: CentredRows, L: Between, divisor: float = 1.0) -> WidePencil:
     """Xc'LXc / divisor against the covariance."""
-    C = Form.covariance(rows)
     spread = rows.squares(rows.counts) / rows.weight
-    return WidePencil(rows, Form(rows, rows, through, divisor), C, spread)
+    return WidePencil(rows, Form(rows, rows, L, divisor), Form.covariance(rows), spread)
 
 
 def of_lag(samples: Samples, lag: int) -> WidePencil:
     """The lagged covariance against the covariance."""
     check_lag(lag, samples.n, samples.name)
-    counts = pair_counts(samples.marks, samples.n, lag)
-    pairs = np.ones(samples.n - lag) if counts is None else counts
-    through = partial(_paired, 0.5 * pairs[:, None], lag)
-    return against_covariance(CentredRows.of(samples), through, count_pairs(samples, lag))
-
-
-def _paired(pairs: Array, lag: int, Y: Array) -> Array:
-    """Each row's partners before and after it, added up."""
-    found = np.zeros_like(Y)
-    found[:-lag] += pairs * Y[lag:]
-    found[lag:] += pairs * Y[:-lag]
-    return found
+    L = pair_matrix(samples, lag, np.array([0.0, 0.5]))
+    return against_covariance(CentredRows.of(samples), L, count_pairs(samples, lag))
 
 
 def of_differences(samples: Samples) -> WidePencil:
     """The scatter of the differences of successive rows against the covariance."""
-    counts = pair_counts(samples.marks, samples.n, 1)
-    pairs = np.ones(samples.n - 1) if counts is None else counts
-    return against_covariance(CentredRows.of(samples), partial(_second_difference, pairs[:, None]))
-
-
-def _second_difference(pairs: Array, Y: Array) -> Array:
-    """D' diag(pairs) D Y, D the differences of successive rows."""
-    steps = pairs * np.diff(Y, axis=0)
-    found = np.zeros_like(Y)
-    found[:-1] -= steps
-    found[1:] += steps
-    return found
+    L = pair_matrix(samples, 1, np.array([1.0, -1.0]))
+    return against_covariance(CentredRows.of(samples), L)

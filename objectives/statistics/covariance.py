@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 import scipy
 
-from ldr.objectives.data.samples import Samples
+from ldr.objectives.data.samples import BLOCK_NUMBERS, Samples
 from ldr.objectives.statistics import mean, moments
 from ldr.objectives.statistics.products import few_columns
 from ldr.objectives.statistics.sparse import column_means, scaled_rows, shifted_rows
@@ -288,7 +288,7 @@ def _variation_sums(piece: Samples, centre: Array, P: Array) -> Array:
     sums = np.zeros((piece.d, len(P) + 3))
     sums[:, -1] = piece.weight
     if piece.is_sparse:
-        slices = list(piece.slices())
+        slices = list(piece.slices(max(1, BLOCK_NUMBERS // len(P))))
         if len(slices) > 1:  # a block at a time, for what has P's columns fills
             for where in slices:
                 sums[:, :-1] += _variation_sums(piece.piece(where), centre, P)[:, :-1]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,6 +16,9 @@ from ldr.objectives.statistics.moments import Moments, Spread, spread
 from ldr.objectives.statistics.sparse import scaled_rows, shifted_rows
 from ldr.objectives.statistics.sums import TwoPartMean, dense, symmetric, zeros
 from ldr.solvers.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 
 def check_lag(lag: int, n: int, name: str) -> None:
@@ -71,6 +75,20 @@ class Edge:
 def pair_counts(marks: Marks | None, n: int, lag: int) -> Array | None:
     """How much the n - lag pairs (t, t + lag) of n rows count; None where each counts once."""
     return None if marks is None else marks[: max(0, n - lag)].before(marks[lag:])
+
+
+def pair_matrix(samples: Samples, lag: int, entries: Array) -> csr_array:
+    """The sum over pairs, as often as they count, of [[a, b], [b, a]] at their rows."""
+    from scipy.sparse import diags_array
+
+    n, (own, across) = samples.n, entries
+    counts = pair_counts(samples.marks, n, lag)
+    counts = np.ones(n - lag) if counts is None else counts
+    each = np.zeros(n)
+    each[:-lag] += own * counts
+    each[lag:] += own * counts
+    beside = across * counts
+    return diags_array([beside, each, beside], offsets=[-lag, 0, lag], shape=(n, n)).tocsr()
 
 
 def count_pairs(samples: Samples, lag: int) -> float:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 # A variance below this share of a column's mean square is rounding.
 _CONSTANT = 1e-14
+# Entries of X'LZ for each of X beyond which it is not made.
+_FILLED = 4.0
 # Columns of a product at a time, so that what is as long as the rows takes little memory.
 _LEAST_COLUMNS, _ROWS_NUMBERS = 2, 2 * BLOCK_NUMBERS
 
@@ -94,7 +97,7 @@ class CentredRows:
     def sums(self, codes: Codes, classes: int) -> Array:
         """The sums of the weighted rows Xc of each class, (k, c)."""
         sizes = np.bincount(codes, self.counts, minlength=classes)
-        totals = dense(membership(codes, classes).tocsr() @ scaled_rows(self.X, self.counts))
+        totals = dense(membership(codes, classes).tocsr() @ _counted(self.X, self.counts))
         return totals.T - np.outer(self.centre, sizes)
 
     def squares(self, counts: Array) -> Array:
@@ -115,28 +118,39 @@ class CentredRows:
         return found
 
 
+class Between(Protocol):
+    """A symmetric matrix of numbers between rows, perhaps only known by its products."""
+
+    def __matmul__(self, Y: Array, /) -> Array: ...
+
+
 @dataclass(frozen=True, eq=False)
 class Form:
-    """Xc'LZc / divisor, L known by its products.
+    """(Xc'LZc - PP') / divisor, L symmetric, known by its products.
+
+    Where the rows have few entries X'LZ is sparse too, and made: a product is then as long as the
+    columns, not as the rows.
 
     Attributes
     ----------
     left, right : CentredRows
-    through : callable
-        LY of an (n, m) array Y, perhaps in its place.
+    between : csr_array (n, n) or ndarray (n,)
+        L, or its diagonal; or what has its products.
     divisor : float
+    less : ndarray (k, q), optional
+        P.
     """
 
     left: CentredRows
     right: CentredRows
-    through: Callable[[Array], Array]
+    between: Between | Array
     divisor: float = 1.0
+    less: Array | None = None
 
     @classmethod
     def covariance(cls, rows: CentredRows, other: CentredRows | None = None) -> Form:
         """Of the rows; or between them and the other view's."""
-        counts = rows.counts[:, None]
-        return cls(rows, other or rows, lambda Y: counts * Y, rows.weight)
+        return cls(rows, other or rows, rows.counts, rows.weight)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -144,12 +158,58 @@ class Form:
 
     @property
     def T(self) -> Form:
-        """Of a symmetric L."""
+        """Of the other view and the rows."""
         return replace(self, left=self.right, right=self.left)
 
     def __matmul__(self, V: Array) -> Array:
-        found = np.empty((self.left.k, V.shape[1]))
-        for some in few_columns(V.shape[1], self.left.n):
-            found[:, some] = self.left.back(self.through(self.right.times(V[:, some])))
+        if self._square is not None:
+            found = np.asarray(self._square @ V)
+            of_left, of_right, both = self._sums
+            means = self.right.centre @ V
+            found -= np.outer(of_left, means)
+            found -= np.outer(self.left.centre, of_right @ V - both * means)
+        else:
+            found = np.empty((self.left.k, V.shape[1]))
+            for some in few_columns(V.shape[1], self.left.n):
+                through = self._through(self.right.times(V[:, some]))
+                found[:, some] = self.left.back(through)
+        if self.less is not None:
+            found -= self.less @ (self.less.T @ V)
         found /= self.divisor
         return found
+
+    def _through(self, Y: Array) -> Array:
+        """LY."""
+        if isinstance(self.between, np.ndarray):
+            return self.between[:, None] * Y
+        return np.asarray(self.between @ Y)
+
+    @cached_property
+    def _sums(self) -> tuple[Array, Array, float]:
+        """X'L1, Z'L1 and 1'L1."""
+        L1 = self._through(np.ones((self.left.n, 1)))[:, 0]
+        return self.left.X.T @ L1, self.right.X.T @ L1, float(L1.sum())
+
+    @cached_property
+    def _square(self) -> csr_array | None:
+        """X'LZ, where it is not much more than the rows."""
+        from scipy.sparse import csr_array, issparse
+
+        L: Any = self.between
+        sizes, others = np.diff(self.left.X.indptr), np.diff(self.right.X.indptr)
+        if isinstance(L, np.ndarray):
+            entries = float(sizes @ others)
+        elif issparse(L):
+            entries = float(sizes @ (abs(L.sign()) @ others))
+        else:
+            return None
+        if entries > _FILLED * self.left.X.nnz:
+            return None
+        if isinstance(L, np.ndarray):
+            return csr_array(self.left.X.T @ _counted(self.right.X, L))
+        return csr_array(self.left.X.T @ (L @ self.right.X))
+
+
+def _counted(X: csr_array, counts: Array) -> csr_array:
+    """X with its rows as often as they count; X itself where each counts once."""
+    return scaled_rows(X, None if (counts == 1.0).all() else counts)

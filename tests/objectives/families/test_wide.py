@@ -12,6 +12,7 @@ from ldr.errors import DataError
 from ldr.objectives.data import samples
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.families.wide import of_classes
+from ldr.objectives.statistics import products as products_of_rows
 
 N, D, CLASSES = 300, 60, 5
 
@@ -70,10 +71,13 @@ def each(matrices):
     return matrices if isinstance(matrices, tuple) else (matrices,)
 
 
+@pytest.mark.parametrize("filled", [0.0, np.inf], ids=["rows", "squares"])
 @pytest.mark.parametrize("name", METHODS)
-def test_products_find_what_arrays_find(name, monkeypatch):
+def test_products_find_what_arrays_find(name, filled, monkeypatch):
+    """Products with the rows; and with X'LX, which is sparse where rows have few entries."""
     arrays = solved(name)
     monkeypatch.setattr(samples, "_WIDE", 20)
+    monkeypatch.setattr(products_of_rows, "_FILLED", filled)
     products = solved(name)
     rel = 1e-6 if "offset" in name else 1e-8
     assert products.value == pytest.approx(arrays.value, rel=rel)
