@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -193,13 +193,13 @@ class Form:
     @cached_property
     def _square(self) -> csr_array | None:
         """X'LZ, where it is not much more than the rows."""
-        from scipy.sparse import csr_array, issparse
+        from scipy.sparse import csr_array
 
-        L: Any = self.between
+        L = self.between
         sizes, others = np.diff(self.left.X.indptr), np.diff(self.right.X.indptr)
         if isinstance(L, np.ndarray):
             entries = float(sizes @ others)
-        elif issparse(L):
+        elif isinstance(L, csr_array):
             entries = float(sizes @ (abs(L.sign()) @ others))
         else:
             return None
