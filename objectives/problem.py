@@ -72,6 +72,8 @@ class BoundObjective(Problem):
         Numbers of the problem that the data chose, for the result's parameters.
     rest : Rest or None
         What knows of columns that the views leave out, where what is claimed is of all.
+    is_part : bool
+        Whether the coordinates are a part of those of the variable: see `beyond`.
     """
 
     objective: Stated
@@ -80,6 +82,7 @@ class BoundObjective(Problem):
     answers: Answers | None = field(default=None, kw_only=True)
     chosen: Fitted = field(default_factory=dict, kw_only=True)
     rest: Rest | None = field(default=None, kw_only=True)
+    is_part: bool = field(default=False, init=False)
 
     @property
     def baseline_exact(self) -> bool:
@@ -144,6 +147,14 @@ class BoundObjective(Problem):
     def rewards_leaving(self, weight: float = 1.0) -> bool:
         """Whether weight * f(Q'M) may fall as M leaves the span of Q."""
         return any(not isinstance(factor, Orthonormal) for factor in self.factors)
+
+    def beyond(self) -> Self:
+        """The function of Q'M that f is of M, which may leave the span of Q: what these coordinates
+        leave out has a ridge's share in it.
+        """
+        other = copy(self)
+        vars(other).update(is_part=True)
+        return other
 
     @property
     def factors(self) -> tuple[Manifold, ...]:

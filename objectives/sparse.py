@@ -49,7 +49,7 @@ class SparseLDA(SparseMethod):
 
     max tr(M'S_B M)/tr(M'S_W M) - penalty ||M||_1, M orthonormal. ||M||_1 lies between r, where each
     direction is one column of X, and r sqrt(d). The zeros of M are exact. Columns should be
-    standardised, and more rows than columns are needed. P = M'. `ldr.regularisation_path` takes
+    standardised; fewer rows than columns need a ridge. P = M'. `ldr.regularisation_path` takes
     many penalties, each from the last M, and `ldr.refit` the shrinkage away. The heuristic is that
     of lda, which is not sparse; local optima exist.
 
@@ -82,7 +82,8 @@ class SparseCCA(SparseMethod, CorrelationMethod):
     """Correlate two views by few columns: cca's correlation less penalty (||Ma||_1 + ||Mb||_1).
 
     max tr(Ma'Cab Mb)/sqrt(tr(Ma'Caa Ma) tr(Mb'Cbb Mb)) - penalty (||Ma||_1 + ||Mb||_1), Ma and Mb
-    orthonormal. The zeros are exact. Columns should be standardised. Pa = Ma', Pb = Mb'.
+    orthonormal. The zeros are exact. Columns should be standardised; fewer rows than columns need
+    a ridge, without which directions in which nothing varies cost nothing. Pa = Ma', Pb = Mb'.
     `ldr.regularisation_path` takes many penalties, each from the last M, and `ldr.refit` the
     shrinkage away. The heuristic is that of cca, which is not sparse; local optima exist.
 

@@ -136,6 +136,11 @@ class WeightedSum(BoundObjective):
     def rewards_leaving(self, weight: float = 1.0) -> bool:
         return any(term.bound.rewards_leaving(weight * term.weight) for term in self.terms)
 
+    def beyond(self) -> Self:
+        return replace(
+            self, terms=[replace(term, bound=term.bound.beyond()) for term in self.terms]
+        )
+
     def random_point(self, rng: np.random.Generator) -> Array:
         first = self.terms[0]
         return (first.bound if first.same_point else self.manifold).random_point(rng)

@@ -40,7 +40,7 @@ from ldr.solvers.trace_ratio.davidson import trace_ratio_solver
 _LEAST_GAP = 1e-12
 # A direction of M with less than this share of the denominator, times r, is next to empty.
 _LEAST_SHARE = 1e-2
-# Turning the columns to a basis of B's range can move eigenvalues this far below the tolerance.
+# Turning the columns to a basis can move eigenvalues this far below the tolerance.
 _TURNED = 1e-2
 
 
@@ -59,10 +59,10 @@ class TraceRatioPoint(Point):
         self._problem = problem
         self._AM, self._BM = products or (
             symmetric_product(problem.A, M),
-            symmetric_product(problem.B, M),
+            symmetric_product(problem.inside, M),
         )
         weighted = problem.weighted(M)
-        self._b = float(np.vdot(weighted, self._BM))
+        self._b = float(np.vdot(weighted, self._BM)) + problem.left_out
         a = float(np.vdot(weighted, self._AM))
         # Of a ratio that is minimised -A is semidefinite: what is above zero is rounding.
         self._rho = (a if problem.objective.sense == "max" else min(a, 0.0)) / self._b
@@ -91,7 +91,7 @@ class TraceRatioPoint(Point):
 
     @once
     def _K(self) -> Array:
-        return (-2.0 / self._b) * (self._problem.A - self._rho * self._problem.B)
+        return (-2.0 / self._b) * (self._problem.A - self._rho * self._problem.inside)
 
     def hessian_vector(self, V: Array) -> Array:
         drho = -float(np.vdot(self.gradient, V))
@@ -205,7 +205,18 @@ class TraceRatio(BoundObjective):
         return self._rank == len(self.B)
 
     def rewards_leaving(self, weight: float = 1.0) -> bool:
-        return True
+        maximised = (self.objective.sense == "max") == (weight > 0)
+        return not (maximised and 0 < self.outside < math.inf)
+
+    @property
+    def inside(self) -> Array:
+        """B; where M may leave these coordinates, less what it has outside."""
+        return self.B - self.outside * np.eye(len(self.B)) if self.is_part else self.B
+
+    @property
+    def left_out(self) -> float:
+        """What is not in `inside`, of all of M."""
+        return self.outside * float(np.sum(self.weights)) if self.is_part else 0.0
 
     def at(self, M: Array, products: tuple[Array, Array] | None = None) -> TraceRatioPoint:
         """The function at M; AM and BM may be known already."""
@@ -353,10 +364,8 @@ def trace_ratio(
 ) -> TraceRatio:
     """tr(M'AM) / tr(M'BM) in the objective's sense, on the range of the total scatter or of B.
 
-    Nested where the objective asks for it.
-
     Outside the range A vanishes too, and the ratio is 0/0. A minimum is the maximum with the sign
-    of A changed.
+    of A changed. Nested where the objective asks for it.
     """
     weights = objective.column_weights(r)
     rows, ridge, rest = rows.narrowed(r, ridge, -objective.sign, weights)

@@ -16,7 +16,7 @@ from ldr.objectives.families.joint_bound import JointBound
 from ldr.objectives.families.least_bound import DualBounded, Effort, dual_certificate
 from ldr.objectives.prediction import Pair
 from ldr.objectives.problem import BoundObjective, Stated, check_dimension
-from ldr.objectives.ridge import add_ridge
+from ldr.objectives.ridge import add_ridge, ridge_amount
 from ldr.objectives.statistics import joint_moments
 from ldr.objectives.statistics.covariance import KnownScatter, Variation
 from ldr.objectives.statistics.shrinkage import JointShrinkage, chosen_by
@@ -51,11 +51,13 @@ class TwoBlockPoint(Point):
         stacked = M.reshape(-1, problem.r)
         da = problem.da
         Ma, Mb = stacked[:da], stacked[da:]
-        own = symmetric_product(problem.Caa, Ma), symmetric_product(problem.Cbb, Mb)
+        Caa, Cbb = problem.inside
+        own = symmetric_product(Caa, Ma), symmetric_product(Cbb, Mb)
         self._own = np.concatenate(own)
         self._cross = np.concatenate([problem.Cab @ Mb, problem.Cab.T @ Ma])
-        self._alpha = float(np.vdot(Ma, self._own[:da]))
-        self._beta = float(np.vdot(Mb, self._own[da:]))
+        out_a, out_b = problem.left_out
+        self._alpha = float(np.vdot(Ma, self._own[:da])) + out_a
+        self._beta = float(np.vdot(Mb, self._own[da:])) + out_b
         self.scale = math.sqrt(self._alpha) * math.sqrt(self._beta)
         self._rho = float(np.vdot(Ma, self._cross[:da])) / self.scale
 
@@ -78,12 +80,10 @@ class TwoBlockPoint(Point):
     @once
     def stacked_matrix(self) -> Array:
         """K, which the Hessian product multiplies by."""
-        problem, s, rho = self._problem, self.scale, self._rho
+        Cab, s, rho = self._problem.Cab, self.scale, self._rho
+        Caa, Cbb = self._problem.inside
         return np.block(
-            [
-                [(rho / self._alpha) * problem.Caa, problem.Cab / -s],
-                [problem.Cab.T / -s, (rho / self._beta) * problem.Cbb],
-            ]
+            [[(rho / self._alpha) * Caa, Cab / -s], [Cab.T / -s, (rho / self._beta) * Cbb]]
         )
 
     def hessian_vector(self, V: Array) -> Array:
@@ -145,6 +145,8 @@ class TwoBlock(DualBounded):
     only_constant : bool
         Whether the coordinates leave out constant columns alone, in which nothing varies, and not
         directions of which sums cannot tell.
+    ridges : pair of float
+        What was added to the diagonals of Caa and Cbb, and is in what the coordinates leave out.
     """
 
     Caa: Array
@@ -153,6 +155,7 @@ class TwoBlock(DualBounded):
     r: int
     orthonormalise: str = "polar"
     only_constant: bool = True
+    ridges: tuple[float, float] = (0.0, 0.0)
     _size: float = field(default=1.0, init=False)  # the solver's Cab is the objective's times it
 
     def __post_init__(self) -> None:
@@ -164,7 +167,25 @@ class TwoBlock(DualBounded):
             Caa=np.ldexp(self.Caa, 2 * a),
             Cab=np.ldexp(self.Cab, a + b),
             Cbb=np.ldexp(self.Cbb, 2 * b),
+            ridges=(math.ldexp(self.ridges[0], 2 * a), math.ldexp(self.ridges[1], 2 * b)),
         )
+
+    @property
+    def inside(self) -> tuple[Array, Array]:
+        """Caa and Cbb, without the ridges where M may leave these coordinates."""
+        if not (self.is_part and any(self.ridges)):
+            return self.Caa, self.Cbb
+        a, b = (
+            C - ridge * np.eye(len(C))
+            for C, ridge in zip((self.Caa, self.Cbb), self.ridges, strict=True)
+        )
+        return a, b
+
+    @property
+    def left_out(self) -> tuple[float, float]:
+        """The ridges of all of M, where they are not in `inside`."""
+        a, b = self.ridges
+        return (a * self.r, b * self.r) if self.is_part else (0.0, 0.0)
 
     @cached_property
     def manifold(self) -> Product:  # type: ignore[override]
@@ -326,8 +347,9 @@ def two_block(
         )
     in_a = Range.of(stats.scatter_aa, a.coordinates, "the covariance of the first view")
     in_b = Range.of(stats.scatter_bb, b.coordinates, "the covariance of the second view")
-    Caa, ridged_a = add_ridge(in_a(stats.scatter_aa / n), ridge, "Caa")
-    Cbb, ridged_b = add_ridge(in_b(stats.scatter_bb / n), ridge, "Cbb")
+    squares = in_a(stats.scatter_aa / n), in_b(stats.scatter_bb / n)
+    Caa, ridged_a = add_ridge(squares[0], ridge, "Caa")
+    Cbb, ridged_b = add_ridge(squares[1], ridge, "Cbb")
     Cab = np.ascontiguousarray(in_b.rows(in_a.rows(stats.scatter_ab / n).T).T)
     if ridge == 0 and shrunk is None and len(Caa) + len(Cbb) > n - 1:
         ridged_b.append(
@@ -345,6 +367,7 @@ def two_block(
         r,
         orthonormalise,
         only_constant,
+        (ridge_amount(squares[0], ridge), ridge_amount(squares[1], ridge)),
         answers=answers,
         chosen=chosen_by(shrunk),
     )

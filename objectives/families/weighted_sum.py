@@ -11,6 +11,7 @@ import numpy as np
 
 from ldr.objectives.families.common_variable import (
     Common,
+    Maps,
     check_common,
 )
 from ldr.objectives.families.terms import Multiple, Penalised, Term, WeightedSum, best_heuristic
@@ -75,7 +76,7 @@ def weighted_sum(
             f"{unit:g}: expected at most {_LARGEST_PENALTY * unit:g}"
         )
     terms = [
-        Term(weight * (bound.unit / unit), bound, T)
+        Term(weight * (bound.unit / unit), bound if _same(T) else bound.beyond(), T)
         for weight, bound, T in zip(weights, bounds, common.maps, strict=True)
     ]
     notes = []
@@ -115,6 +116,11 @@ def weighted_sum(
     return kind(objective, views, manifold, smooth, penalised, unit=unit, answers=answers)
 
 
+def _same(maps: Maps) -> bool:
+    """Whether a term has the coordinates of the sum."""
+    return all(T is None for T in maps)
+
+
 def _views(common: Common, bounds: Sequence[BoundObjective]) -> list[View]:
     """The way back from the common coordinates, with the first one's means and all notes."""
     each = zip(*(bound.views for bound in bounds), strict=True)
@@ -151,7 +157,8 @@ def _check_penalised(weights: Sequence[float], bounds: Sequence[BoundObjective])
             raise ArgumentError(
                 f"objective {name!r} takes no penalty here: with fewer rows than columns, or "
                 "with collinear ones, M is restricted to the span of the rows, where a penalty of "
-                "the columns cannot keep it; leave columns out first"
+                "the columns cannot keep it; give ridge= a positive value, which what is left out "
+                "has too, where the method takes one, or leave columns out first"
             )
 
 

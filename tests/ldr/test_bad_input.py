@@ -539,7 +539,7 @@ def test_transform_refuses_other_columns():
     with pytest.raises(ArgumentError, match="X has 12 columns, expected 13"):
         result.transform(X[:, :12])
     both = ldr.solve("cca", TWO, 2)
-    with pytest.raises(DataError, match="X must be a pair"):
+    with pytest.raises(DataError, match="X must be 2 arrays"):
         both.transform(X)
 
 

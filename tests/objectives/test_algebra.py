@@ -310,7 +310,7 @@ def test_what_does_not_add_up_is_refused(objective, message):
 
 def test_a_penalty_is_refused_where_leaving_the_span_would_pay():
     wide = WIDE
-    for objective in (LDA(ridge=0.5), -PCA(), PCA() + OLPP(), PPCA()):
+    for objective in (-LDA(ridge=0.5), -PCA(), PCA() + OLPP(), PPCA()):
         with pytest.raises(ArgumentError, match="restricted to the span of the rows"):
             ldr.solve(objective + ldr.l1(1.0), wide, 2, y=labels_of(wide))
     with pytest.raises(SingularError):

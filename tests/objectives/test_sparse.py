@@ -35,9 +35,59 @@ def test_they_are_the_sum(name):
     assert len(ours.predict(rows)) == len(rows)
 
 
-def test_few_rows_are_refused_in_words():
-    with pytest.raises(ArgumentError, match="fewer rows than columns"):
-        ldr.solve("sparse-lda", WINE[::20], 1, y=CULTIVARS[::20], ridge=0.1)
+def shares(M, A, C, amount):
+    """tr(M'AM) and tr(M'CM) with a ridge in all columns."""
+    return np.vdot(M, A @ M), np.vdot(M, C @ M) + amount * np.vdot(M, M)
+
+
+def test_lda_of_few_rows_has_its_ridge_in_all_columns():
+    X, y = WINE[::20], CULTIVARS[::20]
+    found = ldr.solve("sparse-lda", X, 2, y=y, ridge=0.5, penalty=0.05)
+    M, means = found.M, np.array([X[y == c].mean(axis=0) for c in y])
+    within, between = X - means, means - X.mean(axis=0)
+    rank = np.linalg.matrix_rank(X - X.mean(axis=0))
+    assert rank < X.shape[1]
+    a, b = shares(M, between.T @ between, within.T @ within, 0.5 * np.sum(within**2) / rank)
+    assert found.value == pytest.approx(a / b - 0.05 * np.abs(M).sum(), rel=1e-9)
+    assert found.parameters["sparsity"] > 0 and found.certificate.kind == "local"
+    with pytest.raises(ArgumentError, match=r"fewer rows than columns.*give ridge= a positive"):
+        ldr.solve(ldr.objectives.MAF() + ldr.l1(0.1), X, 1)
+
+
+def test_cca_of_few_rows_has_its_ridge_in_all_columns():
+    rng = np.random.default_rng(0)
+    shared = rng.standard_normal((30, 1))
+    A, B = (rng.standard_normal((30, d)) for d in (50, 40))
+    A[:, :3] += 5 * shared
+    B[:, :3] += 5 * shared
+    found = ldr.solve("sparse-cca", (A, B), 1, ridge=0.3, penalty=0.05)
+    A, B = A - A.mean(axis=0), B - B.mean(axis=0)
+    Ma, Mb = found.M
+    squares = [
+        shares(M, np.eye(len(M)), X.T @ X / 30, 0.3 * np.sum(X**2) / 30 / 29)[1]
+        for M, X in ((Ma, A), (Mb, B))
+    ]
+    correlation = np.sum((A @ Ma) * (B @ Mb)) / 30 / np.sqrt(np.prod(squares))
+    size = np.abs(Ma).sum() + np.abs(Mb).sum()
+    assert found.value == pytest.approx(correlation - 0.05 * size, rel=1e-9)
+    for M in found.M:
+        assert set(np.argsort(-np.abs(M[:, 0]))[:3]) == {0, 1, 2}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_derivatives_of_what_leaves_the_rows_span(name):
+    named, _, X, y = CASES[name]
+    few = slice(None, None, 20)
+    X = X[few] if y is not None else tuple(x[few][:9] for x in X)
+    problem = named.bind(as_data(named, X, None if y is None else y[few]), 2).smooth
+    rng = np.random.default_rng(0)
+    M, V = problem.random_point(rng), problem.random_point(rng)
+    h = 1e-5
+    ahead, back = problem.at(M + h * V), problem.at(M - h * V)
+    slope = np.vdot(problem.at(M).gradient, V)
+    assert slope == pytest.approx((ahead.value - back.value) / (2 * h), rel=1e-7)
+    curved = (ahead.gradient - back.gradient) / (2 * h)
+    np.testing.assert_allclose(problem.at(M).hessian_vector(V), curved, rtol=1e-5, atol=1e-7)
 
 
 @pytest.mark.parametrize("name", CASES)
