@@ -141,6 +141,10 @@ class Objective(Brief, ABC):
     def bind(self, data: Data, r: int) -> BoundObjective:
         """The problem of the data at dimension r."""
 
+    def held(self, data: Data) -> Data:
+        """The data with what would jump, were the rows to move a little, kept as it is."""
+        return data
+
     def matrices(self, data: DataSums) -> Matrices | None:
         """The method's matrices from sums over its rows, in any coordinates of theirs."""
         return None

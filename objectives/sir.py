@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -49,6 +49,9 @@ class SlicedMethod(Objective):
     def codes(self, data: Data) -> np.ndarray:
         """The slice of each row."""
         return sliced(data.y, data.samples.n, self.slices, data.samples.weights)
+
+    def held(self, data: Data) -> Data:
+        return replace(data, y=self.codes(data).astype(str))
 
     def of_slices(self, rows: WhiteRows, data: Data) -> Iterator[tuple[float, Array, Array]]:
         """Of each slice its share of the rows, and their mean and covariance."""

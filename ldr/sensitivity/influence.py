@@ -35,11 +35,26 @@ class Influence:
         Derivative of the objective's value.
     name : str
         The objective's.
+    rows : tuple of str or None
+        Names of the rows, where X is a data frame.
     """
 
     subspace: Array
     value: Array
     name: str
+    rows: tuple[str, ...] | None = None
+
+    def largest(self, numbers: Array, count: int = 5) -> list[tuple[str, float]]:
+        """The rows whose numbers are farthest from zero, by name or number from 0."""
+        order = np.argsort(-np.abs(numbers), kind="stable")[:count]
+        return [(self.rows[i] if self.rows else str(i), float(numbers[i])) for i in order]
+
+    def __repr__(self) -> str:
+        lines = [f"{self.name}: the influence of {len(self.value)} rows, the largest"]
+        for what, numbers in (("subspace", self.subspace), ("value", self.value)):
+            told = ", ".join(f"{row} ({number:.3g})" for row, number in self.largest(numbers))
+            lines.append(f"  on the {what:9} {told}")
+        return "\n".join(lines)
 
     def plot(self, *, ax: Any = None) -> Figure:
         """See `ldr.plots.influence`."""

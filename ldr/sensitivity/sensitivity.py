@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -47,13 +47,15 @@ class Solved(Protocol):
 class Sensitivity:
     """An optimum as a function of its data, the weights of their rows and its parameters.
 
-    Made by ``result.sensitivity(X, ...)``.
+    The slices of a response (sir and its kin) stay as they are: they jump where rows move. Made by
+    ``result.sensitivity(X, ...)``.
     """
 
     objective: Objective
     data: Data
     r: int
     optimum: Optimum
+    rows: tuple[str, ...] | None = None
 
     @in_words
     def along(
@@ -152,7 +154,8 @@ class Sensitivity:
             The method takes no weights of rows.
         """
         check_weighted(self.objective)
-        return influence(self.optimum, Line(self.objective, self.data, self.r))
+        found = influence(self.optimum, Line(self.objective, self.data, self.r))
+        return replace(found, rows=self.rows)
 
 
 @in_words
@@ -175,7 +178,7 @@ def sensitivity(
             "sample_weight has zeros, where there is a derivative to one side only: leave those "
             "rows out of X"
         )
-    data = as_data(result.objective, X, y, sample_weight, groups)
+    data = result.objective.held(as_data(result.objective, X, y, sample_weight, groups))
     problem = result.objective.bind(data, result.r)
     if problem.has_corners:
         raise ArgumentError(
@@ -195,4 +198,10 @@ def sensitivity(
             f"these are not the data that the result was solved for: its value there is "
             f"{value:.12g}, and it was {result.run.value:.12g}"
         )
-    return Sensitivity(result.objective, data, result.r, Optimum.of(problem, M))
+    return Sensitivity(result.objective, data, result.r, Optimum.of(problem, M), _names(X))
+
+
+def _names(X: Any) -> tuple[str, ...] | None:
+    """Those of the rows of a data frame."""
+    first = X[0] if isinstance(X, tuple) else X
+    return tuple(map(str, first.index)) if hasattr(first, "iloc") else None

@@ -1,12 +1,15 @@
 """Derivatives of optima, against differences of solutions and against formulas."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import spearmanr
+from sklearn.datasets import load_diabetes
 
 import ldr
 from ldr.errors import ArgumentError, DataError, SingularError
 from ldr.objectives.data.views import as_tuple
+from ldr.objectives.starts.slices import sliced
 from ldr.sensitivity.derivative import Derivative
 from ldr.sensitivity.moving import Line, as_line
 from tests import real_data
@@ -346,6 +349,32 @@ def test_influence_tells_what_leaving_rows_out_does(name):
     assert spearmanr(influence.subspace[rows], moved).statistic > 0.99
     assert spearmanr(-influence.value[rows], changed).statistic > 0.99
     assert len(influence.plot().axes) == 2
+
+
+def test_slices_of_a_response_stay_where_rows_move():
+    X, y = load_diabetes(return_X_y=True)
+    X, y = X[::2], y[::2]
+    slices = sliced(y, len(y), 10)
+    result = ldr.solve("sir", X, 1, y=y)
+    influence = result.sensitivity(X, y).influence()
+    rows = np.arange(0, len(X), 20)
+    moved = []
+    for row in rows:
+        others = np.arange(len(X)) != row
+        without = ldr.solve("sir", X[others], 1, y=slices[others].astype(str))
+        moved.append(np.linalg.norm(projectors(without)[0] - projectors(result)[0]))
+    assert spearmanr(influence.subspace[rows], moved).statistic > 0.99
+    assert np.allclose(influence.subspace[rows], moved, rtol=0.2)
+
+
+def test_influence_names_the_rows_of_a_data_frame():
+    X = pd.DataFrame(np.diag([9.0, 1, 2, 3]) + np.eye(4)[::-1], index=list("abcd"))
+    influence = ldr.solve("pca", X, 1).sensitivity(X).influence()
+    (first, number), *_ = influence.largest(influence.subspace, 2)
+    assert first == "abcd"[int(np.argmax(influence.subspace))]
+    assert f"on the subspace  {first} ({number:.3g})" in repr(influence)
+    texts = [text.get_text() for text in influence.plot().axes[0].texts]
+    assert first in texts
 
 
 @pytest.mark.filterwarnings("ignore")
