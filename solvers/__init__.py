@@ -4,6 +4,8 @@ from ldr.solvers.descent.conjugate_gradient import ConjugateGradient
 from ldr.solvers.descent.lbfgs import LBFGS
 from ldr.solvers.descent.steepest_descent import SteepestDescent
 from ldr.solvers.expectation_maximisation import ExpectationMaximisation
+from ldr.solvers.from_pymanopt import PymanoptRun, from_pymanopt
+from ldr.solvers.gradients_first import GradientsFirst
 from ldr.solvers.loop import minimise
 from ldr.solvers.manifolds import Euclidean, Grassmann, Manifold, Product, Stiefel
 from ldr.solvers.nonsmooth.coordinate_descent import CoordinateDescent
@@ -31,6 +33,7 @@ __all__ = [
     "Davidson",
     "Euclidean",
     "ExpectationMaximisation",
+    "GradientsFirst",
     "Grassmann",
     "Iteration",
     "Manifold",
@@ -40,6 +43,7 @@ __all__ = [
     "Product",
     "ProximalGradient",
     "Pymanopt",
+    "PymanoptRun",
     "Run",
     "SelfConsistentField",
     "Smoothing",
@@ -52,6 +56,7 @@ __all__ = [
     "Sum",
     "TrustRegion",
     "VariableProjection",
+    "from_pymanopt",
     "minimise",
     "named_solver",
     "solver_names",
