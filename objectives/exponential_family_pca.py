@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
+import scipy
 import numpy.typing as npt
-from scipy.special import expit, xlogy
 
 from ldr.objectives.axes import Axes
 from ldr.objectives.data.data import Data
@@ -70,14 +70,14 @@ class Bernoulli(Family):
         return (X == 0) | (X == 1)
 
     def derivatives(self, theta: Array) -> tuple[Array, Array, Array]:
-        mean = expit(theta)
+        mean = scipy.special.expit(theta)
         return np.logaddexp(0.0, theta), mean, mean * (1.0 - mean)
 
     def best(self, X: Array) -> Array:
         return np.zeros_like(X)
 
     def intercept(self, mean: Array) -> Array:
-        within = expit(np.array([-self.saturation, self.saturation]))
+        within = scipy.special.expit(np.array([-self.saturation, self.saturation]))
         share = np.clip(mean, *within)
         return np.log(share) - np.log1p(-share)
 
@@ -97,7 +97,7 @@ class Poisson(Family):
         return mean, mean, mean
 
     def best(self, X: Array) -> Array:
-        return xlogy(X, X) - X
+        return scipy.special.xlogy(X, X) - X
 
     def intercept(self, mean: Array) -> Array:
         return LogCounts(self.saturation).of(mean)

@@ -24,6 +24,7 @@ HEAVY = [
     "scipy.sparse.csgraph",
     "scipy.sparse.linalg",
     "scipy.spatial",
+    "scipy.special",
     "scipy.stats",
     "sklearn",
     "typer",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 
 import numpy as np
-from scipy.special import expit, xlogy
+import scipy
 
 from ldr.solvers.linalg.eigen import symmetric_eigen
 from ldr.solvers.manifolds import Array
@@ -54,7 +54,9 @@ class SmoothedRatio:
         for _ in range(_NEWTON_STEPS):
             theta, V = symmetric_eigen(Q - t * C)
             f = _occupations(theta, r, mu)
-            entropy = -float(np.sum(xlogy(f, f) + xlogy(1.0 - f, 1.0 - f)))
+            entropy = -float(
+                np.sum(scipy.special.xlogy(f, f) + scipy.special.xlogy(1.0 - f, 1.0 - f))
+            )
             size = float(f @ np.einsum("ij,ij->j", V, C @ V))
             step = (float(f @ theta) + mu * entropy) / size
             t += step
@@ -103,7 +105,7 @@ def _occupations(theta: Array, r: int, mu: float) -> Array:
     low, high = theta[-1] - 50.0 * mu, theta[0] + 50.0 * mu
     nu = 0.5 * (theta[r - 1] + theta[min(r, len(theta) - 1)])
     for _ in range(_BISECTIONS):
-        f = expit((theta - nu) / mu)
+        f = scipy.special.expit((theta - nu) / mu)
         excess = float(f.sum()) - r
         if abs(excess) <= 1e-13 * r:
             break
