@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-import scipy
 import numpy.typing as npt
+import scipy
 
 from ldr.objectives.axes import Axes
 from ldr.objectives.data.data import Data
