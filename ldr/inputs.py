@@ -10,6 +10,7 @@ import numpy as np
 from ldr.doors import in_words
 from ldr.io.alignment import by_index
 from ldr.marking import marked, of_array
+from ldr.objectives import registry
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.opening import as_samples, with_columns
 from ldr.objectives.data.samples import Samples
@@ -36,15 +37,7 @@ def as_objective(objective: str | Objective, parameters: dict[str, Any]) -> Obje
         )
     if isinstance(objective, str):
         return named(objective, **parameters)
-    if not isinstance(objective, Objective):
-        hint = ""
-        if isinstance(objective, type) and issubclass(objective, Objective):
-            hint = f" (an instance, {objective.__name__}(), not the class)"
-        elif callable(objective):
-            hint = " (decorate a function with @ldr.objective)"
-        raise ArgumentError(
-            f"objective must be a name or an Objective{hint}, got {type(objective).__name__}"
-        )
+    objective = registry.as_objective(objective)
     if parameters:
         raise ArgumentError(
             f"unknown argument {next(iter(parameters))!r}: parameters of an objective go into the "

@@ -66,10 +66,7 @@ def project_rows(
         )
     if features is not None:
         samples = features(samples)
-    if samples.d != P.shape[1]:
-        raise ArgumentError(
-            f"{name} has {samples.d} columns, expected {P.shape[1]}, as in the data solved for"
-        )
+    samples.expect_columns(P.shape[1])
     if model is not None and samples.stored:  # whether entries are missing is known of a piece
         parts = samples.reduce(partial(_posterior_means, model=model, mean=mean, P=P), add)
         return np.concatenate(parts)

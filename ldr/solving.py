@@ -35,7 +35,8 @@ from ldr.objectives.problem import BoundObjective, Fitted
 from ldr.result import Result
 from ldr.running import Starts, best_of, closed_form_run, search, solver_for
 from ldr.solvers.checks import flag, whole
-from ldr.solvers.errors import ArgumentError, ConvergenceWarning
+from ldr.solvers.checks import workers as check_workers
+from ldr.solvers.errors import ConvergenceWarning
 from ldr.solvers.limits import hearing, unlimited, until_told, within
 from ldr.solvers.manifolds import Array
 from ldr.solvers.run import Observer, Run
@@ -203,9 +204,7 @@ def solve(
     stopping = as_stopping(tolerance, max_iterations)
     if starts is not None:
         whole("starts", starts, 1)
-    whole("workers", workers, -1)
-    if workers == 0:
-        raise ArgumentError("workers must be a whole number >= 1, or -1 for one a core, got 0")
+    check_workers(workers)
     method = solver if isinstance(solver, Solver) else as_solver(solver)
     check_observers(observers)
     flag("standardise", standardise)

@@ -139,11 +139,7 @@ def divided(data: Data, scales: Any) -> Data:
 
 def in_units(samples: Samples, scale: Array) -> Samples:
     """Samples whose columns are divided by numbers, in the container that they are in."""
-    if samples.d != len(scale):
-        raise ArgumentError(
-            f"{samples.name} has {samples.d} columns, expected {len(scale)}, as in the data "
-            "solved for"
-        )
+    samples.expect_columns(len(scale))
     if samples.is_sparse:
         from scipy.sparse import diags_array
 

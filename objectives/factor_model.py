@@ -15,7 +15,7 @@ from ldr.objectives.data.opening import as_samples
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.observed import Observed, Posterior
 from ldr.objectives.statistics.sums import dense
-from ldr.solvers.errors import ArgumentError, DataError
+from ldr.solvers.errors import DataError
 from ldr.solvers.manifolds import Array
 from ldr.solvers.pickles import Pickled
 
@@ -193,10 +193,7 @@ class FactorModel(Pickled):
     def _posteriors(self, X: object) -> Iterator[Posterior]:
         """Block by block."""
         samples = as_samples(X, "X", minimum_rows=1, allow_nan=True)
-        if samples.d != len(self.mean):
-            raise ArgumentError(
-                f"X has {samples.d} columns, expected {len(self.mean)}, as in the data solved for"
-            )
+        samples.expect_columns(len(self.mean))
         for _, block in samples.blocks():
             yield Posterior(Observed.of(dense(block)), self.mean, self._uncorrelated, self.noise)
 

@@ -6,18 +6,17 @@ from dataclasses import dataclass
 
 from ldr.objectives.data.data import Data
 from ldr.objectives.families.batches import on_some_rows
+from ldr.objectives.families.gram import kernel_width
 from ldr.objectives.families.projected import DenseRows
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.whitened import SUMS_ROUNDING
 from ldr.objectives.families.whitened_trace import spectral_bound
-from ldr.objectives.kernels import median_distance
 from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number, word
 from ldr.objectives.problem import BoundObjective
 from ldr.objectives.responses import KINDS, Response
 from ldr.objectives.starts.directions import gradient_outer_product
-from ldr.solvers.errors import DataError
 
 # Rows beyond which a random sample stands for all: an n x n matrix is solved with.
 _MOST_ROWS = 5000
@@ -66,9 +65,7 @@ class GKDR(Objective):
             return on_some_rows(self, data, r)
         rows = DenseRows.centred(data, self)
         w = rows.weights
-        width = self.width or median_distance(rows.X, w)
-        if width == 0:
-            raise DataError("X has more than half of its rows equal; give width= a value")
+        width = self.width or kernel_width(rows.X, w, 1, 1)
         response = Response.of(data.y, len(rows.X), self.response, w)
         Z = response.features(self.response_width, None)[0]
         G = gradient_outer_product(rows.X, Z, width, self.epsilon, w)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from ldr.objectives.data.cells import Matrix
-from ldr.objectives.data.containers import check_real, open_matrix
+from ldr.objectives.data.cells import Matrix, check_real
+from ldr.objectives.data.containers import open_matrix
 from ldr.objectives.data.labels import as_labels
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.statistics.sparse import shifted_rows
@@ -246,7 +246,7 @@ def given_weights(given: Matrix, n: int) -> csr_array:
     from scipy.sparse import csr_array, issparse
 
     W = csr_array(given if issparse(given) else open_matrix(given, "graph")[0])
-    check_real(W, "graph")
+    check_real(W.dtype, "graph")
     if W.shape != (n, n):
         raise DataError(f"graph has shape {W.shape}, expected ({n}, {n}), one row a sample")
     W = W.astype(np.float64)

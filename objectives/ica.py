@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 
 import numpy as np
 
-from ldr.objectives.axes import Axes
 from ldr.objectives.contrasts import CONTRASTS, Contrast
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.projected import DenseRows, Projected
 from ldr.objectives.families.row_sum import InPieces, WhitenedColumns, in_pieces
+from ldr.objectives.families.terms import Exchangeable
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import word
 from ldr.objectives.problem import BoundObjective
@@ -26,7 +24,6 @@ from ldr.objectives.starts.sources import (
     heuristics_in_pieces,
     sample_note,
 )
-from ldr.objectives.statistics.covariance import Variation
 from ldr.solvers.manifolds import Array, Manifold, Stiefel
 from ldr.solvers.problem import Point, Preconditioner
 
@@ -152,25 +149,8 @@ class PursuitPoint(Point):
         return -2.0 * (self._c * self._means.hessian_vector(V) + dc * h)
 
 
-class ByContrast(BoundObjective):
-    """A sum over columns, which come in the order of what they contribute."""
-
-    exchangeable = True
-
-    @abstractmethod
-    def contributions(self, M: Array) -> Array:
-        """Of each column to -f."""
-
-    def axes(self, M: Array, seen: Sequence[Variation | None]) -> Axes:
-        return Axes.ordered(self.contributions(M))
-
-    def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
-        """What each column adds."""
-        return {"contribution": axes.numbers}
-
-
 @dataclass(frozen=True)
-class Pursuit(ByContrast, Projected):
+class Pursuit(Exchangeable, Projected):
     """Projection pursuit on the Stiefel manifold.
 
     Parameters
@@ -221,7 +201,7 @@ class Pursuit(ByContrast, Projected):
 
 
 @dataclass(frozen=True)
-class PursuitInPieces(ByContrast, InPieces):
+class PursuitInPieces(Exchangeable, InPieces):
     """Projection pursuit of rows that are read at every step.
 
     Parameters

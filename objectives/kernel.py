@@ -17,7 +17,7 @@ from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import whole
 from ldr.objectives.problem import BoundObjective, check_dimension
-from ldr.objectives.registry import named
+from ldr.objectives.registry import as_objective
 from ldr.solvers.errors import ArgumentError, DataError, SingularError
 from ldr.solvers.limits import decomposing
 from ldr.solvers.linalg.eigen import rank_tolerance
@@ -215,10 +215,4 @@ def kernel(
     >>> result.transform(X[:3]).shape
     (3, 2)
     """
-    if isinstance(objective, str):
-        objective = named(objective)
-    if not isinstance(objective, Objective):
-        raise ArgumentError(
-            f"objective must be a name or an Objective, got {type(objective).__name__}"
-        )
-    return Kernel(objective, metric, components, random_state, parameters)
+    return Kernel(as_objective(objective), metric, components, random_state, parameters)

@@ -156,9 +156,7 @@ class LargeMarginPoint(PairwisePoint):
     violate a margin occur, found row by row: t > 0 for the farthest target.
     """
 
-    def __init__(self, problem: LargeMargin, M: Array) -> None:
-        super().__init__(problem, M)
-        self._problem = problem
+    _problem: LargeMargin
 
     def _violations(self, rows: slice, D: Array) -> tuple[Array, np.ndarray, np.ndarray, Array]:
         """Squared distances of targets; pairs (i, j) of row and violator, and their t's, a column a

@@ -204,9 +204,7 @@ class StressPoint(PairwisePoint):
     W = w (1 - d/s), dW = w d/(2 s^3) dD. Weights of rows multiply w_ij by w_i w_j.
     """
 
-    def __init__(self, problem: Stress, M: Array) -> None:
-        super().__init__(problem, M)
-        self._problem = problem
+    _problem: Stress
 
     def _lengths(self, rows: slice, D: Array) -> tuple[Array, Array]:
         """d and s."""

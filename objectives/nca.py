@@ -100,9 +100,7 @@ class SoftNeighbourPoint(PairwisePoint):
     Hence dW_ij = w_i ((c_ij - p_i) dp_ij - p_ij dp_i).
     """
 
-    def __init__(self, problem: SoftNeighbours, M: Array) -> None:
-        super().__init__(problem, M)
-        self._problem = problem
+    _problem: SoftNeighbours
 
     def _neighbours(self, rows: slice, D: Array) -> tuple[Array, Array, slice]:
         """p_ij, p_i and the columns of the rows' class.

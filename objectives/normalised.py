@@ -10,7 +10,7 @@ from ldr.objectives.data.data import Data
 from ldr.objectives.families.weighted_sum import weighted_sum
 from ldr.objectives.objective import Objective, penalty_of
 from ldr.objectives.problem import BoundObjective
-from ldr.objectives.registry import named
+from ldr.objectives.registry import as_objective
 from ldr.objectives.view import noted
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.loop import run_through
@@ -123,10 +123,4 @@ def normalised(objective: str | Objective) -> Normalised:
     >>> abs(ldr.solve(ldr.normalised("pca"), X, r=2).value) < 1e-12
     True
     """
-    if isinstance(objective, str):
-        objective = named(objective)
-    if not isinstance(objective, Objective):
-        raise ArgumentError(
-            f"objective must be a name or an Objective, got {type(objective).__name__}"
-        )
-    return Normalised(objective)
+    return Normalised(as_objective(objective))

@@ -29,6 +29,28 @@ def nearest_names(name: str, known: list[str]) -> str:
     return f"known are {', '.join(known)}"
 
 
+def as_objective(given: object) -> Objective:
+    """The objective that a name or an instance stands for.
+
+    Raises
+    ------
+    ArgumentError
+        It is neither.
+    """
+    if isinstance(given, str):
+        return named(given)
+    if isinstance(given, Objective):
+        return given
+    hint = ""
+    if isinstance(given, type) and issubclass(given, Objective):
+        hint = f" (an instance, {given.__name__}(), not the class)"
+    elif callable(given):
+        hint = " (decorate a function with @ldr.objective)"
+    raise ArgumentError(
+        f"objective must be a name or an Objective{hint}, got {type(given).__name__}"
+    )
+
+
 def named(name: str, **parameters: object) -> Objective:
     """The objective of that name with those parameters.
 

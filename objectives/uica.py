@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 
 import numpy as np
 
-from ldr.objectives.axes import Axes
 from ldr.objectives.contrasts import Contrast, hyperbolic_secant, student
 from ldr.objectives.data.cells import Cells
 from ldr.objectives.data.data import Data
@@ -24,6 +22,7 @@ from ldr.objectives.families.row_sum import (
     added,
     in_pieces,
 )
+from ldr.objectives.families.terms import Exchangeable
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number, word
 from ldr.objectives.problem import BoundObjective
@@ -33,7 +32,6 @@ from ldr.objectives.starts.sources import (
     heuristics_in_pieces,
     sample_note,
 )
-from ldr.objectives.statistics.covariance import Variation
 from ldr.solvers.manifolds import Array, Euclidean, Manifold, Stiefel
 from ldr.solvers.problem import Point, Preconditioner
 
@@ -162,21 +160,15 @@ class ExpertsPoint(Point):
         return self._experts.hessian_vector(V) + self._volume.hessian_vector(V)
 
 
-class ByExpert(BoundObjective):
+class ByExpert(Exchangeable):
     """Sources in the order of what each alone, without regard to the angles, adds to -f."""
-
-    exchangeable = True
 
     @abstractmethod
     def costs(self, M: Array) -> Array:
         """E G(m_k'x) of each source."""
 
-    def axes(self, M: Array, seen: Sequence[Variation | None]) -> Axes:
-        return Axes.ordered(np.log(np.linalg.norm(M, axis=0)) - self.costs(M))
-
-    def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
-        """What each column adds."""
-        return {"contribution": axes.numbers}
+    def contributions(self, M: Array) -> Array:
+        return np.log(np.linalg.norm(M, axis=0)) - self.costs(M)
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,13 @@ def whole(name: str, value: object, least: int) -> int:
     return int(value)
 
 
+def workers(count: object) -> int:
+    """A number of threads, or -1 for one a core."""
+    if whole("workers", count, -1) == 0:
+        raise ArgumentError("workers must be a whole number >= 1, or -1 for one a core, got 0")
+    return int(count)  # type: ignore[call-overload]
+
+
 def number(
     name: str,
     value: object,

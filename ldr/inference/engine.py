@@ -21,7 +21,7 @@ from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.objectives.statistics.stacked import StackedData, StackedRows
 from ldr.solvers.checks import whole
-from ldr.solvers.errors import ArgumentError
+from ldr.solvers.checks import workers as check_workers
 from ldr.solvers.manifolds import Array
 from ldr.solving import solve
 
@@ -96,8 +96,7 @@ def optima(
         Of `ldr.solve`, for what is solved one by one.
     """
     whole("r", r, 1)
-    if whole("workers", workers, -1) == 0:
-        raise ArgumentError("workers must be a whole number >= 1, or -1 for one a core, got 0")
+    check_workers(workers)
     context = copy_context()  # the time limit and Ctrl-C
 
     def of_chunk(chunk: Chunk | Single) -> list[Optima]:

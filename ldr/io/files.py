@@ -22,6 +22,7 @@ from ldr.io.outputs import check_outputs, files_of, replaced
 from ldr.objectives.data.opening import as_path, as_samples, open_path, stored
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.data.sources import Columns
+from ldr.objectives.data.sources.source import not_installed
 from ldr.objectives.data.stored import brought, is_dask, lazy_rows
 from ldr.objectives.data.views import as_tuple, single
 from ldr.result import Result
@@ -312,10 +313,7 @@ def _pandas(ending: str) -> ModuleType:
         if ending == ".parquet":
             import pyarrow  # noqa: F401
     except ImportError as error:
-        raise ArgumentError(
-            f"{ending} files need {error.name}, which is not installed: "
-            "pip install 'ldr-manifold[files]'"
-        ) from None
+        raise not_installed(ending, error) from None
     return pandas
 
 

@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ldr.objectives.data.cells import Cells
+from ldr.objectives.data.cells import REAL_KINDS, Cells, check_real, check_unmasked
 from ldr.objectives.data.samples import Array
 from ldr.solvers.errors import DataError
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
-
-_REAL_KINDS = "biuf"
 
 
 def open_matrix(X: object, name: str) -> tuple[Any, tuple[str, ...] | None]:
@@ -27,7 +25,7 @@ def open_matrix(X: object, name: str) -> tuple[Any, tuple[str, ...] | None]:
     """
     array, feature_names = _open(X, name)
     check_dimensions(array, name)
-    check_real(array, name)
+    check_real(array.dtype, name)
     if type(array) is np.ndarray and not array.dtype.isnative:  # scipy.sparse takes no others
         array = array.astype(array.dtype.newbyteorder("="))
     return array, feature_names
@@ -35,11 +33,7 @@ def open_matrix(X: object, name: str) -> tuple[Any, tuple[str, ...] | None]:
 
 def _open(X: object, name: str) -> tuple[Any, tuple[str, ...] | None]:
     """Unwrap the container: an ndarray or sparse matrix, and the columns' names if any."""
-    if isinstance(X, np.ma.MaskedArray):
-        raise DataError(
-            f"{name} is a masked array; a plain array was expected "
-            f"(fill it, or drop the masked rows)"
-        )
+    check_unmasked(X, name)
     if isinstance(X, np.memmap) or hasattr(X, "tocsr"):
         return X, None
     if type(X).__name__ == "LazyFrame":
@@ -64,7 +58,7 @@ def open_frame(frame: Any, name: str) -> tuple[Cells, tuple[str, ...]]:
                 f"{name} has a column {column!r} of type {dtype}; numeric columns were expected"
             )
     array = np.asarray(frame.to_numpy())
-    if array.dtype.kind not in _REAL_KINDS:
+    if array.dtype.kind not in REAL_KINDS:
         # Columns of several types, or nullable ones, come out as objects.
         array = np.column_stack([_column(frame, j) for j in range(len(names))])
     return array, names
@@ -74,7 +68,7 @@ def _is_real_dtype(dtype: Any) -> bool:
     """Whether a column's type (numpy, pandas extension or polars) holds real numbers."""
     if callable(getattr(dtype, "is_numeric", None)):
         return bool(dtype.is_numeric()) or str(dtype) == "Boolean"
-    return getattr(dtype, "kind", "O") in _REAL_KINDS
+    return getattr(dtype, "kind", "O") in REAL_KINDS
 
 
 def _column(frame: Any, j: int) -> Array:
@@ -108,11 +102,6 @@ def check_dimensions(array: Any, name: str) -> None:
         f"{name} must be 2-D (samples in rows, features in columns), "
         f"but has {array.ndim} dimension(s) and shape {tuple(array.shape)}{hint}"
     )
-
-
-def check_real(array: Any, name: str) -> None:
-    if array.dtype.kind not in _REAL_KINDS:
-        raise DataError(f"{name} must hold real numbers, but its type is {array.dtype}")
 
 
 def check_shape(array: Any, name: str, minimum_rows: int) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ldr.objectives.data.cells import Cells
+from ldr.objectives.data.cells import Cells, check_unmasked
 from ldr.solvers.errors import DataError
 
 
@@ -104,11 +104,7 @@ def as_array(y: object, name: str = "y") -> Cells:
     DataError
         A masked array, a sparse matrix, rows of unequal lengths, or what is no array at all.
     """
-    if isinstance(y, np.ma.MaskedArray):
-        raise DataError(
-            f"{name} is a masked array; a plain array was expected (fill it, or drop the masked "
-            "rows)"
-        )
+    check_unmasked(y, name)
     if hasattr(y, "tocsr"):
         raise DataError(f"{name} is sparse, a dense array was expected: pass {name}.toarray()")
     try:

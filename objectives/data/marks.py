@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ldr.objectives.data.cells import check_real
 from ldr.objectives.data.labels import as_array
 from ldr.solvers.errors import DataError
 
@@ -64,8 +65,7 @@ def as_weights(given: Any, n: int, name: str = "sample_weight") -> Array:
         Not n numbers, negative or not finite ones, or nothing but zeros.
     """
     weights = as_array(given, name)
-    if weights.dtype.kind not in "biuf":
-        raise DataError(f"{name} must hold real numbers, but its type is {weights.dtype}")
+    check_real(weights.dtype, name)
     if weights.shape != (n,):
         raise DataError(f"{name} has shape {weights.shape}, expected ({n},): a weight for each row")
     weights = weights.astype(np.float64)

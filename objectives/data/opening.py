@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from ldr.objectives.data.cells import check_real
 from ldr.objectives.data.containers import as_csr, check_shape, open_matrix
 from ldr.objectives.data.finite import check_finite
 from ldr.objectives.data.samples import Samples
@@ -126,8 +127,7 @@ def open_source(X: Any, name: str, minimum_rows: int = 2) -> StoredSamples | Non
 
 def stored(source: Source, name: str) -> StoredSamples:
     """Samples of a source, whose columns must hold numbers."""
-    if source.dtype.kind not in "biuf":
-        raise DataError(f"{name} must hold real numbers, but its type is {source.dtype}")
+    check_real(source.dtype, name)
     return StoredSamples(source, source.feature_names, name)
 
 

@@ -96,6 +96,13 @@ class Samples:
         """Number of features (columns)."""
         return int(self.array.shape[1])
 
+    def expect_columns(self, d: int) -> None:
+        """Refuse another number of columns than the data had that something was found from."""
+        if self.d != d:
+            raise ArgumentError(
+                f"{self.name} has {self.d} columns, expected {d}, as in the data solved for"
+            )
+
     @property
     def shape(self) -> tuple[int, int]:
         """(n, d)."""

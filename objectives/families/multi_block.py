@@ -159,18 +159,11 @@ class MultiBlock(DualBounded):
 
     def classical_directions(self) -> Array | None:
         """Those of C w = lambda blkdiag(Cii) w, made orthonormal; None where a Cii is singular."""
-        W = self._root
-        if W is None:
-            return None
-        return self.polar(W @ top_eigenvectors(W.T @ self.C @ W, self.r)[1])
-
-    @cached_property
-    def _root(self) -> Array | None:
-        """W with W'blkdiag(Cii)W = I; None where it is singular."""
         try:
-            return np.asarray(np.linalg.inv(np.linalg.cholesky(self.own)).T)
+            W = np.linalg.inv(np.linalg.cholesky(self.own)).T
         except np.linalg.LinAlgError:
             return None
+        return self.polar(W @ top_eigenvectors(W.T @ self.C @ W, self.r)[1])
 
     def starts(self) -> dict[str, Array]:
         found = {"joint eigenvectors": self.joint_directions()}

@@ -31,6 +31,7 @@ class PairwisePoint(ProjectedPoint):
 
     def __init__(self, problem: Pairwise, M: Array) -> None:
         super().__init__(problem.X, M)
+        self._problem = problem
         self._strips = problem.strips
 
     @abstractmethod

@@ -60,8 +60,22 @@ class ProjectedPoint(Point):
         return self.X.T @ self.curvature(self.X @ V)
 
 
+class Started(BoundObjective):
+    """With points to start from by name, the first of them the baseline."""
+
+    heuristics: Mapping[str, Callable[[], Array]]
+
+    def baseline(self) -> Array | None:
+        for heuristic in self.heuristics.values():
+            return heuristic()
+        return None
+
+    def starts(self) -> dict[str, Array]:
+        return {name: heuristic() for name, heuristic in self.heuristics.items()}
+
+
 @dataclass(frozen=True)
-class Projected(BoundObjective):
+class Projected(Started):
     """An objective of Y = XM; subclasses add what phi needs and give `at`.
 
     Parameters
@@ -91,13 +105,8 @@ class Projected(BoundObjective):
         """Subspaces of the k columns, unless phi tells rotations of Y apart."""
         return Grassmann(self.X.shape[1], self.r)
 
-    def baseline(self) -> Array | None:
-        for heuristic in self.heuristics.values():
-            return heuristic()
-        return None
-
     def starts(self) -> dict[str, Array]:
-        found = {name: heuristic() for name, heuristic in self.heuristics.items()}
+        found = super().starts()
         rough = self.rough
         return {**found, "screened": screened(rough, rough.X, rough.w)} if self.screens else found
 

@@ -19,10 +19,10 @@ import numpy as np
 
 from ldr.objectives.data.cells import Cells
 from ldr.objectives.data.samples import Beside, Samples, cut
-from ldr.objectives.families.projected import ProjectedPoint
+from ldr.objectives.families.projected import ProjectedPoint, Started
 from ldr.objectives.families.unwhitened import Unwhitened
 from ldr.objectives.families.whitened import whiten_rows
-from ldr.objectives.problem import BoundObjective, check_dimension
+from ldr.objectives.problem import check_dimension
 from ldr.objectives.statistics.sums import spread_rows
 from ldr.objectives.view import Compact, View
 from ldr.solvers.manifolds import Array, Manifold
@@ -179,7 +179,7 @@ class InParts:
 
 
 @dataclass(frozen=True)
-class InPieces(BoundObjective):
+class InPieces(Started):
     """An objective of sums over rows that are read at every evaluation.
 
     Parameters
@@ -209,14 +209,6 @@ class InPieces(BoundObjective):
 
     def at(self, M: Array) -> Point:
         return self._points.at(M, partial(SumPoint, self))
-
-    def baseline(self) -> Array | None:
-        for heuristic in self.heuristics.values():
-            return heuristic()
-        return None
-
-    def starts(self) -> dict[str, Array]:
-        return {name: heuristic() for name, heuristic in self.heuristics.items()}
 
 
 @dataclass(frozen=True)

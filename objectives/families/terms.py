@@ -293,3 +293,20 @@ def best_heuristic(problem: BoundObjective, terms: Sequence[Term]) -> Array | No
         if M is not None:
             found.append(M if term.same_point else problem.lower(term.bound.lift(M)))
     return min(found, key=problem.value) if found else None
+
+
+class Exchangeable(BoundObjective):
+    """A sum over columns that may change places: they come in the order of what they contribute."""
+
+    exchangeable = True
+
+    @abstractmethod
+    def contributions(self, M: Array) -> Array:
+        """Of each column to -f."""
+
+    def axes(self, M: Array, seen: Sequence[Variation | None]) -> Axes:
+        return Axes.ordered(self.contributions(M))
+
+    def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
+        """What each column adds."""
+        return {"contribution": axes.numbers}

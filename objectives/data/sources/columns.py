@@ -15,17 +15,35 @@ from ldr.objectives.data.sources.source import Source
 from ldr.solvers.errors import ArgumentError, DataError
 
 
-@dataclass(frozen=True)
-class Columns:
-    """Some columns of a source that reads whole rows.
+@dataclass(frozen=True, eq=False)
+class Derived:
+    """A source that is read from another one.
 
     Attributes
     ----------
     source : Source
-    where : tuple of int
     """
 
     source: Source
+
+    @property
+    def boundaries(self) -> Sequence[int] | None:
+        return self.source.boundaries
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        return self.source.files
+
+
+@dataclass(frozen=True)
+class Columns(Derived):
+    """Some columns of a source that reads whole rows.
+
+    Attributes
+    ----------
+    where : tuple of int
+    """
+
     where: tuple[int, ...]
 
     @property
@@ -41,29 +59,19 @@ class Columns:
         names = self.source.feature_names
         return None if names is None else tuple(names[j] for j in self.where)
 
-    @property
-    def boundaries(self) -> Sequence[int] | None:
-        return self.source.boundaries
-
-    @property
-    def files(self) -> tuple[Path, ...]:
-        return self.source.files
-
     def read(self, start: int, stop: int) -> Cells:
         return self.source.read(start, stop)[:, self.where]
 
 
 @dataclass(frozen=True, eq=False)
-class Scaled:
+class Scaled(Derived):
     """A source whose columns are divided by numbers.
 
     Attributes
     ----------
-    source : Source
     units : ndarray (d,)
     """
 
-    source: Source
     units: npt.NDArray[np.float64]
 
     dtype = np.dtype(np.float64)
@@ -75,14 +83,6 @@ class Scaled:
     @property
     def feature_names(self) -> tuple[str, ...] | None:
         return self.source.feature_names
-
-    @property
-    def boundaries(self) -> Sequence[int] | None:
-        return self.source.boundaries
-
-    @property
-    def files(self) -> tuple[Path, ...]:
-        return self.source.files
 
     def read(self, start: int, stop: int) -> Cells:
         return np.asarray(self.source.read(start, stop) / self.units)

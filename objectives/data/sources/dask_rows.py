@@ -14,8 +14,8 @@ import numpy.typing as npt
 from dask.base import get_scheduler
 from dask.delayed import delayed
 
-from ldr.objectives.data.cells import Cells, CellType
-from ldr.objectives.data.containers import check_dimensions, check_real, open_frame
+from ldr.objectives.data.cells import Cells, CellType, check_real
+from ldr.objectives.data.containers import check_dimensions, open_frame
 from ldr.solvers.errors import DataError
 from ldr.solvers.threads import one_thread
 
@@ -54,7 +54,7 @@ class DaskRows:
             array = _with_lengths(array)
         elif isinstance(X, dask.array.Array):
             check_dimensions(X, name)
-            check_real(X, name)
+            check_real(X.dtype, name)
             if not isinstance(X._meta, np.ndarray):
                 raise DataError(
                     f"{name} has chunks of type {type(X._meta).__name__}; chunks that are NumPy "

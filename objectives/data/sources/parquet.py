@@ -16,7 +16,8 @@ import numpy as np
 from ldr.objectives.data.cells import Cells, CellType
 from ldr.objectives.data.map_reduce import PIECE_NUMBERS, workers_for
 from ldr.objectives.data.sources.columns import check_distinct, check_known
-from ldr.solvers.errors import ArgumentError, DataError
+from ldr.objectives.data.sources.source import not_installed
+from ldr.solvers.errors import DataError
 
 if TYPE_CHECKING:
     from pyarrow import DataType, RecordBatch
@@ -224,8 +225,5 @@ def _libraries() -> tuple[ModuleType, ModuleType]:
         import pyarrow
         from pyarrow import parquet
     except ImportError as error:
-        raise ArgumentError(
-            f".parquet files need {error.name}, which is not installed: "
-            "pip install 'ldr-manifold[files]'"
-        ) from None
+        raise not_installed(".parquet", error) from None
     return pyarrow, parquet

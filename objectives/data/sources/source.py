@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from ldr.objectives.data.cells import Cells, CellType
+from ldr.solvers.errors import ArgumentError
 
 
 class Source(Protocol):
@@ -45,6 +46,14 @@ class Source(Protocol):
     def read(self, start: int, stop: int) -> Cells:
         """Rows start..stop-1, not to be written to; called from several threads at a time."""
         ...
+
+
+def not_installed(files: str, error: ImportError) -> ArgumentError:
+    """What to say of files that need a package of an extra."""
+    return ArgumentError(
+        f"{files} files need {error.name}, which is not installed: "
+        "pip install 'ldr-manifold[files]'"
+    )
 
 
 class TableSource(Source, Protocol):

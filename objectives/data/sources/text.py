@@ -15,7 +15,8 @@ from ldr.objectives.data.cells import Cells, CellType
 from ldr.objectives.data.map_reduce import PIECE_NUMBERS
 from ldr.objectives.data.sources.columns import check_known
 from ldr.objectives.data.sources.head import MISSING, Head, is_number, rows_in, separator_of
-from ldr.solvers.errors import ArgumentError, DataError
+from ldr.objectives.data.sources.source import not_installed
+from ldr.solvers.errors import DataError
 
 # Bytes that are scanned at a time, and more than which no row has.
 _CHUNK = 2**24
@@ -249,8 +250,5 @@ def _libraries() -> tuple[Any, Any]:
         import pyarrow
         from pyarrow import csv as parser
     except ImportError as error:
-        raise ArgumentError(
-            f"text files need {error.name}, which is not installed: "
-            "pip install 'ldr-manifold[files]'"
-        ) from None
+        raise not_installed("text", error) from None
     return pyarrow, parser
