@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-import scipy
 
 from ldr.canonical import Placed, directions_of
 from ldr.objectives.axes import Axes
@@ -182,7 +181,8 @@ class Optimum:
         N = self.problem.manifold.retract(self.M, U)
         if turn is None:
             return N
-        Q = scipy.linalg.expm(turn)
+        half, identity = 0.5 * turn, np.eye(len(turn))
+        Q = np.linalg.solve(identity - half, identity + half)  # Cayley's rotation
         return self.problem.turned(N, [Q] * len(self.axes.turns))
 
     def turn(self, change: Array) -> Array:
