@@ -183,7 +183,7 @@ class Optimum:
             return N
         half, identity = 0.5 * turn, np.eye(len(turn))
         Q = np.linalg.solve(identity - half, identity + half)  # Cayley's rotation
-        return self.problem.turned(N, [Q] * len(self.axes.turns))
+        return self.problem.turned(N, [np.asarray(Q)] * len(self.axes.turns))
 
     def turn(self, change: Array) -> Array:
         """Om_kl = dS_kl/(s_l - s_k): how axes turn with the matrix S that they diagonalise.
