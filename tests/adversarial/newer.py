@@ -177,9 +177,10 @@ def _transport(X, y, result):
             u = 1 / (len(A) * (K @ v))
         return np.sum(u[:, None] * K * v * D)
 
-    same = sum(cost(A, A) for A in classes)
-    across = sum(cost(B, A) for i, A in enumerate(classes) for B in classes[:i])
-    return same / across, same / across
+    with np.errstate(divide="ignore", invalid="ignore"):  # rows too far apart: no plan
+        same = sum(cost(A, A) for A in classes)
+        across = sum(cost(B, A) for i, A in enumerate(classes) for B in classes[:i])
+    return same / across, (same + np.sum(Y**2)) / across
 
 
 def _sparse_ratio(X, y, result):
