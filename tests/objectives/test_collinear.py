@@ -359,3 +359,30 @@ def test_few_rows_that_vary_in_one_direction_within_classes(container, ratio):
         y, (along, apart) = np.arange(5) % 2, rng.integers(-3, 4, (2, 9)).astype(float)
         X = ratio * np.outer(rng.integers(-3, 4, 5), along) + np.outer(y, apart)
         assert ldr.solve("classical-lda", container(X), 1, y=y).certificate.kind == "restricted"
+
+
+TRIALS = np.repeat(np.arange(N // 10), 10)
+BENT = PLAIN[:, 0] ** 2 + PLAIN[:, 1]
+OF_MOMENTS = {
+    "csp": {"y": LABELS % 2},
+    "spoc": {"y": BENT},
+    "xdawn": {"y": TRIALS % 2, "groups": TRIALS},
+    "ssd": {},
+    "tica": {},
+    "vamp": {},
+    "phd": {"y": BENT},
+    "directional-regression": {"y": LABELS},
+    "dca": {},
+    "classical-gcpca": {},
+    "mcca": {},
+}
+
+
+@pytest.mark.parametrize("name", OF_MOMENTS)
+def test_methods_of_moments_see_the_span_of_the_columns(name):
+    def solved(X, signal):
+        data = {"classical-gcpca": (signal, X), "mcca": (X, OUTPUTS, SIGNAL)}.get(name, X)
+        return ldr.solve(name, data, R, **OF_MOMENTS[name]).value
+
+    near = collinear(PLAIN, 1e-6), collinear(SIGNAL, 1e-6)
+    assert solved(*near) == pytest.approx(solved(PLAIN, SIGNAL), rel=1e-8)
