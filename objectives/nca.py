@@ -53,7 +53,8 @@ class NCA(Objective):
     rotation does not. Where nearest neighbours in the projection make no mistake, a larger M is
     better without end, towards n; elsewhere a large M saturates too: every p_i is 0 or 1, the
     gradient vanishes, and the end says nothing of other M. A note and the certificate tell it. P =
-    M'. There are local optima. An evaluation takes O(n^2 r) time, memory is O(n (d + r)). The
+    M'. There are local optima: in about one of ten data sets a random start (`starts=`) ends a row
+    or two higher. An evaluation takes O(n^2 r) time, memory is O(n (d + r)). The
     heuristic is lda with unit variance within classes. From it, as from every start that is not
     given as a matrix, the solver comes by annealing: ridge ||Y||^2, Y = XM, is added, and the ridge
     is made smaller from 0.1 to 2e-5 in six steps, which lets the scale of M grow slowly. Of

@@ -233,7 +233,7 @@ def of_graph(sense, rows, below=None, *, ratio=False, reconstruction=False):
 
         def reference():
             Z = centred(X)
-            A = Form.squares(rows(Z, W))
+            A = Form.squares(rows(Z, W), numbers=np.sum(_weighted(Z, W) ** 2))
             if below is None:
                 return Trace(sense, A, r, Z)
             if ratio:

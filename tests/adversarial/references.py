@@ -42,9 +42,9 @@ class Form:
         self.numbers = numbers
 
     @classmethod
-    def squares(cls, rows, weight=1):
+    def squares(cls, rows, weight=1, numbers=0):
         """w tr(M'L'LM)."""
-        return cls((weight, rows, rows))
+        return cls((weight, rows, rows), numbers=numbers)
 
     def __add__(self, other):
         return Form(*self.terms, *other.terms, numbers=self.numbers + other.numbers)

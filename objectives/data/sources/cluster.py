@@ -38,7 +38,8 @@ class _Pulse:
 
     def _ask(self) -> None:
         """The scheduler's clock is its own: what counts is that a worker's last sign is another."""
-        workers = self._client.scheduler_info(n_workers=-1)["workers"].values()
+        told = self._client.scheduler_info(n_workers=-1)  # nothing of a client closed meanwhile
+        workers = told.get("workers", {}).values()
         seen = max((worker["last_seen"] for worker in workers), default=None)
         if seen is not None and seen != self._seen:
             self._seen, self.moment = seen, monotonic()

@@ -14,6 +14,7 @@ import pytest
 import ldr
 from ldr.errors import ClusterError, ClusterWarning, TimeLimitError
 from ldr.objectives.data.opening import as_samples
+from ldr.objectives.data.sources.cluster import _Pulse
 from tests.objectives.data.clusters import cluster, wait_until
 
 pytestmark = pytest.mark.slow
@@ -174,3 +175,13 @@ def test_workers_that_die_of_a_task_are_named(tmp_path, monkeypatch):
     rows = da.map_blocks(deadly, chunks=((ROWS,), (D,)), meta=np.empty((0, 0)))
     with cluster(tmp_path), pytest.raises(ClusterError, match=r"2 workers .*--memory-limit"):
         ldr.solve("pca", rows, r=3)
+
+
+def test_a_client_that_was_closed_meanwhile_knows_of_no_workers():
+    class Closed:
+        def scheduler_info(self, n_workers):
+            return {}
+
+    pulse = _Pulse(Closed())
+    pulse._ask()
+    assert pulse.workers == 0
