@@ -201,8 +201,8 @@ def _of_sums(given: Unwhitened, sums: SumOfSquares) -> Whitened:
     left_out = kept.left_out
     rounding = ROWS_ROUNDING * sizes + SUMS_ROUNDING * length(scale[:, None] * W) * scale
     more = kept.rank < int(np.count_nonzero(diagonal(varied)))
-    if sums.total is not None and kept.notes:
-        more = more or kept.rank < Range.of(sums.total, given.coordinates, name).rank
+    if sums.total is not None:
+        more = more or _varies_along(left_out, sums.total)
     return Whitened(
         W,
         Change(),
@@ -332,6 +332,12 @@ class _Root:
             diagonal(self.first.total)[constant].any()
             or (len(spread) and np.linalg.eigvalsh(spread)[-1] > least)
         )
+
+
+def _varies_along(N: Array, total: Array) -> bool:
+    """Whether in some column of N there is more in all that varies than its rounding."""
+    terms = np.sqrt(diagonal(total)) @ np.abs(N)
+    return bool(np.any(np.sum(N * (total @ N), axis=0) > rank_tolerance(len(N)) * terms**2))
 
 
 def _outside(given: Unwhitened, more: bool) -> float | None:

@@ -66,6 +66,7 @@ ONCE_REFUTED = [
     ("dpca", 1, 0),
     ("dpca", 77, 0),
     ("foreca", 25, 0),
+    ("opca", 56, 3003),
 ]
 
 
