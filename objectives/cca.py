@@ -44,14 +44,6 @@ class ShrinkingCorrelation(ShrinkingViews, CorrelationMethod):
         a, b, *more = data.views
         return None if more else (a.cross(b) / a.n, a.scatter() / a.n, b.scatter() / b.n)
 
-    def refuse_of_more(self, name: str, standard: object, instead: str) -> None:
-        """A parameter that is for two views."""
-        value = getattr(self, name)
-        if value != standard:
-            raise ArgumentError(
-                f"{name}={value!r} of {self.name} is for two views: with more of them {instead}"
-            )
-
 
 @dataclass(frozen=True)
 class CCA(ShrinkingCorrelation):
@@ -79,7 +71,11 @@ class CCA(ShrinkingCorrelation):
     def bind(self, data: Data, r: int) -> TwoBlock | MultiRatio:
         views, shrunk = self.opened(data)
         if len(views) > 2:
-            self.refuse_of_more("orthonormalise", "polar", "it is 'polar'")
+            if self.orthonormalise != "polar":
+                raise ArgumentError(
+                    f"orthonormalise={self.orthonormalise!r} of cca is for two views: with more of "
+                    "them it is 'polar'"
+                )
             return multi_ratio(self, views, r, ridge=self.ridge, shrunk=shrunk)
         a, b = views
         how = self.orthonormalise

@@ -124,8 +124,6 @@ def test_methods_of_two_views_take_more_where_the_definition_extends():
         assert more.value == pytest.approx(size * same.value, rel=1e-12)
         assert more.certificate.kind == same.certificate.kind
     assert ldr.solve("shared-response", X, 1).objective == ldr.objectives.MaxBet()
-    with pytest.raises(ldr.errors.ArgumentError, match="shrinkage='auto' of cca is for two views"):
-        ldr.solve("cca", X, 1, shrinkage="auto")
     with pytest.raises(ldr.errors.ArgumentError, match="orthonormalise='qr' of cca"):
         ldr.solve("cca", X, 1, orthonormalise="qr")
 
