@@ -70,16 +70,13 @@ class CCA(ShrinkingCorrelation):
 
     def bind(self, data: Data, r: int) -> TwoBlock | MultiRatio:
         views, shrunk = self.opened(data)
-        if len(views) > 2:
-            if self.orthonormalise != "polar":
-                raise ArgumentError(
-                    f"orthonormalise={self.orthonormalise!r} of cca is for two views: with more of "
-                    "them it is 'polar'"
-                )
-            return multi_ratio(self, views, r, ridge=self.ridge, shrunk=shrunk)
-        a, b = views
         how = self.orthonormalise
-        return two_block(self, a, b, r, ridge=self.ridge, shrunk=shrunk, orthonormalise=how)
+        if len(views) == 2:
+            return two_block(self, *views, r, ridge=self.ridge, shrunk=shrunk, orthonormalise=how)
+        if how != "polar":
+            given = f"orthonormalise={how!r} of cca is for two views"
+            raise ArgumentError(f"{given}: with more of them it is 'polar'")
+        return multi_ratio(self, views, r, ridge=self.ridge, shrunk=shrunk)
 
     def matrices(self, data: DataSums) -> CorrelationMatrices | None:
         found = self.covariances(data)
