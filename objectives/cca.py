@@ -71,12 +71,12 @@ class CCA(ShrinkingCorrelation):
     def bind(self, data: Data, r: int) -> TwoBlock | MultiRatio:
         views, shrunk = self.opened(data)
         how = self.orthonormalise
-        if len(views) == 2:
-            return two_block(self, *views, r, ridge=self.ridge, shrunk=shrunk, orthonormalise=how)
-        if how != "polar":
-            given = f"orthonormalise={how!r} of cca is for two views"
-            raise ArgumentError(f"{given}: with more of them it is 'polar'")
-        return multi_ratio(self, views, r, ridge=self.ridge, shrunk=shrunk)
+        if len(views) > 2:
+            if how != "polar":
+                raise ArgumentError(f"orthonormalise={how!r} of cca is for two views alone")
+            return multi_ratio(self, views, r, ridge=self.ridge, shrunk=shrunk)
+        a, b = views
+        return two_block(self, a, b, r, ridge=self.ridge, shrunk=shrunk, orthonormalise=how)
 
     def matrices(self, data: DataSums) -> CorrelationMatrices | None:
         found = self.covariances(data)
