@@ -294,12 +294,14 @@ def _invariance(problem: BoundObjective, M: Array, rng: np.random.Generator) -> 
     views = min(len(problem.blocks(M)), len(factors))
     Q = random_orthogonal(problem.blocks(M)[0].shape[1], rng)
     point = problem.at(M)
-    error = invariance_error(point, problem.at(_rotated(problem, M, Q, range(views))))
+    error = invariance_error(problem, point, problem.at(_rotated(problem, M, Q, range(views))))
     names = [_manifold_name(factor) for factor in factors]
     for i in range(views):
         if not isinstance(factors[i], Orthonormal):
             continue
-        alone = invariance_error(point, problem.at(_rotated(problem, M, Q, range(i, i + 1))))
+        alone = invariance_error(
+            problem, point, problem.at(_rotated(problem, M, Q, range(i, i + 1)))
+        )
         if alone > INVARIANCE_TOLERANCE:
             names[i] = "stiefel"
         elif len(Q) > 1:

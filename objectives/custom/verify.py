@@ -15,7 +15,7 @@ from ldr.solvers.checks import LARGEST
 from ldr.solvers.errors import ObjectiveError, ObjectiveWarning
 from ldr.solvers.linalg.lengths import length
 from ldr.solvers.manifolds import Array, Euclidean, Grassmann, Manifold, Product, Stiefel
-from ldr.solvers.problem import Point
+from ldr.solvers.problem import Point, Problem
 from ldr.solvers.warn import warn
 
 # |f(MQ) - f(M)| above this, relative to how much f varies, is not rounding.
@@ -82,7 +82,7 @@ class Trial:
 
     def invariant(self, view: int) -> bool:
         """Whether f(MQ) = f(M)."""
-        return invariance_error(self.point, self.turned(view)) <= INVARIANCE_TOLERANCE
+        return invariance_error(self.problem, self.point, self.turned(view)) <= INVARIANCE_TOLERANCE
 
     def check_gradient(self) -> None:
         """<gradient, V> against the difference of f along the manifold in direction V.
@@ -229,12 +229,15 @@ def random_orthogonal(r: int, rng: np.random.Generator) -> Array:
     return Q
 
 
-def invariance_error(point: Point, other: Point) -> float:
-    """The difference of two values, relative to how much f varies around the first point.
+def invariance_error(problem: Problem, point: Point, other: Point) -> float:
+    """The difference of two values, penalties included, relative to how f varies around the first.
 
     The value's own size counts little, so that a large constant in f hides nothing but rounding.
     """
-    difference = abs(point.value - other.value)
+    change = other.value - point.value
+    if problem.penalty is not None:
+        change += problem.penalty.value(other.M) - problem.penalty.value(point.M)
+    difference = abs(change)
     size = length(point.gradient) * length(point.M) + 1e-6 * abs(point.value)
     return difference / size if size > 0 else (0.0 if difference == 0 else math.inf)
 
