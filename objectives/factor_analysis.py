@@ -39,6 +39,8 @@ from ldr.solvers.variable_projection import VariableProjection
 # where the likelihood is flat.
 _LEAST_GUESS = 0.005
 
+# Factors, of the columns, from which Newton's method finishes.
+_MANY = 0.25
 # A noise variance within this factor of its lower bound counts as at the bound.
 _AT_THE_BOUND = 2.0
 
@@ -165,20 +167,26 @@ class DiagonalFactors(Factors):
     def _rank(self) -> int:
         return int(np.sum(self._spectrum > rank_tolerance(self.d) * self._spectrum[-1]))
 
+    @cached_property
+    def many_factors(self) -> bool:
+        """Whether all eigenvectors of the covariance cost little more than those of the factors."""
+        return isinstance(self.C, DenseCovariance) and self.r >= _MANY * self.d
+
     def profile(self) -> Profile:
         return Profile(self)
 
     def restrict(self, M: Array) -> Array:
         return self.manifold.split(M)[1]
 
-    def complete(self, t: Array) -> Array:
-        return self.manifold.join([ProfilePoint(self, t).loadings, t])
+    def complete(self, point: Point) -> Array:
+        assert isinstance(point, ProfilePoint)
+        return self.manifold.join([point.loadings, point.M])
 
     def specialist(self) -> VariableProjection:
         return VariableProjection()
 
     def _at_noise(self, psi: Array) -> Array:
-        return self.complete(self.noise.coordinate(psi[:, None]))
+        return self.complete(ProfilePoint(self, self.noise.coordinate(psi[:, None])))
 
     def baseline(self) -> Array:
         return next(iter(self.starts().values()))
@@ -264,8 +272,16 @@ class ProfilePoint(Point):
         self._psi = problem.noise.variances(t)
 
     @cached_property
+    def _eigen(self) -> tuple[Array, Array]:
+        """Of psi^{-1/2} C psi^{-1/2}, all where Hessian products will need them."""
+        problem = self._problem
+        count = problem.d if problem.many_factors else problem.r
+        return problem.C.top_weighted(1.0 / np.sqrt(self._psi), count)
+
+    @property
     def _top(self) -> tuple[Array, Array]:
-        return self._problem.C.top_weighted(1.0 / np.sqrt(self._psi), self._problem.r)
+        values, vectors = self._eigen
+        return values[: self._problem.r], vectors[:, : self._problem.r]
 
     @cached_property
     def loadings(self) -> Array:
@@ -289,13 +305,45 @@ class ProfilePoint(Point):
         excess = (inner(M, M) + psi - problem.variances) / psi
         return 0.5 * problem.n * problem.noise.gather(self._slope / psi * excess)
 
+    @cached_property
+    def _curvatures(self) -> tuple[Array, Array, Array]:
+        """Of log psi: what multiplies each entry, the V of L > 1, and the weights of pairs with V.
+
+        With dL_k = -L_k v_k^2 and the change of v_k along the other v_m, the Hessian of the sum
+        over L_k > 1 of the top r is that of the pairs v_k v_m, entry by entry: of two of them with
+        the weight -(2 + L_k + L_m)/4, of one and another with (1 - L_k)(L_k + 3 L_m)/(L_k - L_m)/2.
+        """
+        L, V = self._eigen
+        q = int(np.sum(L[: self._problem.r] > 1.0))
+        top, others = L[:q, None], L[None, q:]
+        with np.errstate(divide="ignore"):
+            across = 0.5 * (1.0 - top) * (top + 3.0 * others) / (top - others)
+        weights = np.hstack([-0.25 * (2.0 + top + top.T), across])
+        diagonal = self._problem.variances / self._psi + 0.5 * (V[:, :q] ** 2 @ (1.0 - L[:q]))
+        return diagonal, V[:, :q], weights
+
+    def hessian_vector(self, U: Array) -> Array:
+        problem, psi, (_, V) = self._problem, self._psi, self._eigen
+        diagonal, top, weights = self._curvatures
+        speed = self._slope / psi  # of log psi in t
+        u = speed * U[:, 0]
+        pairs = weights * ((top * u[:, None]).T @ V)
+        changed = diagonal * u + np.einsum("jk,jk->j", top, V @ pairs.T)
+        M = self.loadings
+        excess = (inner(M, M) + psi - problem.variances) / psi
+        product = speed * changed + excess * speed * (1.0 - speed) * U[:, 0]
+        return 0.5 * problem.n * product[:, None]
+
 
 @dataclass(frozen=True)
 class Profile(Problem):
     """The likelihood's least value over the loadings, as a function of t."""
 
     whole: DiagonalFactors
-    has_hessian = False
+
+    @cached_property
+    def has_hessian(self) -> bool:  # type: ignore[override]
+        return self.whole.many_factors
 
     @cached_property
     def manifold(self) -> Euclidean:  # type: ignore[override]

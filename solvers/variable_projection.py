@@ -8,9 +8,13 @@ from typing import Protocol, runtime_checkable
 from ldr.solvers.descent.lbfgs import LBFGS, QuasiNewtonState
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
-from ldr.solvers.problem import Problem
+from ldr.solvers.problem import Point, Problem
 from ldr.solvers.riemannian import RiemannianProblem
 from ldr.solvers.solver import Solver, State
+from ldr.solvers.trust_region import TrustRegion, TrustState
+
+# Gradient norm, in units of the run's threshold, from which Newton's method finishes.
+_NEAR = 1e5
 
 
 @runtime_checkable
@@ -23,8 +27,8 @@ class Separable(Protocol):
     def restrict(self, M: Array) -> Array:
         """The point of the profile at M: the variables that stay."""
 
-    def complete(self, N: Array) -> Array:
-        """The point above N, the eliminated variables at their best."""
+    def complete(self, point: Point) -> Array:
+        """The point above one of the profile, the eliminated variables at their best."""
 
 
 @dataclass(frozen=True)
@@ -32,12 +36,14 @@ class ProfileState(State):
     """The completed point, and the inner solver's state on the profile."""
 
     profile: RiemannianProblem
-    inner: QuasiNewtonState
+    inner: QuasiNewtonState | TrustState
 
 
 @dataclass(frozen=True)
 class VariableProjection(Solver[ProfileState]):
     """Limited-memory BFGS on the profile, the least value over the variables with a closed form.
+
+    A profile with a Hessian is finished by Newton's method, in a trust region.
 
     Where those are at their best, the gradient in them is zero and the gradient in the others is
     the profile's: stopping rules mean the same as on the whole problem. The start is completed
@@ -49,6 +55,7 @@ class VariableProjection(Solver[ProfileState]):
 
     name = "variable-projection"
     default_max_iterations = 10_000
+    patience = 20
 
     def initialise(self, problem: RiemannianProblem, M: Array) -> ProfileState:
         whole = problem.problem
@@ -62,12 +69,22 @@ class VariableProjection(Solver[ProfileState]):
         return self._completed(problem, profile, LBFGS().initialise(profile, whole.restrict(M)))
 
     def step(self, problem: RiemannianProblem, state: ProfileState) -> ProfileState:
-        return self._completed(problem, state.profile, LBFGS().step(state.profile, state.inner))
+        profile, inner = state.profile, state.inner
+        near = inner.point.gradient_norm <= _NEAR * problem.threshold
+        if isinstance(inner, QuasiNewtonState) and near and profile.problem.has_hessian:
+            profile.threshold = problem.threshold
+            inner = TrustState(inner.point, None)
+        if isinstance(inner, TrustState):
+            return self._completed(problem, profile, TrustRegion().step(profile, inner))
+        return self._completed(problem, profile, LBFGS().step(profile, inner))
 
     def _completed(
-        self, problem: RiemannianProblem, profile: RiemannianProblem, inner: QuasiNewtonState
+        self,
+        problem: RiemannianProblem,
+        profile: RiemannianProblem,
+        inner: QuasiNewtonState | TrustState,
     ) -> ProfileState:
         whole = problem.problem
         assert isinstance(whole, Separable)
-        point = problem.at(whole.complete(inner.point.M))
+        point = problem.at(whole.complete(inner.point.point))
         return ProfileState(point, profile, inner, halt=inner.halt)
