@@ -96,7 +96,9 @@ class Axes:
 
 
 def signs(P: Array) -> Array:
-    """1 or -1 of each row: times these the first of its largest entries is positive."""
+    """1 or -1 of each row, of one map or of a stack: times these the first of its largest entries
+    is positive.
+    """
     size = np.abs(P)
-    first = np.argmax(size >= _LARGEST * size.max(axis=1, keepdims=True), axis=1)
-    return np.where(P[np.arange(len(P)), first] < 0, -1.0, 1.0)
+    first = np.argmax(size >= _LARGEST * size.max(axis=-1, keepdims=True), axis=-1, keepdims=True)
+    return np.where(np.take_along_axis(P, first, axis=-1)[..., 0] < 0, -1.0, 1.0)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ldr.inference.chunks import Chunk, Single
+from ldr.objectives.axes import signs
 from ldr.objectives.data.map_reduce import fold
 from ldr.objectives.data.views import as_tuple
 from ldr.objectives.families.matrices import Solvable, StackedOptima
@@ -100,7 +101,7 @@ def optima(
     context = copy_context()  # the time limit and Ctrl-C
 
     def of_chunk(chunk: Chunk | Single) -> list[Optima]:
-        found = context.copy().run(_of_chunk, objective, chunk, r, options)
+        found = context.copy().run(_of_chunk, objective, chunk, r, with_maps, options)
         return [found if with_maps else found.without_maps()]
 
     def pieces() -> Iterable[Callable[[], tuple[Chunk | Single]]]:
@@ -112,7 +113,7 @@ def optima(
 
 
 def _of_chunk(
-    objective: Objective, chunk: Chunk | Single, r: int, options: dict[str, Any]
+    objective: Objective, chunk: Chunk | Single, r: int, with_maps: bool, options: dict[str, Any]
 ) -> Optima:
     rows = _rows(objective, chunk, r)
     found = None if rows is None else _stacked(objective, rows, chunk, r, options)
@@ -121,7 +122,8 @@ def _of_chunk(
     means = tuple(np.broadcast_to(view.mean, (chunk.count, view.mean.shape[1])) for view in rows)
     gaps = np.zeros(chunk.count) if found.gaps is None else found.gaps
     lost = np.flatnonzero(~found.sound)
-    optima = Optima(found.values, found.maps, means, found.numbers, gaps, len(lost))
+    maps = _placed(objective, found, rows) if with_maps else found.maps
+    optima = Optima(found.values, maps, means, found.numbers, gaps, len(lost))
     for k in map(int, lost):
         one = _alone(objective, chunk, k, r, options)
         if optima.numbers is None:
@@ -129,6 +131,17 @@ def _of_chunk(
         for array, of_one in zip(optima.arrays(), one.arrays(), strict=True):
             array[k] = of_one[0]
     return optima
+
+
+def _placed(objective: Objective, found: StackedOptima, rows: tuple[StackedRows, ...]) -> Stacks:
+    """The maps in canonical coordinates, as `ldr.solve` gives them."""
+    maps = found.maps
+    if found.numbers is None and not getattr(objective, "nested", False):
+        (P,) = maps  # a subspace, whose axes are those of its variances
+        Q = np.linalg.eigh(P @ rows[0].scatter() @ P.transpose(0, 2, 1))[1][:, :, ::-1]
+        maps = (Q.transpose(0, 2, 1) @ P,)
+    flips = signs(maps[0])[:, :, None]
+    return tuple(flips * P for P in maps)
 
 
 def _rows(objective: Objective, chunk: Chunk | Single, r: int) -> tuple[StackedRows, ...] | None:
