@@ -11,6 +11,8 @@ from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
+from ldr.objectives.data.memory import available
+from ldr.objectives.data.memory import in_words as in_bytes
 from ldr.objectives.registry import REGISTRY
 from ldr.solvers.errors import DataError, MissingValuesError, SingularError, TooLargeError
 from ldr.solvers.threads import one_thread
@@ -40,7 +42,11 @@ def in_words(door: Callable[Arguments, Returned]) -> Callable[Arguments, Returne
         except TooLargeError:
             raise
         except MemoryError as error:
-            raise TooLargeError(f"{_array(error)} does not fit into memory: {_WAYS_OUT}") from error
+            limit, whose = available()
+            raise TooLargeError(
+                f"{_array(error)} does not fit into memory, of which {whose} leaves "
+                f"{in_bytes(limit)}: {_WAYS_OUT}"
+            ) from error
         except np.linalg.LinAlgError as error:
             raise SingularError(
                 f"a decomposition of the data failed ({error}): their columns are too far apart in "

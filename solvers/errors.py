@@ -25,7 +25,7 @@ class TimeLimitError(RuntimeError):
     """The time limit was reached before there was a point to return."""
 
 
-class TooLargeError(MemoryError):
+class TooLargeError(DataError, MemoryError):
     """An array that the method needs does not fit into memory."""
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -14,13 +13,13 @@ import numpy.typing as npt
 from ldr.objectives.data.cells import Cells
 from ldr.objectives.data.finite import check_finite, check_largest, largest_of_piece
 from ldr.objectives.data.map_reduce import PIECE_NUMBERS
+from ldr.objectives.data.memory import afford
 from ldr.objectives.data.samples import Array, Beside, Samples, Term
 from ldr.objectives.data.sources import pieces_along
-from ldr.solvers.errors import DataError
 from ldr.solvers.limits import check
 
-# The share of the machine's memory that a method which needs all rows at once may take.
-_SHARE = 0.5
+# Times its rows that a method holds which needs them all at once: as they are, centred, turned.
+_COPIES = 3
 
 
 @dataclass
@@ -141,21 +140,29 @@ class StoredSamples(Samples):
     def dense(self) -> Array:
         return self.in_memory().dense()
 
+    def afford(self, rows: int) -> None:
+        """Refuse to read so many rows at once, unless there is memory for what is made of them.
+
+        Raises
+        ------
+        TooLargeError
+        """
+        afford(
+            _COPIES * 8.0 * rows * self.d,
+            f"{self.name} ({rows} x {self.d}) and what is made of it by this method, which needs "
+            "all of its rows at once,",
+            "give fewer rows or columns, or a method of sums over rows",
+        )
+
     def in_memory(self) -> Samples:
         """All rows, read and checked.
 
         Raises
         ------
         DataError
-            As float64 they would take more than half of the machine's memory.
+            As float64, and what is made of them, they would take more memory than there is.
         """
-        size, memory = 8 * self.n * self.d, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-        if size > _SHARE * memory:
-            raise DataError(
-                f"{self.name} ({self.n} x {self.d}) would take {size / 2**30:.1f} GiB in memory, "
-                f"where this method needs all of it at once; the machine has "
-                f"{memory / 2**30:.1f} GiB"
-            )
+        self.afford(self.n)
         self.tally.whole = True
         return self.piece(slice(0, self.n))
 

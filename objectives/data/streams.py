@@ -231,9 +231,15 @@ class StreamSamples(StoredSamples):
         return np.concatenate(self.reduce(partial(_product, V=V, mean=mean), list.__add__))
 
     def in_memory(self) -> Samples:
-        rows = np.concatenate(self.reduce(_rows, list.__add__))
+        rows = np.concatenate(self.reduce(_rows, self._kept))
         self.tally.whole = True
         return Samples(rows, self.feature_names, self.name, marks=self.marks)
+
+    def _kept(self, earlier: list[Block], later: list[Block]) -> list[Block]:
+        """Rows that are kept, as long as there is memory for them."""
+        earlier += later
+        self.afford(sum(map(len, earlier)))
+        return earlier
 
     def each(self, change: Callable[[Block], Block]) -> StreamSamples:
         """The same rows, every block changed."""

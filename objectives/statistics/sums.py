@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
+from ldr.objectives.data.memory import afford
 from ldr.objectives.data.samples import Array, Samples
 from ldr.solvers.linalg import blas
 
@@ -177,7 +178,22 @@ def add_sum(
 
 def zeros(rows: int, columns: int) -> Array:
     """Zeros in the order BLAS can add into without a copy."""
+    _afford(rows, columns)
     return np.zeros((rows, columns), order="F")
+
+
+def _afford(rows: int, columns: int) -> None:
+    """Refuse sums that do not fit, before they are made: with a copy, as they are made symmetric.
+
+    Raises
+    ------
+    TooLargeError
+    """
+    afford(
+        2 * 8.0 * rows * columns,
+        f"sums of shape ({rows}, {columns}), made symmetric,",
+        "leave out columns, or take a method of few directions of sparse rows (pca, lda, maf, pls)",
+    )
 
 
 def full(upper: Array) -> Array:
@@ -190,8 +206,10 @@ def symmetric(A: Array) -> Array:
     return 0.5 * (A + A.T)
 
 
-def dense(product: object) -> Array:
+def dense(product: csr_array | Array) -> Array:
     """Product of two sparse matrices (d x d or smaller) as an array."""
+    rows, columns = np.shape(product)
+    _afford(rows, columns)
     return np.asarray(product.toarray() if hasattr(product, "toarray") else product)
 
 
