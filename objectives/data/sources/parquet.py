@@ -20,7 +20,7 @@ from ldr.objectives.data.sources.source import not_installed
 from ldr.solvers.errors import DataError
 
 if TYPE_CHECKING:
-    from pyarrow import DataType, RecordBatch
+    from pyarrow import ChunkedArray, DataType, RecordBatch
     from pyarrow.parquet import ParquetFile as TheirFile
 
 # Bytes of a column that are fetched at a time.
@@ -101,10 +101,11 @@ class ParquetFile:
                 f"{self._name}: column {name!r} is of type {kind}; text or numbers were expected"
             )
         try:
-            with self._open() as file:
+            text = pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind)
+            with self._open(*([name] if text else [])) as file:
                 values = file.read(columns=[name]).column(name)
-            if pyarrow.types.is_dictionary(kind):
-                values = values.cast(kind.value_type)
+            if pyarrow.types.is_dictionary(values.type):
+                return _of_dictionary(values.unify_dictionaries())
             return np.asarray(values.to_numpy())
         except (pyarrow.ArrowException, OSError, ValueError) as error:
             raise DataError(
@@ -123,11 +124,14 @@ class ParquetFile:
                 rows[begin - start : end - start, j] = numbers
         return rows
 
-    def _open(self) -> TheirFile:
+    def _open(self, *coded: str) -> TheirFile:
+        """The file; columns of text that are read as the codes that they are stored in."""
         pyarrow, parquet = _libraries()
         try:
             # Nothing is fetched ahead, and no column of a row group as a whole.
-            return parquet.ParquetFile(self._path, pre_buffer=False, buffer_size=_BUFFER)
+            return parquet.ParquetFile(
+                self._path, pre_buffer=False, buffer_size=_BUFFER, read_dictionary=coded
+            )
         except (pyarrow.ArrowException, OSError) as error:
             raise DataError(
                 f"{self._name}: {self._path.name} cannot be read as Parquet: {error}"
@@ -185,6 +189,17 @@ class ParquetFile:
             _libraries()[0].default_memory_pool().release_unused()
         oldest = min(start, self._position - self._most_ahead)
         self._ahead = [batch for batch in self._ahead if batch.first + batch.size > oldest]
+
+
+def _of_dictionary(values: ChunkedArray) -> Cells:
+    """Each entry made once, and looked up for its rows; None where there is none."""
+    if values.num_chunks == 0:
+        return np.empty(0, dtype=object)
+    entries = values.chunk(0).dictionary.to_numpy(zero_copy_only=False)
+    if values.null_count:
+        entries = np.array([*entries, None], dtype=object)
+    codes = [chunk.indices.fill_null(len(entries) - 1).to_numpy() for chunk in values.chunks]
+    return np.asarray(entries[np.concatenate(codes)])
 
 
 @dataclass

@@ -7,6 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
+import pyarrow
+import pyarrow.parquet
 import pytest
 import scipy.sparse
 
@@ -15,7 +17,8 @@ from ldr.errors import ArgumentError, DataError, DataWarning
 from ldr.io import files
 from ldr.objectives.data import samples as samples_module
 from ldr.objectives.data import stored, streams
-from ldr.objectives.data.opening import as_samples, open_path
+from ldr.objectives.data.labels import as_labels
+from ldr.objectives.data.opening import as_samples, open_path, open_table
 from ldr.objectives.data.sources import memory_map, parquet, text
 from ldr.objectives.data.sources.source import pieces_along
 from ldr.objectives.statistics import moments
@@ -607,3 +610,29 @@ def test_a_function_of_blocks_is_counted_where_the_number_of_rows_is_asked_for()
     assert found.value == pytest.approx(expected.value, rel=1e-10)
     with pytest.raises(DataError, match="is a stream of blocks"):
         ldr.solve(own, iter(parts), 2)
+
+
+def test_text_of_parquet_is_looked_up_by_codes(tmp_path):
+    columns = {
+        "text": ["b", None, "a", "b", "a"],
+        "words": ["b", "c", "a", "b", "a"],
+        "coded": pyarrow.array(["u", "v", "u", None, "w"]).dictionary_encode(),
+        "numbers": pyarrow.array([3, 5, 3, 3, 5]).dictionary_encode(),
+        "nothing": pyarrow.array([None] * 5, pyarrow.string()),
+    }
+    table = pyarrow.table({"x": np.arange(5.0), **columns})
+    pyarrow.parquet.write_table(table, tmp_path / "X.parquet", row_group_size=2)
+    source = open_table(str(tmp_path / "X.parquet"), "X")
+    for name in columns:
+        assert source.column(name).tolist() == table.column(name).to_pylist()
+    assert source.column("numbers").dtype == np.int64
+
+
+def test_labels_of_any_kind_have_the_codes_of_sorting():
+    labels = np.array(["b", "a", "c", "a", "b", "c"] * 5, dtype=object)
+    codes, classes = as_labels(labels, 30)
+    known, theirs = np.unique(labels, return_inverse=True)
+    assert (codes == theirs).all() and (classes == known).all()
+    labels[7] = None
+    with pytest.raises(DataError, match=r"1 missing .* the first at position 7"):
+        as_labels(labels, 30)
