@@ -184,7 +184,7 @@ def test_every_solver_reaches_the_same_value(key):
         ).value
         for name in GENERAL
     }
-    assert "pymanopt:trust-region" in values and len(values) == 7
+    assert "pymanopt:trust-region" in values and len(values) == 8
     assert np.ptp(list(values.values())) <= 1e-9 * abs(values["trust-region"]), values
 
 
