@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ldr.inference.many import solve_many
 from ldr.inputs import as_objective
 from ldr.objectives.data.views import as_tuple, single
 from ldr.objectives.needs import Need
@@ -82,14 +83,35 @@ def layer(objective: str | Objective, r: int, **options: Any) -> Callable[..., A
         views = X[:1] if background else X
         return tuple(jax.ShapeDtypeStruct((r, each.shape[1]), each.dtype) for each in views)
 
-    def called(function: Callable[..., Any], X: Any, *beside: Any) -> Any:
+    def optima(X: Any, y: Any, parameters: dict[str, Any]) -> Any:
+        """P of one problem, or of those that `jax.vmap` asks for together."""
+        batch = X[0].shape[:-2]
+        if not batch:
+            return solved(X, y, parameters).P
+        own = [{name: p[k] for name, p in parameters.items()} for k in np.ndindex(batch)]
+        given = [np.asarray(each, dtype=np.float64).reshape(-1, *each.shape[-2:]) for each in X]
+        labels: Any = None if y is None else np.asarray(y).reshape(len(own), *y.shape[len(batch) :])
+        if options or own.count(own[0]) < len(own) or np.ndim(labels) > 2:
+            each = [
+                as_tuple(solved([A[k] for A in given], None if y is None else labels[k], one).P)
+                for k, one in enumerate(own)
+            ]
+            found = tuple(map(np.stack, zip(*each, strict=True)))
+        else:
+            known = with_parameters(objective, {name: float(p) for name, p in own[0].items()})
+            many = solve_many(known, single(tuple(given)), r, y=labels, certify=False)
+            found = as_tuple(many.P)
+        return tuple(P.reshape(*batch, *P.shape[1:]) for P in found)
+
+    def called(function: Callable[..., Any], X: Any, *beside: Any, together: bool = False) -> Any:
         def in_kind(*given: Any) -> Any:
             found = as_tuple(function(*given))
             return tuple(
                 np.asarray(each, shape.dtype) for each, shape in zip(found, shapes(X), strict=True)
             )
 
-        return jax.pure_callback(in_kind, shapes(X), X, *beside, vmap_method="sequential")
+        method = "broadcast_all" if together else "sequential"
+        return jax.pure_callback(in_kind, shapes(X), X, *beside, vmap_method=method)
 
     @jax.jit
     def step(T: Any, X: Any, y: Any, parameters: Any, dX: Any, moves: Any) -> Any:
@@ -100,7 +122,7 @@ def layer(objective: str | Objective, r: int, **options: Any) -> Callable[..., A
 
     @jax.custom_jvp
     def optimum(X: Any, y: Any, parameters: dict[str, Any]) -> Any:
-        return called(lambda *given: solved(*given).P, X, y, parameters)
+        return called(optima, X, y, parameters, together=True)
 
     @optimum.defjvp
     def derivative(primals: Any, tangents: Any) -> Any:

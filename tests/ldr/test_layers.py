@@ -149,6 +149,17 @@ def test_methods_without_a_formula_go_forward():
         result.sensitivity(X, y).pullback(result.P)
 
 
+@pytest.mark.parametrize("name", ["pca", "classical-lda"])
+def test_batches_are_solved_together(name, monkeypatch):
+    X, y, _ = methods.RANDOM[name]
+    both = np.stack([X, X[:, ::-1]])
+    expected = [ldr.solve(name, each, 2, y=y).P for each in both]
+    monkeypatch.setattr("ldr.layers.solve", None)  # not one by one
+    project = ldr.layer(name, 2)
+    found = jax.vmap(lambda X: project(X, y))(both)
+    np.testing.assert_allclose(found, expected, atol=1e-10)
+
+
 def test_ties_are_refused_with_their_numbers():
     rng = np.random.default_rng(0)
     ones = np.hstack([np.ones((40, 1)), rng.standard_normal((40, 4))])
