@@ -121,6 +121,14 @@ def pairs_of_rows() -> Iterator[str]:
         yield line(f"{name} wine", time.process_time, jobs)
 
 
+def picard_job(X: Any, *, orthogonal: bool) -> Job:
+    """Where it is installed: to a gradient of 1e-9, and how many iterations that takes."""
+    from picard import picard
+
+    given: dict[str, Any] = {"ortho": orthogonal, "extended": orthogonal, "tol": 1e-9}
+    return lambda: float(picard(X.T, **given, random_state=0, return_n_iter=True)[-1])
+
+
 def sources() -> Iterator[str]:
     rng = np.random.default_rng(0)
     X = rng.laplace(size=(5000, 10)) @ rng.standard_normal((10, 10))
@@ -131,6 +139,8 @@ def sources() -> Iterator[str]:
             "one start": solved(name, X, 10, starts=1),
             "FastICA": lambda: float(peer.fit(X).n_iter_),
         }
+        with contextlib.suppress(ImportError):
+            jobs["Picard"] = picard_job(X, orthogonal=name == "ica")
         yield line(f"{name} 5000 x 10", time.process_time, jobs)
 
 
@@ -139,8 +149,31 @@ def sparse() -> Iterator[str]:
     X = rng.standard_normal((300, 200)) * np.linspace(3, 1, 200)
     X[:, :20] += 3 * rng.standard_normal((300, 1))
     X[:, 20:50] += 2 * rng.standard_normal((300, 1))
-    jobs = {f"r = {r}": solved("sparse-pca", X, r, penalty=300.0) for r in (2, 5, 10)}
+    jobs = {f"r = {r}": solved("sparse-pca", X, r, penalty=300.0) for r in (10, 20, 30)}
     yield line("sparse-pca 300 x 200", time.process_time, jobs)
+
+
+def kernels() -> Iterator[str]:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((20_000, 10))
+    y = X[:, 0] / (0.5 + (X[:, 1] + 1.5) ** 2) + 0.2 * rng.standard_normal(20_000)
+    for name in ("sdr", "hsic"):
+        jobs = {
+            f"n = {n}{', one start' * (starts == 1)}": solved(
+                name, X[:n], 2, y=y[:n], starts=starts
+            )
+            for n in (2000, 20_000)
+            for starts in (None, 1)
+        }
+        yield line(name, time.process_time, jobs)
+
+
+def factors() -> Iterator[str]:
+    rng = np.random.default_rng(0)
+    X = 2 * rng.standard_normal((1000, 2)) @ rng.standard_normal((2, 200))
+    X += rng.standard_normal((1000, 200)) * rng.uniform(0.5, 2, 200)
+    jobs = {f"r = {r}": solved("fa", X, r) for r in (60, 100)}
+    yield line("fa 1000 x 200", time.process_time, jobs)
 
 
 if __name__ == "__main__":
@@ -148,6 +181,6 @@ if __name__ == "__main__":
     for found in eigen_methods():
         print(found, flush=True)
     with one_thread():
-        for rows in (pairs_of_rows(), sources(), sparse()):
+        for rows in (pairs_of_rows(), sources(), sparse(), kernels(), factors()):
             for found in rows:
                 print(found, flush=True)
