@@ -158,12 +158,17 @@ class GeneralisedContrast(NoiseMethod):
     def contrast(self, data: Data) -> RowPencil[Pencil]:
         """The difference and the sum of both covariances, each of rows about their own mean."""
         pair = Pair.of(data)
+        plain = moments(pair.background)
 
         def pencil(change: Change) -> Pencil:
-            target, background = moments(change(pair.samples)), moments(change(pair.background))
+            target, background = moments(change(pair.samples)), plain
+            if change.T is not None:
+                background = moments(Change(change.T, plain.mean)(pair.background))
             a, b = target.covariance, background.covariance
             known = KnownScatter(target.scatter, target.n)
-            return Pencil(a - b, SumOfSquares(a + b, target.mean, 1.0, scatter=known), 1.0)
+            offsets = np.hypot(target.mean, background.mean)
+            B = SumOfSquares(a + b, target.mean, 1.0, scatter=known, offsets=offsets)
+            return Pencil(a - b, B, 1.0)
 
         others = (pair.samples, pair.background)
         return RowPencil(pair.compact, pencil, "the sum of both covariances", others)

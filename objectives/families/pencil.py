@@ -41,6 +41,8 @@ class SumOfSquares:
         Whether B is what is left of `total` within groups of the rows.
     scatter : KnownScatter, optional
         Of the rows.
+    offsets : ndarray (k,), optional
+        What the numbers in the rows are about, where that is not their mean alone.
     """
 
     B: Array
@@ -49,6 +51,7 @@ class SumOfSquares:
     total: Array | None = None
     within: bool = False
     scatter: KnownScatter | None = None
+    offsets: Array | None = None
 
     @classmethod
     def covariance(cls, scatter: Array, mean: Array, n: float) -> SumOfSquares:
@@ -59,7 +62,8 @@ class SumOfSquares:
     def sizes(self) -> Array:
         """Of each column, the root of the sum of squares of the numbers in the rows."""
         about_mean = self.total if self.within and self.total is not None else self.B
-        return np.sqrt(diagonal(about_mean) + self.weight * self.mean**2)
+        offsets = self.mean if self.offsets is None else self.offsets
+        return np.sqrt(diagonal(about_mean) + self.weight * offsets**2)
 
 
 @dataclass(frozen=True)

@@ -82,12 +82,13 @@ def null_space(rows, least=DEPENDENT):
     """Directions in which nothing varies, or less than `least` of the columns' size."""
     rows = extended(rows)
     lengths = np.sqrt(np.sum(rows * rows, axis=0))
-    W = orthonormal(rows, least)[1]
+    Q, W = orthonormal(rows, least)
     if W.shape[1] == rows.shape[1]:
         return np.zeros((rows.shape[1], 0), dtype=np.longdouble)
     units = np.where(lengths > 0, 1 / np.where(lengths > 0, lengths, 1), 1)
     kept = svd(rows * np.where(lengths > 0, units, 0))[2][:, : W.shape[1]]
-    return basis(units[:, None] * complement(kept, rows.shape[1]))
+    N = basis(units[:, None] * complement(kept, rows.shape[1]))
+    return basis(N - W @ (Q.T @ (rows @ N)))  # without what is seen of it
 
 
 @dataclass

@@ -67,6 +67,7 @@ ONCE_REFUTED = [
     ("dpca", 77, 0),
     ("foreca", 25, 0),
     ("opca", 56, 3003),
+    ("classical-gcpca", 195, 3003),
 ]
 
 
