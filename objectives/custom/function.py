@@ -17,7 +17,7 @@ from ldr.objectives.custom.compiling import Function
 from ldr.objectives.custom.problem import CustomProblem, FunctionTerm, SummedProblem
 from ldr.objectives.custom.signature import required_parameters, written
 from ldr.objectives.custom.verify import Trial, attached, manifold_named, verified
-from ldr.objectives.custom.weighting import WeightedFunction
+from ldr.objectives.custom.weighting import MOST_PADDED, WeightedFunction
 from ldr.objectives.data.cells import Cells
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.finite import check_squares
@@ -102,9 +102,10 @@ def objective(
         Whether f is a sum over rows: f(M, X) = f(M, X1) + f(M, X2) where X is X1 above X2, and y
         likewise. Then rows in a file or on a cluster are read piece by piece at each evaluation, f
         sees some of them at a time, and ``solver="svrg"`` is there. A mean is no sum: divide by a
-        number of your own, not by len(X). jax compiles f once for each length of a piece.
-        Written with jax, f takes weights of the rows (``sample_weight=``): it then sees one row at
-        a time.
+        number of your own, not by len(X). jax compiles f once for each length of a piece; of at
+        most 1024 rows in memory once for a power of two, so that folds need no compiling: f then
+        sees one row at a time. So it does with weights of the rows (``sample_weight=``), which
+        functions written with jax take.
     views : int
         How many data matrices of the same rows f takes, each with an M of its own and all with the
         same r. `gradient` and `hessian` then return a matrix for each, and `hessian` takes V1, ...,
@@ -320,6 +321,8 @@ class CustomObjective(Objective):
         trial.check_additive()
         if any(view.stored for view in data.views) or len(samples.pieces()) > 1:
             return RowSum(self, tested.views, tested.manifold, samples, term, beside=beside)
+        if self.backend == "jax" and samples.n <= MOST_PADDED:
+            term = FunctionTerm(self._of_weighted_rows, term.means, weighted=True)
         arguments = term.arguments(samples, *beside)
         problem = SummedProblem(self, tested.views, tested.manifold, term, arguments)
         Trial(problem).check_value()
@@ -327,7 +330,8 @@ class CustomObjective(Objective):
 
     def _on_some_rows(self, data: Data, term: FunctionTerm, r: int) -> Trial:
         """The problem of the first rows, less the mean of all."""
-        where = slice(0, min(TESTED_ROWS, data.samples.n // 2 * 2))
+        n = data.samples.n  # of few rows a power of two, so that another n needs no compiling
+        where = slice(0, TESTED_ROWS if n >= TESTED_ROWS else 1 << (n.bit_length() - 1))
         rows = tuple(view.piece(where) for view in data.views)
         return self._on(rows, tuple(y[where] for y in self._response(data)), term, r, data.views)
 
@@ -349,13 +353,17 @@ class CustomObjective(Objective):
         return attached(CustomProblem(self, views, manifold, term, arguments), self.manifold)
 
     def _term(self, views: tuple[Samples, ...]) -> FunctionTerm:
-        plain = views[0].weights is None
-        of = self if plain else WeightedFunction(self, self.of_point)
+        weighted = views[0].weights is not None
+        of = self._of_weighted_rows if weighted else self
         if not self.center:
-            return FunctionTerm(of, tuple(np.zeros(view.d) for view in views))
+            return FunctionTerm(of, tuple(np.zeros(view.d) for view in views), weighted)
         for view in views:
             check_squares(view)
-        return FunctionTerm(of, tuple(map(mean, views)))
+        return FunctionTerm(of, tuple(map(mean, views)), weighted)
+
+    @cached_property
+    def _of_weighted_rows(self) -> WeightedFunction:
+        return WeightedFunction(self, self.of_point)
 
     def _in_memory(self, samples: Samples) -> Samples:
         """All rows, which f can take."""

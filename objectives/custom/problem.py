@@ -89,10 +89,13 @@ class FunctionTerm(RowTerm):
     objective : CustomObjective
     means : tuple of ndarray (d,)
         Of each view; zero where rows are not centred.
+    weighted : bool
+        Whether f takes the weights of the rows.
     """
 
     objective: Differentiated
     means: tuple[Array, ...]
+    weighted: bool = False
 
     @property
     def has_hessian(self) -> bool:  # type: ignore[override]
@@ -113,7 +116,9 @@ class FunctionTerm(RowTerm):
         views = [one for one in (rows, *beside) if isinstance(one, Samples)]
         seen = [self._seen(view, mean) for view, mean in zip(views, self.means, strict=True)]
         others = [one for one in beside if not isinstance(one, Samples)]
-        weights = () if rows.weights is None else (rows.weights,)
+        weights: tuple[Array, ...] = ()
+        if self.weighted:
+            weights = (np.ones(rows.n) if rows.weights is None else rows.weights,)
         place = self.objective.derivatives.place
         return place(*seen, *others, *weights, accelerator=rows.accelerator)
 

@@ -152,17 +152,17 @@ class Trial:
             )
 
     def check_additive(self) -> None:
-        """f of all rows must be f of the first half of them plus f of the second."""
+        """f of all rows must be f of the first of them plus f of the others."""
         problem = self.problem
-        half = problem.arguments[0].shape[0] // 2
-        halves = (slice(0, half), slice(half, 2 * half))
-        parts = [problem.of_rows(where).at(self.point.M).value for where in halves]
+        n = problem.arguments[0].shape[0]
+        split = (slice(0, 1), slice(1, n))
+        parts = [problem.of_rows(where).at(self.point.M).value for where in split]
         whole, total = self.point.value, sum(parts)
         if not abs(whole - total) <= _ADDITIVITY_TOLERANCE * sum(map(abs, (whole, *parts))):
             raise ObjectiveError(
                 f"objective {self.name!r} is declared with sum_over_rows=True, but of the first "
-                f"{2 * half} rows f(M, X) = {problem.reported(whole):.12g}, and f(M, X1) + "
-                f"f(M, X2) = {problem.reported(total):.12g} of their two halves: return a sum over "
+                f"{n} rows f(M, X) = {problem.reported(whole):.12g}, and f(M, X1) + f(M, X2) = "
+                f"{problem.reported(total):.12g} where X1 is one of them: return a sum over "
                 "rows (no mean, no division by len(X), nothing that depends on several rows)"
             )
 

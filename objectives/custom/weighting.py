@@ -6,9 +6,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from ldr.objectives.custom.backends import Backend, Jax
+import numpy as np
+
+from ldr.objectives.custom.backends import Arguments, Backend, Jax
 from ldr.objectives.custom.compiling import Function
 from ldr.objectives.custom.problem import Differentiated
+from ldr.objectives.data.accelerator import Accelerator
+
+# Up to so many rows an evaluation takes less time than a compilation saves; more are as they are.
+MOST_PADDED = 1024
+_FEWEST = 64
 
 
 @dataclass(frozen=True)
@@ -35,6 +42,24 @@ class PerRow:
 
 
 @dataclass(frozen=True)
+class JaxOfRows(Jax):
+    """A sum of weighted rows, of which few are made a power of two by rows of weight zero.
+
+    So folds and data of other lengths need no compiling. What is added is the last row again, where
+    f is sure to have a value.
+    """
+
+    def place(self, *data: Any, accelerator: Accelerator | None = None) -> Arguments:
+        *rows, weights = data
+        n = len(weights)
+        if n <= MOST_PADDED:
+            further = max(_FEWEST, 1 << (n - 1).bit_length()) - n
+            weights = np.append(weights, np.zeros(further))
+            rows = [np.concatenate([a, np.repeat(a[-1:], further, axis=0)]) for a in rows]
+        return super().place(*rows, weights, accelerator=accelerator)
+
+
+@dataclass(frozen=True)
 class WeightedFunction:
     """An objective of one's own whose last argument is the weights of the rows."""
 
@@ -54,4 +79,4 @@ class WeightedFunction:
 
     @cached_property
     def derivatives(self) -> Backend:
-        return Jax(PerRow(self.function))
+        return JaxOfRows(PerRow(self.function))

@@ -761,3 +761,33 @@ def test_arguments_cannot_be_written_to(backend, what):
     with pytest.raises(ObjectiveError, match=r"writes into its arguments.*M = M.copy\(\)"):
         ldr.solve(own, X, 2, y=y)
     np.testing.assert_array_equal(y, before)
+
+
+# Sums over rows
+
+
+def test_folds_of_a_sum_over_rows_need_no_compiling():
+    @ldr.objective(manifold="stiefel", sense="max", sum_over_rows=True)
+    def summed(M, X):
+        return jnp.sum((X @ M) ** 4)
+
+    ldr.solve(summed, X, R, random_state=0)
+    fold = X[:47]
+    with compilations() as tally:
+        found = ldr.solve(summed, fold, R, random_state=0)
+        weighted = ldr.solve(summed, fold, R, random_state=0, sample_weight=np.ones(47))
+    assert tally == {}
+    whole = ldr.solve(summed, np.vstack([X] * 20), R, random_state=0, max_iterations=1000)
+    plain = ldr.solve(by_jax, fold, R, random_state=0)
+    assert found.value == pytest.approx(fold.size / D * R * plain.value, rel=1e-12)
+    assert found.value == weighted.value
+    assert whole.converged
+
+
+def test_a_sum_over_pairs_of_rows_is_no_sum_over_rows():
+    @ldr.objective(sum_over_rows=True)
+    def pairs(M, X):
+        return jnp.sum(((X[: len(X) // 2 * 2 : 2] - X[1::2]) @ M) ** 2)
+
+    with pytest.raises((ObjectiveError, TypeError)):
+        ldr.solve(pairs, X, R)
