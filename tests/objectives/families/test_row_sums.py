@@ -347,7 +347,8 @@ def test_own_sum_is_compiled_once_a_shape(saved):
 
     result = solve(traced_sum, saved(X), R, solver="lbfgs", random_state=0)
     assert result.evaluations["value"] > 10
-    # Tests look at 200 rows, one and the others; each shape is traced a few times: shape, gradient, Hessian.
+    # Tests look at 200 rows, one and the others; a shape is traced a few times: shape, gradient,
+    # Hessian.
     lengths = {shape[0] for shape in traced}
     assert lengths == {1, 199, 200, PIECE_ROWS, N % PIECE_ROWS}
     assert len(traced) < 20
