@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache, partial
 from threading import Timer
 from typing import Any
 
@@ -37,8 +37,8 @@ def compilations() -> Iterator[Counter[str]]:
 class Program:
     """A function for arguments of one shape, compiled when it is first called."""
 
-    def __init__(self, function: Function, name: str) -> None:
-        self._function, self._name = function, name
+    def __init__(self, function: Function, tell: Callable[[], None]) -> None:
+        self._function, self._tell = function, tell
         self._compiled: Function | None = None
         self.operations = 0
 
@@ -55,7 +55,7 @@ class Program:
     def _compile(self, arguments: tuple[Any, ...]) -> Function:
         import jax
 
-        teller = Timer(PATIENCE, _tell, [self._name])
+        teller = Timer(PATIENCE, self._tell)
         teller.daemon = True
         teller.start()
         try:
@@ -73,7 +73,7 @@ class Program:
 class Programs:
     """Those of f for arguments of one shape: derivatives with respect to the first, M."""
 
-    def __init__(self, function: Function, name: str) -> None:
+    def __init__(self, function: Function, tell: Callable[[], None]) -> None:
         import jax
 
         def f(M: Any, *data: Any) -> Any:  # of its own, so that jax forgets what is not kept here
@@ -89,14 +89,14 @@ class Programs:
             return jax.vjp(lambda N: gradient(N, *data), M)[1]
 
         self._f = f
-        self.value_and_gradient = Program(jax.value_and_grad(f), name)
+        self.value_and_gradient = Program(jax.value_and_grad(f), tell)
         # The derivative of the gradient along V, which holds on to nothing of the size of X.
-        self.product = Program(product, name)
+        self.product = Program(product, tell)
         # The transposed derivative of the gradient at M, which is the Hessian, being symmetric. It
         # holds what does not depend on V, so that each product costs only what does: where f forms
         # X'X, a product never sees X.
-        self.pullback = Program(pullback, name)
-        self.along = Program(lambda pullback, V: pullback(V)[0], name)
+        self.pullback = Program(pullback, tell)
+        self.along = Program(lambda pullback, V: pullback(V)[0], tell)
         self._returned: Any = None
 
     def returned(self, M: Any, *data: Any) -> Any:
@@ -124,7 +124,7 @@ class Compiler:
     """
 
     def __init__(self, function: Function, name: str) -> None:
-        self._function, self._name = function, name
+        self._function, self._tell = function, cache(partial(_tell, name))  # once
 
     def programs(self, *arguments: Any) -> Programs:
         """For arguments of this kind; arrays of jax stand on a device, those of NumPy do not."""
@@ -133,7 +133,7 @@ class Compiler:
 
     @cached_property
     def _of_kinds(self) -> Callable[[tuple[Any, ...]], Programs]:
-        return lru_cache(KEPT_SHAPES)(lambda kinds: Programs(self._function, self._name))
+        return lru_cache(KEPT_SHAPES)(lambda kinds: Programs(self._function, self._tell))
 
 
 def _operations(jaxpr: Any) -> int:
