@@ -102,10 +102,9 @@ def objective(
         Whether f is a sum over rows: f(M, X) = f(M, X1) + f(M, X2) where X is X1 above X2, and y
         likewise. Then rows in a file or on a cluster are read piece by piece at each evaluation, f
         sees some of them at a time, and ``solver="svrg"`` is there. A mean is no sum: divide by a
-        number of your own, not by len(X). jax compiles f once for each length of a piece; of at
-        most 1024 rows in memory once for a power of two, so that folds need no compiling: f then
-        sees one row at a time. So it does with weights of the rows (``sample_weight=``), which
-        functions written with jax take.
+        number of your own, not by len(X). jax compiles f once for each length of a piece, of at
+        most 1024 rows in memory once for a power of two: f then sees one row at a time, as it does
+        with weights of the rows (``sample_weight=``), which functions in jax take.
     views : int
         How many data matrices of the same rows f takes, each with an M of its own and all with the
         same r. `gradient` and `hessian` then return a matrix for each, and `hessian` takes V1, ...,
@@ -322,7 +321,7 @@ class CustomObjective(Objective):
         if any(view.stored for view in data.views) or len(samples.pieces()) > 1:
             return RowSum(self, tested.views, tested.manifold, samples, term, beside=beside)
         if self.backend == "jax" and samples.n <= MOST_PADDED:
-            term = FunctionTerm(self._of_weighted_rows, term.means, weighted=True)
+            term = FunctionTerm(self._of_rows, term.means, weighted=True)
         arguments = term.arguments(samples, *beside)
         problem = SummedProblem(self, tested.views, tested.manifold, term, arguments)
         Trial(problem).check_value()
@@ -330,7 +329,7 @@ class CustomObjective(Objective):
 
     def _on_some_rows(self, data: Data, term: FunctionTerm, r: int) -> Trial:
         """The problem of the first rows, less the mean of all."""
-        n = data.samples.n  # of few rows a power of two, so that another n needs no compiling
+        n = data.samples.n  # of few rows a power of two: another n then needs no compiling
         where = slice(0, TESTED_ROWS if n >= TESTED_ROWS else 1 << (n.bit_length() - 1))
         rows = tuple(view.piece(where) for view in data.views)
         return self._on(rows, tuple(y[where] for y in self._response(data)), term, r, data.views)
@@ -354,15 +353,14 @@ class CustomObjective(Objective):
 
     def _term(self, views: tuple[Samples, ...]) -> FunctionTerm:
         weighted = views[0].weights is not None
-        of = self._of_weighted_rows if weighted else self
-        if not self.center:
-            return FunctionTerm(of, tuple(np.zeros(view.d) for view in views), weighted)
-        for view in views:
+        of = self._of_rows if weighted else self
+        for view in views if self.center else ():
             check_squares(view)
-        return FunctionTerm(of, tuple(map(mean, views)), weighted)
+        means = (mean(view) if self.center else np.zeros(view.d) for view in views)
+        return FunctionTerm(of, tuple(means), weighted)
 
     @cached_property
-    def _of_weighted_rows(self) -> WeightedFunction:
+    def _of_rows(self) -> WeightedFunction:
         return WeightedFunction(self, self.of_point)
 
     def _in_memory(self, samples: Samples) -> Samples:

@@ -9,6 +9,7 @@ import autograd.numpy as anp
 import jax
 import jax.numpy as jnp
 import numpy as np
+import psutil
 import pytest
 import scipy.sparse
 
@@ -325,6 +326,20 @@ def test_compilations_are_counted_and_few_shapes_are_kept(monkeypatch):
             bound(plain, X[:n])
         counts.append(tally["compilation"])
     assert counts == [0, 1, 0, 1, 1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("summed", [True, False])
+def test_memory_of_many_shapes_is_bounded(summed):
+    objective = ldr.objective(manifold="stiefel", sum_over_rows=summed)(
+        lambda M, X: jnp.sum((X @ M) ** 4)
+    )
+    program = psutil.Process()
+    resident = []
+    for n in range(100, 220):
+        bound(objective, data(n=n))
+        resident.append(program.memory_info().rss / 2**20)
+    assert resident[-1] - resident[20] < 100.0
 
 
 def test_a_long_function_is_solved_without_its_hessian(monkeypatch):
