@@ -165,7 +165,7 @@ class GroupedRows:
         rows = self.samples.centred_times(np.ascontiguousarray(P.T), mean)
         Y = Samples(rows, marks=self.samples.marks)
         moments = class_moments(Y, self.codes, len(self.classes))
-        return (ClassPredictor.of(P, self.classes, replace(moments, mean=np.zeros(len(P)))),)
+        return (ClassPredictor.of(P, self.classes, replace(moments, apart=moments.means)),)
 
 
 @dataclass(frozen=True, eq=False)
