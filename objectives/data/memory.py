@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-import resource
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 from ldr.solvers.errors import TooLargeError
@@ -43,6 +43,9 @@ def in_words(size: float) -> str:
 
 def _limits() -> Iterator[tuple[float, str]]:
     """What the machine, the process's limits and its control groups leave."""
+    if os.name != "posix":
+        return  # such a machine says when there is none
+    resource = import_module("resource")  # which others have not
     if (free := _in_kilobytes("/proc/meminfo", "MemAvailable:")) is not None:
         yield free, "the machine"
     else:

@@ -29,6 +29,8 @@ _IN_RANGE = 2.0**200
 _LEAST_CURVATURE = 1e-3
 # Sums of squares below this share of all are added up, not the difference of two traces.
 _CANCELLED = 1e-4
+# Of M'M - I, for M to be taken for orthonormal.
+_ORTHONORMAL = 1e-12
 # Of eigenvectors from products, relative to the largest eigenvalue.
 RESIDUAL = 1e-12
 
@@ -145,6 +147,8 @@ class Trace(BoundObjective):
             return value
         left = self._factor @ M
         if self.offset:
+            if np.abs(M.T @ M - np.eye(self.r)).max() > _ORTHONORMAL:
+                return max(value, 0.0)  # the part of a larger M that these coordinates see
             left = self._factor - left @ M.T
         return abs(self.scale) * float(np.vdot(left, left))
 

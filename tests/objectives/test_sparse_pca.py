@@ -378,3 +378,11 @@ def test_what_cannot_be_refitted(wine):
     sparse = ldr.solve("sparse-pca", wine, 2, penalty=50.0)
     with pytest.raises(DataError, match="X has 12 columns, the solution is for 13"):
         ldr.refit(sparse, wine[:, 1:])
+
+
+def test_the_error_is_that_of_all_columns_where_loadings_leave_the_span_of_the_rows():
+    rows = np.outer([3.0, -2.0, -2.0, 1.0], [1.0, 2, 0, -1, -2, -3, -3, 2])
+    result = ldr.solve("sparse-pca", rows, 1)
+    left = rows - rows @ result.M @ result.M.T
+    error = np.sum(left**2) + np.abs(result.M).sum()
+    assert result.value == pytest.approx(error, abs=1e-12 * np.sum(rows**2))
