@@ -124,18 +124,22 @@ class Groups:
     moments : ClassMoments
         Of the rows in the coordinates.
     coordinates : Coordinates
+    ridge : float
+        What is added to the scatter within classes, in all columns.
     """
 
     classes: npt.NDArray[Any]
     moments: ClassMoments
     coordinates: Coordinates
+    ridge: float = 0.0
 
     def predictors(
         self, maps: tuple[Array, ...], means: tuple[Array, ...]
     ) -> tuple[Predictor, ...]:
         (P,) = maps
-        Z = self.coordinates.carried(P.T, P)
-        return (ClassPredictor.of(P, self.classes, self.moments.through(Z)),)
+        moments = self.moments.through(self.coordinates.carried(P.T, P))
+        moments = replace(moments, within=moments.within + self.ridge * (P @ P.T))
+        return (ClassPredictor.of(P, self.classes, moments),)
 
 
 @dataclass(frozen=True, eq=False)

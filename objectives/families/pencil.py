@@ -155,18 +155,20 @@ class RowPencil(Generic[Found]):
         coordinates: Coordinates,
         W: Array | None = None,
         ridged: Array | None = None,
+        ridge: float = 0.0,
     ) -> Groups | None:
         """What the groups, in the coordinates W'x, tell of the classes of other rows.
 
         Where B has a ridge, `ridged` is B with it there, and takes the place of the groups' own
-        scatter: without it classes of few rows would be told apart too surely.
+        scatter: without it classes of few rows would be told apart too surely. Or B without it,
+        and `ridge` is what it adds of all columns.
         """
         if self.classes is None or found.groups is None:
             return None
         groups = found.groups if W is None else found.groups.through(W)
         if ridged is not None:
             groups = replace(groups, within=ridged)
-        return Groups(self.classes, groups, coordinates)
+        return Groups(self.classes, groups, coordinates, ridge)
 
 
 def added_to(

@@ -391,9 +391,7 @@ def trace_ratio(
         sums=(kept.squares(np.abs(np.diag(A)) + rows.plain.size * spread), kept.squares(spread)),
         sibling=objective.sibling,
         answers=rows.answers(
-            rows.plain,
-            rows.compact.coordinates,
-            ridged=B + amount * np.eye(len(B)) if amount else None,
+            rows.plain, rows.compact.coordinates, ridged=B if amount else None, ridge=amount
         ),
         chosen=rows.chosen,
         rest=rest,

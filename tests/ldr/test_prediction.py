@@ -91,6 +91,16 @@ def test_rows_without_a_label_are_not_of_a_class():
     np.testing.assert_allclose(result.predict_proba(X), expected, atol=1e-9)
 
 
+def test_a_ridge_counts_where_loadings_leave_the_span_of_the_rows():
+    rng = np.random.default_rng(0)
+    rows, y, counts = rng.standard_normal((12, 20)), np.repeat([0, 1, 2], 4), rng.integers(1, 4, 12)
+    options = {"ridge": 1.0, "penalty": 0.05}
+    few = ldr.solve("sparse-lda", rows, 2, y=y, sample_weight=counts, **options)
+    again = np.repeat(np.arange(12), counts)  # more rows than columns: no span of rows
+    many = ldr.solve("sparse-lda", rows[again], 2, y=y[again], **options)
+    np.testing.assert_allclose(few.predict_proba(rows), many.predict_proba(rows), atol=1e-10)
+
+
 def test_sums_of_objectives_classify():
     result = ldr.solve(ldr.objectives.LDA() + 1e-3 * ldr.objectives.PCA(), X, 2, y=labels)
     peer = LinearDiscriminantAnalysis(solver="lsqr").fit(result.transform(X), labels)

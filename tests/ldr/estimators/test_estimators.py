@@ -97,12 +97,11 @@ _PLAIN = ["lda", "cca", "contrastive-pca", "mds-distances", "lpp", "sdr"]
 
 
 def _do_not_apply(estimator):
-    """Checks whose data have fewer rows than columns: sparse ones are refused, weights or not,
-    classes are points to wda, and probabilities of sparse-lda agree to 1e-3 only where dense rows
-    are dependent. Rows that are repeated are neighbours of themselves.
+    """Checks whose data have fewer rows than columns: sparse ones are refused, weights or not, and
+    classes are points to wda. Rows that are repeated are neighbours of themselves.
     """
     name, sparse = type(estimator).__name__, ("sparse",)
-    names = {"FactorAnalysis": sparse, "SparseLDA": ("dense",), "Lasso": sparse}
+    names = {"FactorAnalysis": sparse, "Lasso": sparse}
     names |= dict.fromkeys(("WDA", "LMNN", "NCA"), ("dense",))
     found = {
         f"check_sample_weight_equivalence_on_{kind}_data": "fewer rows than columns"
