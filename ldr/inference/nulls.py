@@ -25,7 +25,7 @@ from ldr.standardising import Units
 NULLS = {
     "response": "y permuted: it has nothing to do with the rows",
     "groups": "the y of whole groups permuted: it has nothing to do with the groups",
-    "second view": "the rows of the second view permuted: the views have nothing in common",
+    "second view": "the rows of all views but the first permuted: the views have nothing in common",
     "background": "rows and background mixed and dealt again: they are alike",
     "columns": "every column permuted by itself: the columns have nothing in common",
     "rows": "the rows permuted: a row says nothing of the next (white noise; whatever is "

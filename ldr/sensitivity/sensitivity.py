@@ -57,6 +57,9 @@ class Sensitivity:
     optimum: Optimum
     rows: tuple[str, ...] | None = None
 
+    def __repr__(self) -> str:
+        return f"{self.objective!r}, r = {self.r}: derivatives by along, pullback and influence"
+
     @in_words
     def along(
         self, X: Any = None, *, y: Any = None, sample_weight: Any = None, **parameters: Any
