@@ -103,8 +103,9 @@ def main() -> None:
     """Run the command; a mistake of the user's is one line on standard error and exit code 2."""
     from ldr.errors import ObjectiveError
 
+    told: list[int] = []
     try:
-        with _ended_by_signals():
+        with _ended_by_signals(told):
             code = app(standalone_mode=False)
     except _UsageError as error:
         code = complain(error.format_message())  # type: ignore[attr-defined]
@@ -118,9 +119,9 @@ def main() -> None:
     except (typer.Abort, KeyboardInterrupt):
         code = INTERRUPTED
     except Exception as error:
-        if not _is_interrupt(error):
+        if not (told or _is_interrupt(error)):
             raise
-        code = INTERRUPTED
+        code = told[0] if told else INTERRUPTED
     code = code if isinstance(code, int) else 0
     sys.exit(code if is_printed() else code or MISTAKE)
 
@@ -133,11 +134,15 @@ def _is_interrupt(error: BaseException | None) -> bool:
 
 
 @contextmanager
-def _ended_by_signals() -> Iterator[None]:
-    """Signals that end the process are raised as SystemExit, so that nothing half written stays."""
+def _ended_by_signals(told: list[int]) -> Iterator[None]:
+    """Signals that end the process are raised as SystemExit, so that nothing half written stays.
+
+    The code is put down too: libraries that are hit while they begin raise something else.
+    """
 
     def end(number: int, _: Any) -> None:
-        raise SystemExit(128 + number)
+        told.append(128 + number)
+        raise SystemExit(told[0])
 
     ends = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
     usual = [each for each in ends if signal.getsignal(each) is signal.SIG_DFL]

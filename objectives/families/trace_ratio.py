@@ -6,10 +6,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 import scipy
-from numpy.typing import NDArray
 
 from ldr.objectives.axes import Axes
 from ldr.objectives.certificate import PROVED_GLOBAL, Certificate
@@ -167,10 +167,9 @@ class TraceRatio(BoundObjective):
             )
 
     @cached_property
-    def levels(self) -> NDArray[np.intp]:
+    def levels(self) -> np.ndarray:
         """The numbers of first columns whose span counts."""
-        falls = np.diff(self.weights, append=0.0) < 0
-        return np.flatnonzero(falls) + 1
+        return np.flatnonzero(np.diff(self.weights, append=0.0) < 0) + 1
 
     @cached_property
     def nested(self) -> bool:
@@ -207,6 +206,9 @@ class TraceRatio(BoundObjective):
     def rewards_leaving(self, weight: float = 1.0) -> bool:
         maximised = (self.objective.sense == "max") == (weight > 0)
         return not (maximised and 0 < self.outside < math.inf)
+
+    def beyond(self) -> Self:
+        return super().beyond() if math.isfinite(self.outside) else self
 
     @property
     def inside(self) -> Array:

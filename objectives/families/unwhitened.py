@@ -48,7 +48,7 @@ class Unwhitened:
         """The rows of `compact`, with what else B is made of."""
         again = all(rows.repeatable and not rows.is_sparse for rows in (compact.rows, *others))
         space = compact.space if compact.whole is None else None
-        behind = None if space is None else space.sizes / np.linalg.norm(space.scores)
+        behind = None if space is None else space.sizes / (np.linalg.norm(space.scores) or 1.0)
         return cls(compact.coordinates, what, ridge, again, behind)
 
     def varied(self, sums: SumOfSquares) -> tuple[Array, str]:

@@ -26,7 +26,7 @@ def test_a_slice_of_the_calls(capfd):
 # What was raw before its cause was found.
 ONCE_RAW = [(1014, 101), (95, 101), (2128, 31337), (2400, 101), (479, 20261), (3504, 102),
             (912, 90210), (4148, 90210), (216, 5150), (3191, 5150),
-            (1606, 424242), (1057, 424242)]  # fmt: skip
+            (1606, 424242), (1057, 424242), (3440, 0), (3063, 0), (4174, 0)]  # fmt: skip
 
 
 @pytest.mark.parametrize(("index", "seed"), ONCE_RAW)

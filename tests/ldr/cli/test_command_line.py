@@ -3,6 +3,7 @@
 import importlib
 import json
 import os
+import signal
 import subprocess
 import sys
 
@@ -11,6 +12,7 @@ import pandas as pd
 import pytest
 
 import ldr
+from ldr.cli.app import main
 from ldr.cli.methods import methods
 from ldr.cli.options import names_of_methods
 from ldr.io import files
@@ -405,3 +407,16 @@ def test_columns_are_chosen_of_each_view(call, tmp_path):
     wrong = call(*solve, *thrice, folder=tmp_path)
     told = "--columns is given 3 times, expected at most 2"
     assert wrong.returncode == 2 and told in wrong.stderr
+
+
+def test_a_signal_that_a_library_turns_into_something_else_is_one(monkeypatch):
+    def hit(**_):
+        try:
+            os.kill(os.getpid(), signal.SIGTERM)
+        except SystemExit:
+            raise ImportError("initialization failed") from None
+
+    monkeypatch.setattr("ldr.cli.app.app", hit)
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 128 + signal.SIGTERM
