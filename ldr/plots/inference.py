@@ -99,7 +99,7 @@ def influence(found: DrawnInfluence, *, ax: Any = None) -> Figure:
             panel.plot(row, numbers[row], "o", color=HIGHLIGHT, markersize=4)
             above = numbers[row] >= 0
             panel.annotate(
-                literal(shortened(found.rows[row] if found.rows else str(row))),
+                literal(shortened(found.named(row))),
                 (row, numbers[row]),
                 xytext=(0, 4 if above else -4),
                 textcoords="offset points",

@@ -44,10 +44,14 @@ class Influence:
     name: str
     rows: tuple[str, ...] | None = None
 
+    def named(self, row: int) -> str:
+        """A row's name, or its number from 0."""
+        return self.rows[row] if self.rows else str(row)
+
     def largest(self, numbers: Array, count: int = 5) -> list[tuple[str, float]]:
-        """The rows whose numbers are farthest from zero, by name or number from 0."""
+        """The names of the rows whose numbers are farthest from zero, and these."""
         order = np.argsort(-np.abs(numbers), kind="stable")[:count]
-        return [(self.rows[i] if self.rows else str(i), float(numbers[i])) for i in order]
+        return [(self.named(row), float(numbers[row])) for row in order]
 
     def __repr__(self) -> str:
         lines = [f"{self.name}: the influence of {len(self.value)} rows, the largest"]
