@@ -25,6 +25,7 @@ from ldr.objectives.statistics import ViewMoments, view_moments
 from ldr.objectives.statistics.covariance import KnownScatter, Variation
 from ldr.objectives.statistics.shrinkage import JointShrinkage, chosen_by
 from ldr.objectives.view import Compact, Range, View
+from ldr.solvers.linalg.bounds import rounding_of_correlations
 from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.linalg.lengths import power_of_two
 from ldr.solvers.manifolds import Array, Product, Stiefel, polar_factor
@@ -190,9 +191,13 @@ class MultiBlock(DualBounded):
     def certified(self, M: Array, effort: Effort | None) -> Certificate:
         value, bound = -self.at(M).value, self.bound(M, effort)
         size = max(abs(value), abs(bound)) if math.isfinite(bound) else abs(value)
-        gap = max(0.0, bound - value) + 4 * self.order * _EPS * size
+        gap = max(0.0, bound - value) + 4 * self.order * _EPS * size + self.doubt(M)
         found = dual_certificate(gap * self.unit, PROVED_GLOBAL * size * self.unit)
         return found if self.span is None else found.restricted_to(self.span)
+
+    def doubt(self, M: Array) -> float:
+        """What the rounding of the sums may change of the value, beyond that of their terms."""
+        return 0.0
 
     def bound(self, M: Array, effort: Effort | None = None) -> float:
         """A number that no value exceeds; with an effort nearer the least that is known."""
@@ -241,14 +246,24 @@ class MultiTrace(MultiBlock):
 
 @dataclass(frozen=True)
 class MultiRatio(MultiBlock):
-    """Maximise sum_{i<j} tr(Mi'Cij Mj) / (s_i s_j), s_i^2 = tr(Mi'Cii Mi)."""
+    """Maximise sum_{i<j} tr(Mi'Cij Mj) / (s_i s_j), s_i^2 = tr(Mi'Cii Mi).
+
+    Parameters
+    ----------
+    sums : ndarray (k,)
+        What the rounding of C is relative to, which may be more than its diagonal: c_i^2.
+    """
+
+    sums: Array
 
     def __post_init__(self) -> None:
         super().__post_init__()
         # Powers of two, so that nothing is rounded: f does not depend on the units of the views.
         traces = [float(np.trace(self.C[where, where])) for where in self.slices()]
         shifts = np.repeat([-(math.frexp(trace)[1] // 2) for trace in traces], self.widths)
-        vars(self).update(C=np.ldexp(self.C, shifts[:, None] + shifts))
+        vars(self).update(
+            C=np.ldexp(self.C, shifts[:, None] + shifts), sums=np.ldexp(self.sums, 2 * shifts)
+        )
 
     @cached_property
     def A(self) -> Array:
@@ -272,6 +287,11 @@ class MultiRatio(MultiBlock):
         blocks = self.C[a, a], self.C[a, b], self.C[b, b]
         pair = TwoBlock(self.objective, self.views, *blocks, self.r, only_constant=False)
         return pair.certified(M, effort)
+
+    def doubt(self, M: Array) -> float:
+        point = self.at(M)
+        N = self.stacked(M) / self.scales(M)
+        return rounding_of_correlations(N, self.sums, self.slices(), point.shares)
 
     def bounds(self) -> MultiBound:
         return MultiBound(self.A, [self.C[where, where] for where in self.slices()])
@@ -318,8 +338,10 @@ def multi_ratio(
                 views[i] = views[i].within(a).noting(*ridged)
             rows[i].append(block)
     widths = tuple(len(row[0]) for row in rows)
+    spread = [np.diag(stats.block(i, i)) / stats.n for i in range(len(kept))]
+    sums = np.concatenate([one.squares(of) for one, of in zip(kept, spread, strict=True)])
     chosen = chosen_by(shrunk)
-    return MultiRatio(objective, tuple(views), np.block(rows), widths, r, chosen=chosen)
+    return MultiRatio(objective, tuple(views), np.block(rows), widths, r, sums, chosen=chosen)
 
 
 def _sums(compacts: Sequence[Compact]) -> tuple[list[View], ViewMoments]:

@@ -36,8 +36,9 @@ Sums = TypeVar("Sums")
 
 # Times that B is made again at most; one serves but where directions are lost at several scales.
 _PASSES = 3
+_EPS = float(np.finfo(float).eps)
 # Rounding of the numbers in rows and of their change of coordinates, and of sums of products.
-ROWS_ROUNDING, SUMS_ROUNDING = 8.0 * float(np.finfo(float).eps), 16.0 * float(np.finfo(float).eps)
+ROWS_ROUNDING, SUMS_ROUNDING = 8.0 * _EPS, 16.0 * _EPS
 
 
 @dataclass(frozen=True)
@@ -194,7 +195,10 @@ def _of_sums(given: Unwhitened, sums: SumOfSquares) -> Whitened:
     """
     varied, name = given.varied(sums)
     kept = Range.of(varied, given.coordinates, name)
-    B, ridged = add_ridge(kept(sums.B), given.ridge, given.what)
+    inside = kept(sums.B)
+    # what rounding hides of a direction of the range is not nothing
+    hidden = np.maximum(0.0, _EPS * kept.squares(diagonal(sums.B)) - np.diag(inside))
+    B, ridged = add_ridge(inside + np.diag(hidden), given.ridge, given.what)
     whitening = Whitening.of(B, kept.coordinates)
     W = kept.lift(whitening.W)
     scale, sizes = np.sqrt(diagonal(sums.B)), given.sizes(sums)

@@ -22,6 +22,7 @@ error, and as tight as rounding lets it be.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -159,6 +160,31 @@ def largest_sum_bound(K: Array, M: Array, eigenvectors: Array) -> float:
                 return bound
             delta *= _GROWTH
     return math.inf
+
+
+def rounding_of_correlations(
+    N: Array, squares: Array, views: Sequence[slice], shares: Array
+) -> float:
+    """What |E_ij| <= 16 eps c_i c_j, the rounding of sums, moves sum_{i<j} tr(Ni'Cij Nj) by.
+
+    Ni = Mi/s_i with s_i^2 = tr(Mi'Cii Mi), which the same sums make.
+
+    Parameters
+    ----------
+    N : ndarray (k, r)
+        The Ni below one another.
+    squares : ndarray (k,)
+        c_i^2.
+    views : sequence of slice
+        Where each Ni is.
+    shares : ndarray
+        sum_{j != i} tr(Ni'Cij Nj) of each.
+    """
+    parts = np.sqrt(squares)[:, None] * np.abs(N)
+    sizes = np.stack([parts[where].sum(axis=0) for where in views])
+    own, total = np.sum(sizes**2, axis=1), sizes.sum(axis=0)
+    moved = float(total @ total) + float((np.abs(shares) - 1.0) @ own)
+    return 0.5 * _OF_SUMS * _U * moved
 
 
 # Of an overflow an infinite bound comes, which proves nothing.

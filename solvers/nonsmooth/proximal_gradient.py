@@ -184,14 +184,18 @@ def penalty_of(problem: Problem) -> Penalty:
 
 
 def _exact(problem: RiemannianProblem, point: ProximalPoint) -> ProximalPoint:
-    """The point; where its step is but rounding, the end of the step, whose zeros are exact."""
+    """The point; where its step is but rounding, the end of the step, whose zeros are exact.
+
+    That must not cost anything: where the value is hardly known, rounding of M may.
+    """
     step = point.proximal
     if problem.problem.penalty is None or not step.V.any():
         return point
     if np.linalg.norm(step.V) > _ROUNDING * np.linalg.norm(point.M):
         return point
     N = _retracted(problem.manifold, point.M, step)
-    return ProximalPoint(problem, N, point.t, point.longest, step.multipliers)
+    new = ProximalPoint(problem, N, point.t, point.longest, step.multipliers)
+    return new if new.value <= point.value + _VALUE_NOISE * abs(point.value) else point
 
 
 def require_separable(problem: RiemannianProblem) -> None:

@@ -68,6 +68,9 @@ ONCE_REFUTED = [
     ("foreca", 25, 0),
     ("opca", 56, 3003),
     ("classical-gcpca", 195, 3003),
+    ("orthogonal-mcca", 8, 0),
+    ("sparse-lda", 122, 0),
+    ("classical-lda", 55, 6006),
 ]
 
 

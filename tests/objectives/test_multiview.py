@@ -190,7 +190,8 @@ def test_the_ratio_bound_holds_for_every_point():
     rng = np.random.default_rng(1)
     F = rng.standard_normal((9, 14))
     views = tuple(View(np.zeros(width)) for width in (4, 5))
-    problem = MultiRatio(ldr.objectives.OrthogonalMCCA(), views, F @ F.T, (4, 5), 2)
+    A = F @ F.T
+    problem = MultiRatio(ldr.objectives.OrthogonalMCCA(), views, A, (4, 5), 2, np.diag(A))
     best = max(-problem.value(problem.random_point(rng)) for _ in range(300))
     for _ in range(5):
         assert problem.bound(problem.random_point(rng)) >= best
