@@ -21,8 +21,6 @@ from ldr.solvers.nonsmooth.smoothing import Smoothing
 from ldr.solvers.run import Observer, Run, Stopping
 from ldr.solvers.solver import Solver
 from ldr.solvers.status import Status
-from ldr.solvers.trace_ratio.davidson import trace_ratio_solver
-from ldr.solvers.trace_ratio.problem import TraceRatioLike
 from ldr.solvers.trust_region import TrustRegion
 from ldr.starting import GIVEN
 
@@ -260,8 +258,6 @@ def automatic_solver(problem: BoundObjective) -> Solver | None:
     """What solver="auto" takes; None is the closed form."""
     if problem.closed_form() is not None:
         return None
-    if isinstance(problem, TraceRatioLike):
-        return trace_ratio_solver(problem, problem.manifold.shape[1])
     if problem.penalty is not None:
         return Smoothing()
     return problem.specialist() or TrustRegion()

@@ -278,7 +278,7 @@ def solve(
         notes=(
             *result.notes,
             *notes,
-            *(() if units else units_matter(objective, data)),
+            *(() if units else units_matter(problem, data)),
             *_cautions(result, data),
         ),
         parameters={**result.parameters, **compared},

@@ -21,6 +21,8 @@ from ldr.objectives.data.views import as_tuple, single
 from ldr.objectives.features import Features, then
 from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
+from ldr.objectives.problem import BoundObjective
+from ldr.objectives.statistics.covariance import KnownScatter
 from ldr.objectives.statistics.sums import spread_rows
 from ldr.result import Result
 from ldr.solvers.errors import ArgumentError
@@ -172,19 +174,25 @@ def _deviations(samples: Samples) -> tuple[Array, Array]:
     return np.where(low == high, 0.0, sd), entries
 
 
-def units_matter(objective: Objective, data: Data) -> tuple[str, ...]:
+def units_matter(problem: BoundObjective, data: Data) -> tuple[str, ...]:
     """A note where columns differ much in scale and the objective depends on their units.
 
-    The scales are those of some rows; rows that are read from files are not read for it.
+    The scales are those that the problem knows, or of some rows; rows that are read from files are
+    not read for it.
     """
+    objective = problem.objective
+    assert isinstance(objective, Objective)
     if objective.scale_free and not getattr(objective, "ridge", 0.0) > 0:
         return ()
     notes = []
-    for view in data.views:
+    for view, bound in zip(data.views, problem.views, strict=False):
         if view.stored or not view.n_known or Need.DISTANCES in objective.needs:
             continue
-        some = view if view.n <= _LOOKED_AT else view.take(spread_rows(view.n, _LOOKED_AT))
-        sd = _deviations(some)[0]
+        if isinstance(bound.scatter, KnownScatter) and bound.features is None:
+            sd = bound.scatter.deviations
+        else:
+            some = view if view.n <= _LOOKED_AT else view.take(spread_rows(view.n, _LOOKED_AT))
+            sd = _deviations(some)[0]
         least, most = float(sd.min(where=sd > 0, initial=np.inf)), float(sd.max())
         if most > _FAR_APART * least:
             notes.append(

@@ -83,11 +83,12 @@ class Axes:
         """A note where numbers agree to rounding."""
         if len(self.numbers) < 2:
             return ()
-        close = np.abs(np.diff(self.numbers)) <= _TIED * np.abs(self.numbers).max()
-        close[[level - 1 for level in self.levels[:-1]]] = False
-        tied = sorted({k for i in np.flatnonzero(close) for k in (int(i), int(i) + 1)})
-        if not tied:
+        apart = np.abs(self.numbers[1:] - self.numbers[:-1])
+        close = set(np.flatnonzero(apart <= _TIED * np.abs(self.numbers).max()).tolist())
+        close.difference_update(level - 1 for level in self.levels[:-1])
+        if not close:
             return ()
+        tied = sorted(close | {k + 1 for k in close})
         which = ", ".join(str(k) for k in tied)
         return (
             f"coordinates {which} (of 0 to {len(self.numbers) - 1}) have neighbours with the same "

@@ -34,6 +34,7 @@ from ldr.solvers.loop import run_through
 from ldr.solvers.manifolds import Array, Grassmann, Stiefel
 from ldr.solvers.manifolds.orthonormal import sym
 from ldr.solvers.problem import Point, Preconditioner, once
+from ldr.solvers.solver import AnySolver
 from ldr.solvers.trace_ratio.davidson import trace_ratio_solver
 
 # Least gap of eigenvalues that the preconditioner divides by, relative to the largest one.
@@ -49,7 +50,7 @@ class TraceRatioPoint(Point):
 
     Gradient -(2/b)(AM - rho BM)V. With K = A - rho B, made once a point, the Hessian product is
     -(2/b)(KU - drho BM)V - (db/b) gradient, drho = -<gradient, U>, db = 2 <BMV, U>: one product
-    with a k x k matrix.
+    with a k x k matrix. `products` are AM and BM, the `denominator` is b.
     """
 
     def __init__(
@@ -57,33 +58,23 @@ class TraceRatioPoint(Point):
     ) -> None:
         self.M = M
         self._problem = problem
-        self._AM, self._BM = products or (
+        self.products = self._AM, self._BM = products or (
             symmetric_product(problem.A, M),
             symmetric_product(problem.inside, M),
         )
         weighted = problem.weighted(M)
-        self._b = float(np.vdot(weighted, self._BM)) + problem.left_out
+        self.denominator = float(np.vdot(weighted, self._BM)) + problem.left_out
         a = float(np.vdot(weighted, self._AM))
         # Of a ratio that is minimised -A is semidefinite: what is above zero is rounding.
-        self._rho = (a if problem.objective.sense == "max" else min(a, 0.0)) / self._b
+        self._rho = (a if problem.objective.sense == "max" else min(a, 0.0)) / self.denominator
 
     @property
     def value(self) -> float:
         return 0.0 - self._rho  # never -0.0
 
-    @property
-    def products(self) -> tuple[Array, Array]:
-        """AM and BM."""
-        return self._AM, self._BM
-
-    @property
-    def denominator(self) -> float:
-        """tr(VM'BM)."""
-        return self._b
-
     @once
     def gradient(self) -> Array:
-        return self._problem.weighted((-2.0 / self._b) * (self._AM - self._rho * self._BM))
+        return self._problem.weighted((-2.0 / self.denominator) * (self._AM - self._rho * self._BM))
 
     @once
     def _BMV(self) -> Array:
@@ -91,15 +82,15 @@ class TraceRatioPoint(Point):
 
     @once
     def _K(self) -> Array:
-        return (-2.0 / self._b) * (self._problem.A - self._rho * self._problem.inside)
+        return (-2.0 / self.denominator) * (self._problem.A - self._rho * self._problem.inside)
 
     def hessian_vector(self, V: Array) -> Array:
         drho = -float(np.vdot(self.gradient, V))
         db = 2.0 * float(np.vdot(self._BMV, V))
         HV = symmetric_product(self._K, V)
-        HV += (2.0 * drho / self._b) * self._BM
+        HV += (2.0 * drho / self.denominator) * self._BM
         HV = self._problem.weighted(HV)
-        HV -= (db / self._b) * self.gradient
+        HV -= (db / self.denominator) * self.gradient
         return HV
 
 
@@ -174,7 +165,7 @@ class TraceRatio(BoundObjective):
     @cached_property
     def nested(self) -> bool:
         """Whether more than the span of all columns counts."""
-        return len(self.levels) > 1
+        return bool(self.weights[-1] < self.weights[0])
 
     def weighted(self, Z: Array) -> Array:
         """Z with its columns weighted; where all count alike, Z itself."""
@@ -277,6 +268,9 @@ class TraceRatio(BoundObjective):
     def closed_form(self) -> Array | None:
         return self._heuristic if self.baseline_exact else None
 
+    def specialist(self) -> AnySolver:
+        return trace_ratio_solver(self, self.r)
+
     def certificate(self, M: Array) -> Certificate:
         """rho* - rho(M), from a t at which f(t) = sum_j v_j lambda_j(A - tB) <= 0 is proved.
 
@@ -325,15 +319,17 @@ class TraceRatio(BoundObjective):
             alone = replace(self, r=k, weights=np.ones(1))
         except SingularError:
             return math.inf
-        return self.reported(run_through(alone, M, trace_ratio_solver(alone, k)).value)
+        return self.reported(run_through(alone, M, alone.specialist()).value)
 
     def remarks(self, M: Array) -> list[str]:
         """A note where directions of M carry next to nothing of the denominator."""
+        if not self.sibling:
+            return []
         AM, BM = self.at(M).products
         least = _LEAST_SHARE / self.r
         shares, Q = np.linalg.eigh(sym(M.T @ BM) / float(np.vdot(M, BM)))
         empty = int(np.sum(shares < least))
-        if not empty or not self.sibling:
+        if not empty:
             return []
         whitened = Q / np.sqrt(np.maximum(shares, np.finfo(float).eps))
         values = np.linalg.eigvalsh(whitened.T @ sym(M.T @ AM) @ whitened) / float(np.vdot(M, BM))

@@ -254,6 +254,11 @@ class KnownScatter:
     array: Array
     n: float
 
+    @property
+    def deviations(self) -> Array:
+        """Of the columns."""
+        return np.sqrt(np.maximum(self.array.diagonal(), 0.0) / self.n)
+
     def variation(self, P: Array) -> Variation:
         total = float(np.trace(self.array)) / self.n
         return Variation.of(P, self.array @ P.T / self.n, total, self.n)

@@ -90,9 +90,10 @@ def pilot(samples: Samples) -> Array | None:
     sample -= first  # exactly zero in a constant column, so that its pilot is its value
     offset = sample.mean(axis=0)
     shift = first + offset
+    sample -= offset
     with np.errstate(over="ignore"):  # an infinite spread is larger than any shift
-        small = np.all(np.abs(shift) <= NO_SHIFT * sample.std(axis=0))
-    return None if small else shift
+        spread = np.sqrt(np.einsum("ij,ij->j", sample, sample) / len(sample))
+    return None if (np.abs(shift) <= NO_SHIFT * spread).all() else shift
 
 
 def counting_rows(samples: Samples, count: int) -> Codes:
@@ -198,8 +199,7 @@ def _afford(rows: int, columns: int) -> None:
 
 def full(upper: Array) -> Array:
     """Symmetric matrix of an upper triangle."""
-    square = np.triu(upper)
-    return square + np.triu(upper, 1).T
+    return np.where(np.tri(len(upper), k=-1, dtype=bool), upper.T, upper)
 
 
 def symmetric(A: Array) -> Array:

@@ -27,10 +27,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from ldr.solvers.linalg.eigen import top_eigenvectors
-from ldr.solvers.linalg.symmetric import cholesky
+from ldr.solvers.linalg.symmetric import cholesky, on_diagonal
 from ldr.solvers.manifolds import Array
 
 _U = 0.5 * float(np.finfo(float).eps)
+_TINY = float(np.finfo(float).tiny)
 # Rounding of norms and sums that enter the margins themselves is covered by this factor.
 _SAFETY = 1.01
 # Beyond k + 1 operations an entry: a BLAS may multiply by reciprocals where the proof divides.
@@ -78,17 +79,17 @@ def top_sum_bound(
     total = float(D.sum()) * (1.0 + defect) * (1.0 + _gamma(r + 2))
 
     H = np.asfortranarray(model - K)
-    diagonal = np.diag_indices(k)
-    H[diagonal] += s + delta
+    diagonal = on_diagonal(H)
+    diagonal += s + delta
     gamma = _gamma(k + _MORE_OPERATIONS)
-    errors = gamma / (1.0 - gamma) * np.abs(H[diagonal]) + k * float(np.finfo(float).tiny)
-    errors += _gamma(r + 4) * model[diagonal] + (3 + roundings) * _U * squares
+    errors = gamma / (1.0 - gamma) * np.abs(diagonal) + k * _TINY
+    errors += _gamma(r + 4) * model.diagonal() + (3 + roundings) * _U * squares
     errors = _SAFETY * (errors + 3.0 * _U * (abs(s) + delta))
     rounding = math.sqrt(r) * float(errors.sum())
     if r * _along(N, errors) < rounding:
-        H[diagonal] -= k * errors
+        diagonal -= k * errors
         rounding = 0.0
-    if not np.isfinite(H[diagonal]).all() or cholesky(H) is None:
+    if not np.isfinite(diagonal).all() or cholesky(H) is None:
         return math.inf
     bound = r * (s + delta) + total + rounding
     return bound + 8.0 * r * _U * (r * (abs(s) + delta) + total + rounding)
@@ -96,7 +97,7 @@ def top_sum_bound(
 
 def _along(M: Array, squares: Array) -> float:
     """The largest x'diag(k c_i^2)x of unit vectors x in M's span."""
-    return len(M) * float(np.linalg.norm(M.T @ (squares[:, None] * M), 2))
+    return len(M) * float(np.linalg.eigvalsh(M.T @ (squares[:, None] * M))[-1])
 
 
 def entry_squares(sizes: Array) -> Array:
@@ -105,12 +106,12 @@ def entry_squares(sizes: Array) -> Array:
     Of a semidefinite matrix the diagonal will do, elsewhere a multiple of it or the largest entries
     of the rows.
     """
-    rows, diagonal = sizes.max(axis=1), np.diag(sizes)
+    rows, diagonal = sizes.max(axis=1), sizes.diagonal()
     there = rows > 0
     if not (diagonal[there] > 0).all():
         return rows
-    roots = np.sqrt(diagonal[there])
-    multiple = float((sizes[np.ix_(there, there)] / roots / roots[:, None]).max(initial=1.0))
+    roots = np.sqrt(np.where(there, diagonal, 1.0))
+    multiple = float((sizes / roots / roots[:, None]).max(initial=1.0))
     by_diagonal = _SAFETY * multiple * diagonal
     return min(rows, by_diagonal, key=lambda squares: float(np.log(squares[there]).sum()))
 

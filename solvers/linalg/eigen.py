@@ -12,7 +12,7 @@ from scipy.linalg.lapack import dgejsv, dsyevr
 from ldr.solvers.errors import SingularError
 from ldr.solvers.limits import FEW_COST, decomposing
 from ldr.solvers.linalg.lengths import length
-from ldr.solvers.linalg.symmetric import cholesky
+from ldr.solvers.linalg.symmetric import cholesky, on_diagonal
 from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.orthonormal import sym
 
@@ -164,7 +164,8 @@ def has_full_rank(S: Array, tolerance: float) -> bool:
     the tolerance: the eigenvalues have to decide.
     """
     H = np.array(S, order="F")
-    H[np.diag_indices_from(H)] -= 2.0 * tolerance * len(S)
+    diagonal = on_diagonal(H)
+    diagonal -= 2.0 * tolerance * len(S)
     return cholesky(H) is not None
 
 

@@ -31,6 +31,11 @@ def symmetric_product(S: Array | SymmetricOperator, Z: Array) -> Array:
     return product
 
 
+def on_diagonal(H: Array) -> Array:
+    """The diagonal of H to write to."""
+    return np.einsum("ii->i", H)
+
+
 def cholesky(H: Array) -> Array | None:
     """Cholesky's factor of H, in H's place, below and on the diagonal; None if H is not positive
     definite. H is in LAPACK's order.

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.linalg.blas import dgemm
 
 from ldr.solvers.linalg.eigen import top_eigenvectors
-from ldr.solvers.linalg.symmetric import cholesky
+from ldr.solvers.linalg.symmetric import cholesky, on_diagonal
 from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.orthonormal import sym
 from ldr.solvers.riemannian import RiemannianPoint, RiemannianProblem
@@ -94,7 +94,8 @@ def factor_above(
     H = H.T  # it is symmetric, and now in columns
     turned = M @ (projected(point) + (c - s) * np.eye(M.shape[1]))
     H = dgemm(1.0, turned, M, beta=1.0, c=H, trans_b=1, overwrite_c=1)
-    H[np.diag_indices_from(H)] += s + slack
+    diagonal = on_diagonal(H)
+    diagonal += s + slack
     return cholesky(H)
 
 

@@ -1,0 +1,114 @@
+"""Whole solves of small problems beside straight-line NumPy: ``python -m benchmarks.small``.
+
+A line is a method on 150 x 10 (5 + 5 of two views): microseconds of the processor of one
+`ldr.solve`, certificate included, and of the same optimum by a loop that takes its input for
+granted, the least of many that take turns; and the difference of their values.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import ldr
+from ldr.solvers.threads import one_thread
+
+ROWS, COLUMNS, R = 150, 10, 2
+TURNS, TOGETHER = 100, 5
+
+
+def trace_ratio(A: Any, B: Any) -> float:
+    """The maximum of tr(M'AM) / tr(M'BM), by the self-consistent field."""
+    rho, before = 0.0, -np.inf
+    while rho > before * (1 + 1e-14):
+        before = rho
+        M = np.linalg.eigh(A - rho * B)[1][:, -R:]
+        rho = np.vdot(M, A @ M) / np.vdot(M, B @ M)
+    return float(rho)
+
+
+def pca(X: Any) -> float:
+    Z = X - X.mean(axis=0)
+    return float(np.linalg.eigh(Z.T @ Z)[0][:-R].sum())
+
+
+def lda(X: Any, y: Any) -> float:
+    Z = X - X.mean(axis=0)
+    classes, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
+    means = (np.eye(len(classes))[codes].T @ Z) / counts[:, None]
+    within = Z - means[codes]
+    return trace_ratio((means.T * counts) @ means, within.T @ within)
+
+
+def classical_cca(Xa: Any, Xb: Any) -> float:
+    Za, Zb = Xa - Xa.mean(axis=0), Xb - Xb.mean(axis=0)
+    La, Lb = np.linalg.cholesky(Za.T @ Za), np.linalg.cholesky(Zb.T @ Zb)
+    K = np.linalg.solve(Lb, np.linalg.solve(La, Za.T @ Zb).T).T
+    s = np.linalg.svd(K)[1]
+    return float(s[:R].sum())
+
+
+def sfa(X: Any) -> float:
+    changes = np.diff(X, axis=0)
+    return float(np.linalg.eigh(changes.T @ changes)[0][:R].sum())
+
+
+def maf(X: Any) -> float:
+    Z = X - X.mean(axis=0)
+    before, after = Z[:-1], Z[1:]
+    cross = before.T @ after / len(before)
+    return trace_ratio(0.5 * (cross + cross.T), Z.T @ Z / len(Z))
+
+
+def problems() -> dict[str, tuple[Callable[..., float], Any, dict[str, Any]]]:
+    """The loop, X and what stands beside it, of each method."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, ROWS)
+    X = rng.standard_normal((ROWS, COLUMNS)) @ rng.standard_normal((COLUMNS, COLUMNS))
+    X += y[:, None] * rng.standard_normal(COLUMNS)
+    half = COLUMNS // 2
+    return {
+        "pca": (pca, X, {}),
+        "lda": (lda, X, {"y": y}),
+        "classical-cca": (classical_cca, (X[:, :half], X[:, half:]), {}),
+        "sfa": (sfa, X, {}),
+        "maf": (maf, X, {}),
+    }
+
+
+def spent(run: Callable[[], Any]) -> float:
+    """Microseconds of one call, of a few together."""
+    began = time.process_time()
+    for _ in range(TOGETHER):
+        run()
+    return 1e6 * (time.process_time() - began) / TOGETHER
+
+
+def line(name: str, loop: Callable[..., float], X: Any, beside: dict[str, Any]) -> str:
+    given = X if isinstance(X, tuple) else (X,)
+    jobs: dict[str, Callable[[], Any]] = {
+        "loop": lambda: loop(*given, **beside),
+        "solve": lambda: ldr.solve(name, X, R, **beside),
+        "uncertified": lambda: ldr.solve(name, X, R, certify=False, **beside),
+    }
+    values = jobs["loop"](), jobs["solve"]().value
+    with one_thread():
+        least = {job: min(spent(run) for _ in range(TURNS)) for job, run in jobs.items()}
+    cells = "".join(
+        f"{job} {spent:6.0f} ({spent / least['loop']:5.1f})   " for job, spent in least.items()
+    )
+    return f"{name:<16}{cells}values differ by {abs(values[0] / values[1] - 1):.0e}"
+
+
+def main() -> None:
+    warnings.simplefilter("ignore")
+    for name, problem in problems().items():
+        print(line(name, *problem), flush=True)
+
+
+if __name__ == "__main__":
+    main()
