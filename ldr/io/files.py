@@ -19,6 +19,7 @@ import numpy as np
 from ldr.components import view_letters
 from ldr.doors import in_words
 from ldr.io.outputs import check_outputs, files_of, replaced
+from ldr.objectives.data.cells import Column
 from ldr.objectives.data.opening import as_path, as_samples, open_path, stored
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.data.sources import Columns
@@ -60,7 +61,7 @@ class Table:
             return [str(column) for column in self.X.columns]
         return [str(j) for j in range(self.X.shape[1])]
 
-    def column(self, name: str) -> np.ndarray:
+    def column(self, name: str) -> Column:
         """One column, or an array beside the matrix: labels, a response."""
         if name in self.beside:
             found = self.beside[name]
@@ -72,10 +73,10 @@ class Table:
         column = self.X[:, [j]]
         return np.ravel(column.toarray() if hasattr(column, "toarray") else column)
 
-    def response(self, names: Sequence[str]) -> np.ndarray:
+    def response(self, names: Sequence[str]) -> Column:
         """y: one column, or several side by side."""
         columns = [self.column(name) for name in names]
-        return columns[0] if len(columns) == 1 else np.column_stack(columns)
+        return columns[0] if len(columns) == 1 else np.column_stack(list(map(np.asarray, columns)))
 
     def select(self, only: Sequence[str] = (), without: Sequence[str] = ()) -> Table:
         """The table of some columns, in the order given; by default of all but those left out."""
@@ -131,10 +132,10 @@ class StoredTable(Table):
     def columns(self) -> list[str]:
         return list(self.X.feature_names or map(str, range(self.X.shape[1])))
 
-    def column(self, name: str) -> np.ndarray:
+    def column(self, name: str) -> Column:
         j = self._position(name)
         if self.X.feature_names is not None:
-            return np.asarray(self.X.column(name))
+            return self.X.column(name)
         rows = stored(self.X, self.name)
         return np.concatenate([rows.read(where)[:, j].copy() for where in rows.pieces()])
 

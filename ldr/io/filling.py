@@ -65,6 +65,8 @@ def write_filled(path: str | Path, result: Result, table: Table) -> int:
             np.save(file, filled)
         else:
             known = dict(zip(rows.columns, filled.T, strict=True))
-            columns = {n: known[n] if n in known else table.column(n) for n in table.columns}
+            columns = {
+                n: known[n] if n in known else np.asarray(table.column(n)) for n in table.columns
+            }
             write_frames(file, ending, [columns], table.columns)
     return int(np.isnan(given).sum())

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -19,6 +22,64 @@ Matrix: TypeAlias = "Cells | csr_array"
 
 # Of real numbers, among NumPy's kinds.
 REAL_KINDS = "biuf"
+
+
+@dataclass(frozen=True, eq=False)
+class CodedCells:
+    """A column whose entries stand once, or a few times, and for each row which of them it has.
+
+    Arrow's dictionaries are such columns. Millions of texts are handled by their codes; whoever
+    needs them as an array gets it from NumPy.
+
+    Attributes
+    ----------
+    entries : ndarray (k,)
+    codes : ndarray of int (n,)
+    """
+
+    entries: Cells
+    codes: npt.NDArray[Any]
+
+    ndim = 1
+
+    @classmethod
+    def of(cls, cells: Cells) -> CodedCells:
+        """Objects, looked up one by one: sorting millions of texts takes many times as long.
+
+        Raises
+        ------
+        TypeError
+            One cannot be hashed.
+        """
+        places: dict[object, int] = {}
+        codes = (places.setdefault(cell, len(places)) for cell in cells)
+        found = np.fromiter(codes, np.intp, len(cells))
+        entries = np.empty(len(places), dtype=object)
+        entries[:] = list(places)
+        return cls(entries, found)
+
+    @classmethod
+    def below(cls, columns: Sequence[Column]) -> CodedCells:
+        """Columns below one another; of plain ones every row has an entry of its own."""
+        parts = [
+            part
+            if isinstance(part, CodedCells)
+            else CodedCells(part.astype(object), np.arange(len(part)))
+            for part in columns
+        ]
+        starts = accumulate((len(part.entries) for part in parts), initial=0)
+        codes = [part.codes + start for part, start in zip(parts, starts, strict=False)]
+        return cls(np.concatenate([part.entries for part in parts]), np.concatenate(codes))
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def __array__(self, dtype: CellType | None = None, copy: bool | None = None) -> Cells:
+        return self.entries[self.codes].astype(dtype or self.entries.dtype, copy=False)
+
+
+# A column of a table.
+Column: TypeAlias = Cells | CodedCells
 
 
 def check_unmasked(array: object, name: str) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ldr.objectives.data.cells import Cells, check_unmasked
+from ldr.objectives.data.cells import Cells, CodedCells, Column, check_unmasked
 from ldr.solvers.errors import DataError
 
 
@@ -33,7 +33,7 @@ class CodedLabels:
         DataError
             Not n labels, or a label that is none of the classes.
         """
-        labels = _open_labels(y, n, name)
+        labels = np.asarray(_open_labels(y, n, name))
         codes = np.searchsorted(classes, labels).clip(max=len(classes) - 1)
         unknown = np.flatnonzero(classes[codes] != labels)
         if len(unknown):
@@ -119,7 +119,7 @@ def as_array(y: object, name: str = "y") -> Cells:
     return array
 
 
-def distinct(labels: Cells, name: str) -> tuple[Cells, ...]:
+def distinct(labels: Column, name: str) -> tuple[Cells, ...]:
     """The sorted classes, the class of each label, and how many labels a class has.
 
     Raises
@@ -128,12 +128,16 @@ def distinct(labels: Cells, name: str) -> tuple[Cells, ...]:
         Labels that cannot be ordered.
     """
     try:
-        if labels.dtype.kind == "O" and labels.ndim == 1:
-            seen, codes = _hashed(labels)
-            classes, order = np.unique(seen, return_inverse=True)
-            codes = order.reshape(-1)[codes]
-            return classes, codes, np.bincount(codes, minlength=len(classes))
-        return np.unique(labels, return_inverse=True, return_counts=True)
+        if isinstance(labels, np.ndarray) and labels.dtype.kind == "O" and labels.ndim == 1:
+            labels = CodedCells.of(labels)
+        if isinstance(labels, np.ndarray):
+            return np.unique(labels, return_inverse=True, return_counts=True)
+        occurring = np.bincount(labels.codes, minlength=len(labels.entries)) > 0
+        classes, places = np.unique(labels.entries[occurring], return_inverse=True)
+        place = np.zeros(len(occurring), dtype=np.intp)
+        place[occurring] = places.reshape(-1)
+        codes = place[labels.codes]
+        return classes, codes, np.bincount(codes, minlength=len(classes))
     except TypeError as error:
         raise DataError(
             f"{name} mixes labels that cannot be compared ({error}); "
@@ -141,39 +145,12 @@ def distinct(labels: Cells, name: str) -> tuple[Cells, ...]:
         ) from error
 
 
-def _hashed(labels: Cells) -> tuple[Cells, npt.NDArray[np.intp]]:
-    """Labels that differ, as they come, and the place of each label among them.
-
-    Sorting millions of texts takes many times as long as looking each up.
-
-    Raises
-    ------
-    TypeError
-        A label cannot be hashed.
-    """
-    places: dict[object, int] = {}
-    codes = np.fromiter(
-        (places.setdefault(label, len(places)) for label in labels), np.intp, len(labels)
-    )
-    seen = np.empty(len(places), dtype=object)
-    seen[:] = list(places)
-    return seen, codes
-
-
-def _open_labels(y: object, n: int, name: str) -> Cells:
-    """Labels as a 1-D array of n, none missing."""
-    labels = as_array(y, name)
-    if labels.ndim != 1:
-        hint = f"; pass {name}.ravel()" if labels.ndim == 2 and 1 in labels.shape else ""
-        raise DataError(
-            f"{name} must be 1-D, one label for each of the {n} samples, "
-            f"but has {labels.ndim} dimension(s) and shape {labels.shape}{hint}"
-        )
+def _open_labels(y: object, n: int, name: str) -> Column:
+    """n labels in one dimension, none missing; objects as codes, where they can be looked up."""
+    labels = y if isinstance(y, CodedCells) else _in_one_dimension(as_array(y, name), n, name)
     if len(labels) != n:
         raise DataError(f"{name} has {len(labels)} labels for {n} samples")
-    if labels.dtype.kind in "cV":
-        raise DataError(f"{name} must hold class labels, but its type is {labels.dtype}")
-    missing = np.flatnonzero(_missing(labels))
+    missing = _missing(labels)
     if len(missing):
         raise DataError(
             f"{name} has {len(missing)} missing or infinite label(s), the first at "
@@ -182,18 +159,36 @@ def _open_labels(y: object, n: int, name: str) -> Cells:
     return labels
 
 
-def _missing(labels: Cells) -> npt.NDArray[np.bool_]:
+def _in_one_dimension(labels: Cells, n: int, name: str) -> Column:
+    if labels.ndim != 1:
+        hint = f"; pass {name}.ravel()" if labels.ndim == 2 and 1 in labels.shape else ""
+        raise DataError(
+            f"{name} must be 1-D, one label for each of the {n} samples, "
+            f"but has {labels.ndim} dimension(s) and shape {labels.shape}{hint}"
+        )
+    if labels.dtype.kind in "cV":
+        raise DataError(f"{name} must hold class labels, but its type is {labels.dtype}")
+    if labels.dtype.kind != "O":
+        return labels
+    try:
+        return CodedCells.of(labels)
+    except TypeError:
+        return labels
+
+
+def _missing(labels: Column) -> npt.NDArray[np.intp]:
+    """Where there is no label."""
+    if isinstance(labels, CodedCells):
+        absent = np.zeros(len(labels.entries), dtype=bool)
+        absent[_missing(labels.entries)] = True
+        return np.flatnonzero(absent[labels.codes]) if absent.any() else np.empty(0, np.intp)
     if labels.dtype.kind == "f":
-        return ~np.isfinite(labels)
+        return np.flatnonzero(~np.isfinite(labels))
     if labels.dtype.kind in "mM":
-        return np.isnat(labels)
+        return np.flatnonzero(np.isnat(labels))
     if labels.dtype.kind == "O":
-        try:
-            seen, codes = _hashed(labels)
-        except TypeError:
-            seen, codes = labels, np.arange(len(labels))
-        return np.array([_is_missing(label) for label in seen], dtype=bool)[codes]
-    return np.zeros(len(labels), dtype=bool)
+        return np.flatnonzero([_is_missing(label) for label in labels])
+    return np.empty(0, np.intp)
 
 
 def _is_missing(label: object) -> bool:

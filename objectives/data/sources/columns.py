@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ldr.objectives.data.cells import Cells, CellType
+from ldr.objectives.data.cells import Cells, CellType, CodedCells, Column
 from ldr.objectives.data.sources.source import Source
 from ldr.solvers.errors import ArgumentError, DataError
 
@@ -101,3 +103,30 @@ def check_known(wanted: Sequence[str], columns: Sequence[str], file: str) -> Non
         if column not in columns:
             shown = columns if len(columns) <= 20 else [*columns[:20], "..."]
             raise ArgumentError(f"{file} has no column {column!r}; it has: {', '.join(shown)}")
+
+
+def coded(values: Any, as_type: Callable[[Any], Any] = lambda entries: entries) -> Column:
+    """A dictionary-encoded column of Arrow, its entries made once; texts keep their codes.
+
+    Parameters
+    ----------
+    values : pyarrow.ChunkedArray
+    as_type : callable
+        Of the entries, all of them as one pyarrow array: of another type.
+    """
+    import pyarrow
+
+    chunks = values.chunks
+    nothing = [pyarrow.nulls(1, values.type.value_type)] if values.null_count else []
+    entries = pyarrow.chunked_array(
+        [chunk.dictionary for chunk in chunks] + nothing, values.type.value_type
+    )
+    starts = accumulate((len(chunk.dictionary) for chunk in chunks), initial=0)
+    indices = (chunk.indices.fill_null(-1).to_numpy() for chunk in chunks)
+    codes = [
+        np.where(places < 0, len(entries) - 1, places + start)
+        for places, start in zip(indices, starts, strict=False)
+    ]
+    made = as_type(entries).to_numpy()
+    found = CodedCells(made, np.concatenate([np.empty(0, np.intp), *codes]))
+    return found if made.dtype.kind == "O" else np.asarray(found)

@@ -10,11 +10,10 @@ from typing import Any
 
 import dask.array
 import numpy as np
-import numpy.typing as npt
 from dask.base import get_scheduler
 from dask.delayed import delayed
 
-from ldr.objectives.data.cells import Cells, CellType, check_real
+from ldr.objectives.data.cells import Cells, CellType, CodedCells, Column, check_real
 from ldr.objectives.data.containers import check_dimensions, open_frame
 from ldr.solvers.errors import DataError
 from ldr.solvers.threads import one_thread
@@ -119,27 +118,20 @@ def chunked(array: dask.array.Array, rows: Sequence[int]) -> dask.array.Array:
     return array.rechunk((tuple(rows), *columns), method="tasks")
 
 
-def gathered(y: Any) -> Cells:
+def gathered(y: Any) -> Column:
     """Labels or a response of a Dask array, Series or DataFrame, in memory.
 
-    They take 8 bytes a row: of strings, a worker sends each string once with the places where it
-    stands, and the array holds references.
+    Of strings, a worker sends each string once and the codes of the rows.
     """
     of = getattr(y, "_meta", np.empty((0, 0)))  # a Delayed has none
     if of.ndim != 1 or of.dtype.kind in "biufmM":
         return np.asarray(computed(y))
-    parts = computed(delayed([delayed(_distinct)(part) for part in y.to_delayed()]))
-    return np.concatenate([values[places] for values, places in parts])
+    return CodedCells.below(computed(delayed([delayed(_coded)(part) for part in y.to_delayed()])))
 
 
-def _distinct(labels: object) -> tuple[Cells, npt.NDArray[np.intp]]:
-    """Distinct labels as Python objects, and which of them stands where."""
-    where: dict[object, int] = {}
-    labels = np.asarray(labels).astype(object)
-    places = np.fromiter((where.setdefault(x, len(where)) for x in labels), np.intp, len(labels))
-    values = np.empty(len(where), dtype=object)
-    values[:] = list(where)
-    return values, places
+def _coded(labels: object) -> CodedCells:
+    """Labels as Python objects, each of them once."""
+    return CodedCells.of(np.asarray(labels).astype(object))
 
 
 def _matrix(frame: Any, name: str) -> tuple[dask.array.Array, tuple[str, ...]]:

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ldr.objectives.data.cells import Cells, CellType
+from ldr.objectives.data.cells import Cells, CellType, Column
 from ldr.objectives.data.map_reduce import PIECE_NUMBERS, workers_for
-from ldr.objectives.data.sources.columns import check_distinct, check_known
+from ldr.objectives.data.sources.columns import check_distinct, check_known, coded
 from ldr.objectives.data.sources.source import not_installed
 from ldr.solvers.errors import DataError
 
 if TYPE_CHECKING:
-    from pyarrow import ChunkedArray, DataType, RecordBatch
+    from pyarrow import DataType, RecordBatch
     from pyarrow.parquet import ParquetFile as TheirFile
 
 # Bytes of a column that are fetched at a time.
@@ -93,7 +93,7 @@ class ParquetFile:
     def select(self, columns: Sequence[str]) -> ParquetFile:
         return ParquetFile(self._path, self._name, columns)
 
-    def column(self, name: str) -> Cells:
+    def column(self, name: str) -> Column:
         pyarrow, _ = _libraries()
         kind = self._schema.field(name).type
         if pyarrow.types.is_nested(kind):
@@ -105,7 +105,7 @@ class ParquetFile:
             with self._open(*([name] if text else [])) as file:
                 values = file.read(columns=[name]).column(name)
             if pyarrow.types.is_dictionary(values.type):
-                return _of_dictionary(values.unify_dictionaries())
+                return coded(values)
             return np.asarray(values.to_numpy())
         except (pyarrow.ArrowException, OSError, ValueError) as error:
             raise DataError(
@@ -189,17 +189,6 @@ class ParquetFile:
             _libraries()[0].default_memory_pool().release_unused()
         oldest = min(start, self._position - self._most_ahead)
         self._ahead = [batch for batch in self._ahead if batch.first + batch.size > oldest]
-
-
-def _of_dictionary(values: ChunkedArray) -> Cells:
-    """Each entry made once, and looked up for its rows; None where there is none."""
-    if values.num_chunks == 0:
-        return np.empty(0, dtype=object)
-    entries = values.chunk(0).dictionary.to_numpy(zero_copy_only=False)
-    if values.null_count:
-        entries = np.array([*entries, None], dtype=object)
-    codes = [chunk.indices.fill_null(len(entries) - 1).to_numpy() for chunk in values.chunks]
-    return np.asarray(entries[np.concatenate(codes)])
 
 
 @dataclass

@@ -7,7 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Protocol
 
-from ldr.objectives.data.cells import Cells, CellType
+from ldr.objectives.data.cells import Cells, CellType, Column
 from ldr.solvers.errors import ArgumentError
 
 
@@ -72,7 +72,7 @@ class TableSource(Source, Protocol):
         """The source of some columns, which must hold numbers, in this order."""
         ...
 
-    def column(self, name: str) -> Cells:
+    def column(self, name: str) -> Column:
         """One column of all rows, of any type: labels, say."""
         ...
 

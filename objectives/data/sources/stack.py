@@ -11,7 +11,7 @@ from typing import ClassVar, cast
 
 import numpy as np
 
-from ldr.objectives.data.cells import Cells, CellType
+from ldr.objectives.data.cells import Cells, CellType, CodedCells, Column
 from ldr.objectives.data.sources.columns import check_known
 from ldr.objectives.data.sources.source import Source, TableSource
 from ldr.solvers.errors import DataError
@@ -113,9 +113,12 @@ class Stack:
         tables = cast(tuple[TableSource, ...], self.sources)
         return replace(self, sources=tuple(table.select(columns) for table in tables))
 
-    def column(self, name: str) -> Cells:
+    def column(self, name: str) -> Column:
         tables = cast(tuple[TableSource, ...], self.sources)
-        return np.concatenate([table.column(name) for table in tables])
+        columns = [table.column(name) for table in tables]
+        if any(isinstance(column, CodedCells) for column in columns):
+            return CodedCells.below(columns)
+        return np.concatenate(columns)
 
     def read(self, start: int, stop: int) -> Cells:
         parts = [

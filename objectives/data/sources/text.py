@@ -11,9 +11,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ldr.objectives.data.cells import Cells, CellType
+from ldr.objectives.data.cells import Cells, CellType, Column
 from ldr.objectives.data.map_reduce import PIECE_NUMBERS
-from ldr.objectives.data.sources.columns import check_known
+from ldr.objectives.data.sources.columns import check_known, coded
 from ldr.objectives.data.sources.head import MISSING, Head, is_number, rows_in, separator_of
 from ldr.objectives.data.sources.source import not_installed
 from ldr.solvers.errors import DataError
@@ -100,14 +100,20 @@ class TextFile:
         check_known(columns, self.columns, self.path.name)
         return replace(self, feature_names=tuple(columns))
 
-    def column(self, name: str) -> Cells:
+    def column(self, name: str) -> Column:
         check_known([name], self.columns, self.path.name)
         pyarrow, _ = _libraries()
-        types = {name: pyarrow.string()}
-        blocks = [self._parsed(k, (name,), types) for k in range(len(self.starts) - 1)]
-        chunks = [chunk for block in blocks for chunk in block.column(name).chunks]
-        texts = pyarrow.chunked_array(chunks, pyarrow.string())
-        return np.asarray(typed(texts).to_numpy())
+        texts, codes = pyarrow.string(), pyarrow.dictionary(pyarrow.int32(), pyarrow.string())
+
+        def chunks(blocks: range, kind: Any) -> list[Any]:
+            tables = (self._parsed(k, (name,), {name: kind}) for k in blocks)
+            return [chunk for table in tables for chunk in table.column(name).chunks]
+
+        blocks = range(len(self.starts) - 1)
+        first = chunks(blocks[:1], codes)
+        if sum(2 * len(chunk.dictionary) - len(chunk) for chunk in first) > 0:  # hardly any recurs
+            return np.asarray(typed(pyarrow.chunked_array(chunks(blocks, texts), texts)).to_numpy())
+        return coded(pyarrow.chunked_array(first + chunks(blocks[1:], codes), codes), typed)
 
     def read(self, start: int, stop: int) -> Cells:
         rows = np.empty((stop - start, self.shape[1]))
@@ -173,7 +179,8 @@ class TextFile:
                     f"{wrong[0].actual_columns} cells, expected {len(self.cells)}"
                 ) from None
             cells = table(dict.fromkeys(columns, pyarrow.binary()))
-            texts = [name for name, kind in types.items() if kind == pyarrow.string()]
+            numbers = (pyarrow.float64(), pyarrow.bool_())
+            texts = [name for name, kind in types.items() if kind not in numbers]
             raise self._wrong_cell(cells, first, texts) or DataError(
                 f"{self.name}: {self.path.name} cannot be read: {error}"
             ) from None

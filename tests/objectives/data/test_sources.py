@@ -17,6 +17,7 @@ from ldr.errors import ArgumentError, DataError, DataWarning
 from ldr.io import files
 from ldr.objectives.data import samples as samples_module
 from ldr.objectives.data import stored, streams
+from ldr.objectives.data.cells import CodedCells
 from ldr.objectives.data.labels import as_labels
 from ldr.objectives.data.opening import as_samples, open_path, open_table
 from ldr.objectives.data.sources import memory_map, parquet, text
@@ -475,7 +476,7 @@ def test_labels_are_what_the_cells_say(texts, labels, tmp_path):
         file.write("a,label,b\n")
         file.writelines(f"{i},{cell},{i * i}\n" for i, cell in enumerate(cells))
     for table in (open_path(path, "X"), files.read(path)):
-        y = table.column("label")
+        y = np.asarray(table.column("label"))
         assert y[: len(texts)].tolist() == (texts if labels is None else labels)
         assert len(y) == N and len(np.unique(y)) == len(texts)
 
@@ -624,8 +625,29 @@ def test_text_of_parquet_is_looked_up_by_codes(tmp_path):
     pyarrow.parquet.write_table(table, tmp_path / "X.parquet", row_group_size=2)
     source = open_table(str(tmp_path / "X.parquet"), "X")
     for name in columns:
-        assert source.column(name).tolist() == table.column(name).to_pylist()
+        assert np.asarray(source.column(name)).tolist() == table.column(name).to_pylist()
     assert source.column("numbers").dtype == np.int64
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv"])
+def test_texts_stay_codes_from_the_file_to_the_classes(ending, tmp_path, monkeypatch):
+    """No row of a text has an object of its own, also in several files with other texts first."""
+    monkeypatch.setattr(text, "PIECE_NUMBERS", 2**20)
+    texts = [["b", "a", "c"] * 20, ["c", "d", "b", "d", "c", "b"] * 10]
+    paths = [tmp_path / f"{i}.{ending}" for i in range(2)]
+    X = np.random.default_rng(0).standard_normal((120, 3))
+    for path, labels, rows in zip(paths, texts, (X[:60], X[60:]), strict=True):
+        frame = pd.DataFrame(rows, columns=["x", "y", "z"]).assign(label=labels)
+        frame.to_parquet(path) if ending == "parquet" else frame.to_csv(path, index=False)
+    y = np.array(texts[0] + texts[1], dtype=object)
+    expected = as_labels(y, 120)
+    given = ldr.solve("classical-lda", X, 2, y=y)
+    monkeypatch.setattr(CodedCells, "of", classmethod(lambda cls, cells: pytest.fail("by row")))
+    column = open_table(list(map(str, paths)), "X").column("label")
+    found = as_labels(column, 120)
+    assert all((a == b).all() for a, b in zip(found, expected, strict=True))
+    result = ldr.solve("classical-lda", list(map(str, paths)), 2, y="label")
+    assert result.value == pytest.approx(given.value, rel=1e-12)
 
 
 def test_labels_of_any_kind_have_the_codes_of_sorting():
