@@ -2,23 +2,67 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import ast
+from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from difflib import get_close_matches
+from functools import cache
+from importlib import import_module
+from pathlib import Path
 
 from ldr.objectives.objective import Objective
 from ldr.solvers.errors import ArgumentError
 
-REGISTRY: dict[str, type[Objective]] = {}
-ALIASES: dict[str, str] = {}
+# The module of each method's class, by the class's name.
+PAGES: dict[str, str] = {}
 
 
-def register(names: Mapping[str, object]) -> None:
-    """Take in every method among the names of a module, in their order."""
-    for value in names.values():
-        if isinstance(value, type) and issubclass(value, Objective) and hasattr(value, "name"):
-            REGISTRY[value.name] = value
-            ALIASES.update(dict.fromkeys(value.aliases, value.name))
+def stated(file: str) -> dict[str, str]:
+    """The names that a file imports for type checkers, and the modules that they are from."""
+    blocks = ast.parse(Path(file).read_text("utf-8")).body
+    imports = (line for block in blocks if isinstance(block, ast.If) for line in block.body)
+    return {
+        alias.name: str(line.module)
+        for line in imports
+        if isinstance(line, ast.ImportFrom)
+        for alias in line.names
+    }
+
+
+@cache
+def method(name: str) -> type[Objective]:
+    """The class of that name, whose page is imported."""
+    found: type[Objective] = getattr(import_module(PAGES[name]), name)
+    return found
+
+
+class Registry(Mapping[str, type[Objective]]):
+    """Every method by its name; a page is imported when a method on it is asked for."""
+
+    def __getitem__(self, name: str) -> type[Objective]:
+        return _named(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return (cls.name for cls in map(method, PAGES))
+
+    def __len__(self) -> int:
+        return len(PAGES)
+
+
+@cache
+def _named(name: str) -> type[Objective]:
+    likely = [own for own in PAGES if own.lower() == name.replace("-", "")]
+    for cls in map(method, [*likely, *PAGES]):
+        if cls.name == name:
+            return cls
+    raise KeyError(name)
+
+
+REGISTRY = Registry()
+
+
+def _by_alias() -> dict[str, type[Objective]]:
+    return {alias: cls for cls in REGISTRY.values() for alias in cls.aliases}
 
 
 def nearest_names(name: str, known: list[str]) -> str:
@@ -60,11 +104,10 @@ def named(name: str, **parameters: object) -> Objective:
         An unknown name (with the nearest ones) or parameter (with those there are).
     """
     lower = name.lower()
-    cls = REGISTRY.get(ALIASES.get(lower, lower))
+    cls = REGISTRY.get(lower) or _by_alias().get(lower)
     if cls is None:
-        raise ArgumentError(
-            f"unknown objective {name!r}: {nearest_names(name, sorted({**REGISTRY, **ALIASES}))}"
-        )
+        known_names = sorted({*REGISTRY, *_by_alias()})
+        raise ArgumentError(f"unknown objective {name!r}: {nearest_names(name, known_names)}")
     known: list[str] = [field.name for field in fields(cls)] if is_dataclass(cls) else []
     for parameter in parameters:
         if parameter not in known:
