@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -239,8 +240,15 @@ class SoftNeighbours(LabelledPairs):
         return 1.0 if self.w is None else float(self.w.min())
 
     def certificate(self, M: Array) -> Certificate | None:
-        """No value exceeds n; a saturated M is no optimum that means anything."""
+        """No value exceeds n; a saturated M is no optimum that means anything.
+
+        Nor is one of which the squared distances are rounded by what a soft neighbour depends on.
+        """
         n, point = self.weight, self.at(M)
+        longest = float(np.max(np.einsum("ij,ij->i", point.Y, point.Y)))
+        if not longest * float(np.finfo(float).eps) <= PROVED_GLOBAL:
+            message = f"squared distances of {longest:.0e} are rounded by too much to compare them"
+            return Certificate("none", math.inf, message)
         gap = max(0.0, n + point.value) + len(self.X) * n * float(np.finfo(float).eps)
         if gap <= PROVED_GLOBAL * n:
             message = "no value exceeds n: every row has its nearest neighbours in its class"

@@ -88,8 +88,11 @@ class SSD(Objective):
         counts = np.full((rows.n, 1), 1.0 / rows.n)
 
         def pencil(change: Change) -> Pencil:
-            (S,), (R,) = (second_moments(change.about_zero(x), counts) for x in (inside, beside))
-            return Pencil(S, SumOfSquares(R, np.zeros(len(R)), 0.0, S + R))
+            S, R, numbers = (
+                second_moments(change.about_zero(x), counts)[0] for x in (inside, beside, rows)
+            )
+            sizes = np.sqrt(np.diag(numbers))  # what the filters rounded
+            return Pencil(S, SumOfSquares(R, np.zeros(len(R)), 1.0, S + R, offsets=sizes))
 
         what = "the second moment beside the band"
         found = RowPencil(compact, pencil, what, (inside, beside))

@@ -107,8 +107,12 @@ class Whitened:
         return of_rows + SUMS_ROUNDING * self.condition + self.defect
 
     def doubt(self, size: float, r: int) -> float:
-        """By how much rounding may move a sum of r eigenvalues (singular values) up to a size."""
-        return math.sqrt(r) * size * self.error
+        """By how much rounding may move a sum of r eigenvalues (singular values) up to a size.
+
+        Of coordinates that are not quite white by its share, and as rows of length s that are
+        rounded by e have squares between (s - e)^2 and (s + e)^2.
+        """
+        return math.sqrt(r) * (size + 2.0 * math.sqrt(size) + self.error) * self.error
 
     def doubt_of_numerator(self, A: Array, r: int) -> float:
         """By how much rounding of the sums A may move a sum of r eigenvalues of W'AW.

@@ -12,7 +12,15 @@ from tests.adversarial.extended import (
     orthonormal,
     svd,
 )
-from tests.adversarial.references import _LOST, Form, Ratio, Reference, Whitened, null_space
+from tests.adversarial.references import (
+    _LOST,
+    PI,
+    Form,
+    Ratio,
+    Reference,
+    Whitened,
+    null_space,
+)
 
 
 class White(Reference):
@@ -65,6 +73,56 @@ def source_power(X, z, r):
     z = z / np.sqrt(np.mean(z**2))
     A = Form((1 / extended(len(X)), z[:, None] * X, X))
     return White(_moment(X), lambda W: absolute(A.on(W)), r)
+
+
+class ManyClasses(Reference):
+    """csp of more than two classes: what the filters, of unit mean power, say of the class."""
+
+    def __init__(self, X, y):
+        super().__init__("max")
+        self.rows = [_moment(extended(X[y == c])) for c in np.unique(y)]
+
+    def at(self, result):
+        P = extended(result.P).T
+        powers = np.stack([np.sum((rows @ P) ** 2, axis=0) for rows in self.rows])
+        powers = powers / powers.mean(axis=0)
+        logs = -np.log(powers).mean(axis=0) / 2
+        fourth = np.mean(powers**2 - 1, axis=0)
+        told = logs - extended(3) / 16 * fourth**2
+        return np.sum(told), np.sum(np.abs(logs) + np.mean(powers**2, axis=0) ** 2) + 1
+
+
+def band(X, low, high):
+    """Rows in a band: the difference of two windowed sincs, ends continued by odd reflection."""
+    X = extended(X)
+    edges = [(low, low / 4, -1), (high, min(high / 4, 0.5 - high), 1)]
+    lengths = [round(3.3 / width) for _, width, _ in edges]
+    half = max(length // 2 for length in lengths)
+    k = np.arange(-half, half + 1)
+    h = np.zeros(2 * half + 1, dtype=np.longdouble)
+    for (edge, width, sign), length in zip(edges, lengths, strict=True):
+        side = length // 2
+        cut = edge + sign * extended(width) / 2
+        angle = 2 * PI * cut * k
+        sinc = np.where(k == 0, 2 * cut, np.sin(angle) / (PI * np.where(k == 0, 1, k)))
+        window = extended(0.54) + extended(0.46) * np.cos(PI * k / side)
+        low_pass = np.where(np.abs(k) <= side, sinc * window, 0)
+        h += sign * low_pass / np.sum(low_pass)
+    n, edge = len(X), min(len(h), len(X)) - 1
+    ends = 2 * X[0] - X[edge:0:-1], 2 * X[-1] - X[-2 : -2 - edge : -1]
+    longer = np.vstack([ends[0], X, ends[1]])
+    lags = edge + np.arange(n)[:, None] - k
+    there = (lags >= 0) & (lags < len(longer))
+    weights = np.where(there, h, 0)
+    return np.stack([w[t] @ longer[at[t]] for w, t, at in zip(weights, there, lags, strict=True)])
+
+
+def oscillations(X, r):
+    """ssd in its default bands."""
+    inside = band(X, 0.1, 0.2)
+    beside = band(X, 0.05, 0.3) - inside
+    both = np.vstack([inside, beside])
+    return Whitened("max", Form.squares(_moment(inside)), _moment(beside), r, both)
 
 
 def evoked(X, y, length, r):
@@ -241,11 +299,17 @@ class Demixed(Reference):
 
 
 class Residual(Reference):
-    """pls-regression: ||y - XM||^2, of which weights are best is not looked at."""
+    """pls-regression: ||y - XM||^2, the least of M in span {X'y, X'XX'y, ..., (X'X)^{r-1}X'y}."""
 
-    def __init__(self, X, y):
+    def __init__(self, X, y, r):
         super().__init__("min")
         self.X, self.Y = centred(X), centred(y)[:, None]
+        directions = [self.X.T @ self.Y]
+        while len(directions) < r:
+            directions.append(self.X.T @ (self.X @ basis(np.hstack(directions))[:, -1:]))
+        Q = orthonormal(self.X @ basis(np.hstack(directions)))[0]
+        rest = self.Y - Q @ (Q.T @ self.Y)
+        self.anywhere = self.optimum = np.sum(rest**2)
 
     def at(self, result):
         rest = self.Y - self.X @ extended(result.M)

@@ -3,8 +3,15 @@
 import numpy as np
 
 from tests.adversarial import data, moments
-from tests.adversarial.extended import centred, eigh, extended, orthonormal
-from tests.adversarial.problems import Problem, _dimension, _rows, background, class_rows
+from tests.adversarial.extended import centred, eigh, extended, norm, orthonormal
+from tests.adversarial.problems import (
+    Problem,
+    _dimension,
+    _rows,
+    background,
+    class_rows,
+    views,
+)
 from tests.adversarial.references import PI
 
 
@@ -23,6 +30,10 @@ def of_response(reference, response, **parameters):
 
 def _two(rng, X):
     return rng.permutation(np.arange(len(X)) % 2)
+
+
+def _three(rng, X):
+    return rng.permutation(np.arange(len(X)) % 3)
 
 
 def _classes(rng, X):
@@ -45,6 +56,12 @@ def of_time(reference, **parameters):
         return Problem(X, r, lambda: reference(X, r), parameters=parameters, made=made.made)
 
     return make
+
+
+def signals(rng):
+    made = data.ugly(rng, int(rng.integers(30, 90)), int(rng.integers(1, 6)))
+    r = _dimension(rng, made.X.shape[1])
+    return Problem(made.X, r, lambda: moments.oscillations(made.X, r), made=made.made)
 
 
 def trials(rng):
@@ -192,6 +209,19 @@ def _sparse_ratio(X, y, result):
     return ratio - penalty, ratio + penalty
 
 
+def _sparse_correlation(Xa, Xb, r):
+    """sparse-cca at its default penalty."""
+
+    def formula(result):
+        Ma, Mb = map(extended, result.M)
+        Ya, Yb = Xa @ Ma, Xb @ Mb
+        size = norm(Ya) * norm(Yb)
+        penalty = extended(0.01) * (np.sum(np.abs(Ma)) + np.sum(np.abs(Mb)))
+        return np.sum(Ya * Yb) / size - penalty, np.sum(np.abs(Ya * Yb)) / size + penalty
+
+    return moments.Formula("max", formula)
+
+
 def _sparse_axes(X, y, result):
     """sparse-pca at penalty 1."""
     M = extended(result.M)
@@ -242,6 +272,8 @@ def answers(rng):
 
 NEWER = {
     "csp": of_response(moments.two_classes, _two),
+    "csp classes": of_response(lambda X, y, r: moments.ManyClasses(X, y), _three),
+    "ssd": signals,
     "spoc": of_response(moments.source_power, _number),
     "xdawn": trials,
     "tica": of_time(lambda X, r: moments.slow(X, 1, r)),
@@ -258,11 +290,12 @@ NEWER = {
     "orthogonal-mcca": many_views(moments.Correlated),
     "dpca": experiment,
     "gkdr": kernel_regression,
-    "pls-regression": of_response(lambda X, y, r: moments.Residual(X, y), _number),
+    "pls-regression": of_response(moments.Residual, _number),
     "dca": valued(_information, "max"),
     "foreca": valued(_entropy, "min", segment=4),
     "wda": valued(_transport, "min", _classes),
     "sparse-lda": valued(_sparse_ratio, "max", _classes),
+    "sparse-cca": views(_sparse_correlation),
     "sparse-pca": valued(_sparse_axes, "min"),
     "nca": valued(_neighbours, "max", _classes),
     "mds-stress": valued(_stress, "min"),

@@ -71,6 +71,9 @@ ONCE_REFUTED = [
     ("orthogonal-mcca", 8, 0),
     ("sparse-lda", 122, 0),
     ("classical-lda", 55, 6006),
+    ("classical-lda", 17, 7117),
+    ("nca", 123, 7117),
+    ("ssd", 14, 0),
 ]
 
 
