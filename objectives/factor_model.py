@@ -13,7 +13,7 @@ import numpy as np
 from ldr.objectives.data.containers import like
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.data.samples import Samples
-from ldr.objectives.observed import Observed, Posterior
+from ldr.objectives.families.observed import Observed, Posterior
 from ldr.objectives.statistics.sums import dense
 from ldr.solvers.errors import DataError
 from ldr.solvers.manifolds import Array

@@ -8,6 +8,7 @@ from ldr.objectives.data.data import Data
 from ldr.objectives.families.batches import on_some_rows
 from ldr.objectives.families.gram import kernel_width
 from ldr.objectives.families.projected import DenseRows
+from ldr.objectives.families.responses import KINDS, Response
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.whitened import SUMS_ROUNDING
 from ldr.objectives.families.whitened_trace import spectral_bound
@@ -15,7 +16,6 @@ from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number, word
 from ldr.objectives.problem import BoundObjective
-from ldr.objectives.responses import KINDS, Response
 from ldr.objectives.starts.directions import gradient_outer_product
 
 # Rows beyond which a random sample stands for all: an n x n matrix is solved with.

@@ -18,11 +18,11 @@ from ldr.objectives.families.landmarks import (
     landmarks_of,
 )
 from ldr.objectives.families.projected import DenseRows
+from ldr.objectives.families.responses import KINDS, Response
 from ldr.objectives.kernels import centred_gram
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import declared, number, word
 from ldr.objectives.problem import BoundObjective
-from ldr.objectives.responses import KINDS, Response
 from ldr.objectives.starts.directions import principal_directions
 from ldr.objectives.statistics.sums import weighted
 from ldr.solvers.linalg.eigen import top_eigenvectors

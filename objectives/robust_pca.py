@@ -12,16 +12,16 @@ import numpy as np
 
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.samples import Samples
+from ldr.objectives.families.losses import Huber, Loss, RoundedDistance
+from ldr.objectives.families.medians import geometric_median, median_in_pieces
 from ldr.objectives.families.projected import DenseRows, Projected, ProjectedPoint
 from ldr.objectives.families.row_sum import Frame, ProjectedTerm, RowSum, added, in_pieces
-from ldr.objectives.lengths import typical_length
-from ldr.objectives.losses import Huber, Loss, RoundedDistance
-from ldr.objectives.medians import geometric_median, median_in_pieces
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number, word
 from ldr.objectives.problem import BoundObjective, check_dimension
 from ldr.objectives.statistics import moments
 from ldr.objectives.statistics.covariance import KnownScatter
+from ldr.objectives.statistics.lengths import typical_length
 from ldr.objectives.statistics.quantiles import median
 from ldr.objectives.statistics.sums import counted, counted_rows
 from ldr.objectives.view import View

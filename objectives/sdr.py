@@ -19,12 +19,12 @@ from ldr.objectives.families.landmarks import (
     landmarks_of,
 )
 from ldr.objectives.families.projected import DenseRows
+from ldr.objectives.families.responses import KINDS, Response
 from ldr.objectives.kernels import centred_gram, weighted_centre
 from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import declared, number, numbers, whole, word
 from ldr.objectives.problem import BoundObjective
-from ldr.objectives.responses import KINDS, Response
 from ldr.objectives.starts.directions import gradient_directions, principal_directions
 from ldr.objectives.starts.slices import sliced_directions
 from ldr.objectives.statistics.sums import weighted

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ldr.objectives.background import Pair
 from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
+from ldr.objectives.families.background import Pair
 from ldr.objectives.families.matrices import DataSums, PencilMatrices, RatioMatrices, TraceMatrices
 from ldr.objectives.families.nested import NestedMethod
 from ldr.objectives.families.pencil import Pencil, RowPencil, SumOfSquares

@@ -8,10 +8,10 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from ldr.objectives.contrasts import Contrast, hyperbolic_secant, student
 from ldr.objectives.data.cells import Cells
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.samples import Samples
+from ldr.objectives.families.contrasts import Contrast, hyperbolic_secant, student
 from ldr.objectives.families.joint_diagonal import inverse_in_pairs
 from ldr.objectives.families.projected import DenseRows, Projected
 from ldr.objectives.families.row_sum import (

@@ -11,6 +11,7 @@ from ldr.objectives.axes import Axes
 from ldr.objectives.data.data import Data
 from ldr.objectives.families.batches import in_batches
 from ldr.objectives.families.projected import DenseRows
+from ldr.objectives.families.responses import Response
 from ldr.objectives.families.row_sum import in_pieces
 from ldr.objectives.families.transport import Rows, Transport
 from ldr.objectives.needs import Need
@@ -18,7 +19,6 @@ from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number, whole
 from ldr.objectives.prediction import GroupedRows
 from ldr.objectives.problem import BoundObjective
-from ldr.objectives.responses import Response
 from ldr.objectives.starts.directions import principal_directions
 from ldr.objectives.starts.slices import sliced_directions
 from ldr.objectives.statistics.covariance import Variation

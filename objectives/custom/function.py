@@ -10,9 +10,9 @@ from typing import Any, overload
 
 import numpy as np
 
-from ldr.objectives.by_value import reduced
 from ldr.objectives.custom.backends import Autograd, Backend, HandWritten, Jax
 from ldr.objectives.custom.blockwise import Blockwise, BlockwiseDerivative
+from ldr.objectives.custom.by_value import reduced
 from ldr.objectives.custom.compiling import Function
 from ldr.objectives.custom.problem import CustomProblem, FunctionTerm, SummedProblem
 from ldr.objectives.custom.signature import required_parameters, written

@@ -14,7 +14,7 @@ from ldr.objectives.data.data import Data
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.factor_model import FactorModel, check_observed
 from ldr.objectives.families.factors import FactorLikelihood, Factors, Noise, inner
-from ldr.objectives.observed import Observed, Posterior, outer, over_columns, times
+from ldr.objectives.families.observed import Observed, Posterior, outer, over_columns, times
 from ldr.objectives.problem import Stated
 from ldr.objectives.view import View
 from ldr.solvers.errors import SingularError

@@ -26,8 +26,8 @@ from ldr.objectives.families.incomplete_factors import (
     check_entries,
     missing_note,
 )
+from ldr.objectives.families.observed import Observed
 from ldr.objectives.families.row_sum import InParts, Remembered, RowTerm, SumPoint, in_pieces
-from ldr.objectives.observed import Observed
 from ldr.objectives.problem import Stated
 from ldr.objectives.view import View
 from ldr.solvers.manifolds import Array

@@ -18,10 +18,10 @@ from ldr.objectives.data.marks import Marks
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.pairwise import Pairwise, row_slices
 from ldr.objectives.families.projected import DenseRows
-from ldr.objectives.lengths import column_lengths, typical_length
 from ldr.objectives.problem import Stated
 from ldr.objectives.statistics import ClassMoments, class_moments
 from ldr.objectives.statistics.covariance import Variation
+from ldr.objectives.statistics.lengths import column_lengths, typical_length
 from ldr.objectives.statistics.sums import weighted
 from ldr.objectives.view import View
 from ldr.solvers.linalg.eigen import generalised_top_eigenvectors, range_basis, top_eigenvectors

@@ -14,9 +14,9 @@ from ldr.objectives.axes import Axes
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.families.joint_bound import JointBound
 from ldr.objectives.families.least_bound import DualBounded, Effort, dual_certificate
+from ldr.objectives.families.ridge import add_ridge, ridge_amount
 from ldr.objectives.prediction import Pair
 from ldr.objectives.problem import BoundObjective, Stated, check_dimension
-from ldr.objectives.ridge import add_ridge, ridge_amount
 from ldr.objectives.statistics import joint_moments
 from ldr.objectives.statistics.covariance import KnownScatter, Variation
 from ldr.objectives.statistics.shrinkage import JointShrinkage, chosen_by

@@ -9,7 +9,7 @@ import numpy as np
 from ldr.objectives.coordinates import Coordinates
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.pencil import SumOfSquares
-from ldr.objectives.ridge import add_ridge
+from ldr.objectives.families.ridge import add_ridge
 from ldr.objectives.view import Compact
 from ldr.solvers.linalg.eigen import has_full_rank, rank_tolerance, unit_diagonal
 from ldr.solvers.linalg.lengths import length

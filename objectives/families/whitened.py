@@ -23,8 +23,8 @@ from ldr.objectives.data.change import Change
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.left_out import astray
 from ldr.objectives.families.pencil import SumOfSquares, check_comparable, diagonal
+from ldr.objectives.families.ridge import add_ridge, ridge_amount
 from ldr.objectives.families.unwhitened import LEAST, Unwhitened
-from ldr.objectives.ridge import add_ridge, ridge_amount
 from ldr.objectives.statistics import Moments, moments
 from ldr.objectives.statistics.covariance import KnownScatter
 from ldr.objectives.view import Compact, Range, nothing_varies

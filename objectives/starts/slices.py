@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ldr.objectives.responses import Response
+from ldr.objectives.families.responses import Response
 from ldr.objectives.statistics.quantiles import quantiles
 from ldr.objectives.statistics.sums import counted_rows, weighted
 from ldr.solvers.errors import DataError

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ldr.objectives.contrasts import Contrast
 from ldr.objectives.data.samples import Samples
+from ldr.objectives.families.contrasts import Contrast
 from ldr.objectives.families.projected import ProjectedPoint
 from ldr.objectives.families.row_sum import SAMPLE_ROWS, WhitenedColumns, added
 from ldr.objectives.starts.directions import fourth_order_directions

@@ -9,8 +9,8 @@ from sklearn.decomposition import FastICA
 import ldr
 from ldr.errors import ArgumentError
 from ldr.objectives import ICA, Data, UndercompleteICA
-from ldr.objectives.contrasts import CONTRASTS, hyperbolic_secant, student
 from ldr.objectives.data.opening import as_samples
+from ldr.objectives.families.contrasts import CONTRASTS, hyperbolic_secant, student
 from ldr.objectives.starts.directions import fourth_order_directions
 from ldr.objectives.starts.sources import deflated_directions
 

@@ -16,7 +16,7 @@ from ldr.errors import ArgumentError, DataError, SingularError
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.families.factors import Noise
 from ldr.objectives.families.incomplete_factors import IncompletePoint, ObservedRows
-from ldr.objectives.observed import Observed
+from ldr.objectives.families.observed import Observed
 from ldr.solvers.status import Status
 from tests import real_data
 

@@ -22,8 +22,7 @@ from ldr.errors import (
     ObjectiveWarning,
 )
 from ldr.inputs import as_data
-from ldr.objectives import by_value
-from ldr.objectives.custom import FunctionTerm
+from ldr.objectives.custom import FunctionTerm, by_value
 from ldr.objectives.data import memory
 from ldr.objectives.data import samples as samples_module
 from ldr.objectives.data.data import Data
