@@ -35,9 +35,10 @@ def layer(objective: str | Objective, r: int, **options: Any) -> Callable[..., A
     objective : str or Objective
         Methods of matrices quadratic in the rows have all derivatives: pca, mds, log-det-pca,
         autocovariance, squared-difference, sfa, orthogonal-sfa, maf, classical-maf, signal-noise,
-        contrastive-pca, gcpca, classical-gcpca, opca, lda, classical-lda, pls, cca, classical-cca
-        and principal-components-regression; so has a function of one's own in jax whose manifold is
-        said, ``ldr.objective(manifold="grassmann")``. Others that are smooth have `jax.jvp` only.
+        contrastive-pca, gcpca, classical-gcpca, opca, lda, classical-lda, pls, cca, classical-cca,
+        principal-components-regression, tica, spoc, phd and graphs of the classes; so has a
+        function of one's own in jax whose manifold is said,
+        ``ldr.objective(manifold="grassmann")``. Others that are smooth have `jax.jvp` only.
     r : int
     **options
         Of `ldr.solve`: start, tolerance, ....

@@ -15,6 +15,7 @@ from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.joint_diagonal import joint_diagonaliser
+from ldr.objectives.families.matrices import AbsolutePencilMatrices, DataForms
 from ldr.objectives.families.pencil import Pencil, RowPencil, SumOfSquares
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.unwhitened import Unwhitened
@@ -102,6 +103,17 @@ class CSP(PowerMethod):
             return whitened_trace(self, rows, r, ridge=self.ridge, absolute=True)
         return joint_filters(self, rows, r, self.ridge, probabilities)
 
+    def forms(self, data: DataForms) -> AbsolutePencilMatrices | None:
+        found = data.labels()
+        if found is None or len(found[1]) > 2:
+            return None
+        codes, _ = found
+        shares = 1.0 / np.bincount(codes)[codes]
+        zero = np.zeros_like(shares)
+        rows = data.rows.about(zero)
+        A = rows.form(np.where(codes == 0, shares, -shares))
+        return AbsolutePencilMatrices(A, rows.form(shares), ridge=self.ridge, shares=zero)
+
     def _shares(self, samples: Samples, codes: Codes, classes: int) -> tuple[Array, Array]:
         """How much each row counts in its class; the shares of the classes."""
         if self.average == "rows":
@@ -152,6 +164,13 @@ class SPoC(PowerMethod):
 
         rows = RowPencil(compact, pencil, "the mean second moment of the trials")
         return whitened_trace(self, rows, r, ridge=self.ridge, absolute=True)
+
+    def forms(self, data: DataForms) -> AbsolutePencilMatrices:
+        e, n = data.deviations(), data.rows.n
+        zero = np.zeros(n)
+        rows = data.rows.about(zero)
+        A, B = rows.form(e / (n * (e**2).mean() ** 0.5)), rows.form(np.full(n, 1.0 / n))
+        return AbsolutePencilMatrices(A, B, ridge=self.ridge, shares=zero)
 
 
 def trial_shares(samples: Samples) -> tuple[Codes, Array]:

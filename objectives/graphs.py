@@ -138,9 +138,7 @@ def _barycentres(samples: Samples, where: slice, indices: Integers, regularisati
     picked, rows = dense(samples.array[indices.ravel()]), dense(samples.rows(where))
     k = indices.shape[1]
     Z = np.asarray(picked, dtype=np.float64).reshape(len(rows), k, -1) - rows[:, None]
-    G = Z @ Z.transpose(0, 2, 1)
-    trace = np.trace(G, axis1=1, axis2=2)
-    G += (regularisation * np.where(trace > 0, trace, 1.0))[:, None, None] * np.eye(k)
+    G = _regularised(Z @ Z.transpose(0, 2, 1), regularisation)
     try:
         weights = np.linalg.solve(G, np.ones((len(rows), k, 1)))[..., 0]
     except np.linalg.LinAlgError:
@@ -149,6 +147,70 @@ def _barycentres(samples: Samples, where: slice, indices: Integers, regularisati
             "positive value"
         ) from None
     return weights / weights.sum(axis=1, keepdims=True)
+
+
+def _regularised(G: Array, regularisation: float) -> Array:
+    trace = np.trace(G, axis1=1, axis2=2)[:, None, None]
+    return np.asarray(G + regularisation * np.where(trace > 0, trace, 1.0) * np.eye(G.shape[1]))
+
+
+def lle_rate(W: csr_array, X: Array, dX: Array, regularisation: float) -> csr_array:
+    """How the weights that reconstruct X from the same neighbours change along dX.
+
+    Of v with Gv = 1, w = v / sum v: G dv = -dG v.
+    """
+    from scipy.sparse import csr_array
+
+    rates, counts = np.empty_like(W.data), np.diff(W.indptr)
+    for k in np.unique(counts):
+        i = np.flatnonzero(counts == k)
+        entries = W.indptr[i, None] + np.arange(k)
+        Z, dZ = (rows[W.indices[entries]] - rows[i, None] for rows in (X, dX))
+        G, dG = Z @ Z.transpose(0, 2, 1), dZ @ Z.transpose(0, 2, 1)
+        dG = dG + dG.transpose(0, 2, 1)
+        dG += regularisation * np.trace(dG, axis1=1, axis2=2)[:, None, None] * np.eye(k)
+        w = W.data[entries]
+        dv = -np.linalg.solve(_regularised(G, regularisation), dG @ w[:, :, None])[..., 0]
+        rates[entries] = dv - w * dv.sum(axis=1, keepdims=True)
+    return csr_array((rates, W.indices, W.indptr), shape=W.shape)
+
+
+def heat_rate(W: csr_array, X: Array, dX: Array, heat: float | str) -> csr_array:
+    """How the weights of the same edges change along dX."""
+    from scipy.sparse import csr_array, triu
+
+    upper = triu(W).tocoo()
+    i, j = upper.coords
+    Z, dZ = (rows[i] - rows[j] for rows in (X, dX))
+    squared, rate = np.sum(Z * Z, axis=1), 2.0 * np.sum(Z * dZ, axis=1)
+    width, widens = heat, 0.0
+    if heat == "median":
+        order, m = np.argsort(squared, kind="stable"), len(squared)
+        middle = order[(m - 1) // 2 : m // 2 + 1]
+        width, widens = float(squared[middle].mean()), float(rate[middle].mean())
+    rates = upper.data * (squared * widens / float(width) - rate) / float(width)
+    moved = csr_array((rates, (i, j)), shape=W.shape)
+    return (moved + moved.T).tocsr()
+
+
+def check_settled(samples: Samples, neighbours: int) -> None:
+    """Refuse rows of which the last neighbour and the next row are equally far.
+
+    Raises
+    ------
+    SingularError
+    """
+    k = neighbours
+    if k >= samples.n - 1:
+        return
+    distances, _ = nearest_others(_rows(samples), k + 1)
+    last, next_ = distances[:, k - 1], distances[:, k]
+    for i in np.flatnonzero(next_ <= last * (1.0 + _EQUAL))[:1]:
+        raise SingularError(
+            f"the problem does not change smoothly: row {i} is as far from its neighbour number "
+            f"{k} as from the next, {last[i]:.12g} and {next_[i]:.12g}, and the graph jumps as "
+            "rows move; another number of neighbours, or graph= as a matrix, which stays"
+        )
 
 
 def _nearest(samples: Samples, neighbours: int) -> tuple[Array, Integers]:

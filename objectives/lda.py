@@ -10,8 +10,8 @@ import numpy as np
 from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.labels import as_array, as_labels
-from ldr.objectives.families.graph import LaplacianMethod
-from ldr.objectives.families.matrices import DataSums, PencilMatrices, RatioMatrices
+from ldr.objectives.families.laplacian import LaplacianMethod
+from ldr.objectives.families.matrices import DataForms, DataSums, PencilMatrices, RatioMatrices
 from ldr.objectives.families.nested import NestedMethod
 from ldr.objectives.families.pencil import Pencil, RowPencil, SumOfSquares, shrunken
 from ldr.objectives.families.shrinking import Shrinking
@@ -24,7 +24,9 @@ from ldr.objectives.parameters import number
 from ldr.objectives.prediction import GroupedRows
 from ldr.objectives.statistics import class_moments
 from ldr.objectives.statistics.covariance import KnownScatter
+from ldr.objectives.statistics.products import Squares
 from ldr.objectives.statistics.shrinkage import ledoit_wolf
+from ldr.objectives.statistics.sums import membership
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.manifolds import Array
 
@@ -230,3 +232,16 @@ class SemiSupervisedDA(Shrinking, LaplacianMethod):
         bound = whitened_trace(self, rows, r, ridge=self.ridge, notes=notes)
         known = data.samples.take(np.flatnonzero(labelled))
         return bound.restated(answers=GroupedRows(classes, codes, known))
+
+    def forms(self, data: DataForms) -> PencilMatrices | None:
+        on_all, found = self.scatter_forms(data), data.labels()
+        if on_all is None or found is None:
+            return None
+        codes, classes = found
+        known = [label != self.unlabelled for label in classes]
+        members = membership(codes, len(classes)).tocsr()[known]
+        labelled = members.sum(axis=0)
+        rows = data.rows.about(labelled / labelled.sum())
+        between = rows.form(Squares(members / np.sqrt(members.sum(axis=1))[:, None]))
+        B = rows.form(labelled) + self.mu * on_all.A
+        return PencilMatrices(between, B, ridge=self.ridge)

@@ -7,12 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ldr.objectives.data.samples import Samples
-from ldr.objectives.families.graph import (
-    LaplacianMethod,
-    OrthonormalGraph,
-    RatioGraph,
-    WhitenedGraph,
-)
+from ldr.objectives.families.graph import OrthonormalGraph, RatioGraph, WhitenedGraph
+from ldr.objectives.families.laplacian import LaplacianMethod
 from ldr.objectives.parameters import word
 from ldr.solvers.manifolds import Array
 
@@ -43,6 +39,9 @@ class LPP(WhitenedGraph, LaplacianMethod):
             return super()._middle(rows, mean, degrees)
         shares = degrees / np.sum(degrees)
         return mean + rows.centred_transpose_times(shares, mean), shares
+
+    def _shares(self, degrees: Array) -> Array | None:
+        return None if self.centre == "mean" else degrees / np.sum(degrees)
 
 
 @dataclass(frozen=True)

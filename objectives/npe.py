@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ldr.objectives.families.graph import (
-    OrthonormalGraph,
-    RatioGraph,
-    ReconstructionMethod,
-    WhitenedGraph,
-)
+from ldr.objectives.families.graph import OrthonormalGraph, RatioGraph, WhitenedGraph
+from ldr.objectives.families.reconstruction import ReconstructionMethod
 
 
 @dataclass(frozen=True)

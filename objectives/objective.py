@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from typing import ClassVar
 
 from ldr.objectives.data.data import Data
-from ldr.objectives.families.matrices import DataSums, Matrices
+from ldr.objectives.families.matrices import DataForms, DataSums, Matrices
 from ldr.objectives.families.weighted_sum import weighted_sum
 from ldr.objectives.l1 import L1, coefficient
 from ldr.objectives.needs import Need, need_named
@@ -146,8 +146,15 @@ class Objective(Brief, ABC):
         return data
 
     def matrices(self, data: DataSums) -> Matrices | None:
-        """The method's matrices from sums over its rows, in any coordinates of theirs."""
+        """The method's matrices from sums over its rows, in any coordinates of theirs.
+
+        They are what it is optimised of, wherever M is of all columns.
+        """
         return None
+
+    def forms(self, data: DataForms) -> Matrices | None:
+        """The same where sums do not do, and forms X'KX in the rows of one data set do."""
+        return self.matrices(data)
 
     @property
     def sign(self) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -11,10 +11,11 @@ import numpy as np
 from ldr.objectives.axes import Axes
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.marks import Marks
+from ldr.objectives.families.matrices import AbsolutePencilMatrices, DataForms
 from ldr.objectives.families.shrinking import Shrinking
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.white_rows import WhiteRows
-from ldr.objectives.families.whitened_trace import spectral_bound
+from ldr.objectives.families.whitened_trace import AbsoluteTrace, absolute_value, spectral_bound
 from ldr.objectives.kernels import as_response, deviations
 from ldr.objectives.needs import Need
 from ldr.objectives.parameters import number
@@ -68,22 +69,19 @@ class PrincipalHessianDirections(Shrinking):
             square = part.sum() * (covariance + np.outer(mean, mean))
             H += sign * square
             size += 2.0 * spectral_bound(square)
-        values, vectors = np.linalg.eigh(H)
-        A = (vectors * np.abs(values)) @ vectors.T
-        return rows.trace(self, A, r, size, partial(Hessian, H=H))
+        return rows.trace(self, absolute_value(H), r, size, partial(Hessian, signed=H))
+
+    def forms(self, data: DataForms) -> AbsolutePencilMatrices:
+        rows = data.rows
+        A, C = rows.form(data.deviations() / rows.n), rows.scatter() / rows.n
+        return AbsolutePencilMatrices(A, C, ridge=self.ridge)
 
 
 @dataclass(frozen=True)
-class Hessian(Trace):
-    """The trace of |H|, with the signs of H's eigenvalues.
-
-    Parameters
-    ----------
-    H : ndarray (k, k)
-    """
-
-    H: Array = field(kw_only=True)
+class Hessian(AbsoluteTrace):
+    """The trace of |H|, with the signs of H's eigenvalues."""
 
     def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
         """Also m'Hm: positive where the response bends upwards."""
-        return {**super().numbers(M, axes, seen), "curvature": np.diag(M.T @ self.H @ M)}
+        curvature = super().numbers(M, axes, seen)["eigenvalue"]
+        return {**Trace.numbers(self, M, axes, seen), "curvature": curvature}

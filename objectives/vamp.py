@@ -13,6 +13,7 @@ from ldr.objectives.coordinates import Coordinates
 from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
 from ldr.objectives.families.bilinear import whitened_cross
+from ldr.objectives.families.matrices import DataForms, PencilMatrices
 from ldr.objectives.families.pencil import Pencil, RowPencil, SumOfSquares
 from ldr.objectives.families.shrinking import Shrinking
 from ldr.objectives.families.trace import Trace
@@ -82,6 +83,16 @@ class TICA(PairMethod):
 
         rows = self.shrunk(RowPencil(compact, pencil, "C_0"))
         return whitened_trace(self, rows, r, ridge=self.ridge)
+
+    def forms(self, data: DataForms) -> PencilMatrices:
+        from scipy.sparse import diags_array
+
+        n, lag = data.rows.n, self.lag
+        both = np.full(n - lag, 0.5 / (n - lag))
+        K = diags_array([both, both], offsets=[-lag, lag], shape=(n, n)).tocsr()
+        shares = K.sum(axis=1)
+        rows = data.rows.about(shares)
+        return PencilMatrices(rows.form(K), rows.form(shares), ridge=self.ridge, shares=shares)
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import numpy as np
 from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.samples import Samples
+from ldr.objectives.families.matrices import DataForms, PencilMatrices
 from ldr.objectives.families.pencil import Pencil, RowPencil, SumOfSquares
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.whitened_trace import whitened_trace
@@ -17,6 +18,8 @@ from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number
 from ldr.objectives.statistics import Codes, class_moments
+from ldr.objectives.statistics.products import Squares
+from ldr.objectives.statistics.sums import membership
 from ldr.objectives.view import Compact
 from ldr.solvers.errors import ArgumentError, DataError
 
@@ -76,6 +79,21 @@ class Xdawn(Objective):
 
         rows = RowPencil(compact, pencil, "the second moment of the rows")
         return whitened_trace(self, rows, r, ridge=self.ridge)
+
+    def forms(self, data: DataForms) -> PencilMatrices | None:
+        """Of rows that are trials by themselves."""
+        if (found := data.labels()) is None:
+            return None
+        codes, classes = found
+        counts = np.bincount(codes)
+        means = membership(codes, len(classes)).tocsr() / counts[:, None]
+        if self.target is not None:
+            means = means[self._wanted(classes)]
+        n, zero = len(codes), np.zeros(len(codes))
+        rows = data.rows.about(zero)
+        E = rows.form(Squares(means.tocsr())) / means.shape[0]
+        R = rows.form(np.full(n, 1.0 / n))
+        return PencilMatrices(E, R, ridge=self.ridge, shares=zero)
 
     def _wanted(self, classes: Any) -> Codes:
         found = np.flatnonzero([label == self.target for label in classes])

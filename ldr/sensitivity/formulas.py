@@ -18,9 +18,11 @@ import numpy as np
 
 from ldr.objectives.custom.function import CustomObjective
 from ldr.objectives.families.matrices import (
+    AbsolutePencilMatrices,
     CorrelationMatrices,
     DeterminantMatrix,
     Divided,
+    KernelRate,
     Matrices,
     PairMatrices,
     PencilMatrices,
@@ -28,8 +30,9 @@ from ldr.objectives.families.matrices import (
     TraceMatrices,
 )
 from ldr.objectives.families.nested import NestedMethod
-from ldr.objectives.families.shrinking import matrices_of
+from ldr.objectives.families.shrinking import forms_of
 from ldr.objectives.objective import Objective
+from ldr.solvers.manifolds import Array
 
 # A traced array of jax's.
 Traced = Any
@@ -60,9 +63,20 @@ class Given:
 class TracedRows:
     """Sums over the rows of a view."""
 
-    def __init__(self, X: Traced) -> None:
-        self.n, self.mean = len(X), X.mean(axis=0)
+    def __init__(self, X: Traced, mean: Traced = None) -> None:
+        self.n, self.mean = len(X), X.mean(axis=0) if mean is None else mean
         self.X = X - self.mean
+
+    def about(self, shares: Array) -> TracedRows:
+        X = self.X + self.mean
+        return TracedRows(X, shares @ X)
+
+    def form(self, K: Any, rate: KernelRate | None = None) -> Traced:
+        if K.ndim == 1:
+            return self.X.T @ (K[:, None] * self.X)
+        between = K.tocoo()
+        products = between.data[:, None] * self.X[between.col]
+        return self.X.T @ (0.0 * self.X).at[between.row].add(products)
 
     def scatter(self) -> Traced:
         return self.cross(self)
@@ -100,8 +114,17 @@ class TracedData:
         between = (means * counts[:, None]).T @ means
         return between, self.rows.scatter() - between
 
+    def deviations(self) -> Traced:
+        return self.y - self.y.mean()
+
     def scatters_of_groups(self, groups: Callable[..., Any]) -> None:
         """They are not known of labels that are not."""
+
+    def labels(self) -> None:
+        """Nor are they."""
+
+    def links(self, weights: Callable[..., Any]) -> None:
+        """They jump with the rows."""
 
 
 class Formula(ABC):
@@ -132,7 +155,7 @@ class OfMatrices(Formula):
     def matrices(self, given: Given) -> Matrices | None:
         own = copy(self.objective)
         vars(own).update(given.parameters)
-        return matrices_of(own, TracedData(given))
+        return forms_of(own, TracedData(given))
 
     def value(self, T: Sequence[Traced], given: Given) -> Traced:
         import jax
@@ -140,6 +163,8 @@ class OfMatrices(Formula):
         match self.matrices(given.through(T)):
             case TraceMatrices(A=A, scale=scale) | PencilMatrices(A=A, scale=scale):
                 return -scale * A.trace()
+            case AbsolutePencilMatrices(A=A):
+                return -abs(jax.numpy.linalg.eigvalsh(A)).sum()
             case RatioMatrices() as found:
                 (B,) = self._ridged(found, T, given)
                 return -found.sign * found.A.trace() / B.trace()
@@ -156,13 +181,18 @@ class OfMatrices(Formula):
         match self.matrices(through):
             case TraceMatrices(A=A, scale=scale) | PencilMatrices(A=A, scale=scale):
                 return scale * A
+            case AbsolutePencilMatrices(A=A):
+                return A
             case PairMatrices(K=K) | CorrelationMatrices(K=K):
                 return (K + K.T) / 2
         return _variances(through)
 
     def squares(self, T: Sequence[Traced], given: Given) -> Sequence[Traced]:
         found = self.matrices(given.through(T))
-        if isinstance(found, (PencilMatrices, PairMatrices)) and found.divisors:
+        if (
+            isinstance(found, (PencilMatrices, AbsolutePencilMatrices, PairMatrices))
+            and found.divisors
+        ):
             return self._ridged(found, T, given)
         return orthonormal(T)
 

@@ -3,7 +3,8 @@
 With f = -tr(T'AT)/(tr T'B_1T ... tr T'B_mT)^{1/m}, a trace, a ratio or a correlation for m = 0, 1
 and 2, the gradient in T is the sum of 2 f_F FT over these matrices F, f_F the derivative of f in
 the trace of F. Where T'BT = I, T = LQ with L'BL = I; L stays, and with E = L'dB L the problem at t
-is that of T = L(I - tE/2)Q over orthonormal Q.
+is that of T = L(I - tE/2)Q over orthonormal Q. Where S = L'AL counts by the size of its eigenvalues
+s, |S| = VhV' with h = |s| moves by V(G o V'dS V)V', G_ij = (h_i - h_j)/(s_i - s_j).
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ import numpy as np
 
 from ldr.objectives.coordinates import Columns
 from ldr.objectives.data.data import Data
-from ldr.objectives.data.labels import as_array
 from ldr.objectives.families.matrices import (
+    AbsolutePencilMatrices,
     CorrelationMatrices,
     Divided,
     PairMatrices,
@@ -26,8 +27,8 @@ from ldr.objectives.families.matrices import (
     RatioMatrices,
     TraceMatrices,
 )
-from ldr.objectives.families.nested import NestedMethod
-from ldr.objectives.families.shrinking import matrices_of
+from ldr.objectives.families.shrinking import forms_of
+from ldr.objectives.families.whitened_trace import AbsoluteTrace
 from ldr.objectives.objective import Objective
 from ldr.sensitivity.moving import Line
 from ldr.sensitivity.optimum import Observed, Optimum, Rate, matrix_of
@@ -35,15 +36,12 @@ from ldr.sensitivity.quadratic import (
     Blocks,
     Quadratic,
     QuadraticData,
-    QuadraticRows,
     inner,
     projected,
 )
+from ldr.solvers.linalg.eigen import symmetric_eigen
 from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.orthonormal import sym
-
-# To which value, gradient and axes agree with the method's own, or they are not used.
-_ALIKE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -63,6 +61,11 @@ class Ratio:
         Of the B, in units of the mean of each diagonal.
     residual : bool
         Whether the value is tr A of all columns less that of T.
+    shares : ndarray (n,) or None
+        See `Matrices`.
+    weights : ndarray (r,) or None
+        Of T's columns in the traces, where they are not alike: canonical coordinates diagonalise
+        A + f B then.
     """
 
     A: Quadratic
@@ -71,25 +74,30 @@ class Ratio:
     white: Sequence[Quadratic] = ()
     ridge: float = 0.0
     residual: bool = False
+    shares: Array | None = None
+    weights: Array | None = None
 
     @classmethod
-    def of(cls, objective: Objective, data: QuadraticData) -> Ratio | None:
+    def of(cls, objective: Objective, data: QuadraticData, r: int) -> Ratio | None:
         """Of a method that states its matrices; None of others."""
-        if isinstance(objective, NestedMethod) and objective.nested:
-            return None
-        found = matrices_of(objective, data)  # type: ignore[arg-type]
+        found = forms_of(objective, data)  # type: ignore[arg-type]
         ridge = found.ridge if isinstance(found, Divided) else 0.0
         over = _forms(*found.divisors) if isinstance(found, Divided) else []
         match found:
             case TraceMatrices(A=S, scale=scale):
-                (A,) = _forms(S)
-                return cls(scale * A, scale * A, residual=found.residual)
+                (A,) = _forms(scale * S)
+                return cls(A, A, residual=found.residual)
             case PencilMatrices(A=S, scale=scale):
+                (A,) = _forms(scale * S)
+                return cls(A, A, white=over, ridge=ridge, shares=found.shares)
+            case AbsolutePencilMatrices(A=S):
                 (A,) = _forms(S)
-                return cls(scale * A, scale * A, white=over, ridge=ridge)
+                return cls(A, A, white=over, ridge=ridge, shares=found.shares)
             case RatioMatrices(A=S, sign=sign):
                 (A,) = _forms(S)
-                return cls(sign * A, data.rows.scatter() / data.rows.n, over=over, ridge=ridge)
+                of_rows, v = data.rows.scatter() / data.rows.n, found.weights(r)
+                weights = None if (v == 1.0).all() else v
+                return cls(sign * A, of_rows, over, (), ridge, False, found.shares, weights)
             case PairMatrices(K=S):
                 (A,) = _forms(S)
                 return cls(A, A, white=over, ridge=ridge)
@@ -149,9 +157,7 @@ class Products:
         blocks = problem.blocks(optimum.M)
         if any(len(Q) != one.d for Q, one in zip(blocks, data.views, strict=True)):
             return None  # the coordinates move with the rows
-        y = None if data.y is None else as_array(data.y)
-        views = [QuadraticRows(one.n, i) for i, one in enumerate(samples)]
-        formula = Ratio.of(objective, QuadraticData(views, y))
+        formula = Ratio.of(objective, QuadraticData.of(data), optimum.axes.numbers.size)
         if formula is None:
             return None
         frames: list[Array | None] = []
@@ -159,8 +165,7 @@ class Products:
             unit = np.eye(len(Q))
             plain = type(coordinates) is Columns
             frames.append(None if plain else coordinates.map(unit, coordinates.lift(unit)).T)
-        found = cls(optimum, formula, [one.dense() for one in samples], frames)
-        return found if found._holds else None
+        return cls(optimum, formula, [one.dense() for one in samples], frames)
 
     def rate(self, line: Line) -> Rate | None:
         """None where something else than the rows moves."""
@@ -176,13 +181,13 @@ class Products:
             return self._ridged(found, ridged, F.rate_of_trace, dX)
 
         changes = [times(f.A), *(times(B, v) for v, B in enumerate(f.over))]
-        rates = np.array([inner(T, dFT) for dFT in changes])
+        rates = np.array([inner(self._weighed(T), dFT) for dFT in changes])
         value = float(self._slopes @ rates)
         if f.residual:
             value += f.A.rate_of_trace(self.X, dX)
         bent = _weighted(f.rate_of_slopes(self._traces, rates), self._times)
         straight = _weighted(self._slopes, changes)
-        both = [one + other for one, other in zip(straight, bent, strict=True)]
+        both = self._weighed([one + other for one, other in zip(straight, bent, strict=True)])
         gradient = problem.point(self._in_coordinates(both))
         dT = [np.zeros_like(each) for each in T]
         if f.white:
@@ -196,16 +201,52 @@ class Products:
             value -= 0.5 * problem.unit * inner(own, EQ)
             lifted = zip(self.frames, EQ, strict=True)
             dT = [-0.5 * (each if L is None else L @ each) for L, each in lifted]
+        if f.weights is None:
+            of_diagonal = changes[0] if f.diagonal is f.A else times(f.diagonal)
+        else:
+            of_diagonal = [dAT + self._value * dBT for dAT, dBT in zip(*changes, strict=True)]
+            of_diagonal = [
+                each + value * BT for each, BT in zip(of_diagonal, self._times[1], strict=True)
+            ]
+        within = self._within(of_diagonal, dT)
+        if isinstance(problem, AbsoluteTrace):
+            (EM,), (change,) = EQ, self._in_coordinates(changes[0])
+            dSM = problem.unit * change - 0.5 * (EM @ (M.T @ problem.signed @ M))
+            moved = self._absolute(dSM - 0.5 * (problem.signed @ EM))
+            gradient, value = (-2.0 / problem.unit) * moved, -float(np.vdot(M, moved))
+            within = sym(M.T @ moved)
         return Rate(
             problem.manifold.project(M, gradient),
             Observed(
                 tuple(each.T for each in dT),
                 () if f.white else tuple(dT),
-                tuple(each.mean(axis=0) for each in dX[: len(T)]),
+                tuple(map(self._mean, dX[: len(T)])),
                 problem.objective.sign * value,
-                self._within(times(f.diagonal), dT),
+                within,
             ),
         )
+
+    def _mean(self, dX: Array) -> Array:
+        shares = self.formula.shares
+        return dX.mean(axis=0) if shares is None else shares @ dX
+
+    def _absolute(self, dSM: Array) -> Array:
+        """d|S| M, M spanned by eigenvectors of S."""
+        problem, M = self.optimum.problem, self.optimum.M
+        assert isinstance(problem, AbsoluteTrace)
+        s, V = self._signed
+        R = V.T @ M
+        gaps, h = s[:, None] - s, np.abs(s)
+        alike = np.sign(s)[:, None] == np.sign(s)
+        G = np.where(alike, np.sign(s), (h[:, None] - h) / np.where(alike, 1.0, gaps))
+        found: Array = V @ ((G * (V.T @ dSM @ R.T)) @ R)
+        return found
+
+    @cached_property
+    def _signed(self) -> tuple[Array, Array]:
+        problem = self.optimum.problem
+        assert isinstance(problem, AbsoluteTrace)
+        return symmetric_eigen(problem.signed)
 
     def _within(self, change: Blocks, dT: Blocks) -> Array:
         """How T'DT changes, D and T moving, in the axes' own unit."""
@@ -246,11 +287,22 @@ class Products:
 
     @cached_property
     def _diagonal_times(self) -> list[Array]:
-        return self.formula.diagonal.times(self.X, self._T)
+        f = self.formula
+        if f.weights is not None:
+            return [AT + self._value * BT for AT, BT in zip(*self._times, strict=True)]
+        return self._times[0] if f.diagonal is f.A else f.diagonal.times(self.X, self._T)
+
+    @cached_property
+    def _value(self) -> float:
+        return self.formula.value(self._traces)
+
+    def _weighed(self, T: Blocks) -> Blocks:
+        v = self.formula.weights
+        return T if v is None else [each * v for each in T]
 
     @cached_property
     def _traces(self) -> Array:
-        return np.array([inner(self._T, FT) for FT in self._times])
+        return np.array([inner(self._weighed(self._T), FT) for FT in self._times])
 
     @cached_property
     def _slopes(self) -> Array:
@@ -268,22 +320,6 @@ class Products:
         found = np.diag(self._axes)
         return float(self.optimum.axes.numbers @ found / (found @ found))
 
-    @property
-    def _holds(self) -> bool:
-        """Whether value, gradient and axes are the method's."""
-        problem, axes, f = self.optimum.problem, self.optimum.axes, self.formula
-        point, value = problem.at(self.optimum.M), f.value(self._traces)
-        if f.residual:
-            value += f.A.trace(self.X)
-        if not _same(np.array(value), np.array(point.value * problem.unit)):
-            return False
-        found = problem.point(self._in_coordinates(_weighted(self._slopes, self._times)))
-        most = problem.point(self._in_coordinates(_weighted(self._slopes[:1], self._times[:1])))
-        if not np.linalg.norm(found - point.gradient) <= _ALIKE * np.linalg.norm(most):
-            return False
-        S = self._unit_of_axes * self._axes
-        return not len(matrix_of(axes)) or _same(S, np.diag(axes.numbers))
-
 
 def _forms(*matrices: Any) -> list[Quadratic]:
     """A page's matrices, made of `QuadraticRows`, as what they are."""
@@ -296,7 +332,3 @@ def _weighted(slopes: Array, times: Sequence[Blocks]) -> list[Array]:
         2.0 * np.sum([slope * FT for slope, FT in zip(slopes, of_view, strict=True)], axis=0)
         for of_view in zip(*times, strict=True)
     ]
-
-
-def _same(found: Array, expected: Array) -> bool:
-    return bool(np.linalg.norm(found - expected) <= _ALIKE * np.linalg.norm(expected))

@@ -7,15 +7,22 @@ AT = X'K(XT), and along dX it changes by dX'K(XT) + X'K(dX T): no matrix d x d i
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TypeAlias
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ldr.objectives.data.cells import Cells
+from ldr.objectives.data.data import Data
+from ldr.objectives.data.labels import as_array
+from ldr.objectives.families.matrices import KernelRate
+from ldr.objectives.kernels import as_response, deviations
 from ldr.objectives.statistics.sums import membership
 from ldr.solvers.manifolds import Array
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 Codes: TypeAlias = NDArray[np.intp]
 Blocks: TypeAlias = Sequence[Array]
@@ -35,9 +42,12 @@ class Quadratic:
     Attributes
     ----------
     kernel : callable
+    moved : callable or None
+        From X and dX to the matrix of X with the change of K; None where K stays.
     """
 
     kernel: Kernel
+    moved: Callable[[Blocks, Blocks], Quadratic] | None = None
 
     def __add__(self, other: Quadratic) -> Quadratic:
         def kernel(X: Blocks) -> dict[int, Array]:
@@ -46,13 +56,20 @@ class Quadratic:
                 found[i] = found[i] + KX if i in found else KX
             return found
 
-        return Quadratic(kernel)
+        one, two = self.moved, other.moved
+        if one is None or two is None:
+            return Quadratic(kernel, one or two)
+        return Quadratic(kernel, lambda X, dX: one(X, dX) + two(X, dX))
 
     def __sub__(self, other: Quadratic) -> Quadratic:
         return self + -1.0 * other
 
     def __rmul__(self, factor: float) -> Quadratic:
-        return Quadratic(lambda X: {i: factor * KX for i, KX in self.kernel(X).items()})
+        def kernel(X: Blocks) -> dict[int, Array]:
+            return {i: factor * KX for i, KX in self.kernel(X).items()}
+
+        one = self.moved
+        return Quadratic(kernel, None if one is None else lambda X, dX: factor * one(X, dX))
 
     def __truediv__(self, divisor: float) -> Quadratic:
         return (1.0 / divisor) * self
@@ -62,7 +79,8 @@ class Quadratic:
         return inner(X, self.kernel(X))
 
     def rate_of_trace(self, X: Blocks, dX: Blocks) -> float:
-        return 2.0 * inner(dX, self.kernel(X))
+        found = 2.0 * inner(dX, self.kernel(X))
+        return found if self.moved is None else found + self.moved(X, dX).trace(X)
 
     def times(self, X: Blocks, T: Blocks) -> list[Array]:
         """AT of each view."""
@@ -70,7 +88,10 @@ class Quadratic:
 
     def rate_of_times(self, X: Blocks, T: Blocks, Y: Blocks, dX: Blocks, dY: Blocks) -> list[Array]:
         """dA T along dX, from Y = XT and dY = dX T."""
-        return _gathered(T, (dX, self.kernel(Y)), (X, self.kernel(dY)))
+        parts = [(dX, self.kernel(Y)), (X, self.kernel(dY))]
+        if self.moved is not None:
+            parts.append((X, self.moved(X, dX).kernel(Y)))
+        return _gathered(T, *parts)
 
 
 def _gathered(T: Blocks, *products: tuple[Blocks, Mapping[int, Array]]) -> list[Array]:
@@ -90,10 +111,18 @@ def inner(one: Blocks, other: Blocks | Mapping[int, Array]) -> float:
 
 @dataclass(frozen=True)
 class QuadraticRows:
-    """Sums over the rows of a view, as `ldr.objectives.families.matrices` asks for them."""
+    """Sums over the rows of a view, as `ldr.objectives.families.matrices` asks for them.
+
+    Attributes
+    ----------
+    n, view : int
+    shares : ndarray (n,) or None
+        Weights of the rows in what is subtracted from them; None is their mean.
+    """
 
     n: int
     view: int = 0
+    shares: Array | None = None
 
     @property
     def mean(self) -> MeanOfRows:
@@ -126,6 +155,25 @@ class QuadraticRows:
             return found
 
         return self._of(changes)
+
+    def about(self, shares: Array) -> QuadraticRows:
+        return replace(self, shares=shares)
+
+    def form(self, K: Any, rate: KernelRate | None = None) -> Quadratic:
+        found = self._of(lambda X: self._centre_transposed(times(K, self._centre(X))))
+        if rate is None:
+            return found
+
+        def moved(X: Blocks, dX: Blocks) -> Quadratic:
+            return self.form(rate(X[self.view], dX[self.view]))
+
+        return replace(found, moved=moved)
+
+    def _centre(self, X: Array) -> Array:
+        return _centred(X) if self.shares is None else X - self.shares @ X
+
+    def _centre_transposed(self, X: Array) -> Array:
+        return _centred(X) if self.shares is None else X - np.outer(self.shares, X.sum(axis=0))
 
     def of_groups(self, codes: Codes) -> tuple[Quadratic, Quadratic]:
         """The scatters between and within them."""
@@ -164,17 +212,40 @@ class QuadraticData:
     """Those of all views, and of the groups that y makes."""
 
     views: Sequence[QuadraticRows]
-    y: np.ndarray | None
+    data: Data
+
+    @classmethod
+    def of(cls, data: Data) -> QuadraticData:
+        samples = (*data.views, *filter(None, (data.background,)))
+        return cls([QuadraticRows(one.n, i) for i, one in enumerate(samples)], data)
+
+    @property
+    def y(self) -> Cells:
+        return as_array(self.data.y)
+
+    def deviations(self) -> Array:
+        return deviations(as_response(self.data.y, self.rows.n)[:, 0], None)
+
+    def labels(self) -> tuple[Codes, Cells]:
+        return self.data.labels
+
+    def links(self, weights: Callable[[Data], csr_array]) -> csr_array:
+        return weights(self.data)
 
     @property
     def rows(self) -> QuadraticRows:
         return self.views[0]
 
     def scatters_of_classes(self) -> tuple[Quadratic, Quadratic]:
-        return self.rows.of_groups(np.unique(np.asarray(self.y), return_inverse=True)[1])
+        return self.rows.of_groups(np.unique(self.y, return_inverse=True)[1])
 
     def scatters_of_groups(self, groups: Callable[[Cells], Codes]) -> tuple[Quadratic, Quadratic]:
-        return self.rows.of_groups(groups(np.asarray(self.y)))
+        return self.rows.of_groups(groups(self.y))
+
+
+def times(K: Any, Y: Array) -> Array:
+    """KY of a matrix, or of a diagonal."""
+    return K[:, None] * Y if np.ndim(K) == 1 else np.asarray(K @ Y)
 
 
 def _centred(X: Array) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, ClassVar
@@ -14,6 +14,13 @@ from ldr.objectives.data.cells import Matrix
 from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.samples import Samples
+from ldr.objectives.families.matrices import (
+    DataForms,
+    PencilMatrices,
+    RatioMatrices,
+    RowForms,
+    TraceMatrices,
+)
 from ldr.objectives.families.nested import NestedMethod
 from ldr.objectives.families.pencil import Pencil, RowPencil, SumOfSquares
 from ldr.objectives.families.shrinking import Shrinking
@@ -21,20 +28,18 @@ from ldr.objectives.families.trace import Trace, trace_where_varied
 from ldr.objectives.families.trace_ratio import TraceRatio, trace_ratio
 from ldr.objectives.families.whitened_trace import whitened_trace
 from ldr.objectives.families.wide import WidePencil, against_total, of_classes
-from ldr.objectives.graphs import Graph, as_graph, given_weights, lle_weights, within_classes
+from ldr.objectives.graphs import (
+    Graph,
+    check_settled,
+)
 from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number, whole
 from ldr.objectives.statistics import (
     class_moments,
-    graph_scatter,
-    moments,
-    reconstruction_scatter,
 )
 from ldr.objectives.statistics.covariance import KnownScatter
-from ldr.objectives.statistics.products import CentredRows, Form
 from ldr.objectives.view import Compact
-from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
 
 if TYPE_CHECKING:
@@ -73,7 +78,7 @@ def _of_classes(rows: Samples, codes: np.ndarray, classes: int) -> Scatters:
     return Scatters(stats.within, squares, total=total, unrelated=1.0 - classes / n)
 
 
-def _rest(rows: Samples, shares: Array, middle: Array) -> Array | float:
+def rest(rows: Samples, shares: Array, middle: Array) -> Array | float:
     """What a weighted mean has beyond its first number; sparse rows are shifted anyway."""
     return 0.0 if rows.is_sparse else rows.centred_transpose_times(shares, middle)
 
@@ -145,6 +150,29 @@ class GraphMethod(Objective):
 
         return RowPencil(compact, of, self.of_spread, wide=wide)
 
+    def scatter_forms(self, data: DataForms) -> PencilMatrices | None:
+        """A and B; None where W is not known."""
+        if isinstance(self.graph, str) and self.graph == "classes":
+            both = data.scatters_of_classes()
+            return None if both is None else PencilMatrices(both[1], both[0] + both[1], -1.0)
+        W = data.links(self._settled)
+        return None if W is None else self._forms(data.rows, W)
+
+    def _settled(self, data: Data) -> csr_array:
+        """W, whose edges stay where rows move a little."""
+        samples, k = data.samples, self.neighbours
+        if isinstance(self.graph, str) and self.graph == "neighbours":
+            check_settled(samples, k)
+        elif isinstance(self.graph, str) and self.graph == "class-neighbours":
+            codes, classes = data.labels
+            for members in (samples.take(codes == c) for c in range(len(classes))):
+                check_settled(members, k)
+        return self._weights(data)
+
+    @abstractmethod
+    def _forms(self, rows: RowForms, W: csr_array) -> PencilMatrices | None:
+        """Of a known graph."""
+
     @abstractmethod
     def _weights(self, data: Data) -> csr_array:
         """W, of rows in memory."""
@@ -194,6 +222,10 @@ class WhitenedGraph(ShrinkingGraph):
     def bind(self, data: Data, r: int) -> Trace:
         return whitened_trace(self, self.shrunk_scatters(data), r, ridge=self.ridge)
 
+    def forms(self, data: DataForms) -> PencilMatrices | None:
+        found = self.scatter_forms(data)
+        return None if found is None else replace(found, ridge=self.ridge)
+
 
 @dataclass(frozen=True)
 class OrthonormalGraph(GraphMethod):
@@ -204,6 +236,10 @@ class OrthonormalGraph(GraphMethod):
     def bind(self, data: Data, r: int) -> Trace:
         rows = self.scatters(data)
         return trace_where_varied(self, rows.view, rows.plain.A, rows.plain.total, r)
+
+    def forms(self, data: DataForms) -> TraceMatrices | None:
+        found = self.scatter_forms(data)
+        return None if found is None else TraceMatrices(found.A, -1.0, shares=found.shares)
 
 
 @dataclass(frozen=True)
@@ -223,125 +259,8 @@ class RatioGraph(NestedMethod, ShrinkingGraph):
     def bind(self, data: Data, r: int) -> TraceRatio:
         return trace_ratio(self, self.shrunk_scatters(data), r, ridge=self.ridge)
 
-
-@dataclass(frozen=True)
-class LaplacianMethod(GraphMethod):
-    """Base of the methods of X'LX, L = D - W, D the row sums of W.
-
-    Parameters
-    ----------
-    graph : {"neighbours", "epsilon", "classes", "class-neighbours"} or sparse n x n matrix
-        "neighbours": the symmetrised k-nearest-neighbour graph; "epsilon": rows within that
-        distance; "classes": weight 1/n_k between two members of class k, from the labels y;
-        "class-neighbours": neighbours of the same class; or symmetric weights of the user's.
-    heat : float or "median" or None
-        Weight exp(-||x_i - x_j||^2 / heat) of an edge, "median" being the median squared distance
-        of the graph's edges; None gives weight 1.
-    epsilon : float, optional
-        Distance of the epsilon graph.
-    """
-
-    of_spread = "X'DX"
-
-    heat: float | str | None = None
-    epsilon: float | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        graph = self._graph()
-        for name in ("heat", "epsilon"):
-            object.__setattr__(self, name, getattr(graph, name))
-
-    def _graph(self) -> Graph:
-        return Graph(self.graph, self.neighbours, self.heat, self.epsilon)
-
-    def _weights(self, data: Data) -> csr_array:
-        return as_graph(self._graph(), data.samples, data.y)
-
-    def _middle(self, rows: Samples, mean: Array, degrees: Array) -> tuple[Array, Array]:
-        """Where the rows are centred in X'DX, and the shares of the rows in it: at the mean."""
-        return mean, np.full(rows.n, 1.0 / rows.n)
-
-    def _matrices(self, rows: Samples, W: csr_array) -> Scatters:
-        rows = rows.in_memory()
-        stats, degrees = moments(rows), W.sum(axis=1)
-        middle, shares = self._middle(rows, stats.mean, degrees)
-        A, B = graph_scatter(rows, W, middle, _rest(rows, shares, middle))
-        known = KnownScatter(stats.scatter, stats.n)
-        squares = SumOfSquares(B, middle, degrees.sum(), scatter=known)
-        return Scatters(A, squares, total=stats.scatter, unrelated=1.0 - W.trace() / degrees.sum())
-
-    def _wide(self, samples: Samples, W: csr_array) -> WidePencil:
-        degrees = W.sum(axis=1)
-        rows = CentredRows.of(samples)
-        about = rows.about(self._middle(samples, rows.mean, degrees)[0])
-        from scipy.sparse import diags_array
-
-        L = (diags_array(degrees) - W).tocsr()
-        B = Form(about, about, degrees)
-        return WidePencil(about, Form(rows, rows, L), B, about.squares(degrees))
-
-
-@dataclass(frozen=True)
-class Residuals:
-    """(I - W)'(I - W)."""
-
-    W: csr_array
-
-    def __matmul__(self, Y: Array) -> Array:
-        Y = Y - self.W @ Y
-        return np.asarray(Y - self.W.T @ Y)
-
-
-@dataclass(frozen=True)
-class ReconstructionMethod(GraphMethod):
-    """Base of the methods of X'(I - W)'(I - W)X, the rows of W summing to 1.
-
-    Parameters
-    ----------
-    graph : {"neighbours", "classes", "class-neighbours"} or sparse n x n matrix
-        "neighbours": the weights of locally linear embedding, which reconstruct each row from its
-        k nearest neighbours; "class-neighbours": from those of its class; "classes": 1/n_k
-        between two members of class k; or weights of the user's.
-    regularisation : float
-        Of the weights: this share of the trace of each row's local Gram matrix is added to its
-        diagonal.
-    """
-
-    of_spread = "X'X"
-
-    regularisation: float = number(1e-3)
-
-    def __post_init__(self) -> None:
-        if isinstance(self.graph, str) and self.graph == "epsilon":
-            raise ArgumentError(
-                "graph='epsilon' has no reconstruction weights; expected 'neighbours', "
-                "'class-neighbours', 'classes' or a matrix"
-            )
-        super().__post_init__()
-
-    def _weights(self, data: Data) -> csr_array:
-        if not isinstance(self.graph, str):
-            return given_weights(self.graph, data.samples.n)
-
-        def weights(samples: Samples, k: int) -> csr_array:
-            return lle_weights(samples, k, self.regularisation)
-
-        if self.graph == "neighbours":
-            return weights(data.samples, self.neighbours)
-        return within_classes(weights, data.samples, data.y, self.neighbours)
-
-    def _matrices(self, rows: Samples, W: csr_array) -> Scatters:
-        rows = rows.in_memory()
-        stats = moments(rows)
-        shares = np.full(rows.n, 1.0 / rows.n)
-        A = reconstruction_scatter(rows, W, stats.mean, _rest(rows, shares, stats.mean))
-        known = KnownScatter(stats.scatter, stats.n)
-        squares = SumOfSquares(stats.scatter, stats.mean, stats.n, scatter=known)
-        left = 1.0 + (W.multiply(W).sum() - 2.0 * W.trace()) / rows.n  # ||I - W||^2 / n
-        return Scatters(A, squares, total=stats.scatter, unrelated=left)
-
-    def _wide(self, samples: Samples, W: csr_array) -> WidePencil:
-        rows = CentredRows.of(samples)
-        total = Form(rows, rows, rows.counts)
-        return WidePencil(rows, Form(rows, rows, Residuals(W)), total, rows.squares(rows.counts))
+    def forms(self, data: DataForms) -> RatioMatrices | None:
+        if (found := self.scatter_forms(data)) is None:
+            return None
+        A, B, weights, shares = found.A, found.B, self.column_weights, found.shares
+        return RatioMatrices(A, B, -1.0, weights, ridge=self.ridge, shares=shares)

@@ -10,14 +10,23 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Protocol, Self
+from typing import TYPE_CHECKING, Protocol, Self, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ldr.objectives.data.cells import Cells
+from ldr.objectives.data.data import Data
+from ldr.objectives.statistics.products import Between
 from ldr.solvers.linalg.stacked import stacked_eigen, stacked_roots, stacked_trace_ratio
 from ldr.solvers.manifolds import Array
 
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+Codes: TypeAlias = NDArray[np.intp]
+# A symmetric matrix that mixes rows, perhaps known by its products; or its diagonal.
+Kernel: TypeAlias = Array | Between
 # Least eigenvalue of a matrix scaled to a unit diagonal, by which it may be divided here; those of
 # what only has to be positive may be smaller. Below, each problem is solved by itself, from rows.
 _LEAST = 1e-4
@@ -50,6 +59,37 @@ class DataSums(Protocol):
     ) -> tuple[Array, Array] | None: ...
 
 
+# The change of a K that depends on the rows X along dX.
+KernelRate: TypeAlias = Callable[[Array, Array], Kernel]
+
+
+class RowForms(RowSums, Protocol):
+    """Those of one data set, with forms X'KX in its rows."""
+
+    def about(self, shares: Array) -> Self:
+        """The rows less sum_i shares_i x_i, in place of their mean."""
+
+    def form(self, K: Kernel, rate: KernelRate | None = None) -> Array:
+        """X'KX of a sparse symmetric K, or of the numbers on its diagonal."""
+
+
+class DataForms(DataSums, Protocol):
+    """Those of all views, with what is made of y and of the rows where these are known."""
+
+    @property
+    def views(self) -> Sequence[RowForms]: ...
+    @property
+    def rows(self) -> RowForms: ...
+    def deviations(self) -> Array:
+        """The response less its mean."""
+
+    def labels(self) -> tuple[Codes, Cells] | None:
+        """Codes of classes, and the classes; None where labels are not known yet."""
+
+    def links(self, weights: Callable[[Data], csr_array]) -> csr_array | None:
+        """Weights between rows; None where these are not known yet."""
+
+
 @dataclass(frozen=True, eq=False)
 class StackedOptima:
     """What was found of b problems.
@@ -76,8 +116,17 @@ class StackedOptima:
     sound: np.ndarray
 
 
+@dataclass(frozen=True, eq=False)
 class Matrices:
-    """Those of a method."""
+    """Those of a method.
+
+    Parameters
+    ----------
+    shares : ndarray (n,), optional
+        Weights of the rows in what the map subtracts; by default their mean.
+    """
+
+    shares: Array | None = field(default=None, kw_only=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,6 +204,18 @@ class PencilMatrices(Divided, Solvable):
         maps = found.maps[0] @ W.transpose(0, 2, 1)
         sound = found.sound & (least > _LEAST)
         return StackedOptima(found.values, (maps,), found.numbers, found.gaps, sound)
+
+
+@dataclass(frozen=True, eq=False)
+class AbsolutePencilMatrices(Divided):
+    """max tr(M'|B^{-1/2}AB^{-1/2}|M): eigenvalues count by their size."""
+
+    A: Array
+    B: Array
+
+    @property
+    def divisors(self) -> tuple[Array, ...]:
+        return (self.B,)
 
 
 @dataclass(frozen=True, eq=False)

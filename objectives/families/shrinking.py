@@ -9,7 +9,7 @@ from typing import TypeVar
 from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.samples import Samples
-from ldr.objectives.families.matrices import DataSums, Matrices
+from ldr.objectives.families.matrices import DataForms, DataSums, Matrices
 from ldr.objectives.families.pencil import Pencil, RowPencil
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number, optional_word
@@ -103,8 +103,16 @@ class ShrinkingViews(Shrinking):
 
 def matrices_of(objective: Objective, data: DataSums) -> Matrices | None:
     """Those of a method; None of one without, and where a rule of the rows shrinks them."""
-    shrinks = isinstance(objective, Shrinking) and objective.shrinkage is not None
-    return None if shrinks else objective.matrices(data)
+    return None if _shrinks(objective) else objective.matrices(data)
+
+
+def forms_of(objective: Objective, data: DataForms) -> Matrices | None:
+    """The same from forms in the rows."""
+    return None if _shrinks(objective) else objective.forms(data)
+
+
+def _shrinks(objective: Objective) -> bool:
+    return isinstance(objective, Shrinking) and objective.shrinkage is not None
 
 
 def moved(rows: RowPencil[Found], by: Shrinkage, times: float | None = None) -> RowPencil[Found]:

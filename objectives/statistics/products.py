@@ -125,6 +125,27 @@ class Between(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
+class Squares:
+    """F'F."""
+
+    F: csr_array
+
+    def __matmul__(self, Y: Array) -> Array:
+        return np.asarray(self.F.T @ (self.F @ Y))
+
+
+@dataclass(frozen=True, eq=False)
+class SymmetricProduct:
+    """F'G + G'F, by which F'F changes with F along G."""
+
+    F: csr_array
+    G: csr_array
+
+    def __matmul__(self, Y: Array) -> Array:
+        return np.asarray(self.F.T @ (self.G @ Y) + self.G.T @ (self.F @ Y))
+
+
+@dataclass(frozen=True, eq=False)
 class Form:
     """(Xc'LZc - PP') / divisor, L symmetric, known by its products.
 

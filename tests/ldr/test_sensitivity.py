@@ -111,6 +111,10 @@ QUADRATIC = (
     *("autocovariance", "squared-difference", "squared-difference max", "maf", "classical-maf"),
     *("signal-noise", "contrastive-pca", "opca", "gcpca", "classical-gcpca"),
     *("lda", "classical-lda", "pls", "cca", "classical-cca", "sir"),
+    *("tica", "csp", "spoc", "xdawn", "phd", "semi-supervised-da"),
+    *("lpp", "lpp degree", "lpp class-neighbours", "npe", "npe classes"),
+    *("olpp", "olpp classes", "olpp epsilon", "onpp", "onpp classes", "onpp class-neighbours"),
+    *("orthogonal-lpp", "orthogonal-npe", "lda nested", "gcpca nested", "orthogonal-lpp nested"),
 )
 
 
@@ -118,7 +122,7 @@ QUADRATIC = (
 @pytest.mark.parametrize(
     "key",
     [
-        key if key in ("mds", "lda", "opca", "cca") else pytest.param(key, marks=pytest.mark.slow)
+        key if key in ("mds", "lda nested", "opca", "cca", "phd", "npe") else pytest.param(key, marks=pytest.mark.slow)
         for key in QUADRATIC
     ],
 )
@@ -127,7 +131,7 @@ def test_products_with_the_rows_say_what_problems_bound_again_say(key, monkeypat
     rng = np.random.default_rng(0)
     dX = tuple(rng.standard_normal(x.shape) for x in as_tuple(X))
     dX = dX if isinstance(X, tuple) else dX[0]
-    if key in ("lda", "cca"):
+    if key in ("lda nested", "cca", "npe", "phd"):
         parameters = {**parameters, "ridge": 0.1}
     result = ldr.solve(methods.name_of(key), X, 2, y=y, tolerance=1e-13, **parameters)
     sensitivity = result.sensitivity(X, y)

@@ -1,0 +1,121 @@
+"""Graph methods of the Laplacian: neighbours stay together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ldr.objectives.data.data import Data
+from ldr.objectives.data.samples import Samples
+from ldr.objectives.families.graph import GraphMethod, Scatters, rest
+from ldr.objectives.families.matrices import PencilMatrices, RowForms
+from ldr.objectives.families.pencil import SumOfSquares
+from ldr.objectives.families.wide import WidePencil
+from ldr.objectives.graphs import (
+    Graph,
+    as_graph,
+    heat_rate,
+)
+from ldr.objectives.statistics import graph_scatter, moments
+from ldr.objectives.statistics.covariance import KnownScatter
+from ldr.objectives.statistics.products import CentredRows, Form
+from ldr.solvers.manifolds import Array
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+
+@dataclass(frozen=True)
+class LaplacianMethod(GraphMethod):
+    """Base of the methods of X'LX, L = D - W, D the row sums of W.
+
+    Parameters
+    ----------
+    graph : {"neighbours", "epsilon", "classes", "class-neighbours"} or sparse n x n matrix
+        "neighbours": the symmetrised k-nearest-neighbour graph; "epsilon": rows within that
+        distance; "classes": weight 1/n_k between two members of class k, from the labels y;
+        "class-neighbours": neighbours of the same class; or symmetric weights of the user's.
+    heat : float or "median" or None
+        Weight exp(-||x_i - x_j||^2 / heat) of an edge, "median" being the median squared distance
+        of the graph's edges; None gives weight 1.
+    epsilon : float, optional
+        Distance of the epsilon graph.
+    """
+
+    of_spread = "X'DX"
+
+    heat: float | str | None = None
+    epsilon: float | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        graph = self._graph()
+        for name in ("heat", "epsilon"):
+            object.__setattr__(self, name, getattr(graph, name))
+
+    def _graph(self) -> Graph:
+        return Graph(self.graph, self.neighbours, self.heat, self.epsilon)
+
+    def _weights(self, data: Data) -> csr_array:
+        return as_graph(self._graph(), data.samples, data.y)
+
+    def _forms(self, rows: RowForms, W: csr_array) -> PencilMatrices | None:
+        degrees, rate = W.sum(axis=1), self._rate(W)
+        if (shares := self._shares(degrees)) is not None:
+            rows = rows.about(shares)
+        if rate is None:
+            A, B = rows.form(laplacian(W)), rows.form(degrees)
+            return PencilMatrices(A, B, -1.0, shares=shares)
+        if shares is not None or (self.graph == "class-neighbours" and self.heat == "median"):
+            return None  # shares, and widths of each class, move too
+        A = rows.form(laplacian(W), lambda X, dX: laplacian(rate(X, dX)))
+        B = rows.form(degrees, lambda X, dX: rate(X, dX).sum(axis=1))
+        return PencilMatrices(A, B, -1.0)
+
+    def _rate(self, W: csr_array) -> Callable[[Array, Array], csr_array] | None:
+        """How W changes with the rows; None where it stays."""
+        heat = self.heat
+        if heat is None or not isinstance(self.graph, str):
+            return None
+        known: list[Any] = []  # along the last direction
+
+        def rate(X: Array, dX: Array) -> csr_array:
+            if not known or known[0] is not dX:
+                known[:] = dX, heat_rate(W, X, dX, heat)
+            return known[1]
+
+        return rate
+
+    def _shares(self, degrees: Array) -> Array | None:
+        """Of the rows in what is subtracted; None is their mean."""
+        return None
+
+    def _middle(self, rows: Samples, mean: Array, degrees: Array) -> tuple[Array, Array]:
+        """Where the rows are centred in X'DX, and the shares of the rows in it: at the mean."""
+        return mean, np.full(rows.n, 1.0 / rows.n)
+
+    def _matrices(self, rows: Samples, W: csr_array) -> Scatters:
+        rows = rows.in_memory()
+        stats, degrees = moments(rows), W.sum(axis=1)
+        middle, shares = self._middle(rows, stats.mean, degrees)
+        A, B = graph_scatter(rows, W, middle, rest(rows, shares, middle))
+        known = KnownScatter(stats.scatter, stats.n)
+        squares = SumOfSquares(B, middle, degrees.sum(), scatter=known)
+        return Scatters(A, squares, total=stats.scatter, unrelated=1.0 - W.trace() / degrees.sum())
+
+    def _wide(self, samples: Samples, W: csr_array) -> WidePencil:
+        degrees = W.sum(axis=1)
+        rows = CentredRows.of(samples)
+        about = rows.about(self._middle(samples, rows.mean, degrees)[0])
+        B = Form(about, about, degrees)
+        return WidePencil(about, Form(rows, rows, laplacian(W)), B, about.squares(degrees))
+
+
+def laplacian(W: csr_array) -> csr_array:
+    """D - W, D the row sums of W."""
+    from scipy.sparse import diags_array
+
+    return (diags_array(W.sum(axis=1)) - W).tocsr()
