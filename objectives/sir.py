@@ -9,7 +9,7 @@ import numpy as np
 
 from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
-from ldr.objectives.families.matrices import DataSums, PencilMatrices
+from ldr.objectives.families.matrices import Codes, DataForms, DataSums, PencilMatrices
 from ldr.objectives.families.pencil import Pencil, RowPencil, SumOfSquares
 from ldr.objectives.families.shrinking import Shrinking
 from ldr.objectives.families.trace import Trace
@@ -21,6 +21,8 @@ from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number, whole
 from ldr.objectives.starts.slices import sliced
 from ldr.objectives.statistics import class_moments
+from ldr.objectives.statistics.products import Squares
+from ldr.objectives.statistics.sums import membership
 from ldr.solvers.manifolds import Array
 
 
@@ -49,6 +51,10 @@ class SlicedMethod(Objective):
     def codes(self, data: Data) -> np.ndarray:
         """The slice of each row."""
         return sliced(data.y, data.samples.n, self.slices, data.samples.weights)
+
+    def known(self, data: DataForms) -> Codes | None:
+        """The same where y is known."""
+        return data.groups(lambda y: sliced(y, data.rows.n, self.slices))
 
     def held(self, data: Data) -> Data:
         return replace(data, y=self.codes(data).astype(str))
@@ -122,6 +128,17 @@ class SAVE(Shrinking, SlicedMethod):
             size += 2.0 * share * spectral_bound(change) * spectral_bound(of_slice)
         return rows.trace(self, A, r, size)
 
+    def forms(self, data: DataForms) -> PencilMatrices | None:
+        C = data.rows.scatter() / data.rows.n
+        codes, inverse = self.known(data), data.inverse(C, self.ridge)
+        if codes is None or inverse is None:
+            return None
+        A = 0.0 * C
+        for share, own in shares(codes):
+            change = C - data.rows.about(own).form(own)
+            A = A + share * (change @ inverse @ change)
+        return PencilMatrices(A, C, ridge=self.ridge)
+
 
 @dataclass(frozen=True)
 class DirectionalRegression(Shrinking, SlicedMethod):
@@ -151,3 +168,24 @@ class DirectionalRegression(Shrinking, SlicedMethod):
         trace = float(K.trace())
         size += 8.0 * trace * spectral_bound(K)
         return rows.trace(self, A + 2.0 * K @ K + 2.0 * trace * K, r, size)
+
+    def forms(self, data: DataForms) -> PencilMatrices | None:
+        rows, C = data.rows, data.rows.scatter() / data.rows.n
+        codes, inverse = self.known(data), data.inverse(C, self.ridge)
+        if codes is None or inverse is None:
+            return None
+        counts = np.bincount(codes)[:, None]
+        means = membership(codes, len(counts)).tocsr() / np.sqrt(counts * len(codes))
+        K = rows.form(Squares(means.tocsr()))
+        A = 2.0 * (K @ inverse @ K) + data.times_trace(2.0 * K, inverse @ K)
+        for share, own in shares(codes):
+            change = rows.form(own) - C
+            A = A + 2.0 * share * (change @ inverse @ change)
+        return PencilMatrices(A, C, ridge=self.ridge)
+
+
+def shares(codes: Codes) -> Iterator[tuple[float, Array]]:
+    """Of each slice its share of the rows, and what each row counts in its mean."""
+    for b in range(int(codes.max()) + 1):
+        members = (codes == b).astype(np.float64)
+        yield float(members.mean()), members / members.sum()

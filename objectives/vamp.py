@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -27,6 +28,9 @@ from ldr.objectives.statistics.covariance import Variation
 from ldr.objectives.statistics.shrinkage import JointShrinkage, chosen_by, ledoit_wolf
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array, polar_factor
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 
 @dataclass(frozen=True)
@@ -85,14 +89,18 @@ class TICA(PairMethod):
         return whitened_trace(self, rows, r, ridge=self.ridge)
 
     def forms(self, data: DataForms) -> PencilMatrices:
-        from scipy.sparse import diags_array
-
-        n, lag = data.rows.n, self.lag
-        both = np.full(n - lag, 0.5 / (n - lag))
-        K = diags_array([both, both], offsets=[-lag, lag], shape=(n, n)).tocsr()
+        K = pairs_of(data.rows.n, self.lag)
+        K = 0.5 * (K + K.T).tocsr()
         shares = K.sum(axis=1)
         rows = data.rows.about(shares)
         return PencilMatrices(rows.form(K), rows.form(shares), ridge=self.ridge, shares=shares)
+
+
+def pairs_of(n: int, lag: int) -> csr_array:
+    """One over their number at (t, t + lag)."""
+    from scipy.sparse import diags_array
+
+    return diags_array(np.full(n - lag, 1.0 / (n - lag)), offsets=lag, shape=(n, n)).tocsr()
 
 
 @dataclass(frozen=True)

@@ -34,8 +34,8 @@ _STEPS, _COLUMNS = 9, 4
 # Extrapolated differences that agree to this, relatively, are good; that do not, useless. Where
 # they agree to the middle one and less the next time, rounding has begun to tell.
 _GOOD, _ROUNDED, _USELESS = 1e-9, 1e-7, 1e-5
-# A change smaller than this over a line's length, relative to what changes, counts as none.
-_NOTHING = 1e-7
+# Changes smaller than this over a line's length, relative to gradient and value, count as none.
+_NOTHING = 1e-7, 1e-2
 _TINY = float(np.finfo(float).tiny)
 # Of moves of M, relative to its size.
 _MOVE = 1e-3
@@ -53,8 +53,9 @@ def rate(optimum: Optimum, line: Callable[[float], BoundObjective], length: floa
         at = _at(optimum, line, 0.0)
         return at.combined(1.0, -1.0, at)
     problem, M = optimum.problem, optimum.M
-    sizes = np.linalg.norm(problem.at(M).gradient), problem.reported(problem.value(M))
-    least = [max(_NOTHING * abs(float(size)) / length, _TINY) for size in sizes]
+    gradient, value = problem.at(M).gradient, problem.reported(problem.value(M))
+    sizes = _NOTHING[0] * float(np.linalg.norm(gradient)), _NOTHING[1] * abs(value)
+    least = [max(size / length, _TINY) for size in sizes]
     above: list[Rate] = []
     best, error = None, math.inf
     for step in _STEP * length * _SHORTER ** -np.arange(_STEPS):

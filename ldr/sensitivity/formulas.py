@@ -123,6 +123,15 @@ class TracedData:
     def labels(self) -> None:
         """Nor are they."""
 
+    def inverse(self, B: Traced, ridge: float) -> None:
+        """It is of all columns."""
+
+    def times_trace(self, A: Traced, B: Traced) -> Traced:
+        return A * B.trace()
+
+    def groups(self, of: Callable[..., Any]) -> None:
+        """Nor are those of a response."""
+
     def links(self, weights: Callable[..., Any]) -> None:
         """They jump with the rows."""
 

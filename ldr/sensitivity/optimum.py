@@ -144,7 +144,7 @@ class Optimum:
     @classmethod
     def of(cls, problem: BoundObjective, M: Array) -> Optimum:
         """By Newton steps from an M next to it: derivatives are as good as the optimum is."""
-        inverse = _inverse(problem, M)
+        inverse = hessian_inverse(problem, M)
         for _ in range(_STEPS):
             try:
                 step = inverse(-inverse.gradient)
@@ -156,11 +156,11 @@ class Optimum:
             M = N
             if _near(M, inverse.M):
                 break
-            inverse = _inverse(problem, M)
+            inverse = hessian_inverse(problem, M)
         maps = problem.maps(M)
         placed = Placed.of(problem, M, maps, problem.variations(maps))
         if not _near(placed.M, inverse.M):
-            inverse = _inverse(problem, placed.M)
+            inverse = hessian_inverse(problem, placed.M)
         return cls(problem, placed.M, placed.axes, inverse)
 
     def solve(self, Z: Array) -> Array:
@@ -224,7 +224,8 @@ def _gradient(problem: BoundObjective, M: Array) -> Array:
     return RiemannianProblem(problem).at(M).gradient
 
 
-def _inverse(problem: BoundObjective, M: Array) -> HessianInverse:
+def hessian_inverse(problem: BoundObjective, M: Array) -> HessianInverse:
+    """At M, on the tangent vectors that are no turns of the axes."""
     maps = problem.maps(M)
     axes = problem.axes(M, problem.variations(maps))
     return HessianInverse(problem, M, _turns(problem, M, axes))

@@ -34,6 +34,7 @@ from ldr.sensitivity.moving import Line
 from ldr.sensitivity.optimum import Observed, Optimum, Rate, matrix_of
 from ldr.sensitivity.quadratic import (
     Blocks,
+    Form,
     Quadratic,
     QuadraticData,
     inner,
@@ -50,8 +51,8 @@ class Ratio:
 
     Attributes
     ----------
-    A : Quadratic
-    diagonal : Quadratic
+    A : Form
+    diagonal : Form
         What canonical coordinates diagonalise.
     over : sequence of Quadratic
         The B_j.
@@ -68,8 +69,8 @@ class Ratio:
         A + f B then.
     """
 
-    A: Quadratic
-    diagonal: Quadratic
+    A: Form
+    diagonal: Form
     over: Sequence[Quadratic] = ()
     white: Sequence[Quadratic] = ()
     ridge: float = 0.0
@@ -176,7 +177,7 @@ class Products:
         dX = [np.zeros_like(X) if d is None else d for X, d in zip(self.X, moves, strict=True)]
         dY = projected(dX, T)
 
-        def times(F: Quadratic, ridged: int | None = None) -> list[Array]:
+        def times(F: Form, ridged: int | None = None) -> list[Array]:
             found = F.rate_of_times(self.X, T, self._Y, dX, dY)
             return self._ridged(found, ridged, F.rate_of_trace, dX)
 

@@ -6,6 +6,7 @@ AT = X'K(XT), and along dX it changes by dX'K(XT) + X'K(dX T): no matrix d x d i
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -35,8 +36,134 @@ def projected(X: Blocks, T: Blocks) -> list[Array]:
     return [rows @ T[min(i, len(T) - 1)] for i, rows in enumerate(X)]
 
 
+class Form(ABC):
+    """A d x d matrix of the rows, by products."""
+
+    @abstractmethod
+    def times(self, X: Blocks, T: Blocks) -> list[Array]:
+        """AT of each view."""
+
+    @abstractmethod
+    def rate_of_times(self, X: Blocks, T: Blocks, Y: Blocks, dX: Blocks, dY: Blocks) -> list[Array]:
+        """dA T along dX, from Y = XT and dY = dX T."""
+
+    def rate_at(self, X: Blocks, T: Blocks, dX: Blocks) -> list[Array]:
+        """dA T of another T."""
+        return self.rate_of_times(X, T, projected(X, T), dX, projected(dX, T))
+
+    def trace(self, X: Blocks) -> float:
+        """tr A, of one view."""
+        return float(np.trace(self.times(X, [np.eye(X[0].shape[1])])[0]))
+
+    def rate_of_trace(self, X: Blocks, dX: Blocks) -> float:
+        return float(np.trace(self.rate_at(X, [np.eye(X[0].shape[1])], dX)[0]))
+
+    def __matmul__(self, other: Form) -> Form:
+        return Product(self, other)
+
+    def __add__(self, other: Form) -> Form:
+        return Combination([*self.parts, *other.parts])
+
+    def __sub__(self, other: Form) -> Form:
+        return self + -1.0 * other
+
+    def __truediv__(self, divisor: float) -> Form:
+        return (1.0 / divisor) * self
+
+    def __rmul__(self, factor: float) -> Form:
+        return Combination([(factor * c, A) for c, A in self.parts])
+
+    @property
+    def parts(self) -> list[tuple[float, Form]]:
+        """What it is the sum of: (c_k, A_k) of sum_k c_k A_k."""
+        return [(1.0, self)]
+
+
 @dataclass(frozen=True)
-class Quadratic:
+class Product(Form):
+    """AB."""
+
+    left: Form
+    right: Form
+
+    def times(self, X: Blocks, T: Blocks) -> list[Array]:
+        return self.left.times(X, self.right.times(X, T))
+
+    def rate_of_times(self, X: Blocks, T: Blocks, Y: Blocks, dX: Blocks, dY: Blocks) -> list[Array]:
+        inside = self.right.times(X, T)
+        moved = self.right.rate_of_times(X, T, Y, dX, dY)
+        return added(self.left.rate_at(X, inside, dX), self.left.times(X, moved))
+
+
+@dataclass(frozen=True)
+class Combination(Form):
+    """sum_k c_k A_k."""
+
+    terms: list[tuple[float, Form]]
+
+    @property
+    def parts(self) -> list[tuple[float, Form]]:
+        return self.terms
+
+    def times(self, X: Blocks, T: Blocks) -> list[Array]:
+        return added(*([c * AT for AT in A.times(X, T)] for c, A in self.terms))
+
+    def rate_of_times(self, X: Blocks, T: Blocks, Y: Blocks, dX: Blocks, dY: Blocks) -> list[Array]:
+        parts = ((c, A.rate_of_times(X, T, Y, dX, dY)) for c, A in self.terms)
+        return added(*([c * dAT for dAT in found] for c, found in parts))
+
+
+@dataclass(frozen=True)
+class Inverse(Form):
+    """(B + ridge mean(diag B) I)^{-1} of one view."""
+
+    B: Quadratic
+    ridge: float
+    array: Array
+
+    @classmethod
+    def of(cls, B: Quadratic, ridge: float, X: Array) -> Inverse:
+        d = X.shape[1]
+        (array,) = B.times([X], [np.eye(d)])
+        array = array + ridge * np.trace(array) / d * np.eye(d)
+        return cls(B, ridge, np.linalg.inv(array))
+
+    def times(self, X: Blocks, T: Blocks) -> list[Array]:
+        return [self.array @ T[0]]
+
+    def rate_of_times(self, X: Blocks, T: Blocks, Y: Blocks, dX: Blocks, dY: Blocks) -> list[Array]:
+        inside = self.times(X, T)
+        (moved,) = self.B.rate_at(X, inside, dX)
+        if self.ridge:
+            share = self.ridge * self.B.rate_of_trace(X, dX) / len(self.array)
+            moved = moved + share * inside[0]
+        return [-self.array @ moved]
+
+
+@dataclass(frozen=True)
+class TimesTrace(Form):
+    """A tr B."""
+
+    A: Form
+    B: Form
+
+    def times(self, X: Blocks, T: Blocks) -> list[Array]:
+        size = self.B.trace(X)
+        return [size * AT for AT in self.A.times(X, T)]
+
+    def rate_of_times(self, X: Blocks, T: Blocks, Y: Blocks, dX: Blocks, dY: Blocks) -> list[Array]:
+        size, rate = self.B.trace(X), self.B.rate_of_trace(X, dX)
+        parts = zip(self.A.rate_of_times(X, T, Y, dX, dY), self.A.times(X, T), strict=True)
+        return [size * dAT + rate * AT for dAT, AT in parts]
+
+
+def added(*blocks: Sequence[Array]) -> list[Array]:
+    """Their sum, view by view."""
+    return [np.sum(each, axis=0) for each in zip(*blocks, strict=True)]
+
+
+@dataclass(frozen=True)
+class Quadratic(Form):
     """A matrix of the rows; of two different views, the symmetric part of K.
 
     Attributes
@@ -47,9 +174,12 @@ class Quadratic:
     """
 
     kernel: Kernel
-    moved: Callable[[Blocks, Blocks], Quadratic] | None = None
+    moved: Callable[[Blocks, Blocks], Form] | None = None
 
-    def __add__(self, other: Quadratic) -> Quadratic:
+    def __add__(self, other: Form) -> Form:
+        if not isinstance(other, Quadratic):
+            return super().__add__(other)
+
         def kernel(X: Blocks) -> dict[int, Array]:
             found = dict(self.kernel(X))
             for i, KX in other.kernel(X).items():
@@ -61,18 +191,12 @@ class Quadratic:
             return Quadratic(kernel, one or two)
         return Quadratic(kernel, lambda X, dX: one(X, dX) + two(X, dX))
 
-    def __sub__(self, other: Quadratic) -> Quadratic:
-        return self + -1.0 * other
-
     def __rmul__(self, factor: float) -> Quadratic:
         def kernel(X: Blocks) -> dict[int, Array]:
             return {i: factor * KX for i, KX in self.kernel(X).items()}
 
         one = self.moved
         return Quadratic(kernel, None if one is None else lambda X, dX: factor * one(X, dX))
-
-    def __truediv__(self, divisor: float) -> Quadratic:
-        return (1.0 / divisor) * self
 
     def trace(self, X: Blocks) -> float:
         """tr A."""
@@ -83,14 +207,12 @@ class Quadratic:
         return found if self.moved is None else found + self.moved(X, dX).trace(X)
 
     def times(self, X: Blocks, T: Blocks) -> list[Array]:
-        """AT of each view."""
         return _gathered(T, (X, self.kernel(projected(X, T))))
 
     def rate_of_times(self, X: Blocks, T: Blocks, Y: Blocks, dX: Blocks, dY: Blocks) -> list[Array]:
-        """dA T along dX, from Y = XT and dY = dX T."""
         parts = [(dX, self.kernel(Y)), (X, self.kernel(dY))]
         if self.moved is not None:
-            parts.append((X, self.moved(X, dX).kernel(Y)))
+            return added(_gathered(T, *parts), self.moved(X, dX).times(X, T))
         return _gathered(T, *parts)
 
 
@@ -228,6 +350,15 @@ class QuadraticData:
 
     def labels(self) -> tuple[Codes, Cells]:
         return self.data.labels
+
+    def inverse(self, B: Quadratic, ridge: float) -> Inverse:
+        return Inverse.of(B, ridge, self.data.samples.dense())
+
+    def times_trace(self, A: Form, B: Form) -> TimesTrace:
+        return TimesTrace(A, B)
+
+    def groups(self, of: Callable[[Cells], Codes]) -> Codes:
+        return of(self.y)
 
     def links(self, weights: Callable[[Data], csr_array]) -> csr_array:
         return weights(self.data)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -80,12 +80,12 @@ class LaplacianMethod(GraphMethod):
         heat = self.heat
         if heat is None or not isinstance(self.graph, str):
             return None
-        known: list[Any] = []  # along the last direction
+        known: list[tuple[Array, csr_array]] = []  # along the last direction
 
         def rate(X: Array, dX: Array) -> csr_array:
-            if not known or known[0] is not dX:
-                known[:] = dX, heat_rate(W, X, dX, heat)
-            return known[1]
+            if not known or known[0][0] is not dX:
+                known[:] = [(dX, heat_rate(W, X, dX, heat))]
+            return known[0][1]
 
         return rate
 

@@ -86,6 +86,15 @@ class DataForms(DataSums, Protocol):
     def labels(self) -> tuple[Codes, Cells] | None:
         """Codes of classes, and the classes; None where labels are not known yet."""
 
+    def inverse(self, B: Array, ridge: float) -> Array | None:
+        """(B + ridge mean(diag B) I)^{-1}; None where the columns are not all there."""
+
+    def times_trace(self, A: Array, B: Array) -> Array:
+        """A tr B."""
+
+    def groups(self, of: Callable[[Cells], Codes]) -> Codes | None:
+        """What is made of y; None where it is not known yet."""
+
     def links(self, weights: Callable[[Data], csr_array]) -> csr_array | None:
         """Weights between rows; None where these are not known yet."""
 

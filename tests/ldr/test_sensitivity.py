@@ -49,7 +49,12 @@ def relative(found, expected):
 
 
 def differences(result, X, dX, y, parameters, of):
-    """Central differences through solve, extrapolated, at the step where `of` fits best."""
+    """Central differences through solve, extrapolated and not, over shorter and shorter steps.
+
+    Pivots of landmarks jump where steps are long, and extrapolation adds to the rounding of values
+    where they are short: of sdr on diabetes the error is 1e-2 at 2e-5, and 1e-8 extrapolated at
+    1e-5 where it is 8e-9 and 4e-9 without.
+    """
     start = "baseline" if result.solver == "closed-form" else result.M
 
     def at(t):
@@ -60,14 +65,18 @@ def differences(result, X, dX, y, parameters, of):
         return of(ldr.solve(name, moved, result.r, y=y, **options, **parameters))
 
     for h in (1e-3, 1e-4, 1e-5, 1e-6):
-        far, near = ([at(t) for t in (h, -h)], [at(t) for t in (h / 2, -h / 2)])
+        far, near = (
+            [
+                tuple((a - b) / (2 * t) for a, b in zip(*map(as_tuple, each), strict=True))
+                for each in zip(at(t), at(-t), strict=True)
+            ]
+            for t in (h, h / 2)
+        )
         yield [
-            tuple(
-                (4 * (c - d) / h - (a - b) / (2 * h)) / 3
-                for a, b, c, d in zip(*map(as_tuple, each), strict=True)
-            )
-            for each in zip(*far, *near, strict=True)
+            tuple((4 * b - a) / 3 for a, b in zip(*each, strict=True))
+            for each in zip(far, near, strict=True)
         ]
+        yield far
 
 
 def projectors(result):
@@ -105,7 +114,7 @@ def test_derivatives_are_those_of_solve(key):
     check_method(key, X, y, parameters, 2)
 
 
-# Of matrices that are quadratic in the rows.
+# Of matrices that are sums over rows, or forms in them.
 QUADRATIC = (
     *("pca", "mds", "principal-components-regression", "sfa", "sfa whitened", "orthogonal-sfa"),
     *("autocovariance", "squared-difference", "squared-difference max", "maf", "classical-maf"),
@@ -115,14 +124,18 @@ QUADRATIC = (
     *("lpp", "lpp degree", "lpp class-neighbours", "npe", "npe classes"),
     *("olpp", "olpp classes", "olpp epsilon", "onpp", "onpp classes", "onpp class-neighbours"),
     *("orthogonal-lpp", "orthogonal-npe", "lda nested", "gcpca nested", "orthogonal-lpp nested"),
+    *("save", "directional-regression"),
 )
+EVERY_KIND = ("mds", "lda nested", "opca", "cca", "phd", "npe", "directional-regression")
 
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
     "key",
     [
-        key if key in ("mds", "lda nested", "opca", "cca", "phd", "npe") else pytest.param(key, marks=pytest.mark.slow)
+        key
+        if key in ("mds", "lda nested", "opca", "cca", "phd", "npe")
+        else pytest.param(key, marks=pytest.mark.slow)
         for key in QUADRATIC
     ],
 )
@@ -131,7 +144,7 @@ def test_products_with_the_rows_say_what_problems_bound_again_say(key, monkeypat
     rng = np.random.default_rng(0)
     dX = tuple(rng.standard_normal(x.shape) for x in as_tuple(X))
     dX = dX if isinstance(X, tuple) else dX[0]
-    if key in ("lda nested", "cca", "npe", "phd"):
+    if key in ("lda nested", "cca", "npe", "phd", "directional-regression"):
         parameters = {**parameters, "ridge": 0.1}
     result = ldr.solve(methods.name_of(key), X, 2, y=y, tolerance=1e-13, **parameters)
     sensitivity = result.sensitivity(X, y)

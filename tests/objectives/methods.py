@@ -1,5 +1,7 @@
 """Every method of the spectral half of the registry, on small random and on real data."""
 
+from types import SimpleNamespace
+
 import numpy as np
 from scipy.spatial.distance import pdist, squareform
 
@@ -7,126 +9,155 @@ from ldr.objectives import REGISTRY, graphs
 from ldr.objectives.data.opening import as_samples
 from tests import real_data
 
-N, D = 60, 7
-_rng = np.random.default_rng(0)
-LABELS = np.arange(N) % 3
-X = np.cumsum(_rng.standard_normal((N, D)), axis=0) * 0.3
-X = X + 2.0 * _rng.standard_normal((3, D))[LABELS] + _rng.standard_normal((N, D))
-VIEWS = (X, X[:, :4] + _rng.standard_normal((N, 4)))
-THREE_VIEWS = (*VIEWS, np.tanh(X[:, 2:]))
-NOISE = _rng.standard_normal((45, D)) @ _rng.standard_normal((D, D))
-RESPONSE = X[:, 0] + 0.1 * _rng.standard_normal(N)
-RESPONSES = X[:, :3] @ _rng.standard_normal((3, 5)) + _rng.standard_normal((N, 5))
-PARTIAL = np.where(np.arange(N) % 2, LABELS, -1)
-DISTANCES = squareform(pdist(X))
-YES_NO = (X > X.mean(axis=0)).astype(float)
-GAPS = np.where(_rng.random(X.shape) < 0.1, np.nan, X)
 
-# key: (name, X, y, parameters); the key's first word is the name.
-RANDOM = {
-    "pca": (X, None, {}),
-    "mds": (X, None, {}),
-    "mds-distances": (DISTANCES, None, {}),
-    "autocovariance": (X, None, {"lag": 2}),
-    "sfa": (X, None, {}),
-    "sfa whitened": (X, None, {"whiten": True}),
-    "sfa quadratic": (X[:, :3], None, {"whiten": True, "degree": 2}),
-    "sfa derivatives": (X, None, {"derivatives": np.gradient(X, axis=0)}),
-    "squared-difference": (X, None, {}),
-    "squared-difference max": (X, None, {"extreme": "max", "lag": 2}),
-    "olpp": (X, None, {}),
-    "olpp classes": (X, LABELS, {"graph": "classes"}),
-    "olpp epsilon": (X, None, {"graph": "epsilon", "epsilon": 6.0, "heat": "median"}),
-    "onpp": (X, None, {}),
-    "onpp classes": (X, LABELS, {"graph": "classes"}),
-    "onpp class-neighbours": (X, LABELS, {"graph": "class-neighbours", "neighbours": 5}),
-    "signal-noise": ((X, NOISE), None, {}),
-    "contrastive-pca": ((X, NOISE), None, {"alpha": 2.0}),
-    "pls": (VIEWS, None, {}),
-    "maxdiff": (THREE_VIEWS, None, {}),
-    "maxbet": (THREE_VIEWS, None, {}),
-    "orthogonal-mcca": (THREE_VIEWS, None, {}),
-    "mcca": (THREE_VIEWS, None, {}),
-    "classical-lda": (X, LABELS, {}),
-    "classical-cca": (VIEWS, None, {}),
-    "lpp": (X, None, {"heat": "median"}),
-    "lpp degree": (X, None, {"centre": "degree"}),
-    "lpp class-neighbours": (X, LABELS, {"graph": "class-neighbours"}),
-    "npe": (X, None, {}),
-    "npe classes": (X, LABELS, {"graph": "classes"}),
-    "classical-maf": (X, None, {}),
-    "tica": (X, None, {"lag": 2}),
-    "vamp": (X, None, {}),
-    "vamp power": (X, None, {"power": 1, "lag": 2}),
-    "csp": (X, LABELS % 2, {}),
-    "csp trials": (X, LABELS % 2, {"average": "trials"}),
-    "csp classes": (X, LABELS, {}),
-    "spoc": (X, RESPONSE, {}),
-    "xdawn": (X, np.arange(N) // 10 % 2, {}),
-    "xdawn target": (X, np.arange(N) // 10 % 3, {"target": 1}),
-    "ssd": (X, None, {}),
-    "gcpca": ((X, NOISE), None, {}),
-    "gcpca nested": ((X, NOISE), None, {"nested": True}),
-    "classical-gcpca": ((X, NOISE), None, {}),
-    "dca": (X, None, {"window": 2}),
-    "foreca": (X, None, {"segment": 16}),
-    "sir": (X, RESPONSE, {"slices": 5}),
-    "save": (X, RESPONSE, {"slices": 5}),
-    "directional-regression": (X, RESPONSE, {"slices": 5}),
-    "phd": (X, RESPONSE, {}),
-    "opca": ((X, NOISE), None, {}),
-    "semi-supervised-da": (X, PARTIAL, {}),
-    "lda": (X, LABELS, {}),
-    "lda nested": (X, LABELS, {"nested": {1: 2.0, 2: 1.0}}),
-    "maf": (X, None, {}),
-    "orthogonal-lpp": (X, None, {}),
-    "orthogonal-lpp nested": (X, None, {"nested": True}),
-    "orthogonal-npe": (X, None, {}),
-    "orthogonal-sfa": (X, None, {}),
-    "cca": (VIEWS, None, {}),
-    "reduced-rank-regression": ((X, RESPONSES), None, {}),
-    "least-squares": (X, RESPONSES, {}),
-    "ridge-regression": (X, RESPONSES, {"penalty": 3.0}),
-    "lasso": (X, RESPONSES, {"penalty": 20.0}),
-    "principal-components-regression": (X, RESPONSES, {}),
-    "pls-regression": (X, RESPONSES, {}),
-    "pls-regression nipals": (X, RESPONSES, {"algorithm": "nipals"}),
-    "ppca": (X, None, {}),
-    "ppca missing": (GAPS, None, {}),
-    "exponential-family-pca": (YES_NO, None, {}),
-    "fa": (X, None, {}),
-    "fa missing": (GAPS, None, {}),
-    "sdr": (X, RESPONSE, {}),
-    "sdr labels": (X, LABELS, {}),
-    "sdr landmarks": (X, RESPONSE, {"landmarks": 20}),
-    "gkdr": (X, RESPONSE, {}),
-    "gkdr labels": (X, LABELS, {"epsilon": 0.01, "width": 3.0}),
-    "dpca": (X, LABELS, {}),
-    "hsic": (X, RESPONSE, {}),
-    "hsic landmarks": (X, RESPONSES, {"landmarks": 20}),
-    "hsic unsupervised": (X, None, {}),
-    "hsic unsupervised landmarks": (X, None, {"landmarks": 20}),
-    "dynamics": (X, None, {}),
-    "dynamics skew": (X, None, {"skew": True}),
-    "dynamics derivatives": (X, None, {"derivatives": np.gradient(X, axis=0)}),
-    "uica": (X, None, {}),
-    "uica student": (X, None, {"expert": "student-t", "degrees": 4.0}),
-    "ica": (X, None, {}),
-    "ica kurtosis": (X, None, {"contrast": "kurtosis"}),
-    "ica exp": (X, None, {"contrast": "exp"}),
-    "sparse-pca": (X, None, {"penalty": 20.0}),
-    "sparse-lda": (X, LABELS, {"penalty": 0.3}),
-    "sparse-cca": (VIEWS, None, {"penalty": 0.05}),
-    "mds-stress": (X, None, {}),
-    "mds-stress sammon": (X, None, {"weights": "sammon"}),
-    "lmnn": (X, LABELS, {}),
-    "lmnn linear": (X, LABELS, {"hinge": "linear", "width": 1.0}),
-    "nca": (X, LABELS, {}),
-    "wda": (X, LABELS, {"reg": 5.0}),
-    "robust-pca": (X, None, {}),
-    "robust-pca huber": (X, None, {"loss": "huber"}),
-    "log-det-pca": (X, None, {}),
-}
+def drawn(n, d):
+    """Random data of every kind."""
+    rng = np.random.default_rng(0)
+    labels = np.arange(n) % 3
+    X = np.cumsum(rng.standard_normal((n, d)), axis=0) * (0.3 * np.sqrt(60 / n))
+    X = X + 2.0 * rng.standard_normal((3, d))[labels] + rng.standard_normal((n, d))
+    some = 4 * d // 7
+    views = (X, X[:, :some] + rng.standard_normal((n, some)))
+    noise = rng.standard_normal((3 * n // 4, d)) @ rng.standard_normal((d, d))
+    response = X[:, 0] + 0.1 * rng.standard_normal(n)
+    return SimpleNamespace(
+        X=X,
+        LABELS=labels,
+        VIEWS=views,
+        THREE_VIEWS=(*views, np.tanh(X[:, 2:])),
+        NOISE=noise,
+        RESPONSE=response,
+        RESPONSES=X[:, :3] @ rng.standard_normal((3, 5)) + rng.standard_normal((n, 5)),
+        PARTIAL=np.where(np.arange(n) % 2, labels, -1),
+        DISTANCES=squareform(pdist(X)),
+        YES_NO=(X > X.mean(axis=0)).astype(float),
+        GAPS=np.where(rng.random(X.shape) < 0.1, np.nan, X),
+        EPSILON=6.0 * np.sqrt(d / 7),
+    )
+
+
+def cases(of):
+    """key: (X, y, parameters); the key's first word is the name."""
+    return {
+        "pca": (of.X, None, {}),
+        "mds": (of.X, None, {}),
+        "mds-distances": (of.DISTANCES, None, {}),
+        "autocovariance": (of.X, None, {"lag": 2}),
+        "sfa": (of.X, None, {}),
+        "sfa whitened": (of.X, None, {"whiten": True}),
+        "sfa quadratic": (of.X[:, :3], None, {"whiten": True, "degree": 2}),
+        "sfa derivatives": (of.X, None, {"derivatives": np.gradient(of.X, axis=0)}),
+        "squared-difference": (of.X, None, {}),
+        "squared-difference max": (of.X, None, {"extreme": "max", "lag": 2}),
+        "olpp": (of.X, None, {}),
+        "olpp classes": (of.X, of.LABELS, {"graph": "classes"}),
+        "olpp epsilon": (
+            of.X,
+            None,
+            {"graph": "epsilon", "epsilon": of.EPSILON, "heat": "median"},
+        ),
+        "onpp": (of.X, None, {}),
+        "onpp classes": (of.X, of.LABELS, {"graph": "classes"}),
+        "onpp class-neighbours": (
+            of.X,
+            of.LABELS,
+            {"graph": "class-neighbours", "neighbours": 5},
+        ),
+        "signal-noise": ((of.X, of.NOISE), None, {}),
+        "contrastive-pca": ((of.X, of.NOISE), None, {"alpha": 2.0}),
+        "pls": (of.VIEWS, None, {}),
+        "maxdiff": (of.THREE_VIEWS, None, {}),
+        "maxbet": (of.THREE_VIEWS, None, {}),
+        "orthogonal-mcca": (of.THREE_VIEWS, None, {}),
+        "mcca": (of.THREE_VIEWS, None, {}),
+        "classical-lda": (of.X, of.LABELS, {}),
+        "classical-cca": (of.VIEWS, None, {}),
+        "lpp": (of.X, None, {"heat": "median"}),
+        "lpp degree": (of.X, None, {"centre": "degree"}),
+        "lpp class-neighbours": (of.X, of.LABELS, {"graph": "class-neighbours"}),
+        "npe": (of.X, None, {}),
+        "npe classes": (of.X, of.LABELS, {"graph": "classes"}),
+        "classical-maf": (of.X, None, {}),
+        "tica": (of.X, None, {"lag": 2}),
+        "vamp": (of.X, None, {}),
+        "vamp power": (of.X, None, {"power": 1, "lag": 2}),
+        "csp": (of.X, of.LABELS % 2, {}),
+        "csp trials": (of.X, of.LABELS % 2, {"average": "trials"}),
+        "csp classes": (of.X, of.LABELS, {}),
+        "spoc": (of.X, of.RESPONSE, {}),
+        "xdawn": (of.X, np.arange(len(of.X)) // 10 % 2, {}),
+        "xdawn target": (of.X, np.arange(len(of.X)) // 10 % 3, {"target": 1}),
+        "ssd": (of.X, None, {}),
+        "gcpca": ((of.X, of.NOISE), None, {}),
+        "gcpca nested": ((of.X, of.NOISE), None, {"nested": True}),
+        "classical-gcpca": ((of.X, of.NOISE), None, {}),
+        "dca": (of.X, None, {"window": 2}),
+        "foreca": (of.X, None, {"segment": 16}),
+        "sir": (of.X, of.RESPONSE, {"slices": 5}),
+        "save": (of.X, of.RESPONSE, {"slices": 5}),
+        "directional-regression": (of.X, of.RESPONSE, {"slices": 5}),
+        "phd": (of.X, of.RESPONSE, {}),
+        "opca": ((of.X, of.NOISE), None, {}),
+        "semi-supervised-da": (of.X, of.PARTIAL, {}),
+        "lda": (of.X, of.LABELS, {}),
+        "lda nested": (of.X, of.LABELS, {"nested": {1: 2.0, 2: 1.0}}),
+        "maf": (of.X, None, {}),
+        "orthogonal-lpp": (of.X, None, {}),
+        "orthogonal-lpp nested": (of.X, None, {"nested": True}),
+        "orthogonal-npe": (of.X, None, {}),
+        "orthogonal-sfa": (of.X, None, {}),
+        "cca": (of.VIEWS, None, {}),
+        "reduced-rank-regression": ((of.X, of.RESPONSES), None, {}),
+        "least-squares": (of.X, of.RESPONSES, {}),
+        "ridge-regression": (of.X, of.RESPONSES, {"penalty": 3.0}),
+        "lasso": (of.X, of.RESPONSES, {"penalty": 20.0}),
+        "principal-components-regression": (of.X, of.RESPONSES, {}),
+        "pls-regression": (of.X, of.RESPONSES, {}),
+        "pls-regression nipals": (of.X, of.RESPONSES, {"algorithm": "nipals"}),
+        "ppca": (of.X, None, {}),
+        "ppca missing": (of.GAPS, None, {}),
+        "exponential-family-pca": (of.YES_NO, None, {}),
+        "fa": (of.X, None, {}),
+        "fa missing": (of.GAPS, None, {}),
+        "sdr": (of.X, of.RESPONSE, {}),
+        "sdr labels": (of.X, of.LABELS, {}),
+        "sdr landmarks": (of.X, of.RESPONSE, {"landmarks": 20}),
+        "gkdr": (of.X, of.RESPONSE, {}),
+        "gkdr labels": (of.X, of.LABELS, {"epsilon": 0.01, "width": 3.0}),
+        "dpca": (of.X, of.LABELS, {}),
+        "hsic": (of.X, of.RESPONSE, {}),
+        "hsic landmarks": (of.X, of.RESPONSES, {"landmarks": 20}),
+        "hsic unsupervised": (of.X, None, {}),
+        "hsic unsupervised landmarks": (of.X, None, {"landmarks": 20}),
+        "dynamics": (of.X, None, {}),
+        "dynamics skew": (of.X, None, {"skew": True}),
+        "dynamics derivatives": (of.X, None, {"derivatives": np.gradient(of.X, axis=0)}),
+        "uica": (of.X, None, {}),
+        "uica student": (of.X, None, {"expert": "student-t", "degrees": 4.0}),
+        "ica": (of.X, None, {}),
+        "ica kurtosis": (of.X, None, {"contrast": "kurtosis"}),
+        "ica exp": (of.X, None, {"contrast": "exp"}),
+        "sparse-pca": (of.X, None, {"penalty": 20.0}),
+        "sparse-lda": (of.X, of.LABELS, {"penalty": 0.3}),
+        "sparse-cca": (of.VIEWS, None, {"penalty": 0.05}),
+        "mds-stress": (of.X, None, {}),
+        "mds-stress sammon": (of.X, None, {"weights": "sammon"}),
+        "lmnn": (of.X, of.LABELS, {}),
+        "lmnn linear": (of.X, of.LABELS, {"hinge": "linear", "width": 1.0}),
+        "nca": (of.X, of.LABELS, {}),
+        "wda": (of.X, of.LABELS, {"reg": 5.0}),
+        "robust-pca": (of.X, None, {}),
+        "robust-pca huber": (of.X, None, {"loss": "huber"}),
+        "log-det-pca": (of.X, None, {}),
+    }
+
+
+N, D = 60, 7
+SMALL = drawn(N, D)
+X, VIEWS, THREE_VIEWS, NOISE = SMALL.X, SMALL.VIEWS, SMALL.THREE_VIEWS, SMALL.NOISE
+LABELS, RESPONSE, RESPONSES = SMALL.LABELS, SMALL.RESPONSE, SMALL.RESPONSES
+DISTANCES, GAPS = SMALL.DISTANCES, SMALL.GAPS
+RANDOM = cases(SMALL)
 
 
 def name_of(key):

@@ -1,0 +1,80 @@
+"""What a derivative of an optimum costs, in solves with its Hessian: every method, two sizes.
+
+    python -m benchmarks.derivatives [KEY ...]
+
+One Hessian solve is Hess u = v at the optimum by this library, the Hessian anew: of up to 400
+numbers all its products and their eigenvectors, else conjugate gradients. One derivative is
+`sensitivity.along(dX).projector`, the optimum known. Both are of the processor, one thread, the
+least of a few; "bound" counts the problems that the derivative binds again.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from unittest.mock import patch
+
+import numpy as np
+
+import ldr
+from ldr.objectives.data.views import as_tuple
+from ldr.sensitivity.moving import Line
+from ldr.sensitivity.optimum import Optimum, hessian_inverse
+from ldr.solvers.errors import ArgumentError, SingularError
+from ldr.solvers.threads import one_thread
+from tests.objectives.methods import RANDOM, cases, drawn, name_of
+
+MOST = 3.0
+LARGE = 1000, 50
+
+
+def seconds_of(work: Callable[[], object], repeats: int = 3) -> float:
+    """The least processor time of some work."""
+    times = []
+    for _ in range(repeats):
+        start = time.process_time()
+        work()
+        times.append(time.process_time() - start)
+    return min(times)
+
+
+def solved(optimum: Optimum) -> np.ndarray:
+    """One Hessian solve, nothing of it known."""
+    return hessian_inverse(optimum.problem, optimum.M)(np.ones_like(optimum.M))
+
+
+def row(key: str, X: object, y: object, parameters: dict) -> str:
+    """The times of one method."""
+    rng = np.random.default_rng(0)
+    moves = tuple(rng.standard_normal(x.shape) * np.nanstd(x, axis=0) for x in as_tuple(X))
+    dX = moves if isinstance(X, tuple) else moves[0]
+    options = {"tolerance": 1e-10, "random_state": 0, "certify": False}
+    try:
+        result = ldr.solve(name_of(key), X, 2, y=y, **options, **parameters)
+        sensitivity = result.sensitivity(X, y)
+        with patch.object(Line, "__call__", autospec=True, side_effect=Line.__call__) as bound:
+            sensitivity.along(dX).projector  # noqa: B018
+        hessian = seconds_of(lambda: solved(sensitivity.optimum))
+        derivative = seconds_of(lambda: sensitivity.along(dX).projector)
+    except (ArgumentError, SingularError) as error:
+        return f"{key:32s} refused: {str(error)[:60]} ..."
+    ratio, count = derivative / hessian, bound.call_count
+    over = "" if ratio <= MOST else f"  above {MOST:g}"
+    return f"{key:32s} {1e3 * hessian:9.2f} {1e3 * derivative:10.2f} {ratio:6.2f} {count:6d}{over}"
+
+
+def main(chosen: Sequence[str]) -> None:
+    warnings.simplefilter("ignore")
+    for size, table in (((60, 7), RANDOM), (LARGE, cases(drawn(*LARGE)))):
+        print(f"{size[0]} x {size[1]}, r = 2: milliseconds")
+        print(f"{'method':32s} {'Hessian':>9s} {'derivative':>10s} {'ratio':>6s} {'bound':>6s}")
+        for key, given in table.items():
+            if not chosen or key in chosen:
+                with one_thread():
+                    print(row(key, *given), flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
