@@ -100,6 +100,7 @@ def signs(P: Array) -> Array:
     """1 or -1 of each row, of one map or of a stack: times these the first of its largest entries
     is positive.
     """
-    size = np.abs(P)
-    first = np.argmax(size >= _LARGEST * size.max(axis=-1, keepdims=True), axis=-1, keepdims=True)
-    return np.where(np.take_along_axis(P, first, axis=-1)[..., 0] < 0, -1.0, 1.0)
+    rows = P.reshape(-1, P.shape[-1])
+    size = np.abs(rows)
+    first = np.argmax(size >= _LARGEST * size.max(axis=1)[:, None], axis=1)
+    return np.where(rows[np.arange(len(rows)), first] < 0, -1.0, 1.0).reshape(P.shape[:-1])

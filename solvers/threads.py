@@ -136,6 +136,8 @@ def _pool(library: LibController) -> _Pool:
 
 def _set_threads(library: LibController, count: int) -> None:
     """From whatever thread: threadpoolctl 3.8 obeys but the first that asked, until it is freed."""
+    if library.num_threads == count:
+        return
     free = getattr(library, "clear_controlling_thread", lambda force: None)
     free(force=True)
     library.set_num_threads(count)

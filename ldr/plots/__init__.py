@@ -1,7 +1,9 @@
 """Pictures of a result: the projected data, the map, the run, the heuristic beside the optimum.
 
 Every function returns a matplotlib Figure that belongs to no window and no global state: show it
-in a notebook by naming it, or write it with ``figure.savefig("name.png")``.
+in a notebook by naming it, or write it with ``figure.savefig("name.png")``. It is the figure of
+`ax` where matplotlib Axes are given to draw in, and a new one by default; where `ax` has fewer
+panels than are needed, an ``ldr.errors.ArgumentError`` says how many.
 """
 
 from ldr.plots.beside import side_by_side

@@ -47,11 +47,6 @@ def biplot(result: Drawn, X: Any, y: Any = None, *, ax: Any = None) -> Figure:
     X, y
         As in `projection`.
     ax : matplotlib Axes, optional
-        By default a new figure.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
 
     Raises
     ------

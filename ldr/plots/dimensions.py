@@ -33,16 +33,6 @@ def path(found: DrawnPath, *, ax: Any = None) -> Figure:
     found : Path
         Of `ldr.path`.
     ax : matplotlib Axes, or a pair of them where there are scores, optional
-        By default a new figure.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Raises
-    ------
-    ldr.errors.ArgumentError
-        `ax` does not hold as many panels as are needed.
     """
     panels = given_panels(ax, 1 if found.scores is None else 2)
     r = np.array(found.dimensions)
@@ -79,16 +69,6 @@ def bootstrap(found: DrawnBootstrap, *, ax: Any = None) -> Figure:
     found : Bootstrap
         Of `ldr.bootstrap`.
     ax : matplotlib Axes, or a pair of them for two views, optional
-        By default a new figure.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Raises
-    ------
-    ldr.errors.ArgumentError
-        `ax` does not hold as many panels as there are views.
     """
     views, maps = parts(found.angles), parts(found.result.P)
     panels = given_panels(ax, len(views))
@@ -127,16 +107,6 @@ def parallel_analysis(found: DrawnAnalysis, *, ax: Any = None) -> Figure:
     found : ParallelAnalysis
         Of `ldr.parallel_analysis`.
     ax : matplotlib Axes, optional
-        By default a new figure.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Raises
-    ------
-    ldr.errors.ArgumentError
-        `ax` is not one panel.
     """
     (panel,) = given_panels(ax, 1)
     at = np.arange(1, len(found.eigenvalues) + 1)

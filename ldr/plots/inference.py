@@ -46,15 +46,6 @@ def solutions(found: DrawnSolutions, at: Any = None, *, ax: Any = None) -> Figur
     at : sequence of numbers or dates, optional
         Where each problem stands, say the last row of each window; by default 0, 1, ...
     ax : matplotlib Axes, or a pair of them where directions have numbers, optional
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Raises
-    ------
-    ldr.errors.ArgumentError
-        `ax` does not hold as many panels as are needed.
     """
     panels = given_panels(ax, 1 if found.numbers is None else 2)
     along = np.arange(len(found.values)) if at is None else np.asarray(at)
@@ -79,16 +70,6 @@ def influence(found: DrawnInfluence, *, ax: Any = None) -> Figure:
     found : Influence
         Of ``result.sensitivity(...).influence()``.
     ax : pair of matplotlib Axes, optional
-        By default a new figure.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Raises
-    ------
-    ldr.errors.ArgumentError
-        `ax` does not hold two panels.
     """
     panels = given_panels(ax, 2)
     shown = (found.subspace, "moves the subspace"), (found.value, f"changes {found.name}'s value")
@@ -122,11 +103,6 @@ def permutation_test(found: DrawnTest, *, ax: Any = None) -> Figure:
     found : PermutationTest
         Of `ldr.permutation_test`.
     ax : matplotlib Axes, optional
-        By default a new figure.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
     """
     panel = given_panels(ax, 1)[0]
     panel.hist(found.null, bins=_BINS, color=SINGLE, alpha=0.6, label="permuted")
@@ -146,11 +122,6 @@ def dimension(found: DrawnDimension, *, ax: Any = None) -> Figure:
     found : Dimension
         Of `ldr.dimension`.
     ax : matplotlib Axes, optional
-        By default a new figure.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
     """
     panel = given_panels(ax, 1)[0]
     panel.plot(found.candidates, found.scores, color=SINGLE, marker="o", markersize=4)

@@ -44,10 +44,6 @@ def projection(result: Drawn, X: Any, y: Any = None, *, ax: Any = None) -> Figur
     ax : matplotlib Axes, optional
         Where to draw, if there is one panel only; by default a new figure.
 
-    Returns
-    -------
-    matplotlib.figure.Figure
-
     Raises
     ------
     ldr.errors.ArgumentError
@@ -83,10 +79,6 @@ def space(result: Drawn, X: Any, y: Any = None) -> Figure:
         Of one view, with r >= 3.
     X, y
         As in `projection`.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
 
     Raises
     ------
@@ -124,10 +116,6 @@ def compare(result: Drawn, X: Any, y: Any = None) -> Figure:
         Of an objective with a heuristic, whose maps are M'.
     X, y
         As in `projection`.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
 
     Raises
     ------

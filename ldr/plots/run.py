@@ -30,15 +30,6 @@ def convergence(result: Drawn, *, ax: Any = None) -> Figure:
     result : Result
     ax : pair of matplotlib Axes, optional
         For the two panels; by default a new figure.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Raises
-    ------
-    ldr.errors.ArgumentError
-        `ax` is not a pair.
     """
     if ax is None:
         figure = new_figure(8.4, 3.6)
@@ -76,10 +67,6 @@ def improvement(results: Drawn | Sequence[Drawn], names: Sequence[str] = ()) -> 
         Of objectives with a heuristic.
     names : sequence of str, optional
         Of the results; by default those of their objectives.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
 
     Raises
     ------
