@@ -9,6 +9,7 @@ sys.path.insert(0, str(ROOT))
 
 import ldr  # noqa: E402
 from docs.pages import write_pages  # noqa: E402
+from docs.references import link_names, use_full_name, write_inventories  # noqa: E402
 
 project = "ldr"
 author = copyright = "The ldr authors"
@@ -16,6 +17,7 @@ version = release = ldr.__version__
 extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
+    "sphinx.ext.intersphinx",
     "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
 ]
@@ -24,6 +26,10 @@ exclude_patterns = ["_build"]
 html_theme = "furo"
 html_title = "ldr"
 html_show_sphinx = False
+html_static_path = ["_static"]
+html_css_files = ["pages.css"]
+intersphinx_mapping = write_inventories(ROOT / "docs")
+intersphinx_timeout = 5  # seconds
 default_role = "code"
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
@@ -49,3 +55,5 @@ def _formulas_are_text(app, what, name, obj, options, lines):
 def setup(app):
     write_pages(Path(__file__).resolve().parent)
     app.connect("autodoc-process-docstring", _formulas_are_text, priority=900)
+    app.connect("missing-reference", use_full_name, priority=100)  # before intersphinx
+    app.connect("doctree-resolved", link_names)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import textwrap
 import warnings
 from dataclasses import dataclass
 from typing import Any
@@ -39,6 +40,12 @@ class Example:
             exec(compile(self.program, f"gallery, {self.slug}", "exec"), names)
         return printed.getvalue(), names["figure"]
 
+    def script(self) -> str:
+        """The program as a file of its own, which keeps its picture."""
+        said = textwrap.fill(f"{self.title}. {self.question}", 100)
+        picture = f'figure.savefig("{self.slug}.png")'
+        return f'"""{said}"""\n\n{self.program.strip()}\n{picture}\n'
+
     def page(self, printed: str) -> str:
         """In MyST Markdown."""
         return f"""# {self.title}
@@ -56,4 +63,6 @@ class Example:
 ![{self.title}]({self.slug}.png)
 
 {self.answer}
+
+{{download}}`The program <{self.slug}.py>`
 """

@@ -69,6 +69,7 @@ def write_pages(root: Path) -> None:
         printed, figure = example.run()
         figure.savefig(gallery_folder / f"{example.slug}.png", dpi=100)
         _write(gallery_folder / f"{example.slug}.md", example.page(printed))
+        _write(gallery_folder / f"{example.slug}.py", example.script())
     _write(gallery_folder / "index.md", gallery.index())
     for name, text in api().items():
         _write(reference / f"{name}.md", text)
@@ -90,7 +91,7 @@ def page(cls: type[Objective], guide: Guide, printed: str, result: Any) -> str:
     entry = Entry.of(cls())
     facts = [
         ("sense", {"min": "minimised", "max": "maximised"}[entry.sense]),
-        ("manifold", entry.manifold),
+        ("[manifold](../writing-an-objective.md#which-manifold)", entry.manifold),
         ("heuristic", entry.baseline),
         ("is the heuristic optimal?", entry.exact),
         ("needs besides X", entry.needs),
@@ -219,9 +220,14 @@ def api() -> dict[str, str]:
     rows["Modules"].append(
         "| [writing methods](writing-methods.md) | What a method derives from. |"
     )
+    rows["Estimators"] = [
+        f"| [{estimator_name(cls)}](../methods/{name}.md#the-estimator) | "
+        f"[{name}](../methods/{name}.md) |"
+        for name, cls in REGISTRY.items()
+    ]
     text = [
         "# Reference",
-        "Methods, and their estimators, have [their own pages](../methods/index.md).",
+        "By object. Each estimator stands on [the page of its method](../methods/index.md).",
     ]
     for kind, lines in rows.items():
         text += [f"## {kind}", "\n".join(["| | |", "|---|---|", *lines])]

@@ -83,7 +83,7 @@ class Comparison(Pickled):
 
     @property
     def records(self) -> list[dict[str, Any]]:
-        """The table's rows: a method, then its heuristic where that is another projection.
+        """The table's rows, each method's and its heuristic's where that is another projection.
 
         Of each score the mean over the folds and its standard error. "held-out value" is the
         method's own objective, in its own units: not to be compared between methods.
@@ -144,7 +144,7 @@ class Comparison(Pickled):
 
     @property
     def findings(self) -> list[str]:
-        """What the first score says: the best of all, and where a heuristic is not improved."""
+        """What the first score says of the best, and where a heuristic is not improved."""
         judged = self.judged_by[0]
         scored = [
             (float(np.mean(scores[judged])), name)

@@ -35,7 +35,7 @@ def load(path: str | Path) -> Result:
 
     Parameters
     ----------
-    path : str or Path
+    path : str or pathlib.Path
         Of an .npz file that `Result.save` wrote. No code is executed in reading it.
 
     Returns

@@ -68,7 +68,7 @@ def write_report(
 
     Parameters
     ----------
-    path : str or Path
+    path : str or pathlib.Path
         Of the HTML file.
     result : Result
     X, y
@@ -125,7 +125,7 @@ def write_comparison(path: str | Path, comparison: DrawnComparison, *, data_name
 
     Parameters
     ----------
-    path : str or Path
+    path : str or pathlib.Path
         Of the HTML file.
     comparison : Comparison
     data_name : str
@@ -157,7 +157,7 @@ def write_finding(
 
     Parameters
     ----------
-    path : str or Path
+    path : str or pathlib.Path
         Of the HTML file.
     found : PermutationTest, Dimension or Bootstrap
     figure : matplotlib.figure.Figure, optional

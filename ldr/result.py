@@ -52,8 +52,10 @@ class Result(Differentiates, Rotates, Pickled):
         The objective at the heuristic's M; None where there is no heuristic.
     directions : Directions
         What each coordinate is worth, of which `components` is the table.
-    baseline_M, baseline_P : ndarray or None
-        The heuristic's matrix and map.
+    baseline_M : ndarray or None
+        The heuristic's matrix.
+    baseline_P : ndarray or None
+        Its map.
     improvement : float or None
         -(f(M) - f(baseline_M)) / |f(baseline_M)|, f minimised (Cunningham and Ghahramani, Eq. 28);
         not divided for cca and `ldr.normalised` objectives, whose values are normalised already.
@@ -114,7 +116,7 @@ class Result(Differentiates, Rotates, Pickled):
 
     @property
     def components(self) -> Any:
-        """What each coordinate is worth: a DataFrame, or where there is no pandas a dict of arrays.
+        """What each coordinate is worth, as a DataFrame, or without pandas as a dict of arrays.
 
         The objective's own numbers come first; then the variance (over n), for orthonormal M its
         share of X's (explained_variance_ratio), how much of X the coordinates up to it predict (r2)
@@ -201,16 +203,17 @@ class Result(Differentiates, Rotates, Pickled):
 
         Parameters
         ----------
-        X : array, memory map, sparse matrix or DataFrame (m, d); a pair of them for two views
-            or more, or a dict of those solved for by name.
+        X : array, memory map, sparse matrix or DataFrame (m, d)
+            Of several views a tuple of them, or a dict of those solved for by name.
             Or data larger than memory, as for `ldr.solve`: they are read piece by piece, and of a
             table those columns that were solved for. Or a Dask array or DataFrame.
 
         Returns
         -------
-        ndarray (m, r), or a DataFrame where X is one (pandas or polars); a tuple of them for
-        several views. The columns of a DataFrame are named `columns`. Of a Dask array or DataFrame
-        it is one in the same chunks of rows, which has not been computed yet.
+        ndarray (m, r)
+            Or a DataFrame where X is one (pandas or polars); a tuple of them for several views.
+            The columns of a DataFrame are named `columns`. Of a Dask array or DataFrame it is one
+            in the same chunks of rows, which has not been computed yet.
         """
         if not isinstance(self.P, tuple):
             project = partial(
@@ -285,7 +288,7 @@ class Result(Differentiates, Rotates, Pickled):
 
         Parameters
         ----------
-        path : str or Path
+        path : str or pathlib.Path
 
         Raises
         ------

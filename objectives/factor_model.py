@@ -87,7 +87,7 @@ class FactorModel(Pickled):
 
     @property
     def bic(self) -> float:
-        """free_parameters log n - 2 log_likelihood: the lower the better (Schwarz 1978)."""
+        """free_parameters log n - 2 log_likelihood, the lower the better (Schwarz 1978)."""
         return self.free_parameters * math.log(self.n) - 2.0 * self.log_likelihood
 
     @property

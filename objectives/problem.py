@@ -101,7 +101,7 @@ class BoundObjective(Problem):
 
     @property
     def easier(self) -> Sequence[Problem]:
-        """With fewer local optima: solved roughly, in turn, on the way from every start."""
+        """With fewer local optima; solved roughly, in turn, on the way from every start."""
         return ()
 
     def near(self, M: Array) -> Self:
@@ -158,7 +158,7 @@ class BoundObjective(Problem):
 
     @property
     def factors(self) -> tuple[Manifold, ...]:
-        """Of the manifold: of each view's matrix, and of further parameters."""
+        """Of the manifold, of each view's matrix and of further parameters."""
         return self.manifold.factors
 
     def baseline(self) -> Array | None:

@@ -3,6 +3,9 @@
 import contextlib
 import io
 import re
+import sys
+from types import ModuleType
+from unittest.mock import patch
 
 import pytest
 
@@ -11,12 +14,13 @@ def run_programs(path, at_least):
     """Run the python blocks of a Markdown file; each must print the text block that follows it."""
     programs = programs_of(path.read_text(encoding="utf-8"))
     assert len(programs) >= at_least
-    names: dict = {"__name__": path.stem}
-    for program, expected in programs:
-        printed = io.StringIO()
-        with contextlib.redirect_stdout(printed):
-            exec(compile(program, path.name, "exec"), names)
-        same_up_to_rounding(printed.getvalue(), expected)
+    module = ModuleType(path.stem)
+    with patch.dict(sys.modules, {path.stem: module}):  # so that its classes can be pickled
+        for program, expected in programs:
+            printed = io.StringIO()
+            with contextlib.redirect_stdout(printed):
+                exec(compile(program, path.name, "exec"), vars(module))
+            same_up_to_rounding(printed.getvalue(), expected)
 
 
 def programs_of(text):

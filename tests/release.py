@@ -6,6 +6,7 @@ door answers, and no file of the checkout is seen. Nothing is uploaded.
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -42,6 +43,7 @@ def version() -> str:
 def main() -> None:
     number = version()
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    os.environ.pop("PYTHONPATH", None)  # where this checkout may be
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         for environment in ("build", "try"):

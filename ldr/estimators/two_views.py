@@ -55,8 +55,8 @@ class TwoViews(Projection):
 
         Returns
         -------
-        ndarray (m, n_components), or one of each view where y is given; with `views` those of all
-        side by side
+        ndarray (m, n_components)
+            Or one of each view where y is given; with `views` those of all side by side.
         """
         if self.views is None:
             return self._project(X, y)
@@ -143,8 +143,8 @@ class TwoViews(Projection):
 
         Returns
         -------
-        ndarray (m, d), or one of each view that is given; with `views` all columns, NaN in those
-        of no view
+        ndarray (m, d)
+            Or one of each view that is given; with `views` all columns, NaN in those of no view.
         """
         check_is_fitted(self)
         if self.views is not None:

@@ -74,7 +74,7 @@ class Line:
 
     @property
     def length(self) -> float:
-        """The t at which something has moved by its own size: a standard deviation, a weight."""
+        """The t at which something has moved by its own size (a standard deviation, a weight)."""
         lengths = [
             _length(np.nanstd(view.dense(), axis=0), np.abs(dX).max(axis=0))
             for view, dX in zip(self.data.views, self.views, strict=False)

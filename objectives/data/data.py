@@ -46,7 +46,7 @@ class Data:
 
     @property
     def X(self) -> Any:
-        """As `ldr.solve` takes it: samples, a pair of views, or samples and background."""
+        """As `ldr.solve` takes it (samples, a pair of views, or samples and background)."""
         if self.background is not None:
             return self.samples, self.background
         return single(self.views)

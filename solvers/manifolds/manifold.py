@@ -36,7 +36,7 @@ class Manifold(ABC):
     @property
     @abstractmethod
     def diameter(self) -> float:
-        """Length scale for trust regions: about the largest distance, `inf` where unbounded."""
+        """Length scale for trust regions, about the largest distance; `inf` where unbounded."""
 
     @property
     def factors(self) -> tuple[Manifold, ...]:

@@ -1,9 +1,11 @@
 """The documentation: every method has a page, every program in it does what it says."""
 
+import pkgutil
 import re
 import shlex
 import subprocess
 import sys
+import zlib
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,7 @@ from docs.gallery import EXAMPLES, index
 from docs.guides import GUIDES
 from docs.links import LARGEST, faults
 from docs.pages import api, groups, page, solve_example
+from docs.references import ELSEWHERE, WORDS, write_inventories
 from docs.tree import branches, picture, table
 from ldr.advice import TABLE
 from ldr.cli.app import main
@@ -27,8 +30,10 @@ PAGES = [
     "index",
     "quickstart",
     "choosing-a-method",
+    "limits",
     "answers",
     "writing-an-objective",
+    "writing-a-method",
     "choosing-a-solver",
     "larger-than-memory",
     "weights",
@@ -125,6 +130,27 @@ def test_documentation_builds_without_warnings(tmp_path):
     for name in REGISTRY:
         assert (tmp_path / "methods" / f"{name}.html").exists()
     assert faults(tmp_path) == []
+    solved = (tmp_path / "api" / "solve.html").read_text()
+    for where in ("numpy.org/doc/stable/reference/generated/numpy.ndarray", "pandas.DataFrame"):
+        assert f"{where}.html" in solved
+    assert "Result.html#ldr.Result" in solved
+    chosen = (tmp_path / "choosing-a-method.html").read_text()
+    assert 'href="methods/classical-lda.html"' in chosen and 'href="api/choose.html' in chosen
+
+
+def test_names_of_other_libraries_lead_to_their_pages_without_a_network(tmp_path):
+    mapping = write_inventories(tmp_path)
+    assert {"numpy", "sklearn", "jax"} <= set(mapping) == set(ELSEWHERE)
+    listed = {name for _, pages in ELSEWHERE.values() for name in pages}
+    assert set(WORDS.values()) <= listed
+    for project, (address, (theirs, ours)) in mapping.items():
+        head, packed = (tmp_path / ours).read_bytes().split(b"zlib.\n", 1)
+        lines = zlib.decompress(packed).decode().splitlines()
+        assert address.startswith("https://") and theirs is None and project.encode() in head
+        assert [line.split()[0] for line in lines] == list(ELSEWHERE[project][1])
+        assert all(line.split()[1:3] == ["py:class", "1"] and "$" not in line for line in lines)
+        for name in ELSEWHERE[project][1]:
+            assert pkgutil.resolve_name(name) is not None
 
 
 def test_links_that_lead_nowhere_are_found(tmp_path):

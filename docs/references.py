@@ -1,0 +1,153 @@
+"""Names that lead somewhere: types of other libraries, and whatever a page says between backticks.
+
+Sphinx asks the other libraries' documentation for its inventory. Without a network it takes what
+stands here, written as an inventory beside the pages.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ldr.objectives import REGISTRY
+
+if TYPE_CHECKING:
+    from docutils import nodes
+    from sphinx.application import Sphinx
+
+# Beside this file; not committed.
+FOLDER = "inventories"
+
+# Where each library's documentation is, and the pages of the names ($) that our docstrings use.
+ELSEWHERE = {
+    "numpy": (
+        "https://numpy.org/doc/stable/",
+        {
+            "numpy.ndarray": "reference/generated/$.html",
+            "numpy.memmap": "reference/generated/$.html",
+            "numpy.random.Generator": "reference/random/generator.html",
+        },
+    ),
+    "scipy": (
+        "https://docs.scipy.org/doc/scipy/",
+        {"scipy.sparse.csr_array": "reference/generated/$.html"},
+    ),
+    "sklearn": (
+        "https://scikit-learn.org/stable/",
+        {
+            "sklearn.base.BaseEstimator": "modules/generated/$.html",
+            "sklearn.base.TransformerMixin": "modules/generated/$.html",
+            "sklearn.model_selection.BaseCrossValidator": "modules/generated/$.html",
+            "sklearn.model_selection.GridSearchCV": "modules/generated/$.html",
+            "sklearn.pipeline.Pipeline": "modules/generated/$.html",
+        },
+    ),
+    "jax": (
+        "https://docs.jax.dev/en/latest/",
+        {
+            "jax.Array": "_autosummary/$.html",
+            "jax.grad": "_autosummary/$.html",
+            "jax.jit": "_autosummary/$.html",
+            "jax.jvp": "_autosummary/$.html",
+            "jax.vmap": "_autosummary/$.html",
+            "jax.lax.map": "_autosummary/$.html",
+            "jax.lax.scan": "_autosummary/$.html",
+            "jax.lax.fori_loop": "_autosummary/$.html",
+        },
+    ),
+    "pandas": (
+        "https://pandas.pydata.org/docs/",
+        {"pandas.DataFrame": "reference/api/$.html"},
+    ),
+    "dask": (
+        "https://docs.dask.org/en/stable/",
+        {
+            "dask.array.Array": "generated/$.html",
+            "dask.dataframe.DataFrame": "generated/$.html",
+        },
+    ),
+    "matplotlib": (
+        "https://matplotlib.org/stable/",
+        {
+            "matplotlib.axes.Axes": "api/_as_gen/$.html",
+            "matplotlib.figure.Figure": "api/figure_api.html",
+        },
+    ),
+    "python": (
+        "https://docs.python.org/3/",
+        {"pathlib.Path": "library/pathlib.html#$"},
+    ),
+}
+
+# Types as numpydoc writes them.
+WORDS = {
+    "array": "numpy.ndarray",
+    "ndarray": "numpy.ndarray",
+    "ndarrays": "numpy.ndarray",
+    "memmap": "numpy.memmap",
+    "memory map": "numpy.memmap",
+    "Generator": "numpy.random.Generator",
+    "sparse matrix": "scipy.sparse.csr_array",
+    "splitter": "sklearn.model_selection.BaseCrossValidator",
+    "DataFrame": "pandas.DataFrame",
+    "a DataFrame": "pandas.DataFrame",
+    "Dask array": "dask.array.Array",
+    "Dask DataFrame": "dask.dataframe.DataFrame",
+    "matplotlib Axes": "matplotlib.axes.Axes",
+}
+
+_HEADER = """# Sphinx inventory version 2
+# Project: {}
+# Version:
+# The remainder of this file is compressed using zlib.
+"""
+
+
+def write_inventories(root: Path) -> dict[str, tuple[str, tuple[str | None, ...]]]:
+    """Sphinx's `intersphinx_mapping`: the libraries' own inventories, or else ours."""
+    folder = root / FOLDER
+    folder.mkdir(exist_ok=True)
+    mapping: dict[str, tuple[str, tuple[str | None, ...]]] = {}
+    for project, (address, pages) in ELSEWHERE.items():
+        lines = "".join(
+            f"{name} py:class 1 {page.replace('$', name)} -\n" for name, page in pages.items()
+        )
+        path = folder / f"{project}.inv"
+        path.write_bytes(_HEADER.format(project).encode() + zlib.compress(lines.encode()))
+        mapping[project] = (address, (None, f"{FOLDER}/{project}.inv"))
+    return mapping
+
+
+def use_full_name(app: Sphinx, env: Any, node: Any, text: Any) -> None:
+    """Let Sphinx look for numpy.ndarray where a docstring says ndarray."""
+    node["reftarget"] = WORDS.get(node["reftarget"], node["reftarget"])
+
+
+def link_names(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """What stands between backticks and is a public name, or a method's, leads to its page."""
+    from docutils import nodes
+
+    objects = app.env.domains.python_domain.objects
+    for literal in list(doctree.findall(nodes.literal)):
+        if isinstance(literal.parent, (nodes.reference, nodes.title)):
+            continue
+        page, place = _place(literal.astext(), objects)
+        if page is not None and (page != docname or place):
+            address = app.builder.get_relative_uri(docname, page) + place
+            link = nodes.reference("", "", internal=True, refuri=address)
+            literal.replace_self(link)
+            link += literal
+
+
+def _place(text: str, objects: Any) -> tuple[str | None, str]:
+    """The page, and the place on it, of a method or of a public name, with a call's brackets."""
+    if text in REGISTRY:
+        return f"methods/{text}", ""
+    name = re.fullmatch(r"(ldr|result)((?:\.\w+)+)(?:\(.*\))?", text)
+    if name is not None:
+        full = ("ldr.Result" if name[1] == "result" else "ldr") + name[2]
+        if full in objects:
+            return objects[full].docname, f"#{objects[full].node_id}"
+    return None, ""
