@@ -173,7 +173,9 @@ def range_basis(S: Array, tolerance: float | None = None) -> Array | None:
     """Orthonormal basis of the range of the positive semidefinite S; None where that is all.
 
     The rank is decided on S scaled to a unit diagonal (columns' units do not matter): eigenvalues
-    at most `tolerance` times the largest count as zero, by default `rank_tolerance`.
+    at most `tolerance` times the largest count as zero, by default `rank_tolerance`. It is the
+    complement of the dependences of columns on others, whose coefficients are zero where they are
+    rounding: that of large columns is as much as all of a small one.
     """
     tolerance = rank_tolerance(len(S)) if tolerance is None else tolerance
     scaled, scale = unit_diagonal(S)
@@ -181,10 +183,28 @@ def range_basis(S: Array, tolerance: float | None = None) -> Array | None:
         return None
     with decomposing(len(S)):
         values, vectors = scipy.linalg.eigh(scaled, check_finite=False)
-    kept = values > tolerance * max(values[-1], 0.0)
-    if kept.all():
+    lost = values <= tolerance * max(values[-1], 0.0)
+    if not lost.any():
         return None
-    return graded_qr(scale[:, None] * vectors[:, kept])[0]
+    dependences = _reduced(vectors[:, lost])
+    dependences[np.abs(dependences) <= tolerance] = 0.0
+    dependences /= np.where(scale > 0, scale, 1.0)[:, None]
+    dependences /= np.linalg.norm(dependences, axis=0)
+    return graded_qr(dependences, "full")[0][:, dependences.shape[1] :]
+
+
+def _reduced(V: Array) -> Array:
+    """Columns that span what V's do, each with a 1 where the others are zero (Gauss and Jordan)."""
+    V, free = V.copy(), np.ones(len(V), dtype=bool)
+    for k in range(V.shape[1]):
+        sizes = np.abs(V[:, k:]) * free[:, None]
+        row, column = np.unravel_index(int(np.argmax(sizes)), sizes.shape)
+        V[:, [k, k + column]] = V[:, [k + column, k]]
+        pivot = V[:, k] / V[row, k]
+        V -= np.outer(pivot, V[row])
+        V[:, k], V[row], free[row] = pivot, 0.0, False
+        V[row, k] = 1.0
+    return V
 
 
 def unit_diagonal(S: Array) -> tuple[Array, Array]:

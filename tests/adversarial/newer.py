@@ -88,7 +88,8 @@ def many_views(reference, views=3):
         Xs = tuple(one.X for one in made)
         if rng.random() < 0.5:  # with something in common
             common = rng.standard_normal(n)
-            Xs = tuple(X + np.outer(common, X.std(axis=0)) for X in Xs)
+            spreads = (np.where(np.ptp(X, axis=0) > 0, X.std(axis=0), 0.0) for X in Xs)
+            Xs = tuple(X + np.outer(common, s) for X, s in zip(Xs, spreads, strict=True))
         r = _dimension(rng, min(X.shape[1] for X in Xs))
         name = ", ".join(one.made for one in made)
         return Problem(Xs, r, lambda: reference(Xs, r), made=name)

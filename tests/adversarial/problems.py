@@ -107,7 +107,7 @@ def _quadratic(sense, X, r):
 def quadratic(rng):
     made = data.ugly(rng, int(rng.integers(15, 30)), int(rng.integers(1, 4)))
     # columns and their products 2^100 apart are beyond what dependent ones can be told apart in
-    X = made.X / 2.0 ** np.round(np.log2(np.abs(made.X).max() or 1.0))
+    X = made.X / 2.0 ** np.round(np.log2(np.abs(made.X - made.X.mean(axis=0)).max() or 1.0))
     r = int(rng.integers(1, 3))
     return Problem(
         X,

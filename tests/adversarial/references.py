@@ -27,6 +27,8 @@ _NEWTON = 40
 # Sums of squares are good to 1e-14 of the columns' own: what varies less is lost in them, and M is
 # restricted, which is said.
 _LOST = np.longdouble(1e-6)
+# Coefficients of a dependence below this are no pivots.
+_PIVOT = 1e-6
 # Columns further apart in scale than this lose digits where they are mixed.
 _MIXED = 1e6
 
@@ -78,8 +80,13 @@ def covariance(X):
     return Form.squares(X, extended(1) / len(X))
 
 
-def null_space(rows, least=DEPENDENT):
-    """Directions in which nothing varies, or less than `least` of the columns' size."""
+def null_space(rows, least=DEPENDENT, *, cleaned=True):
+    """Directions in which nothing varies, or less than `least` of the columns' size.
+
+    They are cleaned of what is seen of them, which may be the rounding of the data: then a small
+    column beside large ones takes that up, and nobody knows by how much they are in its direction.
+    Else coefficients that are next to nothing, in units of the columns, are none.
+    """
     rows = extended(rows)
     lengths = np.sqrt(np.sum(rows * rows, axis=0))
     Q, W = orthonormal(rows, least)
@@ -87,8 +94,30 @@ def null_space(rows, least=DEPENDENT):
         return np.zeros((rows.shape[1], 0), dtype=np.longdouble)
     units = np.where(lengths > 0, 1 / np.where(lengths > 0, lengths, 1), 1)
     kept = svd(rows * np.where(lengths > 0, units, 0))[2][:, : W.shape[1]]
-    N = basis(units[:, None] * complement(kept, rows.shape[1]))
-    return basis(N - W @ (Q.T @ (rows @ N)))  # without what is seen of it
+    order = np.argsort(-units, kind="stable")
+    empty = complement(kept, rows.shape[1])
+    empty[order] = reduced(empty[order])
+    if not cleaned:
+        empty = np.where(np.abs(empty) > DEPENDENT, empty, 0)
+    N = basis(units[:, None] * empty)
+    return basis(N - W @ (Q.T @ (rows @ N))) if cleaned else N
+
+
+def reduced(V):
+    """Columns that span what V's do, each with a 1 where the others are zero, upper rows first."""
+    V, placed = V.copy(), 0
+    for row in range(len(V)):
+        column = placed + int(np.argmax(np.abs(V[row, placed:])))
+        if not abs(V[row, column]) > _PIVOT:
+            continue
+        V[:, [placed, column]] = V[:, [column, placed]]
+        pivot = V[:, placed] / V[row, placed]
+        V -= np.outer(pivot, V[row])
+        V[:, placed], V[row], V[row, placed] = pivot, 0, 1
+        placed += 1
+        if placed == V.shape[1]:
+            break
+    return V
 
 
 @dataclass
@@ -188,16 +217,25 @@ class Whitened(Reference):
             self.anywhere = extended(np.inf)
 
     def _best(self, least):
-        """Of directions that vary more than that; A may see what B does not."""
-        empty = null_space(self.G, least)
+        """Of directions that vary more than that, whichever they are; A may see what B does not."""
+        spaces = [null_space(self.G, least)]
+        if spaces[0].shape[1]:
+            spaces.append(null_space(self.G, least, cleaned=False))
+        found, sizes = zip(*(self._outside(empty, least) for empty in spaces), strict=True)
+        if least == DEPENDENT:
+            self.scale = min(sizes)
+        return None if None in found else (min if self.sense == "max" else max)(found)
+
+    def _outside(self, empty, least):
+        """Of directions orthogonal to the empty ones, and the largest eigenvalue there."""
         W = orthonormal(self.G, least)[1]
         W = W - empty @ (empty.T @ W)
         values, V = eigh(self.form.on(W))
-        if least == DEPENDENT:
-            self.scale = np.abs(values).max(initial=0)
+        size = np.abs(values).max(initial=0)
         if len(values) < self.r:
-            return None
-        return self.value((W @ (V[:, : self.r] if self.sense == "max" else V[:, -self.r :])).T)
+            return None, size
+        N = W @ (V[:, : self.r] if self.sense == "max" else V[:, -self.r :])
+        return self.value(N.T), size
 
     def _normal(self, P):
         return P.T @ orthonormal(self.G @ P.T)[1]

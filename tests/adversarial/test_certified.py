@@ -73,6 +73,7 @@ ONCE_REFUTED = [
     ("classical-lda", 55, 6006),
     ("classical-lda", 17, 7117),
     ("nca", 123, 7117),
+    ("dynamics", 190, 8228),
     ("ssd", 14, 0),
 ]
 

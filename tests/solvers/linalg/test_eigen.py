@@ -8,6 +8,7 @@ from ldr.solvers.linalg.eigen import (
     graded_qr,
     graded_svd,
     has_full_rank,
+    range_basis,
     rank_tolerance,
     symmetric_eigen,
     top_eigenvectors,
@@ -137,3 +138,15 @@ def test_eigenvalues_that_are_equal_are_found():
     B = F.T @ F
     values, V = generalised_top_eigenvectors(B, B, 1)
     assert V.shape == (11, 1) and values == pytest.approx([1.0])
+
+
+def test_a_range_keeps_small_columns_apart_from_dependences_of_large_ones():
+    """Rounding of what depends on what in columns of 1e7 is more than all of one of 1e-6."""
+    X = np.random.default_rng(0).standard_normal((20, 3))
+    X[:, 2] = -0.5 * X[:, 0]
+    X *= [1e7, 1e-6, 1e7]
+    Q = range_basis(X.T @ X)
+    alone = np.abs(Q[1]).argmax()
+    assert abs(Q[1, alone]) == pytest.approx(1.0, abs=1e-15)
+    assert np.abs(Q[[0, 2], alone]).max() * 1e7 < 1e-10 * 1e-6
+    np.testing.assert_allclose(Q.T @ [1.0, 0.0, 2.0], 0.0, atol=1e-14)
