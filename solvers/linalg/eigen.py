@@ -198,7 +198,7 @@ def _reduced(V: Array) -> Array:
     V, free = V.copy(), np.ones(len(V), dtype=bool)
     for k in range(V.shape[1]):
         sizes = np.abs(V[:, k:]) * free[:, None]
-        row, column = np.unravel_index(int(np.argmax(sizes)), sizes.shape)
+        row, column = divmod(int(np.argmax(sizes)), sizes.shape[1])
         V[:, [k, k + column]] = V[:, [k + column, k]]
         pivot = V[:, k] / V[row, k]
         V -= np.outer(pivot, V[row])
