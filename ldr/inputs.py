@@ -88,6 +88,7 @@ def data_in_order(
     for need in objective.needs:
         if need in OF_Y:
             data.require(need, objective.name)
+    objective.afford(data)
     return marked(objective, data, sample_weight, groups, listed)
 
 

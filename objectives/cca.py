@@ -11,6 +11,7 @@ from ldr.objectives.families.multi_block import MultiRatio, multi_ratio
 from ldr.objectives.families.shared_directions import SharedDirections, shared_directions
 from ldr.objectives.families.shrinking import ShrinkingViews
 from ldr.objectives.families.two_block import TwoBlock, two_block
+from ldr.objectives.footprint import Footprint
 from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import word
@@ -32,6 +33,7 @@ class CorrelationMethod(Objective):
     domain = "St x St"
     weighted = True
     from_sums = True
+    arrays = Footprint(squares=16.0, span=7.0)
 
 
 @dataclass(frozen=True)
@@ -101,6 +103,7 @@ class ClassicalCCA(ShrinkingCorrelation):
     exact = "yes"
     scale_free = True
     stacks = True
+    arrays = Footprint(span=7.0, products=True)
 
     def bind(self, data: Data, r: int) -> Bilinear | SharedDirections:
         views, shrunk = self.opened(data)

@@ -21,6 +21,7 @@ from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.unwhitened import Unwhitened
 from ldr.objectives.families.whitened import whiten
 from ldr.objectives.families.whitened_trace import whitened_trace
+from ldr.objectives.footprint import Footprint
 from ldr.objectives.kernels import as_response, deviations
 from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
@@ -52,6 +53,7 @@ class PowerMethod(Objective):
     weighted = True
     transposed = False
     scale_free = True
+    arrays = Footprint(squares=8.0, span=14.0)
 
     ridge: float = number(0.0)
 

@@ -17,6 +17,7 @@ from ldr.objectives.families.pencil import SumOfSquares
 from ldr.objectives.families.two_block import random_directions
 from ldr.objectives.families.unwhitened import Unwhitened
 from ldr.objectives.families.whitened import whiten
+from ldr.objectives.footprint import Footprint
 from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number, whole
@@ -64,6 +65,10 @@ class DCA(Objective):
 
     window: int = whole(1, 1)
     ridge: float = number(0.0)
+
+    def footprint(self, data: Data) -> Footprint:
+        """Of the columns of two windows."""
+        return Footprint(1.5 * (2 * self.window) ** 2)
 
     def bind(self, data: Data, r: int) -> Predictive:
         compact, length = Compact.of(data.samples), 2 * self.window

@@ -13,6 +13,7 @@ from ldr.objectives.certificate import Certificate
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.families.projected import DenseRows
+from ldr.objectives.footprint import Footprint
 from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import flag
@@ -60,6 +61,7 @@ class Dynamics(Objective):
     needs = (Need.TIME_ORDER,)
     baseline = "top eigenvectors of X'X (pca)"
     sparse = False
+    arrays = Footprint(rows=12.0)
 
     skew: bool = flag(False)
     derivatives: Any = field(default=None, repr=False)

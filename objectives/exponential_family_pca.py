@@ -14,6 +14,7 @@ from ldr.objectives.axes import Axes
 from ldr.objectives.data.data import Data
 from ldr.objectives.families.batches import on_some_rows
 from ldr.objectives.features import LogCounts
+from ldr.objectives.footprint import Footprint
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number, word
 from ldr.objectives.problem import BoundObjective, Fitted, check_dimension
@@ -137,6 +138,7 @@ class ExponentialFamilyPCA(Objective):
     missing = True
     sparse = False
     transposed = False
+    arrays = Footprint(squares=0.0, span=0.0, rows=32.0, row=150.0)
 
     family: str = word("bernoulli", tuple(_FAMILIES))
     saturation: float = number(4.0, positive=True)

@@ -15,6 +15,7 @@ from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.two_block import random_directions
 from ldr.objectives.families.unwhitened import Unwhitened
 from ldr.objectives.families.whitened import Whitened, whiten_rows
+from ldr.objectives.footprint import Footprint
 from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number, whole
@@ -61,6 +62,7 @@ class ForeCA(Objective):
     transposed = False
     scale_free = True
     sparse = False
+    arrays = Footprint(rows=42.0)
 
     segment: int | None = whole(None, _FEWEST, optional=True)
     ridge: float = number(0.0)

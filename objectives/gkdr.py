@@ -12,6 +12,7 @@ from ldr.objectives.families.responses import KINDS, Response
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.whitened import SUMS_ROUNDING
 from ldr.objectives.families.whitened_trace import spectral_bound
+from ldr.objectives.footprint import Footprint
 from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number, word
@@ -59,6 +60,11 @@ class GKDR(Objective):
     width: float | None = number(None, optional=True, positive=True, power=1)
     response_width: float | None = number(None, optional=True, positive=True)
     response: str = word("auto", KINDS)
+
+    def footprint(self, data: Data) -> Footprint:
+        """Rows x rows, of a sample where they are too many."""
+        share = min(1.0, _MOST_ROWS / data.samples.n) if data.samples.n_known else 0.0
+        return Footprint(rows=6.0, pairs=3.5 * share**2)
 
     def bind(self, data: Data, r: int) -> BoundObjective:
         if data.samples.stored or data.samples.n > _MOST_ROWS:

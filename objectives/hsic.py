@@ -14,11 +14,13 @@ from ldr.objectives.families.gram import Gram, GramPoint, kernel_width
 from ldr.objectives.families.landmarks import (
     Approximation,
     Landmarks,
+    gram_footprint,
     keep_landmarks,
     landmarks_of,
 )
 from ldr.objectives.families.projected import DenseRows
 from ldr.objectives.families.responses import KINDS, Response
+from ldr.objectives.footprint import Footprint
 from ldr.objectives.kernels import centred_gram
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import declared, number, word
@@ -78,6 +80,9 @@ class HSIC(Objective):
 
     def explains(self, data: Data) -> bool:
         return data.y is not None
+
+    def footprint(self, data: Data) -> Footprint:
+        return gram_footprint(data.samples, self.landmarks)
 
     def bind(self, data: Data, r: int) -> BoundObjective:
         m = landmarks_of(self.name, data.samples, self.landmarks)

@@ -13,6 +13,7 @@ from ldr.objectives.families.contrasts import CONTRASTS, Contrast
 from ldr.objectives.families.projected import DenseRows, Projected
 from ldr.objectives.families.row_sum import InPieces, WhitenedColumns, in_pieces
 from ldr.objectives.families.terms import Exchangeable
+from ldr.objectives.footprint import Footprint
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import word
 from ldr.objectives.problem import BoundObjective
@@ -64,6 +65,7 @@ class ICA(Objective):
     sparse = False
     transposed = False
     domain = "St"
+    arrays = Footprint(rows=6.0)
 
     contrast: str = word("log cosh", CONTRASTS)
 

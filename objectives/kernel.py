@@ -12,6 +12,7 @@ import scipy
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.features import Features
+from ldr.objectives.footprint import Footprint
 from ldr.objectives.kernels import centred_gram
 from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
@@ -115,8 +116,14 @@ class Kernel(Objective):
         n = data.samples.n + (0 if data.background is None else data.background.n)
         return n if self.components is None else min(n, self.components)
 
+    def footprint(self, data: Data) -> Footprint:
+        """The kernel and its features, and what the objective holds of these."""
+        n = data.samples.n
+        m = n if self.components is None else min(n, self.components)
+        return Footprint(0.0, 0.0, pairs=(4.0 * m * n + 12.0 * m**2) / n**2)
+
     def bind(self, data: Data, r: int) -> BoundObjective:
-        data = data.in_memory()
+        data = self.in_memory(data)
         maps, views, background = [], [], None
         for view in data.views:
             together = view if data.background is None else _stacked(view, data.background)

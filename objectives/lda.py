@@ -19,6 +19,7 @@ from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.trace_ratio import TraceRatio, trace_ratio
 from ldr.objectives.families.whitened_trace import whitened_trace
 from ldr.objectives.families.wide import of_classes
+from ldr.objectives.footprint import Footprint
 from ldr.objectives.needs import Need
 from ldr.objectives.parameters import number
 from ldr.objectives.prediction import GroupedRows
@@ -52,6 +53,7 @@ class DiscriminantMethod(Shrinking):
     weighted = True
     from_sums = True
     stacks = True
+    arrays = Footprint(squares=14.0, products=True)
 
     ridge: float = number(0.0)
 

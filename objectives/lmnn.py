@@ -13,6 +13,7 @@ from ldr.objectives.families.batches import in_batches
 from ldr.objectives.families.labelled_pairs import LabelledPairs, LabelledRows
 from ldr.objectives.families.pairwise import PairwisePoint
 from ldr.objectives.families.row_sum import in_pieces
+from ldr.objectives.footprint import Footprint
 from ldr.objectives.graphs import nearest_others
 from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
@@ -69,6 +70,7 @@ class LMNN(Objective):
     baseline = "lda, unit variance within classes"
     sparse = False
     domain = "R"
+    arrays = Footprint(rows=18.0, row=600.0)
 
     neighbours: int = whole(3, 1)
     penalty: float = number(1.0, positive=True)

@@ -14,6 +14,7 @@ from ldr.objectives.families.trace import Trace, trace_where_varied
 from ldr.objectives.families.trace_ratio import TraceRatio, trace_ratio
 from ldr.objectives.families.whitened_trace import whitened_trace
 from ldr.objectives.families.wide import of_lag
+from ldr.objectives.footprint import Footprint
 from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number, whole, word
@@ -37,6 +38,7 @@ class LaggedMethod(Objective):
     needs = (Need.TIME_ORDER,)
     weighted = True
     from_sums = True
+    arrays = Footprint(squares=12.0)
 
     lag: int = whole(1, 1)
 
@@ -56,6 +58,7 @@ class AutocorrelationMethod(Shrinking, LaggedMethod):
     """
 
     stacks = True
+    arrays = Footprint(squares=12.0, products=True)
 
     ridge: float = number(0.0)
 

@@ -18,6 +18,7 @@ from ldr.objectives.families.projected import DenseRows
 from ldr.objectives.families.row_sum import in_pieces
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.features import HalfSquaredDistances
+from ldr.objectives.footprint import Footprint
 from ldr.objectives.kernels import centred_gram
 from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
@@ -83,6 +84,7 @@ class DistanceMDS(Objective):
     sparse = False
     transposed = False
     exact = "yes"
+    arrays = Footprint(squares=6.0)
 
     def bind(self, data: Data, r: int) -> ClassicalScaling:
         features = HalfSquaredDistances()
@@ -178,6 +180,10 @@ class MDSStress(Objective):
 
     weights: str = word("none", WEIGHTS)
     epsilon: float = number(1e-3, positive=True)
+
+    def footprint(self, data: Data) -> Footprint:
+        kept = data.samples.n_known and data.samples.n**2 <= _KEPT
+        return Footprint(rows=6.0, pairs=1.2 if kept else 0.0)
 
     def bind(self, data: Data, r: int) -> BoundObjective:
         if in_pieces(data.samples):

@@ -8,6 +8,7 @@ from ldr.objectives.data.data import Data
 from ldr.objectives.families.multi_block import MultiBlock, multi_ratio, multi_trace
 from ldr.objectives.families.shared_directions import SharedDirections, shared_directions
 from ldr.objectives.families.shrinking import ShrinkingViews
+from ldr.objectives.footprint import Footprint
 from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 
@@ -23,6 +24,7 @@ class ManyViews(Objective):
     needs = (Need.SECOND_VIEW,)
     domain = "St x St"
     from_sums = True
+    arrays = Footprint(squares=16.0, span=9.0)
 
 
 @dataclass(frozen=True)

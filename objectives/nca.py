@@ -14,6 +14,7 @@ from ldr.objectives.families.batches import in_batches
 from ldr.objectives.families.labelled_pairs import LabelledPairs, LabelledRows
 from ldr.objectives.families.pairwise import PairwisePoint
 from ldr.objectives.families.row_sum import in_pieces
+from ldr.objectives.footprint import Footprint
 from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.objectives.prediction import GroupedRows
@@ -76,6 +77,7 @@ class NCA(Objective):
     baseline = "lda, unit variance within classes"
     sparse = False
     domain = "R"
+    arrays = Footprint(rows=6.0, row=120.0)
 
     def bind(self, data: Data, r: int) -> BoundObjective:
         return self._problem(data, r).restated(answers=GroupedRows.of(data))

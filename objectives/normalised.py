@@ -8,6 +8,7 @@ import numpy as np
 
 from ldr.objectives.data.data import Data
 from ldr.objectives.families.weighted_sum import weighted_sum
+from ldr.objectives.footprint import Footprint
 from ldr.objectives.objective import Objective, penalty_of
 from ldr.objectives.problem import BoundObjective
 from ldr.objectives.registry import as_objective
@@ -54,6 +55,9 @@ class Normalised(Objective):
 
     def largest_r(self, data: Data) -> int:
         return self.objective.largest_r(data)
+
+    def footprint(self, data: Data) -> Footprint:
+        return self.objective.footprint(data)
 
     def bind(self, data: Data, r: int) -> BoundObjective:
         bound = self.objective.bind(data, r)

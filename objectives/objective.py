@@ -11,6 +11,7 @@ from typing import ClassVar
 from ldr.objectives.data.data import Data
 from ldr.objectives.families.matrices import DataForms, DataSums, Matrices
 from ldr.objectives.families.weighted_sum import weighted_sum
+from ldr.objectives.footprint import Footprint
 from ldr.objectives.l1 import L1, coefficient
 from ldr.objectives.needs import Need, need_named
 from ldr.objectives.parameters import complete_docstring, keep_parameters
@@ -72,6 +73,8 @@ class Objective(Brief, ABC):
         Whether the projection is the same whatever the units of the columns (without a ridge).
     stacks : bool
         Whether many problems of one shape are solved at once, from stacks of their matrices.
+    arrays : Footprint
+        What it holds in memory at once.
     """
 
     name: ClassVar[str]
@@ -96,6 +99,7 @@ class Objective(Brief, ABC):
     from_sums: ClassVar[bool] = False
     scale_free: ClassVar[bool] = False
     stacks: ClassVar[bool] = False
+    arrays: ClassVar[Footprint] = Footprint()
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -136,6 +140,26 @@ class Objective(Brief, ABC):
             "no finding. ldr.permutation_test compares it with chance, ldr.path(..., folds=5) "
             f"looks at other rows{ridge}"
         ]
+
+    def footprint(self, data: Data) -> Footprint:
+        """What it holds in memory of these data at once."""
+        return self.arrays
+
+    def afford(self, data: Data) -> None:
+        """Refuse data of which it would hold more than there is memory for.
+
+        Raises
+        ------
+        ldr.errors.DataError
+            It names the size, the limit and the way out.
+        """
+        self.footprint(data).afford(self.name, data.views)
+
+    def in_memory(self, data: Data) -> Data:
+        """The data with all rows in memory, and memory for what is made of them there."""
+        data = data.in_memory()
+        self.afford(data)
+        return data
 
     @abstractmethod
     def bind(self, data: Data, r: int) -> BoundObjective:
@@ -295,6 +319,10 @@ class Sum(Objective):
 
     def largest_r(self, data: Data) -> int:
         return min(part.largest_r(data) for _, part in self.terms)
+
+    def afford(self, data: Data) -> None:
+        for _, part in self.terms:
+            part.afford(data)
 
     def bind(self, data: Data, r: int) -> BoundObjective:
         """The problem on the terms' common manifold, in their common coordinates.

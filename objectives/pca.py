@@ -8,6 +8,7 @@ from ldr.objectives.data.data import Data
 from ldr.objectives.families.log_determinant import LogDeterminant
 from ldr.objectives.families.matrices import DataSums, DeterminantMatrix, TraceMatrices
 from ldr.objectives.families.trace import Trace
+from ldr.objectives.footprint import Footprint
 from ldr.objectives.objective import Objective
 from ldr.objectives.statistics import moments
 from ldr.objectives.statistics.covariance import CovarianceOperator
@@ -38,6 +39,10 @@ class PCA(PrincipalMethod):
     formula = "min sum ||x - MM'x||^2"
     source = "Pearson 1901; Cunningham & Ghahramani 2015, 3.1.1"
     sense = "min"
+
+    def footprint(self, data: Data) -> Footprint:
+        by_products = CovarianceOperator.worthwhile(data.samples, 1)
+        return Footprint(0.0, 0.0, products=True) if by_products else self.arrays
 
     def bind(self, data: Data, r: int) -> Trace:
         samples = data.samples

@@ -9,6 +9,7 @@ from ldr.objectives.families.bilinear import Bilinear
 from ldr.objectives.families.matrices import DataSums, PairMatrices
 from ldr.objectives.families.multi_block import MultiTrace, multi_trace
 from ldr.objectives.families.wide_views import leading_pairs
+from ldr.objectives.footprint import Footprint
 from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.objectives.prediction import Pair
@@ -41,6 +42,7 @@ class PLS(Objective):
     exact = "yes"
     from_sums = True
     stacks = True
+    arrays = Footprint(products=True)
 
     def bind(self, data: Data, r: int) -> Bilinear | MultiTrace:
         if len(data.views) > 2:

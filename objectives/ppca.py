@@ -16,6 +16,7 @@ from ldr.objectives.families.factors import Factors, Noise, check_rank
 from ldr.objectives.families.incomplete_sums import has_missing, incomplete
 from ldr.objectives.families.trace import RESIDUAL
 from ldr.objectives.families.whitened import ROWS_ROUNDING, SUMS_ROUNDING, root_of_rows
+from ldr.objectives.footprint import Footprint
 from ldr.objectives.objective import Objective
 from ldr.objectives.problem import BoundObjective, check_dimension
 from ldr.objectives.statistics import moments
@@ -55,6 +56,7 @@ class PPCA(Objective):
     missing = imputes = True
     from_sums = True
     rule = "bic"
+    arrays = Footprint(products=True)
 
     def bind(self, data: Data, r: int) -> BoundObjective:
         samples = data.samples

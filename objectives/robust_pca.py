@@ -16,6 +16,7 @@ from ldr.objectives.families.losses import Huber, Loss, RoundedDistance
 from ldr.objectives.families.medians import geometric_median, median_in_pieces
 from ldr.objectives.families.projected import DenseRows, Projected, ProjectedPoint
 from ldr.objectives.families.row_sum import Frame, ProjectedTerm, RowSum, added, in_pieces
+from ldr.objectives.footprint import Footprint
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number, word
 from ldr.objectives.problem import BoundObjective, check_dimension
@@ -80,6 +81,7 @@ class RobustPCA(Objective):
     sense = "min"
     baseline = "iteratively reweighted pca"
     sparse = False
+    arrays = Footprint(rows=6.0)
 
     loss: str = word("l1", LOSSES)
     epsilon: float = number(1e-3, positive=True)

@@ -15,11 +15,13 @@ from ldr.objectives.families.gram import Gram, GramPoint, kernel_width
 from ldr.objectives.families.landmarks import (
     Approximation,
     Landmarks,
+    gram_footprint,
     keep_landmarks,
     landmarks_of,
 )
 from ldr.objectives.families.projected import DenseRows
 from ldr.objectives.families.responses import KINDS, Response
+from ldr.objectives.footprint import Footprint
 from ldr.objectives.kernels import centred_gram, weighted_centre
 from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
@@ -94,6 +96,9 @@ class SDR(Objective):
     response: str = word("auto", KINDS)
     landmarks: int | str | None = declared("auto", keep_landmarks)
     annealing: tuple[float, ...] = numbers((), positive=True)
+
+    def footprint(self, data: Data) -> Footprint:
+        return gram_footprint(data.samples, self.landmarks)
 
     def bind(self, data: Data, r: int) -> BoundObjective:
         m = landmarks_of(self.name, data.samples, self.landmarks)

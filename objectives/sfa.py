@@ -20,6 +20,7 @@ from ldr.objectives.families.trace_ratio import TraceRatio, trace_ratio
 from ldr.objectives.families.whitened_trace import whitened_trace
 from ldr.objectives.families.wide import of_differences
 from ldr.objectives.features import Quadratic
+from ldr.objectives.footprint import Footprint
 from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import flag, number, whole
@@ -40,6 +41,7 @@ class SlowMethod(Objective):
     weighted = True
     from_sums = True
     stacks = True
+    arrays = Footprint(products=True)
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from ldr.objectives.families.shrinking import Shrinking, moved
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.trace_ratio import TraceRatio, trace_ratio
 from ldr.objectives.families.whitened_trace import whitened_trace
+from ldr.objectives.footprint import Footprint
 from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number
@@ -34,6 +35,7 @@ class NoiseMethod(Objective):
     exact = "yes"
     weighted = True
     from_sums = True
+    arrays = Footprint(squares=12.0, span=30.0)
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from ldr.objectives.cca import CCA, CorrelationMethod
 from ldr.objectives.data.data import Data
 from ldr.objectives.families.terms import Penalised
 from ldr.objectives.families.weighted_sum import weighted_sum
+from ldr.objectives.footprint import Footprint
 from ldr.objectives.l1 import L1
 from ldr.objectives.lda import LDA
 from ldr.objectives.needs import Need
@@ -37,6 +38,9 @@ class SparseMethod(Objective):
 
     def expanded(self) -> Objective:
         return self.smooth + L1(self.penalty)
+
+    def footprint(self, data: Data) -> Footprint:
+        return self.smooth.footprint(data)
 
     def bind(self, data: Data, r: int) -> BoundObjective:
         smooth = self.smooth.bind(data, r)

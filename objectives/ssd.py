@@ -12,6 +12,7 @@ from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.pencil import Pencil, RowPencil, SumOfSquares
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.whitened_trace import whitened_trace
+from ldr.objectives.footprint import Footprint
 from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number, numbers
@@ -59,6 +60,7 @@ class SSD(Objective):
     exact = "yes"
     scale_free = True
     sparse = False
+    arrays = Footprint(squares=24.0, span=None, rows=14.0, row=100.0)
 
     signal: tuple[float, ...] = numbers((0.1, 0.2))
     noise: tuple[float, ...] = numbers((0.05, 0.3))

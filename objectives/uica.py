@@ -23,6 +23,7 @@ from ldr.objectives.families.row_sum import (
     in_pieces,
 )
 from ldr.objectives.families.terms import Exchangeable
+from ldr.objectives.footprint import Footprint
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number, word
 from ldr.objectives.problem import BoundObjective
@@ -73,6 +74,7 @@ class UndercompleteICA(Objective):
     sparse = False
     transposed = False
     domain = "R"
+    arrays = Footprint(rows=6.0)
 
     expert: str = word("log cosh", EXPERTS)
     degrees: float = number(3.0, positive=True)

@@ -20,6 +20,7 @@ from ldr.objectives.families.shrinking import Shrinking
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.unwhitened import Unwhitened
 from ldr.objectives.families.whitened_trace import spectral_bound, whitened_trace
+from ldr.objectives.footprint import Footprint
 from ldr.objectives.maf import LaggedMethod
 from ldr.objectives.parameters import number, whole
 from ldr.objectives.problem import Fitted
@@ -54,6 +55,7 @@ class PairMethod(Shrinking, LaggedMethod):
     transposed = False
     exact = "yes"
     scale_free = True
+    arrays = Footprint(squares=18.0, span=9.0)
 
     ridge: float = number(0.0)
 

@@ -14,6 +14,7 @@ from ldr.objectives.families.projected import DenseRows
 from ldr.objectives.families.responses import Response
 from ldr.objectives.families.row_sum import in_pieces
 from ldr.objectives.families.transport import Rows, Transport
+from ldr.objectives.footprint import Footprint
 from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number, whole
@@ -64,6 +65,10 @@ class WDA(Objective):
 
     reg: float = number(1.0, positive=True, power=2)
     iterations: int = whole(10, 1)
+
+    def footprint(self, data: Data) -> Footprint:
+        few = data.samples.n_known and data.samples.n <= _MOST_ROWS
+        return Footprint(rows=6.0, row=100.0, pairs=0.6 if few else 0.0)
 
     def bind(self, data: Data, r: int) -> BoundObjective:
         samples = data.samples

@@ -14,6 +14,7 @@ from ldr.objectives.families.matrices import DataForms, PencilMatrices
 from ldr.objectives.families.pencil import Pencil, RowPencil, SumOfSquares
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.whitened_trace import whitened_trace
+from ldr.objectives.footprint import Footprint
 from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number
@@ -51,6 +52,7 @@ class Xdawn(Objective):
     transposed = False
     exact = "yes"
     scale_free = True
+    arrays = Footprint(squares=8.0, span=14.0)
 
     target: Any = None
     ridge: float = number(0.0)

@@ -24,6 +24,7 @@ from ldr.objectives.data.finite import check_squares
 from ldr.objectives.data.labels import as_array
 from ldr.objectives.data.samples import Beside, Samples
 from ldr.objectives.families.row_sum import RowSum
+from ldr.objectives.footprint import Footprint
 from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.objectives.problem import BoundObjective
@@ -193,8 +194,8 @@ class CustomObjective(Objective):
         of_views = (Need.SECOND_VIEW,) if k > 1 else ()
         needs = (*of_views, *((Need.RESPONSE,) if count == 2 * k + 1 else ()))
         object.__setattr__(self, "needs", needs)
-        weighted = self.sum_over_rows and self.backend == "jax"
-        object.__setattr__(self, "weighted", weighted)
+        object.__setattr__(self, "weighted", self.sum_over_rows and self.backend == "jax")
+        object.__setattr__(self, "arrays", Footprint(0.0, 0.0, 0.0 if self.sum_over_rows else 2.0))
         object.__setattr__(self, "sparse", self.backend == "numpy" and not self.center)
         self._look_like_function()
         self._check_derivatives()
@@ -249,8 +250,7 @@ class CustomObjective(Objective):
         return self.function(*args, **kwargs)
 
     def __repr__(self) -> str:
-        options = ("manifold", "sense", "backend")
-        shown = [f"{option}={getattr(self, option)!r}" for option in options]
+        shown = [f"{name}={getattr(self, name)!r}" for name in ("manifold", "sense", "backend")]
         if not self.center:
             shown.append("center=False")
         if self.sum_over_rows:

@@ -28,6 +28,7 @@ from ldr.objectives.families.trace import Trace, trace_where_varied
 from ldr.objectives.families.trace_ratio import TraceRatio, trace_ratio
 from ldr.objectives.families.whitened_trace import whitened_trace
 from ldr.objectives.families.wide import WidePencil, against_total, of_classes
+from ldr.objectives.footprint import Footprint
 from ldr.objectives.graphs import (
     Graph,
     check_settled,
@@ -101,6 +102,7 @@ class GraphMethod(Objective):
 
     sense = "min"
     needs: ClassVar[tuple[Need, ...]] = (Need.GRAPH,)
+    arrays = Footprint(squares=10.0, rows=8.0, row=300.0, products=True)
     of_spread: ClassVar[str]  # B, in formulas
 
     graph: str | Matrix = "neighbours"
@@ -140,7 +142,7 @@ class GraphMethod(Objective):
                 else None
             )
         else:
-            data = data.in_memory()
+            data = self.in_memory(data)
             compact, W = self.compact(data.samples), self._weights(data)
             matrices = partial(self._matrices, W=W)
             wide = self._wide(data.samples, W) if data.samples.wide else None
@@ -232,6 +234,7 @@ class OrthonormalGraph(GraphMethod):
     """Base of those of A alone: exact by its bottom eigenvectors, where something varies."""
 
     exact = "yes"
+    arrays = Footprint(squares=10.0, rows=8.0, row=300.0)
 
     def bind(self, data: Data, r: int) -> Trace:
         rows = self.scatters(data)

@@ -22,6 +22,7 @@ import scipy
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.gram import Gram, relative_change
 from ldr.objectives.families.projected import ProjectedPoint
+from ldr.objectives.footprint import Footprint
 from ldr.objectives.kernels import gaussian, incomplete_cholesky
 from ldr.objectives.statistics.sums import spread_rows
 from ldr.solvers.checks import keep_whole
@@ -76,6 +77,14 @@ def landmarks_of(name: str, samples: Samples, landmarks: int | str | None) -> in
             "an array, and landmarks=None"
         )
     return m
+
+
+def gram_footprint(samples: Samples, landmarks: int | str | None) -> Footprint:
+    """Rows x rows in the exact form, else rows x landmarks or pivots."""
+    m = landmarks_for(samples.n, landmarks) if samples.n_known and not samples.stored else 0
+    if m is None:
+        return Footprint(rows=14.0, pairs=6.0)
+    return Footprint(rows=14.0, row=6.0 * max(m, _MOST_PIVOTS))
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,59 @@
+"""What methods say that they hold in memory, beside what NumPy was seen to hold."""
+
+import gc
+import tracemalloc
+import warnings
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import pdist, squareform
+
+import ldr
+from ldr.inputs import as_data
+from ldr.objectives import REGISTRY
+from tests.objectives.methods import RANDOM
+
+SHAPES = [(2000, 6), (700, 600), (80, 900)]
+# Blocks of rows, whatever the shape.
+BLOCKS = 24e6
+
+
+def larger(X, n, d):
+    """Rows like those of X, n of them and d columns."""
+    rng = np.random.default_rng(0)
+    mixed = X[np.arange(n) % len(X)] @ rng.standard_normal((X.shape[1], d))
+    mixed += rng.standard_normal((n, d))
+    return (mixed > 0).astype(float) if set(np.unique(X)) == {0.0, 1.0} else mixed
+
+
+def of_shape(key, n, d):
+    X, y, parameters = RANDOM[key]
+    if key == "mds-distances":
+        return squareform(pdist(larger(X, n, d))), None, parameters
+    X = tuple(larger(view, n, d) for view in X) if isinstance(X, tuple) else larger(X, n, d)
+    y = None if y is None else np.asarray(y)[np.arange(n) % len(y)]
+    if n < d and "ridge" in REGISTRY[key].__dataclass_fields__:
+        parameters = {"ridge": 0.1, **parameters}
+    return X, y, parameters
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("key", [key for key in RANDOM if key in REGISTRY])
+def test_no_more_is_held_than_a_method_says(key, shape):
+    X, y, parameters = of_shape(key, *shape)
+    objective = REGISTRY[key](**parameters)
+    data = as_data(objective, X, y)
+    said = sum(objective.footprint(data).sizes(data.views).values())
+    gc.collect()
+    tracemalloc.start()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ldr.solve(objective, X, 2, y=y, max_iterations=2, time_limit=10)
+    except (ldr.errors.TimeLimitError, ldr.errors.SingularError):
+        pass
+    finally:
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert peak <= 1.2 * said + BLOCKS, f"{peak / 1e6:.0f} MB, of which it says {said / 1e6:.0f}"
