@@ -23,6 +23,7 @@ from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.objectives.problem import BoundObjective
 from ldr.objectives.statistics.covariance import KnownScatter
+from ldr.objectives.statistics.products import CentredRows
 from ldr.objectives.statistics.sums import spread_rows
 from ldr.result import Result
 from ldr.solvers.errors import ArgumentError
@@ -160,12 +161,10 @@ def in_units(samples: Samples, scale: Array) -> Samples:
 def _deviations(samples: Samples) -> tuple[Array, Array]:
     """Standard deviations of the columns, 0 of constant ones, and their numbers of entries."""
     if samples.is_sparse:
-        from sklearn.utils.sparsefuncs import mean_variance_axis
-
-        X = samples.array
+        X, rows = samples.array, CentredRows.of(samples)
         low, high = X.min(axis=0).toarray().ravel(), X.max(axis=0).toarray().ravel()
-        rows = X.astype(np.float64)
-        sd = np.sqrt(mean_variance_axis(rows, axis=0, weights=samples.weights)[1])
+        squares = rows.squares(rows.counts)[:, None]
+        sd = np.sqrt(rows.in_all_columns(squares / rows.weight)[:, 0])
         entries = np.full(samples.d, samples.weight)
     else:
         extent = samples.reduce(Extent.of, Extent.merge)

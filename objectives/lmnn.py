@@ -70,7 +70,7 @@ class LMNN(Objective):
     baseline = "lda, unit variance within classes"
     sparse = False
     domain = "R"
-    arrays = Footprint(rows=18.0, row=600.0)
+    arrays = Footprint(squares=95.0, rows=6.0, row=600.0)
 
     neighbours: int = whole(3, 1)
     penalty: float = number(1.0, positive=True)

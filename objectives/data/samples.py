@@ -271,7 +271,9 @@ class Samples:
         """
         V = np.asarray(V, dtype=np.float64)
         if self.is_sparse:
-            return np.asarray(self.array @ V - mean @ V)
+            found = np.asarray(self.array @ V)
+            found -= mean @ V
+            return found
         product = np.empty((self.n, *V.shape[1:]))
         for where, block in self.blocks():
             np.matmul(block - mean, V, out=product[where])
@@ -293,7 +295,9 @@ class Samples:
         """
         Y = np.asarray(Y, dtype=np.float64)
         if self.is_sparse:
-            return np.asarray(self.array.T @ Y - np.multiply.outer(mean, Y.sum(axis=0)))
+            sums = np.asarray(self.array.T @ Y)
+            sums -= np.multiply.outer(mean, Y.sum(axis=0))
+            return sums
         product = np.zeros((self.d, *Y.shape[1:]))
         for where, block in self.blocks():
             product += (block - mean).T @ Y[where]
