@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ldr.objectives.data.data import Data
+from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.families.bilinear import Bilinear, whitened_bilinear
 from ldr.objectives.families.matrices import CorrelationMatrices, DataSums, PairMatrices
 from ldr.objectives.families.multi_block import MultiRatio, multi_ratio
 from ldr.objectives.families.shared_directions import SharedDirections, shared_directions
 from ldr.objectives.families.shrinking import ShrinkingViews
 from ldr.objectives.families.two_block import TwoBlock, two_block
-from ldr.objectives.footprint import Footprint
 from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import word

@@ -13,6 +13,7 @@ from ldr.objectives.coordinates import Whitening
 from ldr.objectives.data.cells import Cells
 from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
+from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.joint_diagonal import joint_diagonaliser
 from ldr.objectives.families.matrices import AbsolutePencilMatrices, DataForms
@@ -21,7 +22,6 @@ from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.unwhitened import Unwhitened
 from ldr.objectives.families.whitened import whiten
 from ldr.objectives.families.whitened_trace import whitened_trace
-from ldr.objectives.footprint import Footprint
 from ldr.objectives.kernels import as_response, deviations
 from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective

@@ -13,11 +13,11 @@ from ldr.objectives.axes import Axes
 from ldr.objectives.coordinates import Whitening
 from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
+from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.families.pencil import SumOfSquares
 from ldr.objectives.families.two_block import random_directions
 from ldr.objectives.families.unwhitened import Unwhitened
 from ldr.objectives.families.whitened import whiten
-from ldr.objectives.footprint import Footprint
 from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number, whole

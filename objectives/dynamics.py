@@ -11,9 +11,9 @@ import scipy
 
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.data.data import Data
+from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.families.projected import DenseRows
-from ldr.objectives.footprint import Footprint
 from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import flag

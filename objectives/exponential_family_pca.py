@@ -12,9 +12,9 @@ import scipy
 
 from ldr.objectives.axes import Axes
 from ldr.objectives.data.data import Data
+from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.families.batches import on_some_rows
 from ldr.objectives.features import LogCounts
-from ldr.objectives.footprint import Footprint
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number, word
 from ldr.objectives.problem import BoundObjective, Fitted, check_dimension

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ldr.objectives.data.data import Data
+from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.families.batches import on_some_rows
 from ldr.objectives.families.gram import kernel_width
 from ldr.objectives.families.projected import DenseRows
@@ -12,7 +13,6 @@ from ldr.objectives.families.responses import KINDS, Response
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.whitened import SUMS_ROUNDING
 from ldr.objectives.families.whitened_trace import spectral_bound
-from ldr.objectives.footprint import Footprint
 from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number, word

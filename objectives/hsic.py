@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ldr.objectives.data.data import Data
+from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.families.batches import on_some_rows
 from ldr.objectives.families.gram import Gram, GramPoint, kernel_width
 from ldr.objectives.families.landmarks import (
@@ -20,7 +21,6 @@ from ldr.objectives.families.landmarks import (
 )
 from ldr.objectives.families.projected import DenseRows
 from ldr.objectives.families.responses import KINDS, Response
-from ldr.objectives.footprint import Footprint
 from ldr.objectives.kernels import centred_gram
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import declared, number, word

@@ -8,12 +8,12 @@ from functools import cached_property, partial
 import numpy as np
 
 from ldr.objectives.data.data import Data
+from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.contrasts import CONTRASTS, Contrast
 from ldr.objectives.families.projected import DenseRows, Projected
 from ldr.objectives.families.row_sum import InPieces, WhitenedColumns, in_pieces
 from ldr.objectives.families.terms import Exchangeable
-from ldr.objectives.footprint import Footprint
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import word
 from ldr.objectives.problem import BoundObjective

@@ -10,9 +10,9 @@ import numpy as np
 import scipy
 
 from ldr.objectives.data.data import Data
+from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.features import Features
-from ldr.objectives.footprint import Footprint
 from ldr.objectives.kernels import centred_gram
 from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective

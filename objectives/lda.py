@@ -9,6 +9,7 @@ import numpy as np
 
 from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
+from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.data.labels import as_array, as_labels
 from ldr.objectives.families.laplacian import LaplacianMethod
 from ldr.objectives.families.matrices import DataForms, DataSums, PencilMatrices, RatioMatrices
@@ -19,7 +20,6 @@ from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.trace_ratio import TraceRatio, trace_ratio
 from ldr.objectives.families.whitened_trace import whitened_trace
 from ldr.objectives.families.wide import of_classes
-from ldr.objectives.footprint import Footprint
 from ldr.objectives.needs import Need
 from ldr.objectives.parameters import number
 from ldr.objectives.prediction import GroupedRows

@@ -10,6 +10,7 @@ import numpy as np
 
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.finite import check_squares
+from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.batches import in_batches
 from ldr.objectives.families.matrices import DataSums, TraceMatrices
@@ -18,7 +19,6 @@ from ldr.objectives.families.projected import DenseRows
 from ldr.objectives.families.row_sum import in_pieces
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.features import HalfSquaredDistances
-from ldr.objectives.footprint import Footprint
 from ldr.objectives.kernels import centred_gram
 from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ldr.objectives.data.data import Data
+from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.families.multi_block import MultiBlock, multi_ratio, multi_trace
 from ldr.objectives.families.shared_directions import SharedDirections, shared_directions
 from ldr.objectives.families.shrinking import ShrinkingViews
-from ldr.objectives.footprint import Footprint
 from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 

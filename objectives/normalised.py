@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ldr.objectives.data.data import Data
+from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.families.weighted_sum import weighted_sum
-from ldr.objectives.footprint import Footprint
 from ldr.objectives.objective import Objective, penalty_of
 from ldr.objectives.problem import BoundObjective
 from ldr.objectives.registry import as_objective

@@ -9,9 +9,9 @@ from dataclasses import dataclass, fields, is_dataclass
 from typing import ClassVar
 
 from ldr.objectives.data.data import Data
+from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.families.matrices import DataForms, DataSums, Matrices
 from ldr.objectives.families.weighted_sum import weighted_sum
-from ldr.objectives.footprint import Footprint
 from ldr.objectives.l1 import L1, coefficient
 from ldr.objectives.needs import Need, need_named
 from ldr.objectives.parameters import complete_docstring, keep_parameters

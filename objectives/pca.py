@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ldr.objectives.data.data import Data
+from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.families.log_determinant import LogDeterminant
 from ldr.objectives.families.matrices import DataSums, DeterminantMatrix, TraceMatrices
 from ldr.objectives.families.trace import Trace
-from ldr.objectives.footprint import Footprint
 from ldr.objectives.objective import Objective
 from ldr.objectives.statistics import moments
 from ldr.objectives.statistics.covariance import CovarianceOperator

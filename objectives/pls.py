@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ldr.objectives.data.data import Data
+from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.families.bilinear import Bilinear
 from ldr.objectives.families.matrices import DataSums, PairMatrices
 from ldr.objectives.families.multi_block import MultiTrace, multi_trace
 from ldr.objectives.families.wide_views import leading_pairs
-from ldr.objectives.footprint import Footprint
 from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.objectives.prediction import Pair

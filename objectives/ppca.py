@@ -11,12 +11,12 @@ import numpy as np
 from ldr.objectives.certificate import PROVED_GLOBAL, Certificate
 from ldr.objectives.coordinates import Scaling, Subspace
 from ldr.objectives.data.data import Data
+from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.factors import Factors, Noise, check_rank
 from ldr.objectives.families.incomplete_sums import has_missing, incomplete
 from ldr.objectives.families.trace import RESIDUAL
 from ldr.objectives.families.whitened import ROWS_ROUNDING, SUMS_ROUNDING, root_of_rows
-from ldr.objectives.footprint import Footprint
 from ldr.objectives.objective import Objective
 from ldr.objectives.problem import BoundObjective, check_dimension
 from ldr.objectives.statistics import moments

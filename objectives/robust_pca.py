@@ -11,12 +11,12 @@ from operator import add
 import numpy as np
 
 from ldr.objectives.data.data import Data
+from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.losses import Huber, Loss, RoundedDistance
 from ldr.objectives.families.medians import geometric_median, median_in_pieces
 from ldr.objectives.families.projected import DenseRows, Projected, ProjectedPoint
 from ldr.objectives.families.row_sum import Frame, ProjectedTerm, RowSum, added, in_pieces
-from ldr.objectives.footprint import Footprint
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number, word
 from ldr.objectives.problem import BoundObjective, check_dimension

@@ -10,6 +10,7 @@ import numpy as np
 import scipy
 
 from ldr.objectives.data.data import Data
+from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.families.batches import on_some_rows
 from ldr.objectives.families.gram import Gram, GramPoint, kernel_width
 from ldr.objectives.families.landmarks import (
@@ -21,7 +22,6 @@ from ldr.objectives.families.landmarks import (
 )
 from ldr.objectives.families.projected import DenseRows
 from ldr.objectives.families.responses import KINDS, Response
-from ldr.objectives.footprint import Footprint
 from ldr.objectives.kernels import centred_gram, weighted_centre
 from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective

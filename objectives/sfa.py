@@ -10,6 +10,7 @@ import numpy as np
 from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.finite import check_squares
+from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.families.matrices import DataSums, PencilMatrices, RatioMatrices, TraceMatrices
 from ldr.objectives.families.nested import NestedMethod
@@ -20,7 +21,6 @@ from ldr.objectives.families.trace_ratio import TraceRatio, trace_ratio
 from ldr.objectives.families.whitened_trace import whitened_trace
 from ldr.objectives.families.wide import of_differences
 from ldr.objectives.features import Quadratic
-from ldr.objectives.footprint import Footprint
 from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import flag, number, whole

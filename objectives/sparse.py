@@ -8,9 +8,9 @@ from typing import ClassVar
 
 from ldr.objectives.cca import CCA, CorrelationMethod
 from ldr.objectives.data.data import Data
+from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.families.terms import Penalised
 from ldr.objectives.families.weighted_sum import weighted_sum
-from ldr.objectives.footprint import Footprint
 from ldr.objectives.l1 import L1
 from ldr.objectives.lda import LDA
 from ldr.objectives.needs import Need

@@ -10,6 +10,7 @@ import numpy as np
 
 from ldr.objectives.data.cells import Cells
 from ldr.objectives.data.data import Data
+from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.contrasts import Contrast, hyperbolic_secant, student
 from ldr.objectives.families.joint_diagonal import inverse_in_pairs
@@ -23,7 +24,6 @@ from ldr.objectives.families.row_sum import (
     in_pieces,
 )
 from ldr.objectives.families.terms import Exchangeable
-from ldr.objectives.footprint import Footprint
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number, word
 from ldr.objectives.problem import BoundObjective

@@ -9,12 +9,12 @@ import numpy as np
 
 from ldr.objectives.axes import Axes
 from ldr.objectives.data.data import Data
+from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.families.batches import in_batches
 from ldr.objectives.families.projected import DenseRows
 from ldr.objectives.families.responses import Response
 from ldr.objectives.families.row_sum import in_pieces
 from ldr.objectives.families.transport import Rows, Transport
-from ldr.objectives.footprint import Footprint
 from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number, whole

@@ -21,10 +21,10 @@ from ldr.objectives.custom.weighting import MOST_PADDED, WeightedFunction
 from ldr.objectives.data.cells import Cells
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.finite import check_squares
+from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.data.labels import as_array
 from ldr.objectives.data.samples import Beside, Samples
 from ldr.objectives.families.row_sum import RowSum
-from ldr.objectives.footprint import Footprint
 from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.objectives.problem import BoundObjective

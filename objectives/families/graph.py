@@ -13,6 +13,7 @@ import numpy as np
 from ldr.objectives.data.cells import Matrix
 from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
+from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.matrices import (
     DataForms,
@@ -28,7 +29,6 @@ from ldr.objectives.families.trace import Trace, trace_where_varied
 from ldr.objectives.families.trace_ratio import TraceRatio, trace_ratio
 from ldr.objectives.families.whitened_trace import whitened_trace
 from ldr.objectives.families.wide import WidePencil, against_total, of_classes
-from ldr.objectives.footprint import Footprint
 from ldr.objectives.graphs import (
     Graph,
     check_settled,

@@ -19,10 +19,10 @@ from typing import Self
 import numpy as np
 import scipy
 
+from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.gram import Gram, relative_change
 from ldr.objectives.families.projected import ProjectedPoint
-from ldr.objectives.footprint import Footprint
 from ldr.objectives.kernels import gaussian, incomplete_cholesky
 from ldr.objectives.statistics.sums import spread_rows
 from ldr.solvers.checks import keep_whole
