@@ -9,7 +9,17 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg.lapack import dgecon, dgetrf, dgetrs, dpocon, dpotrf, dpotrs
+from scipy.linalg.lapack import (
+    dgecon,
+    dgetrf,
+    dgetrs,
+    dlange,
+    dpocon,
+    dpotrf,
+    dpotrs,
+    dpstrf,
+    dtrtrs,
+)
 
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds.euclidean import Euclidean
@@ -38,7 +48,7 @@ class _Basis:
     sizes : ndarray (p,)
         The entries of the basis.
     places : ndarray of int (r^3,)
-        Of K_cab in the flat p x p matrix: the row of entry (a, c), the column of (b, c).
+        Of K_cab in the p x p matrix, column by column: the row of (a, c), the column of (b, c).
     products : ndarray (r, r, r)
         Of the sizes there.
     """
@@ -55,7 +65,7 @@ class _Basis:
         sizes = np.where(i == j, 1.0, math.sqrt(0.5))
         place = np.empty((r, r), dtype=np.intp)
         place[entries] = place.T[entries] = np.arange(len(sizes))
-        places = place[:, :, None] * len(sizes) + place[:, None, :]
+        places = place[:, :, None] + place[:, None, :] * len(sizes)
         size = sizes[place]
         return cls(entries, sizes, places.ravel(), size[:, :, None] * size[:, None, :])
 
@@ -75,40 +85,45 @@ class SymmetricEquations:
     def __init__(self, A: Array, B: Array, D: Array) -> None:
         self._semidefinite = A is B
         self._basis = _Basis.of(A.shape[1])
-        rows = (np.flatnonzero(column) for column in D.T)
-        self._K = np.stack([A[at].T @ B[at] for at in rows])
+        rows = (column.nonzero()[0] for column in np.ascontiguousarray(D.T))
+        parts = ((A[at], A[at] if A is B else B[at]) for at in rows)
+        self._K = np.stack([a.T @ b for a, b in parts])
 
-    @cached_property
+    @property
     def matrix(self) -> Array:
         """In an orthonormal basis of the symmetric matrices, of one entry or of two that are equal.
 
-        Entries (a, c) and (b, c) of S meet through K_c alone.
+        Entries (a, c) and (b, c) of S meet through K_c alone. Made anew, in the order of Fortran:
+        its factors may take its place.
         """
         p = len(self._basis.sizes)
         terms = (self._K * self._basis.products).ravel()
-        matrix = np.bincount(self._basis.places, terms, p * p).reshape(p, p)
+        matrix = np.bincount(self._basis.places, terms, p * p).reshape(p, p, order="F")
         return np.asarray(matrix, dtype=np.float64)
 
     @cached_property
     def _idle(self) -> npt.NDArray[np.bool_]:
         """Entries that nothing depends on."""
-        return np.asarray(~(self.matrix.any(axis=0) | self.matrix.any(axis=1)))
+        live = self._K.any(axis=1) | self._K.any(axis=2)
+        return np.asarray(~(live | live.T)[self._basis.entries])
 
     @cached_property
     def _solved(self) -> Callable[[Array], Array]:
-        """The solution in the basis: by Cholesky or LU factors, or the pseudo-inverse."""
-        matrix = self.matrix.copy()
+        """The solution in the basis: by Cholesky or LU factors, of least norm where they fail."""
+        matrix = self.matrix
         matrix[self._idle, self._idle] = 1.0
-        size = float(np.abs(matrix).sum(axis=0).max(initial=0.0))
+        size = float(dlange("1", matrix))
+        if not math.isfinite(size):
+            return lambda given: np.full_like(given, np.nan)
         if self._semidefinite:
-            factor, failed = dpotrf(matrix)
+            factor, failed = dpotrf(matrix, overwrite_a=True)
             if not failed and dpocon(factor, size)[0] >= RANK:
                 return lambda given: dpotrs(factor, given)[0]
-        else:
-            LU, pivots, failed = dgetrf(matrix)
-            if not failed and dgecon(LU, size)[0] >= RANK:
-                return lambda given: dgetrs(LU, pivots, given)[0]
-        inverse = np.linalg.pinv(self.matrix, RANK, hermitian=self._semidefinite)
+            return least_solution(self.matrix)
+        LU, pivots, failed = dgetrf(matrix, overwrite_a=True)
+        if not failed and dgecon(LU, size)[0] >= RANK:
+            return lambda given: dgetrs(LU, pivots, given)[0]
+        inverse = np.linalg.pinv(self.matrix, RANK)
         return lambda given: inverse @ given
 
     def coordinates(self, S: Array) -> Array:
@@ -124,9 +139,31 @@ class SymmetricEquations:
     def solve(self, R: Array) -> Array:
         """The solution of least norm in the sense of least squares; NaN where R is not finite."""
         given = self.coordinates(R)
-        if not (np.isfinite(given).all() and np.isfinite(self.matrix).all()):
+        if not np.isfinite(given).all():
             return np.full_like(R, np.nan)
         return self.symmetric(self._solved(np.where(self._idle, 0.0, given)))
+
+
+def least_solution(matrix: Array) -> Callable[[Array], Array]:
+    """The product with the pseudo-inverse of a semidefinite matrix, as a function.
+
+    With pivots P'AP = [U1 U2]'[U1 U2], U1 triangular: columns of [-U1^{-1}U2; I] span the null
+    space, and U1 solves for the first entries of what is orthogonal to it.
+    """
+    floor = RANK * float(matrix.diagonal().max(initial=0.0))
+    U, pivots, rank, _ = dpstrf(matrix, tol=floor)
+    order = pivots - 1
+    U1, leading = np.asfortranarray(U[:rank, :rank]), order[:rank]
+    null = np.eye(len(matrix))[:, order[rank:]]
+    null[leading] = -dtrtrs(U1, U[:rank, rank:])[0]
+    null = np.linalg.qr(null)[0]
+
+    def solution(given: Array) -> Array:
+        found = np.zeros_like(given)
+        found[leading] = dpotrs(U1, (given - null @ (null.T @ given))[leading])[0]
+        return found - null @ (null.T @ found)
+
+    return solution
 
 
 @dataclass(frozen=True, eq=False)

@@ -135,12 +135,12 @@ class _Dual:
         directions = []
         for M, active, E in zip(parts(self.constraints.M), D, self.residual, strict=True):
             equations = SymmetricEquations(M, M, active)
-            system, given = equations.matrix.copy(), equations.coordinates(-E / self.t)
+            system, given = equations.matrix, equations.coordinates(-E / self.t)
             system[np.diag_indices_from(system)] += min(1e-3, self.error) * 1e-3 + 1e-14
-            _, step, failed = dposv(system, given)
-            if failed:
-                step = np.linalg.solve(system, given)
-            directions.append(equations.symmetric(np.asarray(step, dtype=np.float64)))
+            _, step, failed = dposv(system, given, overwrite_a=True)
+            directions.append(
+                equations.solve(-E / self.t) if failed else equations.symmetric(step)
+            )
         return directions
 
     def moved(self, direction: list[Array], a: float) -> _Dual:
