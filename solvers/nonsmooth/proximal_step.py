@@ -138,9 +138,7 @@ class _Dual:
             system, given = equations.matrix, equations.coordinates(-E / self.t)
             system[np.diag_indices_from(system)] += min(1e-3, self.error) * 1e-3 + 1e-14
             _, step, failed = dposv(system, given, overwrite_a=True)
-            directions.append(
-                equations.solve(-E / self.t) if failed else equations.symmetric(step)
-            )
+            directions.append(equations.solve(-E / self.t) if failed else equations.symmetric(step))
         return directions
 
     def moved(self, direction: list[Array], a: float) -> _Dual:

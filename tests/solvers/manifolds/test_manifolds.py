@@ -141,14 +141,17 @@ def test_bad_sizes_are_refused():
         Euclidean(0, 2)
 
 
-@pytest.mark.parametrize("singular", [False, True])
+@pytest.mark.parametrize("singular", ["", "idle", "dependent"])
 def test_multipliers_of_fixed_zeros_solve_their_equations(singular):
     """Against the equations written out, entry by entry; of least norm where they are singular."""
     rng = np.random.default_rng(3)
     support = (rng.random((12, 4)) < 0.6).astype(float)
-    if singular:  # columns that share no row are orthogonal by themselves
+    if singular == "idle":  # columns that share no row are orthogonal by themselves
         support[:, 0] *= np.arange(12) < 5
         support[:, 1] = np.arange(12) >= 5
+    if singular == "dependent":  # columns of one row have one equation for three entries
+        support[:, :2] = 0.0
+        support[3] = 1.0
     M, R = support * rng.standard_normal((12, 4)), sym(rng.standard_normal((4, 4)))
     pairs = list(zip(*np.triu_indices(4), strict=True))
     basis = []
