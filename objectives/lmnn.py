@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from ldr.objectives.data.data import Data
 from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.families.batches import in_batches
 from ldr.objectives.families.labelled_pairs import LabelledPairs, LabelledRows
-from ldr.objectives.families.pairwise import PairwisePoint
+from ldr.objectives.families.pairwise import Change, PairwisePoint, Strip
 from ldr.objectives.families.row_sum import in_pieces
 from ldr.objectives.graphs import nearest_others
 from ldr.objectives.needs import Need
@@ -21,12 +22,15 @@ from ldr.objectives.parameters import number, whole, word
 from ldr.objectives.prediction import GroupedRows
 from ldr.objectives.problem import BoundObjective
 from ldr.objectives.starts.screening import screened
-from ldr.objectives.statistics.sums import counted_rows, weighted
+from ldr.objectives.statistics.sums import weighted
 from ldr.solvers.descent.lbfgs import LBFGS
 from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.loop import run_through
 from ldr.solvers.manifolds import Array
 from ldr.solvers.run import Stopping
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 HINGES = ("squared", "linear")
 
@@ -150,62 +154,75 @@ class RoundedHinge(Hinge):
         return inside / self.width if self.width > 0 else np.zeros_like(t)
 
 
+class Margins:
+    """Some rows' squared distances D = |BY|^2 to targets and violators, and their t = 1 + GD > 0.
+
+    phi = sum w_i D of targets + penalty sum w_i w_l h(t), and W = w_i at targets + G'(penalty w_i
+    w_l h'(t)). A pair has a row of B, e_i - e_j, and a t = 1 + D_ij - D_il one of G; violators l
+    are found row by row, as those nearer than the farthest target's margin.
+    """
+
+    def __init__(self, problem: LargeMargin, Y: Array, rows: slice, D: Array) -> None:
+        targets, w = problem.targets[rows], problem.w
+        near = np.take_along_axis(D, targets, axis=1)
+        D[:, problem.own(rows)] = np.inf
+        i, j = np.nonzero(D < 1.0 + near.max(axis=1)[:, None])
+        t = 1.0 + near[i] - D[i, j][:, None]
+        violating, target = np.nonzero(t > 0)
+        n, k = targets.shape
+        here = np.arange(rows.start, rows.stop)
+        self._B = _differences(
+            np.concatenate([np.repeat(here, k), here[i]]),
+            np.concatenate([targets.ravel(), j]),
+            len(Y),
+        )
+        self._G = _differences(i[violating] * k + target, n * k + violating, n * k + len(i))
+        own = np.ones(n) if w is None else w[rows]
+        counts = problem.impostor_weight * own[i[violating]]
+        counts = counts if w is None else counts * w[j[violating]]
+        t, hinge = t[violating, target], problem.hinge
+        self.value = float(own @ near.sum(axis=1)) + float(counts @ hinge(t))
+        self._W = self._G.T @ (counts * hinge.slope(t))
+        self._W[: n * k] += np.repeat(own, k)
+        self._curvature = counts * hinge.curvature(t)
+        self._BY = self._B @ Y
+
+    def add_slope(self, slope: Array) -> None:
+        slope += self._B.T @ (self._W[:, None] * self._BY)
+
+    def add_product(self, product: Array, change: Change) -> None:
+        BdY = self._B @ change.dY
+        dD = 2.0 * np.einsum("ij,ij->i", self._BY, BdY)
+        dW = self._G.T @ (self._curvature * (self._G @ dD))
+        product += self._B.T @ (self._W[:, None] * BdY + dW[:, None] * self._BY)
+
+
+def _differences(plus: np.ndarray, minus: np.ndarray, n: int) -> csr_array:
+    """A sparse matrix with rows e_plus - e_minus."""
+    from scipy.sparse import csr_array
+
+    columns, rows = np.column_stack([plus, minus]).ravel(), 2 * np.arange(len(plus) + 1)
+    return csr_array((np.tile([1.0, -1.0], len(plus)), columns, rows), shape=(len(plus), n))
+
+
 class LargeMarginPoint(PairwisePoint):
     """phi = sum over targets j of D_ij + penalty sum_l h(t_ijl), t_ijl = 1 + D_ij - D_il.
 
-    W_ij = 1 + penalty sum_l h'(t_ijl) and W_il = -penalty sum_j h'(t_ijl); dW likewise with
-    h''(t) dt. Weights of rows multiply what row i adds by w_i, and h(t_ijl) by w_l. Only l that
-    violate a margin occur, found row by row: t > 0 for the farthest target.
+    Only l that violate a margin occur, so that W and dW are sparse.
     """
 
     _problem: LargeMargin
 
-    def _violations(self, rows: slice, D: Array) -> tuple[Array, np.ndarray, np.ndarray, Array]:
-        """Squared distances of targets; pairs (i, j) of row and violator, and their t's, a column a
-        target.
-        """
-        problem = self._problem
-        near = np.take_along_axis(D, problem.targets[rows], axis=1)
-        D[:, problem.own(rows)] = np.inf
-        i, j = np.nonzero(D < 1.0 + near.max(axis=1)[:, None])
-        return near, i, j, 1.0 + near[i] - D[i, j][:, None]
+    def _margins(self, rows: slice) -> Margins:
+        return Margins(self._problem, self.Y, rows, self.squares(rows))
 
-    def _scattered(self, rows: slice, i: np.ndarray, j: np.ndarray, s: Array) -> Array:
-        """Sums of s times the penalty: over i's targets at each violator (i, j), negative, and over
-        violators at each target.
-        """
-        problem = self._problem
-        targets = problem.targets[rows]
-        W = np.zeros((len(targets), len(problem.X)))
-        s = counted_rows(s, problem.w, j)
-        W[i, j] = -problem.impostor_weight * s.sum(axis=1)
-        sums = [np.bincount(i, column, len(targets)) for column in s.T]
-        np.put_along_axis(W, targets, problem.impostor_weight * np.stack(sums, axis=1), axis=1)
-        return W
+    def add_slope(self, slope: Array, rows: slice) -> float:
+        margins = self._margins(rows)
+        margins.add_slope(slope)
+        return margins.value
 
-    def weights(self, rows: slice, D: Array) -> tuple[float, Array]:
-        problem = self._problem
-        near, i, j, t = self._violations(rows, D)
-        w, h = problem.w, problem.hinge(t)
-        pushed = counted_rows(counted_rows(h, w, j), w, rows.start + i)
-        pulled = counted_rows(near, w, rows)
-        value = float(pulled.sum()) + problem.impostor_weight * float(pushed.sum())
-        return value, self._pulled(rows, self._scattered(rows, i, j, problem.hinge.slope(t)))
-
-    def weights_change(self, rows: slice, D: Array, dD: Array) -> tuple[Array, Array]:
-        hinge = self._problem.hinge
-        _, i, j, t = self._violations(rows, D)
-        d_near = np.take_along_axis(dD, self._problem.targets[rows], axis=1)
-        dt = d_near[i] - dD[i, j][:, None]
-        W = self._pulled(rows, self._scattered(rows, i, j, hinge.slope(t)))
-        dW = self._scattered(rows, i, j, hinge.curvature(t) * dt)
-        return W, counted_rows(dW, self._problem.w, rows)
-
-    def _pulled(self, rows: slice, W: Array) -> Array:
-        """W with 1 added at targets, times the weights."""
-        targets = self._problem.targets[rows]
-        W[np.arange(len(W))[:, None], targets] += 1.0
-        return counted_rows(W, self._problem.w, rows)
+    def strip(self, rows: slice) -> Strip:
+        return self._margins(rows).add_product
 
 
 @dataclass(frozen=True)

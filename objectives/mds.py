@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -14,7 +15,7 @@ from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.batches import in_batches
 from ldr.objectives.families.matrices import DataSums, TraceMatrices
-from ldr.objectives.families.pairwise import Pairwise, PairwisePoint
+from ldr.objectives.families.pairwise import Pairwise, WeightedPairsPoint
 from ldr.objectives.families.projected import DenseRows
 from ldr.objectives.families.row_sum import in_pieces
 from ldr.objectives.families.trace import Trace
@@ -204,13 +205,14 @@ class MDSStress(Objective):
         )
 
 
-class StressPoint(PairwisePoint):
+class StressPoint(WeightedPairsPoint):
     """phi = sum_ij w_ij (s_ij - d_ij)^2 with s_ij = sqrt(D_ij + e^2), d_ij likewise of the rows.
 
     W = w (1 - d/s), dW = w d/(2 s^3) dD. Weights of rows multiply w_ij by w_i w_j.
     """
 
     _problem: Stress
+    symmetric = True
 
     def _lengths(self, rows: slice, D: Array) -> tuple[Array, Array]:
         """d and s."""
@@ -229,15 +231,14 @@ class StressPoint(PairwisePoint):
         W = self._counted(rows, residual.copy(), d)
         return float(np.vdot(W, residual)), np.divide(W, s, out=W)
 
-    def weights_change(self, rows: slice, D: Array, dD: Array) -> tuple[Array, Array]:
+    def weights_change(self, rows: slice, D: Array) -> tuple[Array, Callable[[Array], Array]]:
         d, s = self._lengths(rows, D)
-        ratio = d / s
-        dD *= ratio
-        dD /= s
-        dD /= s
-        dD *= 0.5
-        W = np.subtract(1.0, ratio, out=ratio)
-        return self._counted(rows, W, d), self._counted(rows, dD, d)
+        rate = d / s
+        W = self._counted(rows, 1.0 - rate, d)
+        rate *= 0.5
+        rate /= s
+        rate = self._counted(rows, np.divide(rate, s, out=rate), d)
+        return W, lambda dD: np.multiply(dD, rate, out=dD)
 
 
 @dataclass(frozen=True)

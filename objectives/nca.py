@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -13,7 +14,7 @@ from ldr.objectives.data.data import Data
 from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.families.batches import in_batches
 from ldr.objectives.families.labelled_pairs import LabelledPairs, LabelledRows
-from ldr.objectives.families.pairwise import PairwisePoint
+from ldr.objectives.families.pairwise import WeightedPairsPoint
 from ldr.objectives.families.row_sum import in_pieces
 from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
@@ -97,7 +98,7 @@ class NCA(Objective):
         )
 
 
-class SoftNeighbourPoint(PairwisePoint):
+class SoftNeighbourPoint(WeightedPairsPoint):
     """phi = -sum_i w_i p_i + ridge sum_i w_i ||y_i||^2, with c_ij = 1 where classes agree.
 
     W_ij = w_i (c_ij - p_i) p_ij, because dp_ij = (e_i - dD_ij) p_ij with e_i = sum_l p_il dD_il.
@@ -137,7 +138,7 @@ class SoftNeighbourPoint(PairwisePoint):
     def right(self) -> Array:
         """All p_i."""
         return np.concatenate(
-            [self._neighbours(rows, self._squares(rows))[1] for rows in self._strips]
+            [self._neighbours(rows, self.squares(rows))[1] for rows in self._strips]
         )
 
     def weights(self, rows: slice, D: Array) -> tuple[float, Array]:
@@ -146,13 +147,17 @@ class SoftNeighbourPoint(PairwisePoint):
         right = p.sum() if w is None else w[rows] @ p
         return -float(right), self._counted(_agreeing(P, p, own), rows)
 
-    def weights_change(self, rows: slice, D: Array, dD: Array) -> tuple[Array, Array]:
+    def weights_change(self, rows: slice, D: Array) -> tuple[Array, Callable[[Array], Array]]:
         P, p, own = self._neighbours(rows, D)
-        dP = P * (np.einsum("ij,ij->i", P, dD)[:, None] - dD)
-        dp = dP[:, own].sum(axis=1)
-        dW = _agreeing(dP, p, own)
-        dW -= dp[:, None] * P
-        return self._counted(_agreeing(P, p, own), rows), self._counted(dW, rows)
+
+        def change(dD: Array) -> Array:
+            dP = P * (np.einsum("ij,ij->i", P, dD)[:, None] - dD)
+            dp = dP[:, own].sum(axis=1)
+            dW = _agreeing(dP, p, own)
+            dW -= dp[:, None] * P
+            return self._counted(dW, rows)
+
+        return self._counted(_agreeing(P.copy(), p, own), rows), change
 
 
 def _agreeing(P: Array, p: Array, own: slice) -> Array:

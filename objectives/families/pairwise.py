@@ -1,4 +1,4 @@
-"""Objectives of the projected distances D_ij = ||y_i - y_j||^2, Y = XM, taken in blocks of rows.
+"""Objectives of the projected distances D_ij = ||y_i - y_j||^2, Y = XM, taken in strips of rows.
 
 A method writes phi of some rows of D, W = dphi/dD there, and the derivative of W.
 """
@@ -6,8 +6,10 @@ A method writes phi of some rows of D, W = dphi/dD there, and the derivative of 
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
@@ -18,15 +20,33 @@ from ldr.solvers.manifolds import Array
 
 # A block of half a MiB stays in the cache while it is worked on.
 _BLOCK_NUMBERS = 2**16
+# Up to so many pairs (32 MiB a number of each) a point keeps what its Hessian products share.
+_KEPT = 2**22
+
+
+class Change:
+    """A dY, and how distances change along it."""
+
+    def __init__(self, Y: Array, dY: Array) -> None:
+        one = np.ones((len(Y), 1))
+        own = np.einsum("ij,ij->i", Y, dY)[:, None]
+        self.dY, self.dY1 = dY, np.hstack([dY, one])
+        self._left = 2.0 * np.hstack([own, one, -Y, -dY])
+        self._right = np.hstack([one, own, dY, Y]).T
+
+    def of_squares(self, rows: slice) -> Array:
+        """These rows of dD."""
+        return np.asarray(self._left[rows] @ self._right)
+
+
+# Adds what some rows give to a Hessian product, halved.
+Strip = Callable[[Array, Change], None]
 
 
 class PairwisePoint(ProjectedPoint):
-    """phi as a sum over rows of D.
+    """phi as a sum over rows of D, strip by strip.
 
-    Slope 2 L(W)Y and curvature 2 L(W)dY + 2 L(dW)Y with L(W) = diag(W1 + W'1) - W - W' and
-    dD_ij = 2 (y_i - y_j)'(dy_i - dy_j). The differences are squared themselves, not expanded:
-    distances of close points keep their digits. O(n^2 r) time; D is made in blocks and not kept,
-    so memory is O(n r).
+    Memory is O(n r), and for n <= 2048 what Hessian products at a point share, some n^2 numbers.
     """
 
     def __init__(self, problem: Pairwise, M: Array) -> None:
@@ -35,26 +55,28 @@ class PairwisePoint(ProjectedPoint):
         self._strips = problem.strips
 
     @abstractmethod
-    def weights(self, rows: slice, D: Array) -> tuple[float, Array]:
-        """What these rows of D add to phi, and W there; D may be overwritten."""
+    def add_slope(self, slope: Array, rows: slice) -> float:
+        """What these rows of D add to phi, and, halved, to its slope."""
 
     @abstractmethod
-    def weights_change(self, rows: slice, D: Array, dD: Array) -> tuple[Array, Array]:
-        """W at these rows of D, and its derivative along dD; both may be overwritten."""
+    def strip(self, rows: slice) -> Strip:
+        """What these rows of D add to Hessian products."""
 
-    def _squares(self, rows: slice) -> Array:
+    def squares(self, rows: slice) -> Array:
+        """These rows of D; the differences are squared themselves, not expanded.
+
+        So distances of close points keep their digits.
+        """
         from scipy.spatial.distance import cdist
 
         return cdist(self.Y[rows], self.Y, "sqeuclidean")
 
     @cached_property
     def _value_and_slope(self) -> tuple[float, Array]:
-        value, slope, Y1 = 0.0, np.zeros_like(self.Y), _and_one(self.Y)
+        value, slope = 0.0, np.zeros_like(self.Y)
         for rows in self._strips:
             check()
-            part, W = self.weights(rows, self._squares(rows))
-            value += part
-            _add_laplacian(slope, W, rows, Y1)
+            value += self.add_slope(slope, rows)
         return value, 2.0 * slope
 
     @property
@@ -66,29 +88,70 @@ class PairwisePoint(ProjectedPoint):
         return self._value_and_slope[1]
 
     def curvature(self, dY: Array) -> Array:
-        Y, product = self.Y, np.zeros_like(dY)
-        Y1, dY1 = _and_one(Y), _and_one(dY)
-        own = np.einsum("ij,ij->i", Y, dY)
-        left, right = np.hstack([Y, dY]), np.hstack([dY, Y]).T
-        for rows in self._strips:
+        product, change = np.zeros_like(dY), Change(self.Y, dY)
+        for add in self._products:
             check()
-            dD = 2.0 * (own[rows, None] + own - left[rows] @ right)
-            W, dW = self.weights_change(rows, self._squares(rows), dD)
-            _add_laplacian(product, W, rows, dY1)
-            _add_laplacian(product, dW, rows, Y1)
+            add(product, change)
         return 2.0 * product
 
+    @property
+    def _products(self) -> Iterable[Strip]:
+        return self._kept if len(self.Y) ** 2 <= _KEPT else map(self.strip, self._strips)
 
-def _and_one(Y: Array) -> Array:
-    """[Y, 1], whose product with W has the sums of W beside WY."""
-    return np.column_stack([Y, np.ones(len(Y))])
+    @cached_property
+    def _kept(self) -> list[Strip]:
+        return [self.strip(rows) for rows in self._strips]
 
 
-def _add_laplacian(total: Array, W: Array, rows: slice, Y1: Array) -> None:
-    """Add L(W)Y of a W that is zero outside these rows, from [Y, 1]."""
-    Y, forth, back = Y1[:, :-1], W @ Y1, W.T @ Y1[rows]
-    total[rows] += forth[:, -1:] * Y[rows] - forth[:, :-1]
-    total += back[:, -1:] * Y - back[:, :-1]
+class WeightedPairsPoint(PairwisePoint):
+    """With a dense W: slope 2 L(W)Y and curvature 2 L(W)dY + 2 L(dW)Y.
+
+    L(W) = diag(W1 + W'1) - W - W' and dD_ij = 2 (y_i - y_j)'(dy_i - dy_j). O(n^2 r) time.
+
+    Attributes
+    ----------
+    symmetric : bool
+        Whether W is: then its rows are all there is to know.
+    """
+
+    symmetric: ClassVar[bool] = False
+
+    @abstractmethod
+    def weights(self, rows: slice, D: Array) -> tuple[float, Array]:
+        """What these rows of D add to phi, and W there; D may be overwritten."""
+
+    @abstractmethod
+    def weights_change(self, rows: slice, D: Array) -> tuple[Array, Callable[[Array], Array]]:
+        """W at these rows of D, and dW as a function of dD; both D's may be overwritten."""
+
+    def add_slope(self, slope: Array, rows: slice) -> float:
+        value, W = self.weights(rows, self.squares(rows))
+        self._add_laplacian(slope, W, rows, self._Y1)
+        return value
+
+    def strip(self, rows: slice) -> Strip:
+        W, dW = self.weights_change(rows, self.squares(rows))
+
+        def add(product: Array, change: Change) -> None:
+            self._add_laplacian(product, W, rows, change.dY1)
+            self._add_laplacian(product, dW(change.of_squares(rows)), rows, self._Y1)
+
+        return add
+
+    @cached_property
+    def _Y1(self) -> Array:
+        return np.column_stack([self.Y, np.ones(len(self.Y))])
+
+    def _add_laplacian(self, total: Array, W: Array, rows: slice, Y1: Array) -> None:
+        """Add L(W)Y of a W that is zero outside these rows, from [Y, 1]."""
+        Y, forth = Y1[:, :-1], W @ Y1
+        own = forth[:, -1:] * Y[rows] - forth[:, :-1]
+        if self.symmetric:
+            total[rows] += 2.0 * own
+            return
+        back = W.T @ Y1[rows]
+        total[rows] += own
+        total += back[:, -1:] * Y - back[:, :-1]
 
 
 @dataclass(frozen=True)

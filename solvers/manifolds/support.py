@@ -104,7 +104,7 @@ class SymmetricEquations:
     @cached_property
     def _idle(self) -> npt.NDArray[np.bool_]:
         """Entries that nothing depends on."""
-        live = self._K.any(axis=1) | self._K.any(axis=2)
+        live = np.any(self._K, axis=1) | np.any(self._K, axis=2)
         return np.asarray(~(live | live.T)[self._basis.entries])
 
     @cached_property
