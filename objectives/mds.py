@@ -212,18 +212,25 @@ class StressPoint(WeightedPairsPoint):
     """
 
     _problem: Stress
-    symmetric = True
+
+    def columns(self, rows: slice) -> slice:
+        """A pair is looked at once."""
+        return slice(rows.start, None)
 
     def _lengths(self, rows: slice, D: Array) -> tuple[Array, Array]:
         """d and s."""
         D += self._problem.smoothing**2
-        return self._problem.distances(rows), np.sqrt(D, out=D)
+        return self._problem.distances(rows, self.columns(rows)), np.sqrt(D, out=D)
 
     def _counted(self, rows: slice, W: Array, d: Array) -> Array:
-        """W, which may be overwritten, times w_ij and the weights of both rows."""
+        """W, which may be overwritten, times w_ij and the weights of both rows.
+
+        A pair of one of these rows and a later one counts twice.
+        """
         w = self._problem.w
         W = W / d if self._problem.sammon else W
-        return W if w is None else np.multiply(W * w, w[rows, None], out=W)
+        W[:, len(W) :] *= 2.0
+        return W if w is None else np.multiply(W * w[self.columns(rows)], w[rows, None], out=W)
 
     def weights(self, rows: slice, D: Array) -> tuple[float, Array]:
         d, s = self._lengths(rows, D)
@@ -258,7 +265,7 @@ class Stress(Pairwise):
 
     @cached_property
     def _kept(self) -> Array | None:
-        return self._measured(slice(None)) if len(self.X) ** 2 <= _KEPT else None
+        return self._measured(slice(None), slice(None)) if len(self.X) ** 2 <= _KEPT else None
 
     def emptied(self) -> Stress:
         """Without rows, as a template for others."""
@@ -269,16 +276,17 @@ class Stress(Pairwise):
         length = self.unit if self.sammon else math.sqrt(self.unit)
         return replace(self, X=(rows - self.views[0].mean) / length, w=w)
 
-    def _measured(self, rows: slice) -> Array:
+    def _measured(self, rows: slice, columns: slice) -> Array:
         from scipy.spatial.distance import cdist
 
-        d = cdist(self.X[rows], self.X, "sqeuclidean")
+        d = cdist(self.X[rows], self.X[columns], "sqeuclidean")
         d += self.smoothing**2
         return np.sqrt(d, out=d)
 
-    def distances(self, rows: slice) -> Array:
-        """These rows of d."""
-        return self._measured(rows) if self._kept is None else self._kept[rows]
+    def distances(self, rows: slice, columns: slice) -> Array:
+        """These of d."""
+        kept = self._kept
+        return self._measured(rows, columns) if kept is None else kept[rows, columns]
 
     def at(self, M: Array) -> StressPoint:
         return StressPoint(self, M)

@@ -9,7 +9,6 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from ldr.solvers.manifolds import Array
 
 # A block of half a MiB stays in the cache while it is worked on.
 _BLOCK_NUMBERS = 2**16
+_FEW = 3
 # Up to so many pairs (32 MiB a number of each) a point keeps what its Hessian products share.
 _KEPT = 2**22
 
@@ -34,9 +34,9 @@ class Change:
         self._left = 2.0 * np.hstack([own, one, -Y, -dY])
         self._right = np.hstack([one, own, dY, Y]).T
 
-    def of_squares(self, rows: slice) -> Array:
-        """These rows of dD."""
-        return np.asarray(self._left[rows] @ self._right)
+    def of_squares(self, rows: slice, columns: slice) -> Array:
+        """These of dD."""
+        return np.asarray(self._left[rows] @ self._right[:, columns])
 
 
 # Adds what some rows give to a Hessian product, halved.
@@ -62,14 +62,18 @@ class PairwisePoint(ProjectedPoint):
     def strip(self, rows: slice) -> Strip:
         """What these rows of D add to Hessian products."""
 
+    def columns(self, rows: slice) -> slice:
+        """Those of D that are looked at in these rows: all."""
+        return slice(None)
+
     def squares(self, rows: slice) -> Array:
-        """These rows of D; the differences are squared themselves, not expanded.
+        """D there; the differences are squared themselves, not expanded.
 
         So distances of close points keep their digits.
         """
         from scipy.spatial.distance import cdist
 
-        return cdist(self.Y[rows], self.Y, "sqeuclidean")
+        return cdist(self.Y[rows], self.Y[self.columns(rows)], "sqeuclidean")
 
     @cached_property
     def _value_and_slope(self) -> tuple[float, Array]:
@@ -107,14 +111,7 @@ class WeightedPairsPoint(PairwisePoint):
     """With a dense W: slope 2 L(W)Y and curvature 2 L(W)dY + 2 L(dW)Y.
 
     L(W) = diag(W1 + W'1) - W - W' and dD_ij = 2 (y_i - y_j)'(dy_i - dy_j). O(n^2 r) time.
-
-    Attributes
-    ----------
-    symmetric : bool
-        Whether W is: then its rows are all there is to know.
     """
-
-    symmetric: ClassVar[bool] = False
 
     @abstractmethod
     def weights(self, rows: slice, D: Array) -> tuple[float, Array]:
@@ -134,7 +131,9 @@ class WeightedPairsPoint(PairwisePoint):
 
         def add(product: Array, change: Change) -> None:
             self._add_laplacian(product, W, rows, change.dY1)
-            self._add_laplacian(product, dW(change.of_squares(rows)), rows, self._Y1)
+            self._add_laplacian(
+                product, dW(change.of_squares(rows, self.columns(rows))), rows, self._Y1
+            )
 
         return add
 
@@ -143,15 +142,18 @@ class WeightedPairsPoint(PairwisePoint):
         return np.column_stack([self.Y, np.ones(len(self.Y))])
 
     def _add_laplacian(self, total: Array, W: Array, rows: slice, Y1: Array) -> None:
-        """Add L(W)Y of a W that is zero outside these rows, from [Y, 1]."""
-        Y, forth = Y1[:, :-1], W @ Y1
-        own = forth[:, -1:] * Y[rows] - forth[:, :-1]
-        if self.symmetric:
-            total[rows] += 2.0 * own
-            return
-        back = W.T @ Y1[rows]
-        total[rows] += own
-        total += back[:, -1:] * Y - back[:, :-1]
+        """Add L(W)Y of a W that is zero elsewhere, from [Y, 1]."""
+        Y, columns = Y1[:, :-1], self.columns(rows)
+        forth, back = _times(W, Y1[columns]), _times(W.T, Y1[rows])
+        total[rows] += forth[:, -1:] * Y[rows] - forth[:, :-1]
+        total[columns] += back[:, -1:] * Y[columns] - back[:, :-1]
+
+
+def _times(W: Array, Y: Array) -> Array:
+    """WY; few columns take half the time one by one."""
+    if Y.shape[1] > _FEW:
+        return W @ Y
+    return np.stack([W @ y for y in Y.T], axis=1)
 
 
 @dataclass(frozen=True)

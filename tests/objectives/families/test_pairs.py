@@ -235,6 +235,25 @@ def test_units_of_the_columns_are_no_obstacle(name):
     assert np.mean(y[D.argmin(axis=1)] == y) > 0.95
 
 
+@pytest.mark.parametrize("objective", [MDSStress(), MDSStress("sammon"), NCA(), LMNN()])
+def test_hessian_products_share_what_their_point_has(objective, monkeypatch):
+    """Distances are made once for many products, and products are the same where they are not."""
+    rng, problem = np.random.default_rng(0), bound(objective)
+    M = rng.standard_normal((7, 2))
+    point, kept = problem.at(M), problem.at(M)
+    made, squares = [], pairwise.PairwisePoint.squares
+    monkeypatch.setattr(
+        pairwise.PairwisePoint, "squares", lambda *given: made.append(1) or squares(*given)
+    )
+    directions = rng.standard_normal((3, 7, 2))
+    found = [kept.hessian_vector(V) for V in directions]
+    assert len(made) == len(problem.strips)
+    monkeypatch.setattr(pairwise, "_KEPT", 0)
+    for V, product in zip(directions, found, strict=True):
+        np.testing.assert_allclose(point.hessian_vector(V), product, rtol=1e-12, atol=1e-10)
+    assert len(made) == 4 * len(problem.strips)
+
+
 def test_pca_start_is_pca_in_the_units_of_the_user():
     A = X * np.logspace(-3, 3, 7)
     (M,) = bound(NCA(), A).lift(bound(NCA(), A).starts()["pca"])
