@@ -271,8 +271,9 @@ class LandmarkPoint(ProjectedPoint):
         dEQ = problem.a * (dW @ Q)
         if problem.b:
             dCQ = _centred(dC @ Q)
-            dEQ += problem.b * (dC.T @ self._PCQ + self._C.T @ dCQ)
-        dQ = self._solve(dC.T @ problem.Z - dEQ)
+            dEQ += problem.b * (self._C.T @ dCQ)
+        # Both B and E hold dC: dC'(Z - b PCQ).
+        dQ = self._solve(dC.T @ self._residual - dEQ)
         terms = [(self._residual, dQ)]
         if problem.b:
             terms.append((-problem.b * (dCQ + _centred(self._C @ dQ)), Q))
