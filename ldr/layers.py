@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ldr.inference.many import solve_many
-from ldr.inputs import as_objective
+from ldr.inputs import as_data, as_objective, check_r
 from ldr.objectives.data.views import as_tuple, single
 from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
@@ -17,7 +17,7 @@ from ldr.sensitivity.formulas import Given, formula_of
 from ldr.sensitivity.implicit import moved, regular
 from ldr.sensitivity.moving import numbers_of, parameter, with_parameters
 from ldr.solvers.checks import whole
-from ldr.solvers.errors import SingularError
+from ldr.solvers.errors import DataError, SingularError
 from ldr.solving import solve
 
 
@@ -54,7 +54,9 @@ def layer(objective: str | Objective, r: int, **options: Any) -> Callable[..., A
     Raises
     ------
     ldr.errors.ArgumentError
-        An unknown objective, an r that is no whole number.
+        An unknown objective, an r that is no whole number. Of a call: an r above the columns, no y.
+    ldr.errors.DataError
+        Of a call: arrays of other shapes, or other than as many as the objective has views.
 
     Notes
     -----
@@ -79,6 +81,17 @@ def layer(objective: str | Objective, r: int, **options: Any) -> Callable[..., A
         X = tuple(np.asarray(each, dtype=np.float64) for each in X)
         own = with_parameters(objective, {name: float(p) for name, p in parameters.items()})
         return solve(own, single(X), r, y=as_given(y), certify=False, **options)
+
+    def check_shapes(X: Any, y: Any) -> None:
+        """What can be refused before anything is computed, in words and outside a callback."""
+        like = single(tuple(np.zeros(each.shape) for each in X))
+        data = as_data(objective, like, None if y is None else np.zeros(y.shape))
+        check_r(r, objective, data)
+        if y is not None and y.shape[:1] != (data.samples.n,):
+            raise DataError(
+                f"y has shape {y.shape}, expected one entry for each of the "
+                f"{data.samples.n} rows of X"
+            )
 
     def shapes(X: Any) -> Any:
         views = X[:1] if background else X
@@ -148,6 +161,7 @@ def layer(objective: str | Objective, r: int, **options: Any) -> Callable[..., A
         for name in parameters:
             parameter(objective, name)
         y = None if y is None else jax.numpy.asarray(y)
+        check_shapes(X, y)
         known = parameters
         if formula_of(objective, Given(X, y, parameters)) is not None:
             known = {**numbers_of(objective), **parameters}

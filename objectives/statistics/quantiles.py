@@ -11,19 +11,21 @@ from ldr.objectives.statistics.sums import Codes
 def quantiles(z: Array, shares: Array, weights: Array | None = None) -> Array:
     """Those of z with every entry as often as its weight says.
 
-    Weights that are no whole numbers are taken in units of their mean.
+    Weights that are no whole numbers are taken in units of their mean. The entries stand one behind
+    the other, from their first place to their last one, which is the middle of both where they
+    count less than once, with straight lines between: quantiles do not jump where weights move.
     """
     if weights is None:
         return np.asarray(np.quantile(z, shares))
     if _are_shares(weights):
         weights = weights * (np.count_nonzero(weights) / weights.sum())
     order = np.argsort(z, kind="stable")
-    ends = np.cumsum(weights[order])
-    place = shares * (ends[-1] - 1.0)
-    first = np.floor(place)
-    ranks = np.searchsorted(ends, np.array([first, first + 1.0]) + 1e-9, side="right")
-    low, high = z[order][np.minimum(ranks, len(z) - 1)]
-    return np.asarray(low + (place - first) * (high - low))
+    order = order[weights[order] > 0]
+    w = weights[order]
+    ends = np.cumsum(w)
+    middle, half = ends - 0.5 * (w + 1.0), np.maximum(0.5 * (w - 1.0), 0.0)
+    places = np.column_stack([middle - half, middle + half])
+    return np.interp(shares * (ends[-1] - 1.0), places.ravel(), np.repeat(z[order], 2))
 
 
 def median(z: Array, weights: Array | None = None) -> float:

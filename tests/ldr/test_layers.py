@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import ldr
-from ldr.errors import ArgumentError, SingularError
+from ldr.errors import ArgumentError, DataError, SingularError
 from ldr.objectives import REGISTRY
 from ldr.objectives.data.views import as_tuple
 from tests.objectives import methods
@@ -164,6 +164,21 @@ def test_batches_are_solved_together(name, monkeypatch):
     project = ldr.layer(name, 2)
     found = jax.vmap(lambda X: project(X, y))(both)
     np.testing.assert_allclose(found, expected, atol=1e-10)
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, jax.jit])
+def test_other_shapes_are_refused_in_words(wrap):
+    X, y, _ = methods.RANDOM["lda"]
+    with pytest.raises(DataError, match=r"X must be 2-D"):
+        wrap(ldr.layer("pca", 2))(X[0])
+    with pytest.raises(DataError, match=r"X must be a pair of arrays"):
+        wrap(ldr.layer("cca", 2))(X)
+    with pytest.raises(ArgumentError, match="r = 8 is out of range: expected 1 <= r <= d = 7"):
+        wrap(ldr.layer("pca", 8))(X)
+    with pytest.raises(ArgumentError, match="'lda' needs labels"):
+        wrap(ldr.layer("lda", 2))(X)
+    with pytest.raises(DataError, match=r"y has shape \(5,\)"):
+        wrap(ldr.layer("lda", 2))(X, y[:5])
 
 
 def test_ties_are_refused_with_their_numbers():

@@ -365,7 +365,9 @@ def test_other_data_and_directions_are_refused_in_words():
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", ["pca", pytest.param("lda", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "name", ["robust-pca", *(pytest.param(k, marks=pytest.mark.slow) for k in ("pca", "lda"))]
+)
 def test_influence_tells_what_leaving_rows_out_does(name):
     X, y = real_data.wine()
     X = real_data.standardised(X)
