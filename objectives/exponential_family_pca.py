@@ -324,6 +324,13 @@ class NaturalParameters(BoundObjective):
         Y = Y - np.average(Y, axis=0, weights=w)
         return Axes.principal(Y.T @ (Y * w[:, None]))
 
+    def idle(self, M: Array) -> Sequence[Array]:
+        """Of the intercept within the subspace, where no entry is left out."""
+        if not self.there.all():
+            return ()
+        N = self.blocks(M)[0]
+        return [self.manifold.join([np.zeros_like(N), m[:, None]]) for m in N.T]
+
     def _deviance(self, M: Array, mu: Array) -> float:
         theta = mu.T + self.there * (self.T - mu.T) @ M @ M.T
         lost = self.family.derivatives(theta)[0] - self.X * theta + self.best

@@ -246,6 +246,10 @@ class BoundObjective(Problem):
         views = [block @ Q for block, Q in zip(blocks, turns, strict=False)]
         return self.manifold.join([*views, *blocks[len(views) :]])
 
+    def idle(self, M: Array) -> Sequence[Array]:
+        """Tangent vectors at M, beside turns of its axes, along which nothing is said to move."""
+        return ()
+
     def variations(self, maps: Sequence[Array]) -> list[Variation | None]:
         """Of the rows under linear maps, one a view: at most one pass; None if rows are gone."""
         pairs = zip(self.views, maps, strict=True)

@@ -10,6 +10,7 @@ from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.data.samples import Samples
+from ldr.objectives.families.matrices import DataForms, PencilMatrices
 from ldr.objectives.families.pencil import Pencil, RowPencil, SumOfSquares
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.whitened_trace import whitened_trace
@@ -99,6 +100,21 @@ class SSD(Objective):
         what = "the second moment beside the band"
         found = RowPencil(compact, pencil, what, (inside, beside))
         return whitened_trace(self, found, r, ridge=self.ridge)
+
+    def forms(self, data: DataForms) -> PencilMatrices | None:
+        inside = data.through(lambda X: self._in_band(X, self.signal))
+        beside = data.through(
+            lambda X: self._in_band(X, self.noise) - self._in_band(X, self.signal)
+        )
+        if inside is None or beside is None:
+            return None
+        n = data.rows.n
+        zero, counts = np.zeros(n), np.full(n, 1.0 / n)
+        S, R = (rows.about(zero).form(counts) for rows in (inside, beside))
+        return PencilMatrices(S, R, ridge=self.ridge, shares=zero)
+
+    def _in_band(self, X: Array, band: tuple[float, ...]) -> Array:
+        return convolved(X, band_pass(band, self.rate))
 
 
 def filtered(rows: Samples, band: tuple[float, ...], rate: float) -> Samples:

@@ -26,6 +26,7 @@ from ldr.objectives.parameters import number, whole
 from ldr.objectives.problem import Fitted
 from ldr.objectives.statistics import pair_moments
 from ldr.objectives.statistics.covariance import Variation
+from ldr.objectives.statistics.products import LessMeans
 from ldr.objectives.statistics.shrinkage import JointShrinkage, chosen_by, ledoit_wolf
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array, polar_factor
@@ -167,6 +168,18 @@ class VAMP(PairMethod):
             power=self.power,
             chosen=chosen_by(shrunk),
         )
+
+    def forms(self, data: DataForms) -> PencilMatrices | None:
+        """Of the squared singular values."""
+        pairs = pairs_of(data.rows.n, self.lag)
+        a, b = pairs.sum(axis=1), pairs.sum(axis=0)
+        rows = data.rows.about(np.zeros_like(a))
+        onward, back = LessMeans(pairs, a, b), LessMeans(pairs.T.tocsr(), b, a)
+        inverse = data.inverse(data.rows.about(b).form(b), self.ridge)
+        if inverse is None or self.power == 1:
+            return None
+        A = rows.form(onward) @ inverse @ rows.form(back)
+        return PencilMatrices(A, data.rows.about(a).form(a), ridge=self.ridge, shares=a)
 
 
 @dataclass(frozen=True)

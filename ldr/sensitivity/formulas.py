@@ -114,6 +114,9 @@ class TracedData:
         between = (means * counts[:, None]).T @ means
         return between, self.rows.scatter() - between
 
+    def through(self, of: Callable[..., Any]) -> None:
+        """NumPy's functions take no traced arrays."""
+
     def deviations(self) -> Traced:
         return self.y - self.y.mean()
 

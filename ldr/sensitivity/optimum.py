@@ -225,10 +225,10 @@ def _gradient(problem: BoundObjective, M: Array) -> Array:
 
 
 def hessian_inverse(problem: BoundObjective, M: Array) -> HessianInverse:
-    """At M, on the tangent vectors that are no turns of the axes."""
+    """At M, on the tangent vectors that turn no axes and change something."""
     maps = problem.maps(M)
     axes = problem.axes(M, problem.variations(maps))
-    return HessianInverse(problem, M, _turns(problem, M, axes))
+    return HessianInverse(problem, M, [*_turns(problem, M, axes), *problem.idle(M)])
 
 
 def _turns(problem: BoundObjective, M: Array, axes: Axes) -> list[Array]:

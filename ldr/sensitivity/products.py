@@ -135,14 +135,17 @@ class Products:
     ----------
     optimum : Optimum
     formula : Ratio
+    of_rows : QuadraticData
     X : sequence of ndarray
-        The rows of each view; of methods of a background, samples and background.
+        The rows of each view; of methods of a background, samples and background; those that are
+        made of them.
     frames : sequence of (ndarray or None)
         L of each view; None where T is Q.
     """
 
     optimum: Optimum
     formula: Ratio
+    of_rows: QuadraticData
     X: Blocks
     frames: Sequence[Array | None]
 
@@ -158,7 +161,8 @@ class Products:
         blocks = problem.blocks(optimum.M)
         if any(len(Q) != one.d for Q, one in zip(blocks, data.views, strict=True)):
             return None  # the coordinates move with the rows
-        formula = Ratio.of(objective, QuadraticData.of(data), optimum.axes.numbers.size)
+        of_rows = QuadraticData.of(data)
+        formula = Ratio.of(objective, of_rows, optimum.axes.numbers.size)
         if formula is None:
             return None
         frames: list[Array | None] = []
@@ -166,15 +170,18 @@ class Products:
             unit = np.eye(len(Q))
             plain = type(coordinates) is Columns
             frames.append(None if plain else coordinates.map(unit, coordinates.lift(unit)).T)
-        return cls(optimum, formula, [one.dense() for one in samples], frames)
+        X = of_rows.blocks([one.dense() for one in samples])
+        return cls(optimum, formula, of_rows, X, frames)
 
     def rate(self, line: Line) -> Rate | None:
         """None where something else than the rows moves."""
         if line.y is not None or line.weights is not None or line.parameters:
             return None
         problem, M, T, f = self.optimum.problem, self.optimum.M, self._T, self.formula
-        moves = (*line.views, line.background)[: len(self.X)]
-        dX = [np.zeros_like(X) if d is None else d for X, d in zip(self.X, moves, strict=True)]
+        given = self.X[: len(self.of_rows.views)]
+        moves = (*line.views, line.background)[: len(given)]
+        dX = [np.zeros_like(X) if d is None else d for X, d in zip(given, moves, strict=True)]
+        dX = self.of_rows.blocks(dX)
         dY = projected(dX, T)
 
         def times(F: Form, ridged: int | None = None) -> list[Array]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -331,10 +331,19 @@ class MeanOfRows:
 
 @dataclass(frozen=True)
 class QuadraticData:
-    """Those of all views, and of the groups that y makes."""
+    """Those of all views, and of the groups that y makes.
+
+    Attributes
+    ----------
+    views : sequence of QuadraticRows
+    data : Data
+    made : list of callable
+        Of the first view's rows, further blocks: see `blocks`.
+    """
 
     views: Sequence[QuadraticRows]
     data: Data
+    made: list[Callable[[Array], Array]] = field(default_factory=list)
 
     @classmethod
     def of(cls, data: Data) -> QuadraticData:
@@ -344,6 +353,14 @@ class QuadraticData:
     @property
     def y(self) -> Cells:
         return as_array(self.data.y)
+
+    def through(self, of: Callable[[Array], Array]) -> QuadraticRows:
+        self.made.append(of)
+        return QuadraticRows(self.rows.n, len(self.views) + len(self.made) - 1)
+
+    def blocks(self, X: Blocks) -> list[Array]:
+        """X, with the rows that were made of those of the first view."""
+        return [*X, *(of(X[0]) for of in self.made)]
 
     def deviations(self) -> Array:
         return deviations(as_response(self.data.y, self.rows.n)[:, 0], None)

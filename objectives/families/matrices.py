@@ -80,6 +80,9 @@ class DataForms(DataSums, Protocol):
     def views(self) -> Sequence[RowForms]: ...
     @property
     def rows(self) -> RowForms: ...
+    def through(self, of: Callable[[Array], Array]) -> RowForms | None:
+        """Rows that are linear in all rows; None where these are not known yet."""
+
     def deviations(self) -> Array:
         """The response less its mean."""
 

@@ -135,6 +135,18 @@ class Squares:
 
 
 @dataclass(frozen=True, eq=False)
+class LessMeans:
+    """K - ab'."""
+
+    K: csr_array
+    a: Array
+    b: Array
+
+    def __matmul__(self, Y: Array) -> Array:
+        return np.asarray(self.K @ Y - np.outer(self.a, self.b @ Y))
+
+
+@dataclass(frozen=True, eq=False)
 class SymmetricProduct:
     """F'G + G'F, by which F'F changes with F along G."""
 

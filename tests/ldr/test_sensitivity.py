@@ -16,11 +16,12 @@ from tests import real_data
 from tests.objectives import methods
 
 # Optima that are not alone: probabilities saturate, as the scale of P grows (no curvature is above
-# 1e-8 of the value); one direction of two is of any use; a centre slides within the span.
-FLAT = ("nca", "xdawn target", "exponential-family-pca")
-# Optima without derivatives: penalties with corners, maps of features.
+# 1e-8 of the value); one direction of two is of any use.
+FLAT = ("nca", "xdawn target")
+# Optima without derivatives in X: penalties with corners, maps of features, entries 0 and 1.
 WITHOUT = {
     *FLAT,
+    "exponential-family-pca",
     "lasso",
     "sparse-pca",
     "sparse-lda",
@@ -124,9 +125,9 @@ QUADRATIC = (
     *("lpp", "lpp degree", "lpp class-neighbours", "npe", "npe classes"),
     *("olpp", "olpp classes", "olpp epsilon", "onpp", "onpp classes", "onpp class-neighbours"),
     *("orthogonal-lpp", "orthogonal-npe", "lda nested", "gcpca nested", "orthogonal-lpp nested"),
-    *("save", "directional-regression"),
+    *("save", "directional-regression", "vamp", "ssd"),
 )
-EVERY_KIND = ("mds", "lda nested", "opca", "cca", "phd", "npe", "directional-regression")
+EVERY_KIND = ("mds", "lda nested", "opca", "cca", "phd", "npe", "directional-regression", "ssd")
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -197,6 +198,29 @@ def test_what_is_flat_is_refused(key):
 def test_the_one_direction_of_a_target():
     X, y, parameters = methods.RANDOM["xdawn target"]
     check_method("xdawn target", X, y, parameters, 1)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_neighbours_of_classes_that_overlap():
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((120, 4))
+    y = (X[:, 0] + 0.7 * rng.standard_normal(120) > 0).astype(int)
+    y = y + (X[:, 1] + 0.7 * rng.standard_normal(120) > 0.3)
+    check_method("nca", X, y, {}, 1)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_an_intercept_within_the_subspace_is_no_tie():
+    X = methods.RANDOM["exponential-family-pca"][0]
+    result = ldr.solve("exponential-family-pca", X, 2, tolerance=1e-13, random_state=0)
+    found, h = result.sensitivity(X).along(saturation=1.0), 1e-4
+    options = {"start": result.M, "starts": 1, "tolerance": 1e-14}
+    ahead, behind = (
+        ldr.solve("exponential-family-pca", X, 2, saturation=4.0 + t, **options) for t in (h, -h)
+    )
+    assert found.value == pytest.approx((ahead.value - behind.value) / (2 * h), rel=1e-7)
+    assert relative(found.P, (ahead.P - behind.P) / (2 * h)) < 1e-6
 
 
 @pytest.mark.filterwarnings("ignore")
