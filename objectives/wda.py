@@ -28,6 +28,8 @@ from ldr.solvers.errors import ArgumentError
 from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.manifolds import Array
 
+# Steps between two models of frozen plans.
+_RENEWAL = 5
 # Rows beyond which pairs are those within batches.
 _MOST_ROWS = 10_000
 
@@ -134,7 +136,7 @@ class ClassTransport(Transport):
     """Transport between the classes of rows in memory."""
 
     def specialist(self) -> LBFGS:
-        return LBFGS()
+        return LBFGS(renewal=_RENEWAL)
 
     def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
         """What the coordinate adds to the transport within and between classes, and their ratio.

@@ -12,8 +12,8 @@ from ldr.solvers.limits import check, until_told
 from ldr.solvers.loop import minimise
 from ldr.solvers.manifolds import Array, Manifold
 from ldr.solvers.nonsmooth.proximal_gradient import OnSupport
-from ldr.solvers.problem import Problem
-from ldr.solvers.riemannian import RiemannianProblem
+from ldr.solvers.problem import Preconditioner, Problem
+from ldr.solvers.riemannian import RiemannianPoint, RiemannianProblem
 from ldr.solvers.run import Observer, Run, Stopping
 from ldr.solvers.solver import AnySolver
 
@@ -26,6 +26,9 @@ _INVARIANT = 1e-9
 # Lanczos has decided once the residual of the smallest value found, after so many steps at least,
 # is this share of it: what is still to come changes neither its sign nor eight of its digits.
 _DECIDED, _LEAST_STEPS = 1e-4, 10
+
+# Steps before the residuals are preconditioned.
+_PLAIN_STEPS = 4
 
 # Saddles to leave in a row.
 _ESCAPES = 5
@@ -60,26 +63,44 @@ class Curvature:
 
 
 def smallest_curvature(problem: Problem, M: Array, steps: int = 60, seed: int = 0) -> Curvature:
-    """Lanczos for the Riemannian Hessian in the tangent space, with full reorthogonalisation.
+    """The least eigenvalue of the Riemannian Hessian, on a space that grows by its residuals.
 
-    It ends at a decision about the sign, or after so many steps.
+    That is Lanczos's, or where the problem has a preconditioner Davidson's. It ends at a decision
+    about the sign, or after so many steps.
     """
     counted = RiemannianProblem(problem)
     manifold, point = counted.manifold, counted.at(M)
     V = manifold.random_tangent(M, np.random.default_rng(seed))
+    most = min(steps, manifold.dimension)
+    preconditioner = problem.preconditioner(M) if most > _LEAST_STEPS else None
+    if most == 0:
+        return Curvature(0.0, 0.0, V)
+    if preconditioner is None:
+        basis, ritz, vectors = _lanczos(manifold, point, V, most)
+    else:
+        basis, ritz, vectors = _davidson(manifold, point, V, most, preconditioner)
+    direction = manifold.project(M, np.tensordot(vectors[:, 0], np.array(basis), axes=1))
+    direction = direction / manifold.norm(M, direction)
+    # A function that is constant on its manifold has a Hessian of rounding errors.
+    floor = 1e-6 * abs(point.value)
+    return Curvature(float(ritz[0]), float(np.abs(ritz).max()), direction, floor)
+
+
+Space = tuple[list[Array], Array, Array]
+
+
+def _lanczos(manifold: Manifold, point: RiemannianPoint, V: Array, most: int) -> Space:
+    """A basis, and the Ritz values and vectors in it, with full reorthogonalisation."""
+    M = point.M
     basis: list[Array] = []
     diagonal: list[float] = []
     offdiagonal: list[float] = []
     scale = 0.0
-    for _ in range(min(steps, manifold.dimension)):
+    for _ in range(most):
         basis.append(V)
         HV = point.hessian(V)
         diagonal.append(manifold.inner(M, V, HV))
-        for _ in range(2):  # twice is enough
-            # Of a little that is left over, rounding that is not tangent would be a large part.
-            HV = manifold.project(M, HV)
-            for U in basis:
-                HV = HV - manifold.inner(M, U, HV) * U
+        HV = _apart(manifold, M, HV, basis)
         length = manifold.norm(M, HV)
         scale = max(scale, abs(diagonal[-1]), length)
         if length <= _INVARIANT * scale:
@@ -90,14 +111,42 @@ def smallest_curvature(problem: Problem, M: Array, steps: int = 60, seed: int = 
             ritz, vectors = scipy.linalg.eigh_tridiagonal(diagonal, offdiagonal[:-1])
             if length * abs(vectors[-1, 0]) <= _DECIDED * abs(ritz[0]):
                 break
-    if not diagonal:
-        return Curvature(0.0, 0.0, V)
-    ritz, vectors = scipy.linalg.eigh_tridiagonal(diagonal, offdiagonal[: len(diagonal) - 1])
-    direction = manifold.project(M, np.tensordot(vectors[:, 0], np.array(basis), axes=1))
-    direction = direction / manifold.norm(M, direction)
-    # A function that is constant on its manifold has a Hessian of rounding errors.
-    floor = 1e-6 * abs(point.value)
-    return Curvature(float(ritz[0]), float(np.abs(ritz).max()), direction, floor)
+    return basis, *scipy.linalg.eigh_tridiagonal(diagonal, offdiagonal[: len(diagonal) - 1])
+
+
+def _davidson(
+    manifold: Manifold, point: RiemannianPoint, V: Array, most: int, preconditioner: Preconditioner
+) -> Space:
+    """The same by preconditioned residuals, after some plain ones, which see the largest values."""
+    M = point.M
+    basis: list[Array] = []
+    images: list[Array] = []
+    T = np.zeros((0, 0))
+    while True:
+        basis.append(V)
+        images.append(point.hessian(V))
+        T = np.pad(T, (0, 1))
+        T[-1] = T[:, -1] = [manifold.inner(M, U, images[-1]) for U in basis]
+        ritz, vectors = np.linalg.eigh(T)
+        found = np.tensordot(vectors[:, 0], np.array(basis), axes=1)
+        residual = np.tensordot(vectors[:, 0], np.array(images), axes=1) - ritz[0] * found
+        length = manifold.norm(M, residual)
+        decided = len(basis) >= _LEAST_STEPS and length <= _DECIDED * abs(ritz[0])
+        if decided or len(basis) == most or length <= _INVARIANT * np.abs(ritz).max():
+            return basis, ritz, vectors
+        V = residual if len(basis) < _PLAIN_STEPS else preconditioner(M, residual)
+        V = _apart(manifold, M, V / manifold.norm(M, V), basis)
+        V = V / manifold.norm(M, V)
+
+
+def _apart(manifold: Manifold, M: Array, V: Array, basis: Sequence[Array]) -> Array:
+    """What of V is tangent and orthogonal to the basis."""
+    for _ in range(2):  # twice is enough
+        # Of a little that is left over, rounding that is not tangent would be a large part.
+        V = manifold.project(M, V)
+        for U in basis:
+            V = V - manifold.inner(M, U, V) * U
+    return V
 
 
 def leave_saddles(

@@ -9,7 +9,7 @@ classes of like sizes are padded with rows without a share, and worked on togeth
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -20,11 +20,17 @@ from ldr.objectives.families.projected import Projected, ProjectedPoint
 from ldr.solvers.errors import DataError
 from ldr.solvers.limits import check
 from ldr.solvers.manifolds import Array
+from ldr.solvers.manifolds.orthonormal import sym
+from ldr.solvers.problem import Preconditioner
 
 Rows = npt.NDArray[np.intp]
 
 # Distances that are in the cache together, and the least size of a class padded to the largest.
 _NUMBERS, _LIKE = 2**15, 0.75
+# Distances of a point whose plans are kept for its Hessian products.
+_KEPT = 2**20
+# Of a preconditioner, the least curvature relative to the largest.
+_FLOOR = 1e-3
 # Exponents beyond the first are taken from the nearest row; those beyond the second are zero.
 _FAR, _NOTHING = 300.0, 690.0
 
@@ -43,11 +49,19 @@ class Classes:
 
 @dataclass(frozen=True)
 class Pairs:
-    """Pairs of classes: those of `a` with those of `b`, each with itself or with a later one."""
+    """Pairs of classes: those of `a` with those of `b`, each with itself or with a later one.
+
+    `kinds` are 0 within a class and 1 between two.
+    """
 
     a: Classes
     b: Classes
-    between: bool
+    kinds: Rows
+
+    @property
+    def numbers(self) -> int:
+        """Distances in them."""
+        return self.a.rows.size * self.b.rows.shape[1]
 
     @classmethod
     def of(cls, codes: Rows, weights: Array | None) -> list[Pairs]:
@@ -55,17 +69,17 @@ class Pairs:
         groups = list(_like_sizes(codes, weights))
         found = []
         for one in groups:
-            found.append(cls(one, one, False))
             for other in groups:  # after few steps W(c, c') is not W(c', c): the first is moved
-                i, j = np.nonzero(one.codes[:, None] < other.codes)
-                found.append(cls(one[i], other[j], True))
+                i, j = np.nonzero(one.codes[:, None] <= other.codes)
+                a, b = one[i], other[j]
+                found.append(cls(a, b, (a.codes != b.codes).astype(np.intp)))
         return [part for pairs in found for part in pairs._parts()]
 
     def _parts(self) -> Iterator[Pairs]:
         step = max(1, _NUMBERS // (self.a.rows.shape[1] * self.b.rows.shape[1]))
-        for start in range(0, len(self.a.rows), step):
+        for start in range(0, len(self.kinds), step):
             where = slice(start, start + step)
-            yield Pairs(self.a[where], self.b[where], self.between)
+            yield Pairs(self.a[where], self.b[where], self.kinds[where])
 
 
 def _like_sizes(codes: Rows, weights: Array | None) -> Iterator[Classes]:
@@ -73,9 +87,11 @@ def _like_sizes(codes: Rows, weights: Array | None) -> Iterator[Classes]:
     w = np.ones(len(codes)) if weights is None else weights
     counted = [np.flatnonzero((codes == c) & (w > 0)) for c in range(int(codes.max()) + 1)]
     sizes = np.array([len(own) for own in counted])
+    pairs, most = np.count_nonzero(sizes) * (np.count_nonzero(sizes) + 1) // 2, int(sizes.max())
+    likeness = 0.0 if pairs * most**2 <= _NUMBERS else _LIKE  # all at once
     while sizes.any():
         most = int(sizes.max())
-        like = np.flatnonzero(sizes >= _LIKE * most)
+        like = np.flatnonzero((sizes > 0) & (sizes >= likeness * most))
         sizes[like] = 0
         rows, shares = np.empty((len(like), most), dtype=np.intp), np.zeros((len(like), most))
         for k, c in enumerate(like):
@@ -92,10 +108,6 @@ def _times(K: Array, x: Array) -> Array:
 
 def _transposed(K: Array) -> Array:
     return K.swapaxes(1, 2)
-
-
-def _outer(x: Array, y: Array) -> Array:
-    return x[:, :, None] * y[:, None, :]
 
 
 def _columns(x: Sequence[Array]) -> Array:
@@ -130,7 +142,7 @@ class Plans:
 
     @property
     def G(self) -> Array:
-        return _outer(self._u[-1], self._v[-1]) * self.K
+        return self._u[-1][..., None] * self.K * self._v[-1][:, None, :]
 
     @property
     def W(self) -> Array:
@@ -140,8 +152,8 @@ class Plans:
     @cached_property
     def _backwards(self) -> tuple[list[Array], list[Array], list[Array], list[Array]]:
         """dW in u_l and v_l (through what follows), in Kv_l and in K'u_{l-1}, l = 1 .. k."""
-        in_u = np.einsum("pij,pij,pj->pi", self.K, self.D, self._v[-1])
-        in_v = np.einsum("pij,pij,pi->pj", self.K, self.D, self._u[-1])
+        in_u = _times(self._KD, self._v[-1])
+        in_v = _times(_transposed(self._KD), self._u[-1])
         found: list[tuple[Array, Array, Array, Array]] = []
         for u, v, Ku, Kv in self._steps():
             s = -in_u * u / Kv
@@ -156,59 +168,62 @@ class Plans:
         """u_l, v_l, K'u_{l-1} and Kv_l, the last first."""
         return zip(self._u[:0:-1], self._v[::-1], self._Ku[::-1], self._Kv[::-1], strict=True)
 
-    def _H(self) -> Array:
-        """S = K o H with H = uv' - (uv' o AB' + sum_l s_l v_l' + u_{l-1} q_l')/reg."""
+    @cached_property
+    def _KD(self) -> Array:
+        return self.K * self.D
+
+    @cached_property
+    def S(self) -> Array:
+        """K o H with H = uv' - (uv' o AB' + sum_l s_l v_l' + u_{l-1} q_l')/reg."""
         _, _, s, q = self._backwards
         u, v = self._u[-1], self._v[-1]
         left = [u[..., None], u[..., None] * self._A, _columns([*s, *self._u[:-1]])]
         right = [v[..., None], v[..., None] * self._B, _columns([*self._v, *q])]
         right[1:] = [columns * (-1.0 / self._reg) for columns in right[1:]]
-        return np.matmul(np.concatenate(left, -1), _transposed(np.concatenate(right, -1)))
-
-    @property
-    def S(self) -> Array:
-        S = self._H()
+        S = np.matmul(np.concatenate(left, -1), _transposed(np.concatenate(right, -1)))
         S *= self.K
         return S
 
-    def change(self, dD: Array) -> Array:
-        """The derivative of S along dD: every line of the above, in its order."""
-        K, D, reg = self.K, self.D, self._reg
-        dK = K * dD / -reg
-        du, dv = [np.zeros_like(self._u[0])], list[Array]()
-        dKu, dKv = list[Array](), list[Array]()
-        for k, v in enumerate(self._v):
-            dKu.append(_times(_transposed(dK), self._u[k]) + _times(_transposed(K), du[k]))
-            dv.append(-v * dKu[k] / self._Ku[k])
-            dKv.append(_times(dK, v) + _times(K, dv[k]))
-            du.append(-self._u[k + 1] * dKv[k] / self._Kv[k])
-        KD = K * D
-        dKD = dK * D
-        dKD += K * dD
-        in_du = _times(dKD, self._v[-1]) + _times(KD, dv[-1])
-        in_dv = _times(_transposed(dKD), self._u[-1]) + _times(_transposed(KD), du[-1])
+    def change(self, A: Array, B: Array) -> Array:
+        """The derivative of S along dD = AB': every line of the above, in its order."""
+        K, reg, last = self.K, self._reg, len(self._v)
+        u, v = self._u, self._v
         in_u, in_v, s, q = self._backwards
-        ds, dq = [np.zeros(0)] * len(s), [np.zeros(0)] * len(q)
-        for k in reversed(range(len(s))):
-            up = in_du * self._u[k + 1] + in_u[k] * du[k + 1] + s[k] * dKv[k]
+        dD = np.matmul(A, _transposed(B))
+        dD *= -1.0 / reg
+        dK = K * dD
+        dK_vq = np.matmul(dK, _columns([*v, *q]))
+        dK_us = np.matmul(_transposed(dK), _columns([*u[:-1], *s]))
+        du, dv = [np.zeros_like(u[0])], list[Array]()
+        dKu, dKv = list[Array](), list[Array]()
+        for k in range(last):
+            dKu.append(dK_us[..., k] + _times(_transposed(K), du[k]))
+            dv.append(-v[k] * dKu[k] / self._Ku[k])
+            dKv.append(dK_vq[..., k] + _times(K, dv[k]))
+            du.append(-u[k + 1] * dKv[k] / self._Kv[k])
+        dKD = self.D - reg
+        dKD *= dK
+        in_du = _times(dKD, v[-1]) + _times(self._KD, dv[-1])
+        in_dv = _times(_transposed(dKD), u[-1]) + _times(_transposed(self._KD), du[-1])
+        ds, dq = [np.zeros(0)] * last, [np.zeros(0)] * last
+        for k in reversed(range(last)):
+            up = in_du * u[k + 1] + in_u[k] * du[k + 1] + s[k] * dKv[k]
             ds[k] = -up / self._Kv[k]
-            in_dv = in_dv + _times(_transposed(dK), s[k]) + _times(_transposed(K), ds[k])
-            dq[k] = -(in_dv * self._v[k] + in_v[k] * dv[k] + q[k] * dKu[k]) / self._Ku[k]
-            in_du, in_dv = _times(dK, q[k]) + _times(K, dq[k]), np.zeros_like(in_dv)
-        left = _columns([*ds, *s, *du[:-1], *self._u[:-1]])
-        dH = np.matmul(left, _transposed(_columns([*self._v, *dv, *q, *dq])))
-        dplan = _outer(du[-1], self._v[-1])
-        dplan += _outer(self._u[-1], dv[-1])
-        dH += dplan * D
-        dD = dD * self._u[-1][:, :, None]
-        dD *= self._v[-1][:, None, :]
-        dH += dD
-        dH *= -1.0 / reg
-        dH += dplan
-        dH *= K
-        dK *= self._H()
-        dH += dK
-        return dH
+            in_dv = in_dv + dK_us[..., last + k] + _times(_transposed(K), ds[k])
+            dq[k] = -(in_dv * v[k] + in_v[k] * dv[k] + q[k] * dKu[k]) / self._Ku[k]
+            in_du, in_dv = dK_vq[..., last + k] + _times(K, dq[k]), np.zeros_like(in_dv)
+        plan, du_, dv_ = u[-1][..., None], du[-1][..., None], dv[-1][..., None]
+        left = [du_, plan, du_ * self._A, plan * self._A, plan * A]
+        right = [v[-1][..., None], dv_]
+        right += [v[-1][..., None] * self._B, dv_ * self._B, v[-1][..., None] * B]
+        left.append(_columns([*ds, *s, *du[:-1], *u[:-1]]))
+        right.append(_columns([*v, *dv, *q, *dq]))
+        right[2:] = [columns * (-1.0 / reg) for columns in right[2:]]
+        dS = np.matmul(np.concatenate(left, -1), _transposed(np.concatenate(right, -1)))
+        dS *= K
+        dD *= self.S
+        dS += dD
+        return dS
 
 
 def _kernel(E: Array, a: Array) -> tuple[Array, Array]:
@@ -237,7 +252,17 @@ class TransportPoint(ProjectedPoint):
         super().__init__(problem.X, M)
         self._problem = problem
 
-    def plans(self) -> Iterator[tuple[Pairs, Plans]]:
+    def plans(self) -> Iterable[tuple[Pairs, Plans]]:
+        if self._kept is None:
+            return self._made()
+        return self._kept
+
+    @cached_property
+    def _kept(self) -> list[tuple[Pairs, Plans]] | None:
+        few = sum(pairs.numbers for pairs in self._problem.pairs) <= _KEPT
+        return list(self._made()) if few else None
+
+    def _made(self) -> Iterator[tuple[Pairs, Plans]]:
         Y, ones = self.Y, np.ones(len(self.Y))
         squares = np.einsum("ij,ij->i", Y, Y)
         left, right = (
@@ -254,9 +279,8 @@ class TransportPoint(ProjectedPoint):
         """W and s, within and between."""
         W, s = np.zeros(2), np.zeros((2, *self.Y.shape))
         for pairs, plans in self.plans():
-            kind = int(pairs.between)
-            W[kind] += plans.W.sum()
-            _add_laplacian(s[kind], plans.S, pairs, self.Y)
+            np.add.at(W, pairs.kinds, plans.W)
+            _add_laplacian(s, plans.S, pairs, self.Y)
         if not W[1] > 0:
             raise DataError("the classes of X are equal there: no distance is between them")
         return W, s
@@ -278,30 +302,42 @@ class TransportPoint(ProjectedPoint):
         left = 2.0 * np.column_stack([-Y, -dY, own, ones])
         right = np.column_stack([dY, Y, ones, own])
         for pairs, plans in self.plans():
-            dD = np.matmul(left[pairs.a.rows], _transposed(right[pairs.b.rows]))
-            _add_laplacian(c[int(pairs.between)], plans.change(dD), pairs, self.Y)
-            _add_laplacian(c[int(pairs.between)], plans.S, pairs, dY)
+            change = plans.change(left[pairs.a.rows], right[pairs.b.rows])
+            _add_laplacian(c, change, pairs, self.Y)
+            _add_laplacian(c, plans.S, pairs, dY)
         f, share = W[0] / W[1], self._problem.share
         dW = [float(np.vdot(of_kind, dY)) for of_kind in s]
         df = (dW[0] - f * dW[1]) / W[1]
         return (share * (c[0] - f * c[1] - df * s[1]) - dW[1] * self.slope) / W[1]
 
+    def of_frozen_plans(self) -> Array:
+        """H of the gradient HM, (d, d): 2X'(L(S_0) - f L(S_1))X/W_1, the Laplacians of S."""
+        X, W = self.X, self._sums[0]
+        signs = 2.0 * self._problem.share / W[1] * np.array([1.0, -W[0] / W[1]])
+        d = X.shape[1]
+        degrees, cross = np.zeros(len(X)), np.zeros((d, d))
+        for pairs, plans in self.plans():
+            S = plans.S * signs[pairs.kinds][:, None, None]
+            np.add.at(degrees, pairs.a.rows, S.sum(axis=2))
+            np.add.at(degrees, pairs.b.rows, S.sum(axis=1))
+            cross += X[pairs.a.rows].reshape(-1, d).T @ np.matmul(S, X[pairs.b.rows]).reshape(-1, d)
+        return X.T @ (degrees[:, None] * X) - cross - cross.T
+
     def of_coordinates(self) -> Array:
         """What each column of Y adds to W, within and between: (2, r)."""
-        found = np.zeros((2, self.Y.shape[1]))
+        s = np.zeros((2, *self.Y.shape))
         for pairs, plans in self.plans():
-            s = np.zeros_like(self.Y)
             _add_laplacian(s, plans.G, pairs, self.Y)
-            found[int(pairs.between)] += 0.5 * np.einsum("ij,ij->j", self.Y, s)
-        return found
+        return np.asarray(0.5 * np.einsum("ij,kij->kj", self.Y, s))
 
 
 def _add_laplacian(total: Array, S: Array, pairs: Pairs, Y: Array) -> None:
-    """Add 2 L(S)Y of the pairs."""
-    A, B = Y[pairs.a.rows], Y[pairs.b.rows]
-    np.add.at(total, pairs.a.rows, 2.0 * (S.sum(axis=2)[..., None] * A - np.matmul(S, B)))
+    """Add 2 L(S)Y of the pairs to the total of their kind, (2, n, r)."""
+    A, B, kinds = Y[pairs.a.rows], Y[pairs.b.rows], pairs.kinds[:, None]
+    of_a = S.sum(axis=2)[..., None] * A - np.matmul(S, B)
+    np.add.at(total, (kinds, pairs.a.rows), 2.0 * of_a)
     of_b = S.sum(axis=1)[..., None] * B - np.matmul(_transposed(S), A)
-    np.add.at(total, pairs.b.rows, 2.0 * of_b)
+    np.add.at(total, (kinds, pairs.b.rows), 2.0 * of_b)
 
 
 @dataclass(frozen=True)
@@ -326,9 +362,31 @@ class Transport(Projected):
     weights: Array | None = None
     share: float = 1.0
 
+    preconditioner_cost = 2
+
     @cached_property
     def pairs(self) -> list[Pairs]:
         return Pairs.of(self.codes, self.weights)
 
     def at(self, M: Array) -> TransportPoint:
         return TransportPoint(self, M)
+
+    def preconditioner(self, M: Array) -> Preconditioner | None:
+        """Of frozen plans the Hessian is U -> HU - U M'HM across M: its inverse, made positive."""
+        H = self.at(M).of_frozen_plans()
+        multipliers, R = np.linalg.eigh(sym(M.T @ H @ M))
+        across = H - M @ (M.T @ H)
+        across = sym(across - (across @ M) @ M.T)
+        bound = np.abs(across).sum(axis=1).max() + np.abs(multipliers).max()
+        values, V = np.linalg.eigh(across + 2.0 * bound * (M @ M.T))  # M's come last
+        curvatures = np.abs(values[:, None] - multipliers)
+        steepest = curvatures[: -len(multipliers)].max(initial=0.0)
+        if not steepest > 0:
+            return None
+        curvatures = np.clip(curvatures, _FLOOR * steepest, steepest)
+
+        def apply(N: Array, U: Array) -> Array:
+            Z = V @ ((V.T @ U @ R) / curvatures) @ R.T
+            return Z - N @ (N.T @ Z)
+
+        return apply

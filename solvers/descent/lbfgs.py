@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,9 +10,12 @@ import numpy as np
 from ldr.solvers.checks import keep_whole
 from ldr.solvers.descent.line_search import initial_step, search
 from ldr.solvers.manifolds import Array, Manifold
+from ldr.solvers.problem import Preconditioner
 from ldr.solvers.riemannian import RiemannianPoint, RiemannianProblem
 from ldr.solvers.solver import Solver, State
 from ldr.solvers.status import Status
+
+Flat = Callable[[Array], Array]
 
 _EPS = float(np.finfo(float).eps)
 
@@ -44,8 +48,8 @@ class Pairs:
             return self
         return Pairs(np.concatenate([self.steps, s[None]]), np.concatenate([self.changes, y[None]]))
 
-    def inverse_hessian_times(self, gradient: Array) -> Array:
-        """The two-loop recursion."""
+    def inverse_hessian_times(self, gradient: Array, approximate: Flat | None = None) -> Array:
+        """The two-loop recursion, from the identity or an approximate inverse of flat vectors."""
         if len(self) == 0:
             return gradient
         S, Y = (stack.reshape(len(self), -1) for stack in (self.steps, self.changes))
@@ -57,18 +61,35 @@ class Pairs:
             alphas[i] = S[i] @ q / curvatures[i]
             q = q - alphas[i] * Y[i]
         if len(usable):
-            newest = usable[-1]
-            q = q * (curvatures[newest] / (Y[newest] @ Y[newest]))
+            q = _roughly(q, S[usable[-1]], Y[usable[-1]], approximate)
         for i in usable:
             q = q + (alphas[i] - Y[i] @ q / curvatures[i]) * S[i]
         return q.reshape(gradient.shape)
 
 
+def _flat(preconditioner: Preconditioner, M: Array) -> Flat:
+    return lambda x: preconditioner(M, x.reshape(M.shape)).ravel()
+
+
+def _roughly(q: Array, s: Array, y: Array, approximate: Flat | None) -> Array:
+    """A multiple of q or of its approximate image, whichever makes y more nearly a multiple of s.
+
+    The factor gives y its curvature.
+    """
+    if approximate is not None:
+        z = approximate(y)
+        if (s @ z) * np.linalg.norm(y) > (s @ y) * np.linalg.norm(z):
+            return (s @ y) / (y @ z) * approximate(q)
+    return (s @ y) / (y @ y) * q
+
+
 @dataclass(frozen=True)
 class QuasiNewtonState(State):
-    """`pairs` are tangent at the point."""
+    """`pairs` are tangent at the point, which is so many `steps` from where it forgot."""
 
     pairs: Pairs
+    preconditioner: Preconditioner | None = None
+    steps: int = 0
 
 
 @dataclass(frozen=True)
@@ -82,15 +103,20 @@ class LBFGS(Solver[QuasiNewtonState]):
     ----------
     memory : int
         Number of pairs kept.
+    renewal : int, optional
+        Steps for which a preconditioner of the problem's serves, where it has one; by default it
+        is asked for none.
     """
 
     name = "lbfgs"
     default_max_iterations = 10_000
 
     memory: int = 20
+    renewal: int | None = None
 
     def __post_init__(self) -> None:
         keep_whole(self, "memory", 1)
+        keep_whole(self, "renewal", 1, optional=True)
 
     def initialise(self, problem: RiemannianProblem, M: Array) -> QuasiNewtonState:
         return self._forgetful(problem.at(M))
@@ -100,11 +126,22 @@ class LBFGS(Solver[QuasiNewtonState]):
 
     def step(self, problem: RiemannianProblem, state: QuasiNewtonState) -> QuasiNewtonState:
         manifold, old, pairs = problem.manifold, state.point, state.pairs
+        made = self._preconditioner(problem, state)
+        V = -pairs.inverse_hessian_times(old.gradient, made and _flat(made, old.M))
         first = 1.0 if len(pairs) else initial_step(problem, old)
-        found = search(problem, old, -pairs.inverse_hessian_times(old.gradient), first)
+        found = search(problem, old, V, first)
         if found is None:
             return self._forgetful(old, halt=None if len(pairs) else Status.STALLED)
         new, s = found.point, found.t * found.velocity
         y = new.gradient - manifold.transport(old.M, new.M, old.gradient)
         carried = pairs.carried(manifold, old.M, new.M, self.memory - 1)
-        return QuasiNewtonState(new, carried.and_one(manifold, new.M, s, y, _EPS))
+        known = carried.and_one(manifold, new.M, s, y, _EPS)
+        return QuasiNewtonState(new, known, made, state.steps + 1)
+
+    def _preconditioner(
+        self, problem: RiemannianProblem, state: QuasiNewtonState
+    ) -> Preconditioner | None:
+        """Made where the first steps have led, and anew after so many more."""
+        if self.renewal and state.steps and state.steps % self.renewal == 0:
+            return problem.problem.preconditioner(state.point.M)
+        return state.preconditioner
