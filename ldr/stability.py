@@ -131,9 +131,10 @@ class Bootstrap(Pickled):
 
     def __repr__(self) -> str:
         several = isinstance(self.angles, tuple)
+        called = self.result.view_names or view_letters(len(self.angles))
         lines = [f"{self.result.objective!r}, r = {self.result.r}: {len(self.values)} draws"]
         for k, found in enumerate(self.quantiles() if several else (self.quantiles(),)):
-            view = f" of view {view_letters(k + 1)[k]}" if several else ""
+            view = f" of view {called[k]}" if several else ""
             lines.append(f"  principal angles{view} in degrees: median (5 % to 95 %)")
             for i, (low, middle, high) in enumerate(np.degrees(found).T):
                 lines.append(f"  {i + 1:5d}  {middle:7.3f}  ({low:.3f} to {high:.3f})")
@@ -215,9 +216,10 @@ def bootstrap(
     whole("draws", draws, 1)
     _check_block(block, sampled)
     rng = as_generator(random_state)
+    named = isinstance(X, dict) and objective.views > 1
     result = solve(
         objective,
-        sampled.data.X,
+        dict(zip(X, sampled.data.views, strict=True)) if named else sampled.data.X,
         r,
         y=sampled.data.y,
         standardise=standardise,

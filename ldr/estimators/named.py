@@ -32,7 +32,7 @@ verbose : bool
 rotation : str, optional
     "varimax", "quartimax", "promax" or "oblimin": see `ldr.Result.rotate`."""
 
-_VIEWS = """views : sequence of column groups, optional
+_VIEWS = """views : sequence of column groups, or a dict of them by name, optional
     Lists of column numbers or names, or slices, one a view: X then holds all views in one array, as
     in a Pipeline, y is left alone, and `transform` gives the coordinates of all side by side.
 """

@@ -13,7 +13,6 @@ from ldr.estimators.base import Projection
 from ldr.estimators.given import are_views
 from ldr.objectives.data.labels import as_array
 from ldr.objectives.data.opening import as_samples
-from ldr.objectives.data.samples import Samples
 from ldr.objectives.data.views import single
 from ldr.solvers.errors import ArgumentError, DataError
 
@@ -63,43 +62,45 @@ class TwoViews(Projection):
         check_is_fitted(self)
         return np.hstack(self.result_.transform(self._grouped(X, reset=False)))
 
-    def _grouped(self, X: Any, reset: bool, minimum_rows: int = 1) -> tuple[Samples, ...]:
-        """The views in the columns of X."""
+    def _grouped(self, X: Any, reset: bool, minimum_rows: int = 1) -> Any:
+        """The views in the columns of X, by name where they have names."""
         samples = self._samples(X, reset=reset, minimum_rows=minimum_rows)
         if samples.stored:
             raise DataError("views= takes X in memory: give further views as y instead")
         groups = self._columns(samples.d, samples.feature_names or ())
         names = samples.feature_names
-        return tuple(
-            replace(
+        found = {
+            key: replace(
                 samples,
                 array=samples.array[:, group],
-                name=f"X[views[{i}]]",
+                name=f"X[views[{key!r}]]",
                 feature_names=tuple(names[k] for k in group) if names else None,
             )
-            for i, group in enumerate(groups)
-        )
+            for key, group in groups.items()
+        }
+        return found if isinstance(self.views, dict) else tuple(found.values())
 
-    def _columns(self, d: int, names: Sequence[str]) -> list[list[int]]:
+    def _columns(self, d: int, names: Sequence[str]) -> dict[Any, list[int]]:
         """The column numbers of each group, of d columns with names."""
-        if not isinstance(self.views, (list, tuple)) or len(self.views) < 2:
+        if not isinstance(self.views, (list, tuple, dict)) or len(self.views) < 2:
             raise ArgumentError(
-                "views must be two groups of columns or more, as ([0, 1, 2], [3, 4]), got "
-                f"{self.views!r}"
+                "views must be two groups of columns or more, as ([0, 1, 2], [3, 4]) or a dict of "
+                f"them by name, got {self.views!r}"
             )
         numbers = {name: k for k, name in enumerate(names)} | {k: k for k in range(d)}
-        groups = []
-        for i, group in enumerate(self.views):
+        given = self.views if isinstance(self.views, dict) else dict(enumerate(self.views))
+        groups: dict[Any, list[int]] = {}
+        for key, group in given.items():
             listed = range(d)[group] if isinstance(group, slice) else group
             try:
-                groups.append([numbers[c] for c in listed])
+                groups[key] = [numbers[c] for c in listed]
             except (TypeError, KeyError) as error:
                 raise ArgumentError(
-                    f"views[{i}] = {group!r}: expected a slice, or a list of names or numbers of "
-                    f"X's {d} columns"
+                    f"views[{key!r}] = {group!r}: expected a slice, or a list of names or numbers "
+                    f"of X's {d} columns"
                 ) from error
-            if not groups[-1]:
-                raise ArgumentError(f"views[{i}] = {group!r} has no column")
+            if not groups[key]:
+                raise ArgumentError(f"views[{key!r}] = {group!r} has no column")
         return groups
 
     def _requires_y(self) -> bool:
@@ -167,7 +168,9 @@ class TwoViews(Projection):
                 f"X has {coordinates.shape[1]} columns, expected {self._n_features_out}"
             )
         found = np.full((len(coordinates), self.n_features_in_), np.nan)
-        groups = self._columns(self.n_features_in_, getattr(self, "feature_names_in_", ()))
+        groups = list(
+            self._columns(self.n_features_in_, getattr(self, "feature_names_in_", ())).values()
+        )
         scales = self.result_.scale or (None,) * len(groups)
         blocks = np.split(coordinates, len(groups), axis=1)
         for group, block, P, mean, scale in zip(

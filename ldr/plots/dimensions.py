@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ldr.components import view_letters
 from ldr.plots.canvas import (
     HIGHLIGHT,
     SINGLE,
@@ -72,7 +73,8 @@ def bootstrap(found: DrawnBootstrap, *, ax: Any = None) -> Figure:
     """
     views, maps = parts(found.angles), parts(found.result.P)
     panels = given_panels(ax, len(views))
-    for k, (panel, angles, P) in enumerate(zip(panels, views, maps, strict=True)):
+    called = found.result.directions.views or view_letters(len(views))
+    for panel, angles, P, name in zip(panels, views, maps, called, strict=True):
         at = np.arange(1, angles.shape[1] + 1)
         for spread, width in ((0.05, 1.5), (0.25, 6.0)):
             low, high = np.degrees(np.quantile(angles, (spread, 1 - spread), axis=0))
@@ -89,7 +91,7 @@ def bootstrap(found: DrawnBootstrap, *, ax: Any = None) -> Figure:
             color=HIGHLIGHT,
             fontsize=9,
         )
-        panel.set_xlabel("principal angle" + (f" of view {k + 1}" if len(views) > 1 else ""))
+        panel.set_xlabel("principal angle" + (f" of view {name}" if len(views) > 1 else ""))
         panel.set_ylabel("degrees to the subspace of all rows")
         panel.set_title(f"median, 50 % and 90 % of {len(angles)} draws", fontsize=9)
         panel.set_xticks(at)

@@ -7,7 +7,9 @@ from typing import Any
 
 
 def as_tuple(value: Any) -> tuple[Any, ...]:
-    """The blocks of several views, or the only one as a tuple."""
+    """The blocks of several views, also of a dict, or the only one as a tuple."""
+    if isinstance(value, dict):
+        return tuple(value.values())
     return value if isinstance(value, tuple) else (value,)
 
 

@@ -64,6 +64,12 @@ def test_two_views_have_angles_each():
     found = ldr.bootstrap("pls", real_data.linnerud(), 2, draws=5, random_state=0)
     assert [angles.shape for angles in found.angles] == [(5, 2), (5, 2)]
     assert "of view b" in repr(found)
+    named = dict(zip(("exercise", "body"), real_data.linnerud(), strict=True))
+    called = ldr.bootstrap("pls", named, 2, draws=5, random_state=0)
+    np.testing.assert_allclose(called.angles, found.angles)
+    assert "of view body in degrees" in repr(called)
+    labels = [panel.get_xlabel() for panel in called.plot().axes]
+    assert labels == ["principal angle of view exercise", "principal angle of view body"]
 
 
 def test_background_is_drawn_too():

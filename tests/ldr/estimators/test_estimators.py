@@ -538,6 +538,14 @@ def test_views_as_column_groups_of_one_array():
     np.testing.assert_allclose(fitted.transform(frame), expected, atol=1e-9)
     assert list(fitted.get_feature_names_out()) == [f"mcca{k}" for k in range(6)]
     assert fitted.result_.feature_names[1] == tuple(names[10:20])
+    called = dict(zip(("means", "errors", "worst"), groups, strict=True))
+    called = clone(ldr.MCCA(2, views=called)).fit(X)
+    np.testing.assert_allclose(called.transform(X), expected, atol=1e-9)
+    assert called.result_.view_names == ("means", "errors", "worst")
+    assert called.score(X) == pytest.approx(called.result_.value, rel=1e-10)
+    np.testing.assert_allclose(
+        called.inverse_transform(expected), fitted.inverse_transform(expected), atol=1e-9
+    )
     assert fitted.score(frame) == pytest.approx(fitted.result_.value, rel=1e-10)
     whole = ldr.MaxDiff(3, views=([0, 1, 2], [4, 5, 6])).fit(X)
     back = whole.inverse_transform(whole.transform(X))
@@ -555,6 +563,8 @@ def test_views_as_column_groups_of_one_array():
         ([[0, 1], ["alcohol"]], r"views\[1\]"),
         ([[0, 1], []], "has no column"),
         ([0, 1], r"views\[0\] = 0: expected a slice, or a list"),
+        ({"a": [0, 1], "b": [99]}, r"views\['b'\] = \[99\]"),
+        ({"a": [0, 1]}, "a dict of them by name"),
     ],
 )
 def test_column_groups_that_are_none(views, words):
