@@ -42,7 +42,7 @@ class ForeCA(Objective):
     their spectral density at frequency f, 0 < f <= 1/2 cycles a row, of F in all: the entropy of a
     spectrum is 1 for white noise and 0 for one oscillation. M is orthonormal, so that coordinates
     are uncorrelated; P = M'C^{-1/2}. R_f is the mean over segments that overlap by half, windowed
-    by Hann, within trials.
+    by Hann, within trials; a segment counts the geometric mean of its rows' weights.
 
     Parameters
     ----------
@@ -60,6 +60,7 @@ class ForeCA(Objective):
     baseline = "amuse: eigenvectors of the lagged covariance of white rows, least entropy first"
     domain = "St"
     transposed = False
+    weighted = True
     scale_free = True
     sparse = False
     arrays = Footprint(rows=42.0)
@@ -71,9 +72,11 @@ class ForeCA(Objective):
         compact = Compact.of(data.samples)
         rows = compact.rows.in_memory()
         whitened = whiten_rows(rows, Unwhitened.of(compact, "the covariance", self.ridge))
-        parts = _trials(rows, _white(rows, whitened))
+        Z, weights = _white(rows, whitened), rows.weights
+        parts = [Z[run] for run in rows.runs]
+        logs = None if weights is None else [np.log(weights[run]) for run in rows.runs]
         view = compact.view(whitened.mean, whitened.scatter).within(whitened)
-        R = spectra(parts, self._length(parts))
+        R = spectra(parts, self._length(parts), logs)
         values, vectors = np.linalg.eigh(R.sum(axis=0))
         seen = vectors[:, values > _SEEN * values[-1]]
         if seen.shape[1] < len(values):
@@ -101,12 +104,7 @@ def _white(rows: Samples, whitened: Whitened) -> Array:
     return (changed.dense() - centre) @ whitened.W
 
 
-def _trials(rows: Samples, Z: Array) -> list[Array]:
-    codes = None if rows.marks is None else rows.marks.codes
-    return [Z] if codes is None else np.split(Z, np.flatnonzero(np.diff(codes)) + 1)
-
-
-def spectra(parts: Sequence[Array], length: int) -> Array:
+def spectra(parts: Sequence[Array], length: int, logs: Sequence[Array] | None = None) -> Array:
     """R_f, the real part of the spectral density of some series, at frequencies above 0.
 
     Parameters
@@ -114,22 +112,26 @@ def spectra(parts: Sequence[Array], length: int) -> Array:
     parts : sequence of ndarray (n_i, k)
     length : int
         Of a segment, of which each starts in the middle of the one before.
+    logs : sequence of ndarray (n_i,), optional
+        Logarithms of the weights of the rows.
 
     Returns
     -------
     ndarray (length // 2, k, k)
-        The mean over segments.
+        The mean over segments, which count the geometric mean of their weights.
     """
     step, k = max(1, length // 2), parts[0].shape[1]
     window = np.sin(np.pi * np.arange(length) / length)[:, None] ** 2
-    found, count = np.zeros((length // 2, k, k)), 0
-    for part in parts:
+    found, counts = np.zeros((length // 2, k, k)), 0.0
+    for i, part in enumerate(parts):
         for start in range(0, len(part) - length + 1, step):
-            z = np.fft.rfft(window * part[start : start + length], axis=0)[1:]
+            where = slice(start, start + length)
+            z = np.fft.rfft(window * part[where], axis=0)[1:]
             sides = np.stack([z.real, z.imag], axis=1)  # (F, 2, k)
-            found += sides.transpose(0, 2, 1) @ sides
-            count += 1
-    return found / count
+            count = 1.0 if logs is None else float(np.exp(logs[i][where].mean()))
+            found += count * (sides.transpose(0, 2, 1) @ sides)
+            counts += count
+    return found / counts
 
 
 class SpectralEntropyPoint(Point):

@@ -39,7 +39,7 @@ class SSD(Objective):
 
     The filters have linear phase and no delay, the window of Hamming, and transitions a quarter as
     wide as the edges are high; each trial is filtered by itself, continued at its ends by odd
-    reflection. P is for the rows as they are.
+    reflection; filtered rows count their weights. P is for the rows as they are.
 
     Parameters
     ----------
@@ -59,6 +59,7 @@ class SSD(Objective):
     baseline = "top generalised eigenvectors of (S, R)"
     transposed = False
     exact = "yes"
+    weighted = True
     scale_free = True
     sparse = False
     arrays = Footprint(squares=24.0, span=None, rows=14.0, row=100.0)
@@ -88,7 +89,8 @@ class SSD(Objective):
         compact = Compact.of_columns(rows)
         inside = filtered(rows, self.signal, self.rate)
         beside = Samples(filtered(rows, self.noise, self.rate).array - inside.array)
-        counts = np.full((rows.n, 1), 1.0 / rows.n)
+        weights = np.ones(rows.n) if rows.weights is None else rows.weights
+        counts = weights[:, None] / weights.sum()
 
         def pencil(change: Change) -> Pencil:
             S, R, numbers = (
@@ -120,9 +122,10 @@ class SSD(Objective):
 def filtered(rows: Samples, band: tuple[float, ...], rate: float) -> Samples:
     """The rows in a band of frequencies, each trial by itself."""
     X, h = rows.dense(), band_pass(band, rate)
-    codes = None if rows.marks is None else rows.marks.codes
-    starts = np.array([0]) if codes is None else np.flatnonzero(np.diff(codes, prepend=-1))
-    return Samples(np.concatenate([convolved(part, h) for part in np.split(X, starts[1:])]))
+    found = np.zeros_like(X)
+    for run in rows.runs:
+        found[run] = convolved(X[run], h)
+    return Samples(found)
 
 
 def band_pass(band: tuple[float, ...], rate: float) -> Array:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import pairwise
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -61,6 +62,17 @@ class Samples:
     def n(self) -> int:
         """Number of samples (rows)."""
         return int(self.array.shape[0])
+
+    @property
+    def runs(self) -> list[slice]:
+        """Successive rows of a trial that count: a weight of zero cuts it."""
+        there = np.ones(self.n, dtype=bool) if self.weights is None else self.weights > 0
+        codes = None if self.marks is None else self.marks.codes
+        cuts = there[1:] != there[:-1]
+        if codes is not None:
+            cuts |= codes[1:] != codes[:-1]
+        ends = [0, *(np.flatnonzero(cuts) + 1), self.n]
+        return [slice(a, b) for a, b in pairwise(ends) if there[a]]
 
     @property
     def weights(self) -> Array | None:

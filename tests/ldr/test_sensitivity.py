@@ -448,5 +448,5 @@ def test_influence_is_the_derivative_along_a_weight():
     assert found.value == pytest.approx(influence.value[5], rel=1e-5)
     with pytest.raises(ArgumentError, match="sample_weight has zeros"):
         result.sensitivity(X, sample_weight=weights - 1.0)
-    with pytest.raises(ArgumentError, match="'foreca' takes no weights"):
-        ldr.solve("foreca", X, 1).sensitivity(X).influence()
+    with pytest.raises(ArgumentError, match="'lpp' takes no weights"):
+        ldr.solve("lpp", X, 1).sensitivity(X).influence()

@@ -92,7 +92,7 @@ def cases(of):
         "gcpca nested": ((of.X, of.NOISE), None, {"nested": True}),
         "classical-gcpca": ((of.X, of.NOISE), None, {}),
         "dca": (of.X, None, {"window": 2}),
-        "foreca": (of.X, None, {"segment": 16}),
+        "foreca": (of.X, None, {"segment": 10}),
         "sir": (of.X, of.RESPONSE, {"slices": 5}),
         "save": (of.X, of.RESPONSE, {"slices": 5}),
         "directional-regression": (of.X, of.RESPONSE, {"slices": 5}),
