@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ldr.objectives.certificate import Certificate
+from ldr.objectives.certificate import NEARLY_COLLINEAR, PROVED_GLOBAL, Certificate
 from ldr.objectives.problem import BoundObjective
 from ldr.solvers.limits import hearing, until_told
 from ldr.solvers.manifolds import Array
@@ -68,6 +68,8 @@ def certify_run(
                     certificate = _among_zeros(problem, run.M, certificate)
                 if problem.span is not None:
                     certificate = certificate.restricted_to(problem.span)
+                if problem.hidden(run.M) > PROVED_GLOBAL * abs(run.value):
+                    certificate = replace(certificate, kind="none", message=NEARLY_COLLINEAR)
             return run, certificate, notes
     message = ENDED[Status.INTERRUPTED if interrupt.heard else Status.TIME_LIMIT]
     return run, certificate or Certificate("none", math.inf, message), notes

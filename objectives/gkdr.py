@@ -11,13 +11,13 @@ from ldr.objectives.families.gram import kernel_width
 from ldr.objectives.families.projected import DenseRows
 from ldr.objectives.families.responses import KINDS, Response
 from ldr.objectives.families.trace import Trace
-from ldr.objectives.families.whitened import SUMS_ROUNDING
 from ldr.objectives.families.whitened_trace import spectral_bound
 from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number, word
 from ldr.objectives.problem import BoundObjective
 from ldr.objectives.starts.directions import gradient_outer_product
+from ldr.solvers.linalg.bounds import SUMS_ROUNDING
 
 # Rows beyond which a random sample stands for all: an n x n matrix is solved with.
 _MOST_ROWS = 5000

@@ -16,7 +16,7 @@ from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.factors import Factors, Noise, check_rank
 from ldr.objectives.families.incomplete_sums import has_missing, incomplete
 from ldr.objectives.families.trace import RESIDUAL
-from ldr.objectives.families.whitened import ROWS_ROUNDING, SUMS_ROUNDING, root_of_rows
+from ldr.objectives.families.whitened import ROWS_ROUNDING, root_of_rows
 from ldr.objectives.objective import Objective
 from ldr.objectives.problem import BoundObjective, check_dimension
 from ldr.objectives.statistics import moments
@@ -24,6 +24,7 @@ from ldr.objectives.statistics.covariance import CovarianceOperator
 from ldr.objectives.view import Compact, View
 from ldr.solvers.checks import SMALLEST
 from ldr.solvers.errors import SingularError
+from ldr.solvers.linalg.bounds import SUMS_ROUNDING
 from ldr.solvers.linalg.eigen import graded_eigen, is_graded, range_basis, symmetric_eigen
 from ldr.solvers.linalg.krylov import block_krylov
 from ldr.solvers.linalg.symmetric import scaled_factor

@@ -112,6 +112,10 @@ class BoundObjective(Problem):
         """A better start than M, which was not given: the end of an approach from afar, say."""
         return M
 
+    def hidden(self, M: Array) -> float:
+        """What the rounding of the data's sums may change of the value at M, where it is known."""
+        return 0.0
+
     def restated(
         self,
         *,

@@ -191,13 +191,9 @@ class MultiBlock(DualBounded):
     def certified(self, M: Array, effort: Effort | None) -> Certificate:
         value, bound = -self.at(M).value, self.bound(M, effort)
         size = max(abs(value), abs(bound)) if math.isfinite(bound) else abs(value)
-        gap = max(0.0, bound - value) + 4 * self.order * _EPS * size + self.doubt(M)
+        gap = max(0.0, bound - value) + 4 * self.order * _EPS * size + self.hidden(M)
         found = dual_certificate(gap * self.unit, PROVED_GLOBAL * size * self.unit)
         return found if self.span is None else found.restricted_to(self.span)
-
-    def doubt(self, M: Array) -> float:
-        """What the rounding of the sums may change of the value, beyond that of their terms."""
-        return 0.0
 
     def bound(self, M: Array, effort: Effort | None = None) -> float:
         """A number that no value exceeds; with an effort nearer the least that is known."""
@@ -285,10 +281,10 @@ class MultiRatio(MultiBlock):
             return super().certified(M, effort)
         a, b = self.slices()
         blocks = self.C[a, a], self.C[a, b], self.C[b, b]
-        pair = TwoBlock(self.objective, self.views, *blocks, self.r, only_constant=False)
+        pair = TwoBlock(self.objective, self.views, *blocks, self.r, self.sums, only_constant=False)
         return pair.certified(M, effort)
 
-    def doubt(self, M: Array) -> float:
+    def hidden(self, M: Array) -> float:
         point = self.at(M)
         N = self.stacked(M) / self.scales(M)
         return rounding_of_correlations(N, self.sums, self.slices(), point.shares)

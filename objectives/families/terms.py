@@ -126,6 +126,12 @@ class WeightedSum(BoundObjective):
             return self
         return replace(self, terms=[replace(term, bound=bound) for term, bound in pairs])
 
+    def hidden(self, M: Array) -> float:
+        return sum(
+            abs(term.weight) * term.bound.hidden(term.lower(self.manifold, M))
+            for term in self.active
+        )
+
     def baseline(self) -> Array | None:
         return best_heuristic(self, self.terms)
 
@@ -256,6 +262,9 @@ class Penalised(Around):
     def near(self, M: Array) -> Self:
         smooth = self.smooth.near(M)
         return self if smooth is self.smooth else replace(self, smooth=smooth)
+
+    def hidden(self, M: Array) -> float:
+        return self.smooth.hidden(M)
 
     def baseline(self) -> Array | None:
         return best_heuristic(self, self.smooth.terms)

@@ -21,7 +21,7 @@ from ldr.objectives.statistics.covariance import Variation
 from ldr.objectives.view import Range
 from ldr.solvers.errors import SingularError
 from ldr.solvers.limits import VALUES_COST, decomposing
-from ldr.solvers.linalg.bounds import trace_ratio_bound
+from ldr.solvers.linalg.bounds import SUMS_ROUNDING, trace_ratio_bound
 from ldr.solvers.linalg.eigen import (
     generalised_top_eigenvectors,
     has_full_rank,
@@ -215,6 +215,11 @@ class TraceRatio(BoundObjective):
         """The function at M; AM and BM may be known already."""
         return TraceRatioPoint(self, M, products)
 
+    def hidden(self, M: Array) -> float:
+        point, N = self.at(M), np.abs(M) * np.sqrt(self.weights)
+        a, b = (float(np.sum((np.sqrt(c) @ N) ** 2)) for c in self.sums or np.zeros((2, len(M))))
+        return SUMS_ROUNDING * (a + abs(point.value) * b) / point.denominator
+
     def preconditioner(self, M: Array) -> Preconditioner:
         """The inverse of (2/b)(theta_r - K) on the eigenvectors of K = A - rho B.
 
@@ -232,8 +237,7 @@ class TraceRatio(BoundObjective):
 
     @cached_property
     def _heuristic(self) -> Array:
-        # Where B is singular, (A, B + |A|) has the same eigenvectors, in the same order; A is
-        # semidefinite, negative where a ratio is minimised.
+        # Of a singular B, (A, B + |A|) has the same eigenvectors, in order; A >= 0 or A <= 0.
         size = self.A if self.objective.sense == "max" else -self.A
         B = self.B if self.definite else size + self.B
         _, vectors = generalised_top_eigenvectors(self.A, B, self.r)

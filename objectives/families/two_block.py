@@ -23,7 +23,8 @@ from ldr.objectives.statistics.shrinkage import JointShrinkage, chosen_by
 from ldr.objectives.view import Compact, Range
 from ldr.solvers.errors import SingularError
 from ldr.solvers.limits import decomposing
-from ldr.solvers.linalg.eigen import top_eigenvectors, unit_diagonal
+from ldr.solvers.linalg.bounds import rounding_of_correlations
+from ldr.solvers.linalg.eigen import rank_tolerance, top_eigenvectors, unit_diagonal
 from ldr.solvers.linalg.symmetric import symmetric_product
 from ldr.solvers.manifolds import Array, Product, Stiefel, polar_factor
 from ldr.solvers.problem import Point, Preconditioner, once
@@ -64,6 +65,19 @@ class TwoBlockPoint(Point):
     @property
     def value(self) -> float:
         return -self._rho
+
+    @property
+    def own(self) -> tuple[float, float]:
+        """alpha and beta."""
+        return self._alpha, self._beta
+
+    @property
+    def scaled(self) -> Array:
+        """Ma/sqrt(alpha) and Mb/sqrt(beta) below one another."""
+        N = self.M.reshape(-1, self._problem.r).copy()
+        N[: self._problem.da] /= math.sqrt(self._alpha)
+        N[self._problem.da :] /= math.sqrt(self._beta)
+        return N
 
     @once
     def _stacked_gradient(self) -> Array:
@@ -140,6 +154,9 @@ class TwoBlock(DualBounded):
     ----------
     Caa, Cab, Cbb : covariances and cross covariance of the views, Caa and Cbb positive definite
     r : int
+    sums : ndarray
+        What the rounding of the covariances is relative to, which may be more than their diagonals,
+        of both views side by side: c_i^2.
     orthonormalise : {"polar", "qr"}
         How the heuristic makes the canonical directions orthonormal.
     only_constant : bool
@@ -153,6 +170,7 @@ class TwoBlock(DualBounded):
     Cab: Array
     Cbb: Array
     r: int
+    sums: Array
     orthonormalise: str = "polar"
     only_constant: bool = True
     ridges: tuple[float, float] = (0.0, 0.0)
@@ -167,6 +185,7 @@ class TwoBlock(DualBounded):
             Caa=np.ldexp(self.Caa, 2 * a),
             Cab=np.ldexp(self.Cab, a + b),
             Cbb=np.ldexp(self.Cbb, 2 * b),
+            sums=np.ldexp(self.sums, 2 * np.repeat([a, b], self.Cab.shape)),
             ridges=(math.ldexp(self.ridges[0], 2 * a), math.ldexp(self.ridges[1], 2 * b)),
         )
 
@@ -222,6 +241,20 @@ class TwoBlock(DualBounded):
     @property
     def exchangeable(self) -> bool:
         return True
+
+    def hidden(self, M: Array) -> float:
+        """Of lost directions that M may enter too: they may covary as the root of their share."""
+        point, views = self.at(M), [slice(0, self.da), slice(self.da, None)]
+        N = point.scaled
+        found = rounding_of_correlations(N, self.sums, views, np.full(2, point.value))
+        if not self.is_part or self.only_constant:
+            return found
+        sizes = [float(np.sum(self.sums[where])) for where in views]
+        own = point.own
+        share = rank_tolerance(self.order)
+        return found + math.sqrt(share) * sum(
+            math.sqrt(size / of) for size, of in zip(sizes, own, strict=True)
+        )
 
     def axes(self, M: Array, seen: Sequence[Variation | None]) -> Axes:
         """The singular vectors of Ma'Cab Mb, whose trace they make as large as it can be."""
@@ -365,6 +398,7 @@ def two_block(
         Cab,
         Cbb,
         r,
+        np.concatenate([kept.squares(np.diag(total) / n) for kept, total in ranges]),
         orthonormalise,
         only_constant,
         (ridge_amount(squares[0], ridge), ridge_amount(squares[1], ridge)),

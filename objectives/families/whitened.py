@@ -28,6 +28,7 @@ from ldr.objectives.families.unwhitened import LEAST, Unwhitened
 from ldr.objectives.statistics import Moments, moments
 from ldr.objectives.statistics.covariance import KnownScatter
 from ldr.objectives.view import Compact, Range, nothing_varies
+from ldr.solvers.linalg.bounds import SUMS_ROUNDING
 from ldr.solvers.linalg.eigen import graded_qr, rank_tolerance
 from ldr.solvers.linalg.lengths import length
 from ldr.solvers.manifolds import Array
@@ -37,8 +38,8 @@ Sums = TypeVar("Sums")
 # Times that B is made again at most; one serves but where directions are lost at several scales.
 _PASSES = 3
 _EPS = float(np.finfo(float).eps)
-# Rounding of the numbers in rows and of their change of coordinates, and of sums of products.
-ROWS_ROUNDING, SUMS_ROUNDING = 8.0 * _EPS, 16.0 * _EPS
+# Rounding of the numbers in rows and of their change of coordinates.
+ROWS_ROUNDING = 8.0 * _EPS
 
 
 @dataclass(frozen=True)

@@ -38,6 +38,7 @@ _SAFETY = 1.01
 _MORE_OPERATIONS = 8
 # Of products that are summed: 16 eps.
 _OF_SUMS = 32
+SUMS_ROUNDING = _OF_SUMS * _U
 _GROWTH = 64.0
 _TRIES_AT_M, _TRIES, _NEWTON_STEPS = 2, 60, 4
 
@@ -185,7 +186,7 @@ def rounding_of_correlations(
     sizes = np.stack([parts[where].sum(axis=0) for where in views])
     own, total = np.sum(sizes**2, axis=1), sizes.sum(axis=0)
     moved = float(total @ total) + float((np.abs(shares) - 1.0) @ own)
-    return 0.5 * _OF_SUMS * _U * moved
+    return 0.5 * SUMS_ROUNDING * moved
 
 
 # Of an overflow an infinite bound comes, which proves nothing.
