@@ -15,13 +15,13 @@ from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.families.pencil import SumOfSquares
-from ldr.objectives.families.two_block import random_directions
 from ldr.objectives.families.unwhitened import Unwhitened
 from ldr.objectives.families.whitened import whiten
 from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number, whole
 from ldr.objectives.problem import BoundObjective, check_dimension
+from ldr.objectives.starts.screening import random_directions
 from ldr.objectives.statistics import Moments, window_moments
 from ldr.objectives.statistics.covariance import Variation
 from ldr.objectives.view import Compact

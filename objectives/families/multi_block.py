@@ -19,8 +19,9 @@ from ldr.objectives.families.bilinear import CoupledPoint
 from ldr.objectives.families.least_bound import DualBounded, Effort, dual_certificate
 from ldr.objectives.families.multi_bound import MultiBound
 from ldr.objectives.families.ridge import add_ridge
-from ldr.objectives.families.two_block import TwoBlock, random_directions
+from ldr.objectives.families.two_block import TwoBlock
 from ldr.objectives.problem import Stated, check_dimension
+from ldr.objectives.starts.screening import random_directions
 from ldr.objectives.statistics import ViewMoments, view_moments
 from ldr.objectives.statistics.covariance import KnownScatter, Variation
 from ldr.objectives.statistics.shrinkage import JointShrinkage, chosen_by

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -13,16 +13,17 @@ import scipy
 from ldr.objectives.axes import Axes
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.families.joint_bound import JointBound
+from ldr.objectives.families.joint_inverse import joint_inverse
 from ldr.objectives.families.least_bound import DualBounded, Effort, dual_certificate
 from ldr.objectives.families.ridge import add_ridge, ridge_amount
 from ldr.objectives.prediction import Pair
-from ldr.objectives.problem import BoundObjective, Stated, check_dimension
+from ldr.objectives.problem import Stated, check_dimension
+from ldr.objectives.starts.screening import random_directions
 from ldr.objectives.statistics import joint_moments
 from ldr.objectives.statistics.covariance import KnownScatter, Variation
 from ldr.objectives.statistics.shrinkage import JointShrinkage, chosen_by
 from ldr.objectives.view import Compact, Range
 from ldr.solvers.errors import SingularError
-from ldr.solvers.limits import decomposing
 from ldr.solvers.linalg.bounds import rounding_of_correlations
 from ldr.solvers.linalg.eigen import rank_tolerance, top_eigenvectors, unit_diagonal
 from ldr.solvers.linalg.symmetric import symmetric_product
@@ -32,8 +33,6 @@ from ldr.solvers.problem import Point, Preconditioner, once
 # A gap of correlations below this is none.
 _GLOBAL = 1e-10
 
-# Least eigenvalue of K that the preconditioner divides by, relative to the largest.
-_LEAST_CURVATURE = 1e-12
 # Two coordinates of a view with this correlation say nearly the same.
 _ALIKE = 0.95
 
@@ -65,11 +64,6 @@ class TwoBlockPoint(Point):
     @property
     def value(self) -> float:
         return -self._rho
-
-    @property
-    def own(self) -> tuple[float, float]:
-        """alpha and beta."""
-        return self._alpha, self._beta
 
     @property
     def scaled(self) -> Array:
@@ -112,38 +106,6 @@ class TwoBlockPoint(Point):
         HV[:da] += ((drho - self._rho * dalpha) / self._alpha) * self._own[:da]
         HV[da:] += ((drho - self._rho * dbeta) / self._beta) * self._own[da:]
         return HV.reshape(-1)
-
-
-def joint_inverse(K: Array, Ma: Array, Mb: Array) -> Callable[[Array], Array]:
-    """An approximate inverse of the Riemannian Hessian at M = [Ma; Mb], on the tangent space there.
-
-    Up to terms of low rank and to the multipliers, which are small beside K at a solution, the
-    Hessian maps V to the projection of KV. The tangent space, without the joint rotations, asks for
-    M'V = 0 and sym(J'V) = 0, J = [Ma; -Mb]. The first restricts K to the complement of M. The
-    second is kept by a symmetric multiplier: KV = U - J Theta with the Lyapunov equation
-    W Theta + Theta W = 2 sym(J'K^{-1}U), W = J'K^{-1}J, solved in the eigenvectors of W. The
-    magnitude of K is inverted in the place of K, which makes the inverse positive semidefinite.
-    """
-    M, J = np.concatenate([Ma, Mb]), np.concatenate([Ma, -Mb])
-    complement = np.eye(len(M)) - 0.5 * (M @ M.T)
-    with decomposing(len(K)):
-        eigenvalues, Q = scipy.linalg.eigh(
-            complement @ K @ complement, driver="evd", check_finite=False
-        )
-    magnitude = np.abs(eigenvalues)
-    Q = complement @ (Q / np.sqrt(np.maximum(magnitude, _LEAST_CURVATURE * magnitude.max())))
-    inverse = Q @ Q.T
-    w, R = scipy.linalg.eigh(J.T @ inverse @ J, check_finite=False)
-    JR = J @ R
-    inverse_JR = inverse @ JR
-    denominator = np.maximum(w[:, None] + w, np.finfo(float).eps * w[-1])
-
-    def apply(U: Array) -> Array:
-        C = inverse_JR.T @ (U @ R)
-        Theta = (C + C.T) / denominator
-        return inverse @ U - inverse_JR @ Theta @ R.T
-
-    return apply
 
 
 @dataclass(frozen=True)
@@ -249,12 +211,8 @@ class TwoBlock(DualBounded):
         found = rounding_of_correlations(N, self.sums, views, np.full(2, point.value))
         if not self.is_part or self.only_constant:
             return found
-        sizes = [float(np.sum(self.sums[where])) for where in views]
-        own = point.own
-        share = rank_tolerance(self.order)
-        return found + math.sqrt(share) * sum(
-            math.sqrt(size / of) for size, of in zip(sizes, own, strict=True)
-        )
+        sizes = [float(np.sum(self.sums[v])) * float(np.vdot(N[v], N[v])) for v in views]
+        return found + math.sqrt(rank_tolerance(self.order) / self.r) * sum(map(math.sqrt, sizes))
 
     def axes(self, M: Array, seen: Sequence[Variation | None]) -> Axes:
         """The singular vectors of Ma'Cab Mb, whose trace they make as large as it can be."""
@@ -343,12 +301,6 @@ class TwoBlock(DualBounded):
         rounding = (self.order + M.size) * np.finfo(float).eps * (cross + 0.5 * (own_a + own_b))
         normal = self.manifold.distance_from(M) * self.r * float(np.linalg.norm(point.gradient))
         return -point.value, rounding + normal
-
-
-def random_directions(problem: BoundObjective, count: int = 5) -> dict[str, Array]:
-    """Random starts, always the same."""
-    rng = np.random.default_rng(0)
-    return {f"random direction {k + 1}": problem.random_point(rng) for k in range(count)}
 
 
 def pair_correlations(covariances: Array, seen: Sequence[Variation | None]) -> Array:

@@ -55,3 +55,9 @@ def random_points(
         axes, draw = axes[:, varied], replace(manifold, d=m).random_point
     for _ in range(count):
         yield axes @ draw(rng)
+
+
+def random_directions(problem: BoundObjective, count: int = 5) -> dict[str, Array]:
+    """Random starts, always the same."""
+    rng = np.random.default_rng(0)
+    return {f"random direction {k + 1}": problem.random_point(rng) for k in range(count)}
