@@ -13,50 +13,51 @@ DATA = {
     "wine": """
 from sklearn.datasets import load_wine
 
-X, y = load_wine(return_X_y=True)  # 178 wines, 13 measurements, 3 cultivars
-X = X / X.std(axis=0)
+wine = load_wine()  # 178 wines, 13 measurements, 3 cultivars
+X, y = wine.data / wine.data.std(axis=0), wine.target_names[wine.target]
 """,
     "some labels": """
 import numpy as np
 from sklearn.datasets import load_wine
 
-X, cultivar = load_wine(return_X_y=True)  # 178 wines, 13 measurements, 3 cultivars
-X = X / X.std(axis=0)
+wine = load_wine()  # 178 wines, 13 measurements, 3 cultivars
+X, cultivar = wine.data / wine.data.std(axis=0), wine.target
 y = np.where(np.arange(len(X)) % 5 == 0, cultivar, -1)  # one label in five is known
 """,
     "distances": """
 from sklearn.datasets import load_wine
 from sklearn.metrics import pairwise_distances
 
-Z, y = load_wine(return_X_y=True)  # 178 wines, 13 measurements, 3 cultivars
-X = pairwise_distances(Z / Z.std(axis=0), metric="cityblock")
+wine = load_wine()  # 178 wines, 13 measurements, 3 cultivars
+X = pairwise_distances(wine.data / wine.data.std(axis=0), metric="cityblock")
+y = wine.target_names[wine.target]
 """,
     "tumours": """
 from sklearn.datasets import load_breast_cancer
 
-X, y = load_breast_cancer(return_X_y=True)  # 569 tumours, 30 measurements, 2 diagnoses
-X = X / X.std(axis=0)
+tumours = load_breast_cancer()  # 569 of them, 30 measurements, 2 diagnoses
+X, y = tumours.data / tumours.data.std(axis=0), tumours.target_names[tumours.target]
 """,
     "two views": """
 from sklearn.datasets import load_breast_cancer
 
-Z, y = load_breast_cancer(return_X_y=True)  # 569 tumours, 2 diagnoses
-Z = Z / Z.std(axis=0)
+tumours = load_breast_cancer()  # 569 of them, 2 diagnoses
+Z, y = tumours.data / tumours.data.std(axis=0), tumours.target_names[tumours.target]
 X = Z[:, :10], Z[:, 20:]  # ten measurements, summarised in two ways
 """,
     "three views": """
 from sklearn.datasets import load_breast_cancer
 
-Z, y = load_breast_cancer(return_X_y=True)  # 569 tumours, 2 diagnoses
-Z = Z / Z.std(axis=0)
+tumours = load_breast_cancer()  # 569 of them, 2 diagnoses
+Z, y = tumours.data / tumours.data.std(axis=0), tumours.target_names[tumours.target]
 X = {"means": Z[:, :10], "errors": Z[:, 10:20], "extremes": Z[:, 20:]}  # of ten measurements
 """,
     "background": """
 from sklearn.datasets import load_breast_cancer
 
-Z, diagnosis = load_breast_cancer(return_X_y=True)  # 569 tumours, 30 measurements
-Z = Z / Z.std(axis=0)
-X = Z[diagnosis == 0], Z[diagnosis == 1]  # malignant against a background of benign ones
+tumours = load_breast_cancer()  # 569 of them, 30 measurements
+Z, diagnosis = tumours.data / tumours.data.std(axis=0), tumours.target_names[tumours.target]
+X = Z[diagnosis == "malignant"], Z[diagnosis == "benign"]  # against a background
 """,
     "patients": """
 from sklearn.datasets import load_diabetes
@@ -104,7 +105,7 @@ X = load_sample_image("china.jpg")[:, ::20, 1]  # 427 lines of a photograph, fro
 # What the picture shows, where it is not the rows solved for, coloured by y.
 _PLOTS = {
     "background": "result.plot_projection(Z, diagnosis)",
-    "some labels": "result.plot_projection(X, cultivar)",
+    "some labels": "result.plot_projection(X, wine.target_names[cultivar])",
     "lines": "result.plot_projection(X)",
     "pixels": "result.plot_projection(means, np.repeat(np.arange(10), 8))",
     "trials": "result.plot_projection(X.reshape(-1, 16), np.repeat(y, 14))",

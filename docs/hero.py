@@ -67,9 +67,9 @@ def seen(seed: int) -> list[Seen]:
     sound = ~broken
     found = []
     for title, objective, rows in (
-        ("pca, no image broken", ldr.objectives.PCA(), X),
-        ("pca, 1 image in 20 broken", ldr.objectives.PCA(), noisy),
-        ("your objective, 1 in 20 broken", robust, noisy),
+        ("pca of clean images", ldr.objectives.PCA(), X),
+        ("pca, one image in 20 broken", ldr.objectives.PCA(), noisy),
+        ("your own objective, the same 20th broken", robust, noisy),
     ):
         result = ldr.solve(objective, rows, 2, random_state=0)
         Y, training = result.transform(held), result.transform(X[sound])
@@ -98,8 +98,8 @@ def picture(planes: list[Seen]) -> Figure:
             box = {"boxstyle": "circle,pad=0.2", "color": colours[k]}
             ax.text(x, y, str(k), color="white", ha="center", va="center", weight="bold", bbox=box)
         ax.set_title(
-            f"{plane.title}\n"
-            f"new images: {plane.explained:.0%} of the variance, {plane.accuracy:.0%} recognised",
+            f"{plane.title}\n{plane.explained:.0%} of the variance, "
+            f"{plane.accuracy:.0%} of the digits recognised",
             fontsize=9.5,
         )
         ax.set_aspect("equal")
@@ -115,7 +115,7 @@ def main() -> None:
     options = parser.parse_args()
     planes = seen(options.seed)
     for plane in planes:
-        print(f"{plane.title:32} variance {plane.explained:.3f}  recognised {plane.accuracy:.3f}")
+        print(f"{plane.title:40} variance {plane.explained:.3f}  recognised {plane.accuracy:.3f}")
     picture(planes).savefig(options.out, dpi=110)
 
 

@@ -55,12 +55,13 @@ figure = result.plot_projection(X[::10], y[::10])
         "many coordinates does a linear map need?",
         """
 import numpy as np
+import pandas as pd
 import ldr
 from scipy.ndimage import rotate, zoom
 from sklearn.datasets import load_digits
 
 six = zoom(load_digits().images[6], 4)
-angles = np.arange(0, 360, 3)
+angles = pd.Series(np.arange(0, 360, 3), name="angle")
 images = np.array([rotate(six, angle, reshape=False).ravel() for angle in angles])
 shares = ldr.solve("pca", images, 40).components["explained_variance_ratio"].cumsum()
 for r in (2, 6, 12, 40):
@@ -68,8 +69,8 @@ for r in (2, 6, 12, 40):
 figure = ldr.solve("pca", images, 2).plot_projection(images, angles)
 """,
         "The circle of images is a closed curve, which is seen in two coordinates, coloured by "
-        "the angle, and is bent through many more: twelve keep 97 %. What is curved costs linear "
-        "maps dimensions, not their sight.",
+        "the angle and run through twice, and is bent through many more: twelve keep 97 %. What "
+        "is curved costs linear maps dimensions, not their sight.",
     ),
     Example(
         "thrown-at-random",

@@ -199,6 +199,7 @@ figure = result.plot_projection(delays)
         "Forty-three years of weekly carbon dioxide, a year at a time: what is in a year?",
         """
 import numpy as np
+import pandas as pd
 import ldr
 import statsmodels.api as sm
 
@@ -206,7 +207,8 @@ co2 = sm.datasets.co2.load_pandas().data["co2"].interpolate()
 weeks = np.lib.stride_tricks.sliding_window_view(co2.to_numpy(), 52)
 result = ldr.solve("pca", weeks, 3)
 print(result.components.round(4).to_string())
-figure = result.plot_projection(weeks, np.arange(len(weeks)) % 52.18)
+week = pd.Series(np.arange(len(weeks)) % 52.18, name="week of the year")
+figure = result.plot_projection(weeks, week)
 """,
         "Nearly all of the variance is the rise, .98. What is left is a pair of equal numbers, a "
         "season: two coordinates in which a year goes round once, whose axes are arbitrary, as a "

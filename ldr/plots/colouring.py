@@ -156,17 +156,21 @@ def key_inside(ax: Axes, colouring: Colouring) -> None:
 
 def _bar(figure: FigureBase, mappable: Any, colouring: Colouring, place: dict[str, Any]) -> None:
     bar = figure.colorbar(mappable, label=literal(colouring.label), **place)
-    if colouring.dates:
-        written_as_dates(bar.ax.yaxis)
+    write_quantity(bar.ax.yaxis, colouring)
 
 
-def written_as_dates(axis: Any) -> None:
-    """Days on an axis, as a reader writes them."""
+def write_quantity(axis: Any, colouring: Colouring) -> None:
+    """Days and whole numbers (years) on an axis, as a reader writes them."""
     from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+    from matplotlib.ticker import MaxNLocator
 
-    locator = AutoDateLocator()
-    axis.set_major_locator(locator)
-    axis.set_major_formatter(ConciseDateFormatter(locator))
+    quantity = colouring.quantity
+    if colouring.dates:
+        locator = AutoDateLocator()
+        axis.set_major_locator(locator)
+        axis.set_major_formatter(ConciseDateFormatter(locator))
+    elif quantity is not None and not np.any(quantity % 1):
+        axis.set_major_locator(MaxNLocator(integer=True, steps=(1, 2, 5, 10)))
 
 
 def key_width(colouring: Colouring, r: int) -> float:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 # Columns with a name in a picture, those that correlate most; and how far the longest arrow goes.
 _NAMED = 14
 _REACH = 0.9
+_LINE = 9.5  # points from one name to the next
 
 
 def biplot(result: Drawn, X: Any, y: Any = None, *, ax: Any = None) -> Figure:
@@ -61,12 +62,14 @@ def biplot(result: Drawn, X: Any, y: Any = None, *, ax: Any = None) -> Figure:
         ax = new_figure(7.2, 5.4).subplots()
     draw_points(ax, colouring, Y[:, 0], Y[:, 1])
     reach = np.abs(Y).max() / max(float(np.abs(correlations).max()), 1e-300)
-    _draw_arrows(ax, correlations * _REACH * reach, result)
+    arrows = correlations * _REACH * reach
+    kept = _draw_arrows(ax, arrows)
     _finish(ax, result)
     if own:
         draw_key(figure_of(ax), [ax], colouring)
     else:
         key_inside(ax, colouring)
+    _name_arrows(ax, arrows, kept, result)
     return figure_of(ax)
 
 
@@ -85,10 +88,9 @@ def correlation_circle(result: Drawn, X: Any, *, ax: Any = None) -> Figure:
     ax.add_patch(Circle((0.0, 0.0), 1.0, fill=False, color="0.7"))
     ax.axhline(0.0, color="0.9", linewidth=0.8)
     ax.axvline(0.0, color="0.9", linewidth=0.8)
-    _draw_arrows(ax, correlations, result, colour=SINGLE)
+    kept = _draw_arrows(ax, correlations, SINGLE)
     _finish(ax, result)
-    ax.set(xlim=(-1.3, 1.3), ylim=(-1.1, 1.1))
-    ax.set_aspect("equal", adjustable="box")
+    _name_arrows(ax, correlations, kept, result, SINGLE)
     return figure_of(ax)
 
 
@@ -108,33 +110,68 @@ def _with_columns(result: Drawn, X: Any) -> tuple[Array, Array]:
     return Y, np.divide(products, sizes, out=np.zeros_like(products), where=sizes > 0)
 
 
-def _draw_arrows(ax: Axes, arrows: Array, result: Drawn, colour: str = HIGHLIGHT) -> None:
+def _draw_arrows(ax: Axes, arrows: Array, colour: str = HIGHLIGHT) -> np.ndarray:
+    """The longest, and which they are."""
+    kept = np.argsort(-np.linalg.norm(arrows, axis=1), kind="stable")[:_NAMED]
+    style = {"arrowstyle": "-|>", "color": colour, "linewidth": 1.1}
+    for end in arrows[kept]:
+        ax.annotate("", tuple(end), (0.0, 0.0), arrowprops=style)
+    if len(kept) < len(arrows):
+        ax.set_title(f"{len(kept)} of {len(arrows)} columns", fontsize=9)
+    return kept
+
+
+def _name_arrows(
+    ax: Axes, arrows: Array, kept: np.ndarray, result: Drawn, colour: str = HIGHLIGHT
+) -> None:
+    """Each name beside the end of its arrow, outwards; the axes have room, and no two one line."""
     from matplotlib.patheffects import withStroke
 
-    lengths = np.linalg.norm(arrows, axis=1)
-    kept = np.argsort(-lengths, kind="stable")[:_NAMED]
-    for j in kept:
-        end = tuple(arrows[j])
-        ax.annotate(
-            "",
-            end,
-            (0.0, 0.0),
-            arrowprops={"arrowstyle": "-|>", "color": colour, "linewidth": 1.1},
-        )
-        names = result.feature_names
+    figure, names = figure_of(ax), result.feature_names
+    ax.autoscale_view()
+    figure.draw_without_rendering()  # the size of the axes, and the scales
+    texts = [
         ax.annotate(
             literal(shortened(names[j] if names else f"column {j}")),
-            end,
-            xytext=(4.0 * np.sign(end[0]), 3.0 * np.sign(end[1])),
+            tuple(arrows[j]),
+            xytext=(4.0 if arrows[j, 0] >= 0 else -4.0, 0.0),
             textcoords="offset points",
-            ha="left" if end[0] >= 0 else "right",
+            annotation_clip=False,
+            ha="left" if arrows[j, 0] >= 0 else "right",
             va="center",
             fontsize=8,
             color=colour,
             path_effects=[withStroke(linewidth=2.0, foreground="white")],
         )
-    if len(kept) < len(arrows):
-        ax.set_title(f"{len(kept)} of {len(arrows)} columns", fontsize=9)
+        for j in kept
+    ]
+    extents = [text.get_window_extent() for text in texts]
+    widths = np.array([extent.width + 8.0 for extent in extents]) / ax.bbox.width
+    x, right = arrows[kept, 0], arrows[kept, 0] >= 0
+    least, most = low, high = ax.get_xlim()
+    for _ in range(6):  # names are wider where the axes are
+        wide = widths * (high - low)
+        low = min(least, float((x - wide)[~right].min(initial=least)))
+        high = max(most, float((x + wide)[right].max(initial=most)))
+    ax.update_datalim([(low, 0.0), (high, 0.0)])
+    ax.autoscale_view()
+    figure.draw_without_rendering()
+    points = 72.0 / figure.dpi
+    heights = ax.transData.transform(arrows[kept])[:, 1] * points
+    for side in (side for side in (right, ~right) if side.any()):
+        for k, height in zip(np.flatnonzero(side), _apart(heights[side]), strict=True):
+            texts[k].set_position((texts[k].xyann[0], height - heights[k]))
+
+
+def _apart(heights: Array) -> Array:
+    """The same, moved as little as keeps lines from one another."""
+    from scipy.optimize import isotonic_regression
+
+    order = np.argsort(heights, kind="stable")
+    steps = _LINE * np.arange(len(heights))
+    moved = np.empty(len(heights))
+    moved[order] = isotonic_regression(heights[order] - steps).x + steps
+    return moved
 
 
 def _finish(ax: Axes, result: Drawn) -> None:

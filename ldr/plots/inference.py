@@ -155,6 +155,8 @@ def intervals(found: DrawnBootstrap, level: float = 0.9) -> Figure:
     matplotlib.figure.Figure
         With a panel for every coordinate of every view.
     """
+    from matplotlib.ticker import MaxNLocator
+
     result, several = found.result, isinstance(found.result.P, tuple)
     ends = found.interval(level) if several else (found.interval(level),)
     names = result.feature_names if several else (result.feature_names,)
@@ -178,5 +180,6 @@ def intervals(found: DrawnBootstrap, level: float = 0.9) -> Figure:
             ax.set_yticks(at, [literal(shortened(label)) for label in labels], fontsize=8)
             ax.set_title(f"$y_{{{k + 1}}}$", fontsize=10)
             ax.invert_yaxis()
+            ax.xaxis.set_major_locator(MaxNLocator(4))
             tidy(ax)
     return figure

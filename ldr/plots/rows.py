@@ -17,7 +17,7 @@ from ldr.plots.colouring import (
     draw_points,
     key_inside,
     key_width,
-    written_as_dates,
+    write_quantity,
 )
 from ldr.plots.drawn import Drawn
 from ldr.solvers.errors import ArgumentError
@@ -276,8 +276,7 @@ def _draw_line(ax: Axes, a: Array, colouring: Colouring, name: str) -> None:
     else:
         draw_points(ax, Colouring(), a, colouring.quantity)
         labels = name, literal(colouring.label)
-    if colouring.dates:
-        written_as_dates(ax.xaxis if colouring.is_time else ax.yaxis)
+    write_quantity(ax.xaxis if colouring.is_time else ax.yaxis, colouring)
     ax.set_xlabel(labels[0])
     ax.set_ylabel(labels[1])
 

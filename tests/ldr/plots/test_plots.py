@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
+from sklearn.datasets import load_breast_cancer
 
 import ldr
 from ldr import plots
@@ -362,3 +363,31 @@ def test_arrows_are_correlations_of_columns_with_coordinates():
     assert ratios[0] == pytest.approx(ratios[1]) and draws(both) and draws(figure)
     with pytest.raises(ldr.errors.ArgumentError, match="r >= 2"):
         plots.biplot(ldr.solve("pca", X, 1), X)
+
+
+@pytest.mark.parametrize("draw", [plots.biplot, plots.correlation_circle])
+def test_names_of_arrows_are_inside_the_axes_and_on_lines_of_their_own(draw):
+    frame = load_breast_cancer(as_frame=True).data
+    figure = draw(ldr.solve("pca", frame, r=2, standardise=True), frame)
+    figure.draw_without_rendering()
+    ax = figure.axes[0]
+    names = [text for text in ax.texts if text.get_text()]
+    boxes = [text.get_window_extent() for text in names]
+    assert len(boxes) == 14
+    for k, box in enumerate(boxes):
+        assert ax.bbox.x0 <= box.x0 and box.x1 <= ax.bbox.x1
+        assert not any(abs(box.y0 - other.y0) < 9.0 and box.overlaps(other) for other in boxes[:k])
+
+
+def test_whole_numbers_are_written_as_such():
+    """Years, of which 1952.5 is none."""
+    X, years = np.random.default_rng(0).standard_normal((20, 3)), np.arange(1935.0, 1955.0)
+    figure = ldr.solve("pca", X, r=1).plot_projection(X, years)
+    figure.draw_without_rendering()
+    assert all(tick == round(tick) for tick in figure.axes[0].get_yticks())
+
+
+def test_ends_of_intervals_have_room_for_their_numbers():
+    X = np.random.default_rng(0).standard_normal((30, 3)) * [1e5, 10, 1]
+    figure = plots.intervals(ldr.bootstrap("pca", X, 1, draws=5, random_state=0))
+    assert len(figure.axes[0].get_xticks()) <= 6
