@@ -65,7 +65,7 @@ def _by_share(share: float, objective: Objective, data: Data) -> tuple[int, tupl
     if objective.transposed and objective.exact == "yes" and isinstance(first.manifold, Grassmann):
         whole = objective.bind(data, most)
     M = None if whole is None else whole.closed_form()
-    seen = None if whole is None or M is None else whole.variations(whole.maps(M))[0]
+    seen = None if whole is None or M is None else whole.variations(M)[0]
     if whole is None or M is None or seen is None:
         raise ArgumentError(
             f"r = {share!r} is a share of the variance, which is a rule for closed forms with "

@@ -79,7 +79,8 @@ def in_canonical_coordinates(
     if heuristic is not None and heuristic.M is not run.M:
         points.append(heuristic.M)
     maps = [problem.maps(M) for M in points]
-    together = problem.variations([np.vstack(of_view) for of_view in zip(*maps, strict=True)])
+    both = [np.vstack(of_view) for of_view in zip(*maps, strict=True)]
+    together = problem.variations(run.M, both)
     placed = []
     for i, (M, own) in enumerate(zip(points, maps, strict=True)):
         rows = slice(i * len(own[0]), (i + 1) * len(own[0]))

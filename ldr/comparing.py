@@ -30,7 +30,7 @@ from ldr.solvers.errors import ArgumentError, ConvergenceWarning, DataError, Sin
 from ldr.solvers.limits import complete
 from ldr.solving import solve
 from ldr.standardising import Units
-from ldr.suited import asked_for, has_gaps, suited
+from ldr.suited import asked_for, beyond, has_gaps, suited
 
 
 @in_words
@@ -64,7 +64,8 @@ def compare(
     ----------
     methods : sequence of str or Objective, optional
         Names, or objectives with their parameters; by default those of the registry that fit what
-        was handed over, and pca beside them.
+        was handed over, and pca beside them; of more than 1000 rows without those of pairs of rows
+        (nca, lmnn, wda, mds-stress, sdr, hsic), which take minutes.
     X : array, sparse matrix or DataFrame (n, d); a pair of them for two views or a background
     y : array (n,), optional
         Labels or a response.
@@ -135,7 +136,8 @@ def compare(
         "time_limit": time_limit,
         "random_state": int(rng.integers(2**31)),
     }
-    left_out: dict[str, str] = {}
+    left_out = {} if methods is not None else beyond(chosen, rows.n)
+    chosen = {name: each for name, each in chosen.items() if name not in left_out}
 
     def compared() -> Iterator[Compared]:
         for name, (objective, why) in chosen.items():

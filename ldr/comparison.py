@@ -63,7 +63,7 @@ class Comparison(Pickled):
     methods : tuple of Compared
     folds : int
     left_out : dict
-        Methods that fit but failed, and why.
+        Methods that fit but failed, or would take long, and why.
     X, y : the data that were compared
     notes : tuple of str
         What the user should know of them all.
@@ -136,11 +136,15 @@ class Comparison(Pickled):
     @property
     def header(self) -> list[str]:
         """Of the columns that are shown."""
-        return ["method", "projection", *_NUMBERS, *self.judged_by, "seconds"]
+        return [*self._columns, "time"]
 
     def cells(self, record: Mapping[str, Any]) -> list[str]:
         """A record as text, in the order of the header."""
-        return [_shown(record, column) for column in self.header]
+        return [_shown(record, column) for column in (*self._columns, "seconds")]
+
+    @property
+    def _columns(self) -> list[str]:
+        return ["method", "projection", *_NUMBERS, *self.judged_by]
 
     @property
     def findings(self) -> list[str]:
@@ -246,7 +250,7 @@ def _shown(record: Mapping[str, Any], column: str) -> str:
         return "-" if math.isnan(value) else text
     if column == "improvement":
         return "0 (exact)" if value == 0 else f"{value:+.3g}"
-    return f"{value:.3g}" if column == "seconds" else f"{value:.6g}"
+    return f"{value:.2g} s" if column == "seconds" else f"{value:.6g}"
 
 
 def _means(scores: Mapping[str, Array]) -> dict[str, float]:

@@ -82,7 +82,9 @@ def marked(objective: Objective, data: Data, sample_weight: Any, groups: Any, li
     if marks.weights is None and marks.trials is None:
         return data
     data = replace(data, views=tuple(replace(view, marks=marks) for view in data.views))
-    return data if timed else _of_rows_that_count(data)
+    in_memory = all(view.n_known and not view.stored for view in data.views)
+    stays = timed or objective.by_place or not in_memory
+    return data if stays else data.of_rows_that_count()
 
 
 def _trials(ids: Any, samples: Samples) -> Any:
@@ -111,13 +113,3 @@ def check_weighted(objective: Objective) -> None:
             f"objective {objective.name!r} takes no weights of its rows (sample_weight=); "
             f"these do: {names}"
         )
-
-
-def _of_rows_that_count(data: Data) -> Data:
-    """Without the rows of weight zero, where they are in memory."""
-    weights = data.samples.weights
-    if weights is None or weights.all() or any(v.stored or not v.n_known for v in data.views):
-        return data
-    rows = np.flatnonzero(weights)
-    y = data.y if data.y is None else as_array(data.y)[rows]
-    return replace(data, views=tuple(view.take(rows) for view in data.views), y=y)

@@ -123,6 +123,6 @@ def refit(
         found_result = undone(found_result, as_tuple(result.scale))
     maps = problem.maps(run.M)
     given = Axes.given(len(maps[0]), len(maps))
-    directions = directions_of(problem, run.M, given, problem.variations(maps))
+    directions = directions_of(problem, run.M, given, problem.variations(run.M, maps))
     objective = without_penalty(result.objective)
     return replace(found_result, objective=objective, directions=directions)

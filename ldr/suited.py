@@ -18,6 +18,8 @@ from ldr.solvers.errors import ArgumentError
 
 # Methods by their names, each with why it was taken.
 Chosen = dict[str, tuple[Objective, str]]
+# Of methods of pairs of rows that nobody asked for: each is solved for every fold.
+_MOST_ROWS = 1000
 
 
 def asked_for(methods: Sequence[str | Objective]) -> Chosen:
@@ -34,6 +36,15 @@ def asked_for(methods: Sequence[str | Objective]) -> Chosen:
     if twice:
         raise ArgumentError(f"methods has {twice[0]} twice, expected different ones")
     return {label: (o, "asked for") for label, o in zip(labels, objectives, strict=True)}
+
+
+def beyond(chosen: Chosen, n: int) -> dict[str, str]:
+    """Those that n rows are too many for where nobody asked for them, and why."""
+    return {
+        name: f"it looks at all pairs of {n} rows, which takes long: name it to have it"
+        for name, (objective, _) in chosen.items()
+        if objective.by_pairs and n > _MOST_ROWS
+    }
 
 
 class Beside(StrEnum):

@@ -126,7 +126,7 @@ def _correlation(
         known = KnownScatter(stats.scatter, stats.n)
         return stats.n, stats.mean, deviations, DenseCovariance(C), known
     centre = mean(samples)
-    rows = weighted(samples.dense() - centre, samples.weights)
+    rows = weighted(samples.dense_if_few() - centre, samples.weights)
     if samples.weights is None:
         deviations = np.sqrt(np.mean(rows**2, axis=0))
     else:

@@ -14,6 +14,7 @@ from ldr.objectives.data.containers import like
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.observed import Observed, Posterior
+from ldr.objectives.statistics.covariance import Variation
 from ldr.objectives.statistics.sums import dense
 from ldr.solvers.errors import DataError
 from ldr.solvers.manifolds import Array
@@ -130,6 +131,12 @@ class FactorModel(Pickled):
     def P(self) -> Array:
         """The map to the posterior mean of a complete row, M'(MM' + diag noise)^{-1}, (r, d)."""
         return self._T.T @ self._spread @ (self._uncorrelated / self.noise[:, None]).T
+
+    def variation(self, P: Array) -> Variation:
+        """Of x under a linear map (r, d), by its covariance MM' + diag(noise)."""
+        M = self._uncorrelated
+        total = float(np.vdot(M, M) + self.noise.sum())
+        return Variation.of(P, M @ (P @ M).T + self.noise[:, None] * P.T, total, self.n)
 
     def score_samples(self, X: object) -> Array:
         """log p of the observed entries of each row.

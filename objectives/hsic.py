@@ -66,7 +66,7 @@ class HSIC(Objective):
     """
 
     name = "hsic"
-    weighted = True
+    weighted = by_pairs = True
     formula = "max tr(K_XM K_z)/(n - 1)^2"
     source = "Gretton et al. 2005; Barshan et al. 2011"
     sense = "max"

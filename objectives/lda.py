@@ -199,6 +199,7 @@ class SemiSupervisedDA(Shrinking, LaplacianMethod):
             )
 
     def bind(self, data: Data, r: int) -> Trace:
+        data = self._joined(data)
         y = as_array(data.y)
         if y.shape != (data.samples.n,) or y.dtype.kind in "cV":
             raise DataError(

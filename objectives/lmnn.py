@@ -65,7 +65,8 @@ class LMNN(Objective):
     """
 
     name = "lmnn"
-    weighted = True
+    weighted = by_pairs = True
+    repeats = False
     formula = "min sum_{j in eta(i)} [d_ij^2 + penalty sum_{l: z_l != z_i} h(1 + d_ij^2 - d_il^2)]"
     source = "Weinberger & Saul 2009; Cunningham & Ghahramani 2015"
     sense = "min"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -20,7 +20,7 @@ from ldr.objectives.families.projected import DenseRows
 from ldr.objectives.families.row_sum import in_pieces
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.features import HalfSquaredDistances
-from ldr.objectives.kernels import centred_gram
+from ldr.objectives.kernels import centred_gram, weighted_centre
 from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number, word
@@ -72,11 +72,13 @@ class DistanceMDS(Objective):
     not, are counted in the notes. M spans its top eigenvectors, max 2n tr(M'BM), the sum of squared
     distances of the scores. P = (M'BM)^{-1/2} M' is applied to -D2/2, so that `transform` gives the
     scores B M (M'BM)^{-1/2} of the points and, from their distances to the n points, of new ones.
+    Weights W = diag(w) take W^{1/2} H'(-D2/2)H W^{1/2}, H = I - w1'/N, for B and N for n.
 
     Source: Torgerson 1952; Gower 1968 for new points.
     """
 
     name = "mds-distances"
+    weighted = by_place = True
     formula = "max 2n tr(M'BM), B = -J D2 J / 2"
     source = "Torgerson 1952; Gower 1968"
     sense = "max"
@@ -89,8 +91,10 @@ class DistanceMDS(Objective):
 
     def bind(self, data: Data, r: int) -> ClassicalScaling:
         features = HalfSquaredDistances()
-        half = features(_checked(data.samples)).dense()
-        B = centred_gram(half)
+        half, weights = features(_checked(data.samples)).dense(), data.samples.weights
+        root = np.ones(len(half)) if weights is None else np.sqrt(weights)
+        B = centred_gram(half) if weights is None else weighted_centre(half, weights)
+        B *= root * root[:, None]
         eigenvalues = np.asarray(np.linalg.eigvalsh(B), dtype=np.float64)
         floor = rank_tolerance(len(B)) * float(np.abs(eigenvalues).max())
         positive = int(np.sum(eigenvalues > floor))
@@ -99,24 +103,35 @@ class DistanceMDS(Objective):
                 f"r = {r} is too large: B = -J D2 J / 2 has {positive} positive eigenvalues, "
                 f"expected r <= {positive}"
             )
-        view = View(half.mean(axis=0), features=features)
+        view = View(np.average(half, axis=0, weights=weights), features=features)
         return ClassicalScaling(
             self,
             (view.noting(*_negative(eigenvalues, floor)),),
             B,
             r,
-            scale=2.0 * len(B),
+            scale=2.0 * data.samples.weight,
+            root=root,
         )
 
 
+@dataclass(frozen=True)
 class ClassicalScaling(Trace):
-    """Trace of B whose map gives the points of the distances."""
+    """Trace of B whose map gives the points of the distances.
+
+    Parameters
+    ----------
+    root : ndarray (n,)
+        Square roots of the weights.
+    """
 
     plain = False
 
+    root: Array = field(kw_only=True)
+
     def maps(self, M: Array) -> tuple[Array, ...]:
         values, Q = np.linalg.eigh(self.compressed(M))
-        return ((Q / np.sqrt(np.maximum(values, np.finfo(float).tiny))) @ Q.T @ M.T,)
+        floor = np.finfo(float).tiny
+        return ((Q / np.sqrt(np.maximum(values, floor))) @ Q.T @ (self.root * M.T),)
 
 
 def _checked(samples: Samples) -> Samples:
@@ -172,7 +187,7 @@ class MDSStress(Objective):
     """
 
     name = "mds-stress"
-    weighted = True
+    weighted = by_pairs = True
     formula = "min sum_ij w_ij (||x_i - x_j|| - ||M'(x_i - x_j)||)^2"
     source = "Kruskal 1964; Sammon 1969; Cunningham & Ghahramani 2015, 3.1.2"
     sense = "min"

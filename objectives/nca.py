@@ -69,7 +69,8 @@ class NCA(Objective):
     """
 
     name = "nca"
-    weighted = True
+    weighted = by_pairs = True
+    repeats = False
     formula = "max sum_i sum_{j: z_j = z_i} p_ij, p_i = softmax_j(-||M'(x_i - x_j)||^2)"
     source = "Goldberger, Roweis, Hinton & Salakhutdinov 2004; Cunningham & Ghahramani 2015"
     sense = "max"

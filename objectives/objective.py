@@ -65,6 +65,12 @@ class Objective(Brief, ABC):
         What tells the number of dimensions where that is left to the data.
     weighted : bool
         Whether weights of the rows (sample_weight=) are taken.
+    repeats : bool
+        Whether whole weights repeat the rows; else they say how much each counts.
+    by_pairs : bool
+        Whether every step looks at all pairs of rows, or at a factor of their kernel.
+    by_place : bool
+        Whether the rows are known by their places, so that none may be left out.
     from_sums : bool
         Whether sums over rows are all that it knows of the data: `Samples.reduce` adds them up, and
         their terms do not depend on other sums, so that blocks of rows can be added one at a time.
@@ -96,6 +102,9 @@ class Objective(Brief, ABC):
     sparse: ClassVar[bool] = True
     rule: ClassVar[str | None] = None
     weighted: ClassVar[bool] = False
+    repeats: ClassVar[bool] = True
+    by_pairs: ClassVar[bool] = False
+    by_place: ClassVar[bool] = False
     from_sums: ClassVar[bool] = False
     scale_free: ClassVar[bool] = False
     stacks: ClassVar[bool] = False

@@ -254,9 +254,12 @@ class BoundObjective(Problem):
         """Tangent vectors at M, beside turns of its axes, along which nothing is said to move."""
         return ()
 
-    def variations(self, maps: Sequence[Array]) -> list[Variation | None]:
-        """Of the rows under linear maps, one a view: at most one pass; None if rows are gone."""
-        pairs = zip(self.views, maps, strict=True)
+    def variations(self, M: Array, maps: Sequence[Array] | None = None) -> list[Variation | None]:
+        """Of the rows under the maps of M, or others: at most one pass; None if rows are gone.
+
+        Of rows with gaps, as the model at M has them.
+        """
+        pairs = zip(self.views, maps or self.maps(M), strict=True)
         return [None if view.scatter is None else view.scatter.variation(P) for view, P in pairs]
 
     def maps(self, M: Array) -> tuple[Array, ...]:

@@ -81,7 +81,7 @@ class SDR(Objective):
     """
 
     name = "sdr"
-    weighted = True
+    weighted = by_pairs = True
     formula = "min tr(K_z (K_XM + n eps I)^{-1})"
     source = "Fukumizu, Bach & Jordan 2009; Cunningham & Ghahramani 2015, 3.1.8"
     sense = "min"

@@ -56,7 +56,7 @@ class WDA(Objective):
     """
 
     name = "wda"
-    weighted = True
+    weighted = by_pairs = True
     formula = "min sum_c W(c,c) / sum_{c<c'} W(c,c'), W the entropic transport cost of classes"
     source = "Flamary, Cuturi, Courty & Rakotomamonjy 2018"
     sense = "min"

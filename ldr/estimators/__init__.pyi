@@ -238,6 +238,11 @@ class DistanceMDS(Named):
         verbose: bool = False,
         rotation: str | None = None,
     ) -> None: ...
+    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
+    def partial_fit(
+        self, X: Any, y: Any = None, *, classes: Any = None, sample_weight: Any = None
+    ) -> Self: ...
+    def score(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> float: ...
 
 class MDSStress(Named):
     def __init__(
@@ -424,10 +429,6 @@ class LMNN(Classifies, Named):
         verbose: bool = False,
         rotation: str | None = None,
     ) -> None: ...
-    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
-    def partial_fit(
-        self, X: Any, y: Any = None, *, classes: Any = None, sample_weight: Any = None
-    ) -> Self: ...
 
 class NCA(Classifies, Named):
     def __init__(
@@ -448,10 +449,6 @@ class NCA(Classifies, Named):
         verbose: bool = False,
         rotation: str | None = None,
     ) -> None: ...
-    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
-    def partial_fit(
-        self, X: Any, y: Any = None, *, classes: Any = None, sample_weight: Any = None
-    ) -> Self: ...
 
 class WDA(Classifies, Named):
     def __init__(

@@ -8,7 +8,7 @@ from typing import Any
 
 from ldr.estimators.background import WithBackground
 from ldr.estimators.base import OPTIONS, Projection
-from ldr.estimators.doors import doors, taken_by
+from ldr.estimators.doors import doors
 from ldr.estimators.predicting import Classifies, Regresses
 from ldr.estimators.two_views import TwoViews
 from ldr.objectives.needs import Need
@@ -89,7 +89,7 @@ def estimator_of(method: type[Objective]) -> type[Named]:
     if Need.DISTANCES in method.needs:
         namespace["metric"] = "precomputed"  # as scikit-learn's own estimators of distances say
     bases = _bases(method)
-    namespace.update(doors(bases[-1], taken_by(method)))
+    namespace.update(doors(bases[-1], method))
     if bases[0] is not Named:  # scikit-learn's own score, of predictions
         namespace.pop("score", None)
     return type(name, bases, namespace)

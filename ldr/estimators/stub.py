@@ -9,7 +9,7 @@ import inspect
 import re
 from pathlib import Path
 
-from ldr.estimators.doors import TARGETS
+from ldr.estimators.doors import TARGETS, taken_by
 from ldr.estimators.named import ESTIMATORS, Named, signature_of
 
 PATH = Path(__file__).with_name("__init__.pyi")
@@ -92,7 +92,8 @@ def _class(estimator: type[Named]) -> str:
     for parameter in parameters:
         lines.append(f"        {parameter.name}: {_type(parameter)} = {_default(parameter)},")
     lines.insert(4, "        *,")
-    doors = [_door(name, estimator) for name in TARGETS if name in vars(estimator)]
+    own = vars(estimator) if taken_by(estimator._method) else ()
+    doors = [_door(name, estimator) for name in TARGETS if name in own]
     return "\n".join([*lines, "    ) -> None: ...", *doors, ""])
 
 

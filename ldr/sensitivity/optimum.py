@@ -99,12 +99,12 @@ def combined(c: float, one: Sequence[Array], d: float, other: Sequence[Array]) -
 
 def within(problem: BoundObjective, M: Array) -> Array:
     """The matrix that canonical axes diagonalise, in M's own."""
-    return matrix_of(problem.axes(M, problem.variations(problem.maps(M))))
+    return matrix_of(problem.axes(M, problem.variations(M)))
 
 
 def numbers(problem: BoundObjective, M: Array) -> Mapping[str, Array]:
     """Those of the coordinates, M's axes taken for the canonical ones."""
-    seen = problem.variations(problem.maps(M))
+    seen = problem.variations(M)
     axes = problem.axes(M, seen)
     S = matrix_of(axes)
     if len(S):
@@ -158,7 +158,7 @@ class Optimum:
                 break
             inverse = hessian_inverse(problem, M)
         maps = problem.maps(M)
-        placed = Placed.of(problem, M, maps, problem.variations(maps))
+        placed = Placed.of(problem, M, maps, problem.variations(M, maps))
         if not _near(placed.M, inverse.M):
             inverse = hessian_inverse(problem, placed.M)
         return cls(problem, placed.M, placed.axes, inverse)
@@ -226,8 +226,7 @@ def _gradient(problem: BoundObjective, M: Array) -> Array:
 
 def hessian_inverse(problem: BoundObjective, M: Array) -> HessianInverse:
     """At M, on the tangent vectors that turn no axes and change something."""
-    maps = problem.maps(M)
-    axes = problem.axes(M, problem.variations(maps))
+    axes = problem.axes(M, problem.variations(M))
     return HessianInverse(problem, M, [*_turns(problem, M, axes), *problem.idle(M)])
 
 
@@ -262,13 +261,12 @@ def _tied(problem: BoundObjective, M: Array, direction: Array) -> str:
     blocks = problem.blocks(direction)
     U, _, Vt = np.linalg.svd(np.vstack(blocks), full_matrices=False)
     k = int(np.argmax(np.abs(Vt[0])))
-    maps = problem.maps(M)
-    axes = problem.axes(M, problem.variations(maps))
+    axes = problem.axes(M, problem.variations(M))
     if not len(matrix_of(axes)) or len(problem.factors) > 1:
         return f"Coordinate {k} can leave the subspace and the value stays. "
     inside = float(Vt[0] @ matrix_of(axes) @ Vt[0])
     turned = problem.manifold.nearest(M - np.outer(M @ Vt[0], Vt[0]) + np.outer(U[:, 0], Vt[0]))
-    there = matrix_of(problem.axes(turned, problem.variations(problem.maps(turned))))
+    there = matrix_of(problem.axes(turned, problem.variations(turned)))
     outside = float(Vt[0] @ there @ Vt[0])
     if not abs(inside - outside) <= _ALIKE * abs(inside):
         return f"Coordinate {k} can leave the subspace and the value stays. "

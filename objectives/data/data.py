@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ldr.objectives.data.accelerator import Accelerator
-from ldr.objectives.data.labels import as_labels
+from ldr.objectives.data.labels import as_array, as_labels
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.data.views import single
 from ldr.solvers.errors import ArgumentError
@@ -56,6 +56,15 @@ class Data:
         views = tuple(view.in_memory() for view in self.views)
         background = None if self.background is None else self.background.in_memory()
         return replace(self, views=views, background=background)
+
+    def of_rows_that_count(self) -> Data:
+        """Without the rows of weight zero."""
+        weights = self.samples.weights
+        if weights is None or weights.all():
+            return self
+        rows = np.flatnonzero(weights)
+        y = self.y if self.y is None else as_array(self.y)[rows]
+        return replace(self, views=tuple(view.take(rows) for view in self.views), y=y)
 
     def on(self, accelerator: Accelerator | None) -> Data:
         """The same data, with sums over their rows computed on an accelerator."""

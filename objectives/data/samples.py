@@ -259,6 +259,18 @@ class Samples:
             )
         return np.asarray(self.array, dtype=np.float64)
 
+    def dense_if_few(self) -> Array:
+        """`dense`, also of sparse rows that are no larger than columns x columns of others may be.
+
+        Raises
+        ------
+        DataError
+            They are.
+        """
+        if not self.is_sparse or self.n * self.d > _WIDE**2:
+            return self.dense()
+        return np.asarray(self.array.toarray(), dtype=np.float64)
+
     def take(self, rows: npt.ArrayLike) -> Samples:
         """Samples of some rows, by index or boolean mask; copies those rows."""
         rows = np.asarray(rows)

@@ -84,6 +84,11 @@ def rest(rows: Samples, shares: Array, middle: Array) -> Array | float:
     return 0.0 if rows.is_sparse else rows.centred_transpose_times(shares, middle)
 
 
+def shares_of(rows: Samples) -> Array:
+    """Of the rows, in their mean."""
+    return (np.ones(rows.n) if rows.weights is None else rows.weights) / rows.weight
+
+
 def sees_distances(graph: object) -> bool:
     """Whether the graph is made of distances between rows, which the units of columns change."""
     return isinstance(graph, str) and graph != "classes"
@@ -118,10 +123,17 @@ class GraphMethod(Objective):
         """The graph, which refuses what there is not."""
         return Graph(self.graph, self.neighbours)
 
+    weighted = True
+
     @property
-    def weighted(self) -> bool:  # type: ignore[override]
+    def repeats(self) -> bool:  # type: ignore[override]
         """Of the classes alone: a row is not its own neighbour, however often it counts."""
         return isinstance(self.graph, str) and self.graph == "classes"
+
+    @property
+    def by_place(self) -> bool:  # type: ignore[override]
+        """Where the graph is the user's."""
+        return not isinstance(self.graph, str)
 
     @property
     def scale_free(self) -> bool:  # type: ignore[override]
@@ -142,7 +154,7 @@ class GraphMethod(Objective):
                 else None
             )
         else:
-            data = self.in_memory(data)
+            data = self._joined(data)
             compact, W = self.compact(data.samples), self._weights(data)
             matrices = partial(self._matrices, W=W)
             wide = self._wide(data.samples, W) if data.samples.wide else None
@@ -174,6 +186,11 @@ class GraphMethod(Objective):
     @abstractmethod
     def _forms(self, rows: RowForms, W: csr_array) -> PencilMatrices | None:
         """Of a known graph."""
+
+    def _joined(self, data: Data) -> Data:
+        """The rows that the graph is of, in memory."""
+        data = self.in_memory(data)
+        return data if self.by_place else data.of_rows_that_count()
 
     @abstractmethod
     def _weights(self, data: Data) -> csr_array:

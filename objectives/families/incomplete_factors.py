@@ -16,6 +16,7 @@ from ldr.objectives.factor_model import FactorModel, check_observed
 from ldr.objectives.families.factors import FactorLikelihood, Factors, Noise, inner
 from ldr.objectives.families.observed import Observed, Posterior, outer, over_columns, times
 from ldr.objectives.problem import Stated
+from ldr.objectives.statistics.covariance import Variation
 from ldr.objectives.view import View
 from ldr.solvers.errors import SingularError
 from ldr.solvers.manifolds import Array, Euclidean, Product
@@ -245,6 +246,15 @@ class IncompleteLikelihood(FactorLikelihood):
 
     def mean_at(self, M: Array) -> tuple[Array, ...]:
         return (self.views[0].mean + self.scale * self.manifold.split(M)[2][:, 0],)
+
+    def variations(self, M: Array, maps: Sequence[Array] | None = None) -> list[Variation | None]:
+        """By the covariance of the model, for that of the rows is not seen.
+
+        Of complete rows they are the same at an optimum, where CP' = SP' and tr C = tr S; so are
+        here S and what EM expects of C.
+        """
+        model = self.model(M)
+        return [model.variation(P) for P in maps or self.maps(M)]
 
     def remarks(self, M: Array) -> list[str]:
         return self.filled.remarks_on(self.model(M))

@@ -6,11 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.samples import Samples
-from ldr.objectives.families.graph import GraphMethod, Scatters, rest
+from ldr.objectives.families.graph import GraphMethod, Scatters, rest, shares_of
 from ldr.objectives.families.matrices import PencilMatrices, RowForms
 from ldr.objectives.families.pencil import SumOfSquares
 from ldr.objectives.families.wide import WidePencil
@@ -22,6 +20,7 @@ from ldr.objectives.graphs import (
 from ldr.objectives.statistics import graph_scatter, moments
 from ldr.objectives.statistics.covariance import KnownScatter
 from ldr.objectives.statistics.products import CentredRows, Form
+from ldr.objectives.statistics.sparse import scaled_rows
 from ldr.solvers.manifolds import Array
 
 if TYPE_CHECKING:
@@ -43,6 +42,8 @@ class LaplacianMethod(GraphMethod):
         of the graph's edges; None gives weight 1.
     epsilon : float, optional
         Distance of the epsilon graph.
+
+    Weights of the rows make w_i w_j as much of the edge between i and j.
     """
 
     of_spread = "X'DX"
@@ -60,7 +61,10 @@ class LaplacianMethod(GraphMethod):
         return Graph(self.graph, self.neighbours, self.heat, self.epsilon)
 
     def _weights(self, data: Data) -> csr_array:
-        return as_graph(self._graph(), data.samples, data.y)
+        W, weights = as_graph(self._graph(), data.samples, data.y), data.samples.weights
+        if weights is None:
+            return W
+        return scaled_rows(scaled_rows(W, weights).T.tocsr(), weights)  # W is symmetric
 
     def _forms(self, rows: RowForms, W: csr_array) -> PencilMatrices | None:
         degrees, rate = W.sum(axis=1), self._rate(W)
@@ -95,7 +99,7 @@ class LaplacianMethod(GraphMethod):
 
     def _middle(self, rows: Samples, mean: Array, degrees: Array) -> tuple[Array, Array]:
         """Where the rows are centred in X'DX, and the shares of the rows in it: at the mean."""
-        return mean, np.full(rows.n, 1.0 / rows.n)
+        return mean, shares_of(rows)
 
     def _matrices(self, rows: Samples, W: csr_array) -> Scatters:
         rows = rows.in_memory()

@@ -9,7 +9,7 @@ import numpy as np
 
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.samples import Samples
-from ldr.objectives.families.graph import GraphMethod, Scatters, rest
+from ldr.objectives.families.graph import GraphMethod, Scatters, rest, shares_of
 from ldr.objectives.families.matrices import PencilMatrices, RowForms
 from ldr.objectives.families.pencil import SumOfSquares
 from ldr.objectives.families.wide import WidePencil
@@ -23,6 +23,7 @@ from ldr.objectives.parameters import number
 from ldr.objectives.statistics import moments, reconstruction_scatter
 from ldr.objectives.statistics.covariance import KnownScatter
 from ldr.objectives.statistics.products import CentredRows, Form, Squares, SymmetricProduct
+from ldr.objectives.statistics.sparse import scaled_rows
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
 
@@ -43,6 +44,8 @@ class ReconstructionMethod(GraphMethod):
     regularisation : float
         Of the weights: this share of the trace of each row's local Gram matrix is added to its
         diagonal.
+
+    A row of weight w counts w times what its neighbours leave of it.
     """
 
     of_spread = "X'X"
@@ -79,19 +82,18 @@ class ReconstructionMethod(GraphMethod):
     def _matrices(self, rows: Samples, W: csr_array) -> Scatters:
         rows = rows.in_memory()
         stats = moments(rows)
-        shares = np.full(rows.n, 1.0 / rows.n)
+        shares = shares_of(rows)
         A = reconstruction_scatter(rows, W, stats.mean, rest(rows, shares, stats.mean))
         known = KnownScatter(stats.scatter, stats.n)
         squares = SumOfSquares(stats.scatter, stats.mean, stats.n, scatter=known)
-        left = 1.0 + (W.multiply(W).sum() - 2.0 * W.trace()) / rows.n  # ||I - W||^2 / n
+        left = 1.0 + shares @ (W.multiply(W).sum(axis=1) - 2.0 * W.diagonal())  # ||I - W||^2 / n
         return Scatters(A, squares, total=stats.scatter, unrelated=left)
 
     def _wide(self, samples: Samples, W: csr_array) -> WidePencil:
         rows = CentredRows.of(samples)
-        total = Form(rows, rows, rows.counts)
-        return WidePencil(
-            rows, Form(rows, rows, Squares(_residuals(W))), total, rows.squares(rows.counts)
-        )
+        total, R = Form(rows, rows, rows.counts), _residuals(W)
+        left = Squares(scaled_rows(R, np.sqrt(rows.counts)))
+        return WidePencil(rows, Form(rows, rows, left), total, rows.squares(rows.counts))
 
 
 def _residuals(W: csr_array) -> csr_array:

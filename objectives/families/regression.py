@@ -352,7 +352,7 @@ def _square_root(gram: Array, cross: Array) -> tuple[Array, Array]:
 
 
 def _of_rows(objective: Stated, data: Data, outputs: Samples, r: int, lasso: float) -> Regression:
-    X, Y = data.samples.dense(), outputs.dense()
+    X, Y = data.samples.dense_if_few(), outputs.dense()
     w = data.samples.weights
     mean, mean_y = np.average(X, 0, w), np.average(Y, 0, w)
     of_y = Outputs.of(data.y, mean_y)

@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ldr.objectives.data.samples import Array, Samples
-from ldr.objectives.statistics.sparse import shifted_rows
+from ldr.objectives.statistics.sparse import scaled_rows, shifted_rows
 from ldr.objectives.statistics.sums import (
     add_product,
     add_square,
+    counted,
     dense,
     full,
     sampled,
     symmetric,
+    weighted,
     zeros,
 )
 from ldr.solvers.errors import DataError
@@ -62,10 +64,10 @@ def graph_scatter(
     laplacian, degree = zeros(samples.d, samples.d), zeros(samples.d, samples.d)
     for where in _graph_slices(W, samples):
         Z = samples.rows(where) - mean - rest
-        weighted = degrees[where, None] * Z
-        degree = add_product(degree, Z, weighted)
-        weighted -= _neighbour_sums(samples, W[where], mean) - degrees[where, None] * rest
-        laplacian = add_product(laplacian, Z, weighted)
+        each = degrees[where, None] * Z
+        degree = add_product(degree, Z, each)
+        each -= _neighbour_sums(samples, W[where], mean) - degrees[where, None] * rest
+        laplacian = add_product(laplacian, Z, each)
     return symmetric(laplacian), symmetric(degree)
 
 
@@ -74,8 +76,9 @@ def reconstruction_scatter(
 ) -> Array:
     """Xc'(I - W)'(I - W) Xc for reconstruction weights W, Xc = X - 1 (mean + rest)'.
 
-    Blind to the mean where the rows of W sum to 1. Works on a few rows of W at a time with the
-    rows of X they touch; W need not be symmetric, and n x n matrices are never formed.
+    Of rows with weights each residual counts as often. Blind to the mean where the rows of W sum
+    to 1. Works on a few rows of W at a time with the rows of X they touch; W need not be symmetric,
+    and n x n matrices are never formed.
 
     Parameters
     ----------
@@ -101,15 +104,17 @@ def reconstruction_scatter(
         X, shift = shifted_rows(samples)
         mean = mean - shift
         residual = X - W @ X
-        sums = np.asarray(residual.T @ left)
-        scatter = dense(residual.T @ residual) - np.outer(sums, mean) - np.outer(mean, sums)
-        return symmetric(scatter + float(left @ left) * np.outer(mean, mean))
+        each = scaled_rows(residual, samples.weights)
+        sums = np.asarray(each.T @ left)
+        scatter = dense(each.T @ residual) - np.outer(sums, mean) - np.outer(mean, sums)
+        square = float(left @ counted(left, samples.weights))
+        return symmetric(scatter + square * np.outer(mean, mean))
     scatter = zeros(samples.d, samples.d)
     for where in _graph_slices(W, samples):
         residual = samples.rows(where) - mean
         residual -= _neighbour_sums(samples, W[where], mean)
         residual -= left[where, None] * rest
-        scatter = add_square(scatter, residual)
+        scatter = add_square(scatter, weighted(residual, samples.weights, where))
     return full(scatter)
 
 
@@ -164,12 +169,9 @@ def _neighbour_sums(samples: Samples, W: csr_array, mean: Array) -> Array:
 def _sparse_graph_scatter(
     samples: Samples, W: csr_array, degrees: Array, mean: Array
 ) -> tuple[Array, Array]:
-    from scipy.sparse import diags_array
-
     X, shift = shifted_rows(samples)
     mean = mean - shift
-    weighted = (diags_array(degrees) @ X).tocsr()
-    degree = dense(X.T @ weighted)
+    degree = dense(X.T @ scaled_rows(X, degrees))
     laplacian = degree - dense(X.T @ (W @ X))
     sums = np.asarray(X.T @ degrees)
     degree = degree - np.outer(sums, mean) - np.outer(mean, sums - degrees.sum() * mean)

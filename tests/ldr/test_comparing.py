@@ -185,14 +185,9 @@ def test_whole_weights_are_repeated_rows(methods, data, y):
 
 
 def test_methods_without_weights_are_refused():
-    weights = np.ones(len(X))
-    with pytest.raises(ArgumentError, match="lpp: objective 'lpp' takes no weights"):
-        ldr.compare(["pca", "lpp"], X, sample_weight=weights)
-    rows = np.arange(0, len(X), 6)
-    found = ldr.compare(
-        None, X[rows, :4], r=1, folds=2, sample_weight=weights[rows], time_order=True
-    )
-    assert {"maf", "pca", "foreca"} <= {method.name for method in found.methods}
+    sdr = named("sdr", landmarks=10)
+    with pytest.raises(ArgumentError, match=r"sdr: sdr takes weights .* exact form"):
+        ldr.compare(["pca", sdr], X, X[:, 0], sample_weight=np.ones(len(X)))
 
 
 def test_the_dimension_may_be_left_to_the_rows():
@@ -255,6 +250,17 @@ def test_what_fits_but_fails_is_left_out_with_the_reason():
     assert "reduced-rank-regression" not in found.left_out
     with pytest.raises(ArgumentError, match=r"no method fits the data: .*r = 3"):
         ldr.compare(None, (X[:60, :2], X[:60, 2:5]), r=3, folds=2)
+
+
+def test_of_many_rows_those_of_pairs_are_compared_where_they_were_asked_for():
+    rng = np.random.default_rng(0)
+    Z, y = rng.standard_normal((1001, 3)), np.arange(1001) % 3
+    found = ldr.compare(None, Z, y, 1, folds=2)
+    assert {"lmnn", "nca", "wda"} <= set(found.left_out)
+    assert "all pairs of 1001 rows" in found.left_out["nca"] and "left out: nca" in repr(found)
+    assert {"lda", "classical-lda", "pca"} <= {method.name for method in found.methods}
+    (asked,) = ldr.compare(["mds-stress"], Z[:, :2], r=1, folds=2).methods
+    assert asked.name == "mds-stress"
 
 
 def test_table_page_and_picture(wine, tmp_path):

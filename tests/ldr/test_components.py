@@ -88,6 +88,27 @@ def test_factors_add_their_parts_to_the_likelihood():
     np.testing.assert_allclose(result.model.communalities + result.model.uniquenesses, 1.0)
 
 
+@pytest.mark.parametrize("name", ["fa", "ppca"])
+def test_variances_of_rows_with_gaps_are_of_the_covariance_that_em_expects(name):
+    X = real_data.standardised(real_data.wine()[0])
+    X = np.where(np.random.default_rng(0).random(X.shape) < 0.1, np.nan, X)
+    result = ldr.solve(name, X, 2, tolerance=1e-12)
+    model, C = result.model, np.zeros((13, 13))
+    S = model.loadings @ model.loadings.T + np.diag(model.noise)
+    for x in X:
+        there, gone = ~np.isnan(x), np.isnan(x)
+        A = S[:, there] @ np.linalg.inv(S[np.ix_(there, there)])
+        z = A @ (x - model.mean)[there]
+        C += (np.outer(z, z) + (S - A @ S[there]) * np.outer(gone, gone)) / len(X)
+    table, P = result.components, result.P
+    np.testing.assert_allclose(table["variance"], np.diag(P @ C @ P.T), rtol=1e-8)
+    share = np.trace(C @ P.T @ np.linalg.solve(P @ C @ P.T, P @ C)) / np.trace(C)
+    assert table["r2"].iloc[-1] == pytest.approx(share, rel=1e-8)
+    np.testing.assert_allclose(result.correlations, np.eye(2), atol=1e-12)
+    turned = result.rotate("promax")
+    assert turned.components["r2"].iloc[-1] == pytest.approx(share, rel=1e-8)
+
+
 @pytest.mark.parametrize("n", [60, 200])
 def test_wide_data_and_streams_have_the_same_numbers(n):
     X = np.random.default_rng(0).standard_normal((n, 100)) * np.linspace(1, 2, 100)

@@ -448,5 +448,7 @@ def test_influence_is_the_derivative_along_a_weight():
     assert found.value == pytest.approx(influence.value[5], rel=1e-5)
     with pytest.raises(ArgumentError, match="sample_weight has zeros"):
         result.sensitivity(X, sample_weight=weights - 1.0)
-    with pytest.raises(ArgumentError, match="'lpp' takes no weights"):
-        ldr.solve("lpp", X, 1).sensitivity(X).influence()
+    y = real_data.wine()[1][::4]
+    shrunk = ldr.solve("lda", X, 1, y=y, shrinkage="auto").sensitivity(X, y=y)
+    with pytest.raises(ArgumentError, match="'lda' takes no weights"):
+        shrunk.influence()

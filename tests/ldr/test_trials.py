@@ -143,7 +143,7 @@ def test_estimators():
     assert reducer.result_.value == pytest.approx(expected, rel=1e-12)
     with config_context(enable_metadata_routing=True):
         assert ldr.MAF(2).set_fit_request(groups=True)
-    with pytest.raises(TypeError, match="groups"):
+    with pytest.raises(ArgumentError, match="takes no groups="):
         ldr.PCA(2).fit(X, groups=IDS)
 
 

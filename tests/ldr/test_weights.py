@@ -15,8 +15,10 @@ from sklearn.model_selection import cross_val_score
 import ldr
 from ldr.cli.app import main
 from ldr.errors import ArgumentError, DataError
-from ldr.objectives import REGISTRY
 from ldr.objectives.data import dask_samples, samples, streams
+from ldr.objectives.data.data import Data
+from ldr.objectives.data.opening import as_samples
+from ldr.objectives.families.laplacian import LaplacianMethod
 from ldr.objectives.registry import named
 from tests.objectives.methods import LABELS, RANDOM, RESPONSE, RESPONSES, VIEWS, X, name_of
 
@@ -30,13 +32,15 @@ def objective_of(key):
 
 
 WEIGHTED = [key for key in RANDOM if objective_of(key).weighted and key.split()[-1] != "landmarks"]
-NEIGHBOURS = [key for key in WEIGHTED if name_of(key) in ("nca", "lmnn")]
+NEIGHBOURS = [key for key in WEIGHTED if not objective_of(key).repeats]
 TIMED = [key for key in WEIGHTED if "time order" in objective_of(key).needs]
 UNTIMED = [key for key in WEIGHTED if key not in TIMED + NEIGHBOURS]
 
 
-def taken(data, rows):
-    """Rows of all views of the same rows; a background stays."""
+def taken(key, data, rows):
+    """Rows of all views of the same rows, the distances of some; a background stays."""
+    if name_of(key) == "mds-distances":
+        return data[rows][:, rows]
     if isinstance(data, tuple):
         return tuple(view[rows] if len(view) == N else view for view in data)
     return data[rows]
@@ -63,8 +67,15 @@ def solved(key, data, y, **options):
 def test_whole_numbers_are_repeated_rows_and_zero_is_left_out(key):
     data, y, _ = RANDOM[key]
     rows = np.repeat(np.arange(N), WHOLE.astype(int))
-    expected = solved(key, taken(data, rows), None if y is None else y[rows])
-    same(solved(key, data, y, sample_weight=WHOLE), expected, data)
+    expected = solved(key, taken(key, data, rows), None if y is None else y[rows])
+    found = solved(key, data, y, sample_weight=WHOLE)
+    if name_of(key) != "mds-distances":
+        same(found, expected, data)
+        return
+    assert found.value == pytest.approx(expected.value, rel=1e-12)
+    theirs = expected.transform(data[:, rows])
+    signs = np.sign(np.sum(found.transform(data) * theirs, axis=0))
+    np.testing.assert_allclose(found.transform(data), signs * theirs, atol=1e-12)
 
 
 @pytest.mark.parametrize("key", UNTIMED)
@@ -87,8 +98,10 @@ def test_weights_of_neighbours(key):
     data, y, _ = RANDOM[key]
     there = WHOLE > 0
     found = solved(key, data, y, sample_weight=there)
-    assert found.value == pytest.approx(solved(key, data[there], y[there]).value, rel=1e-9)
-    if key == "lmnn linear":
+    assert found.value == pytest.approx(
+        solved(key, data[there], None if y is None else y[there]).value, rel=1e-9
+    )
+    if key == "lmnn linear" or "graph" in objective_of(key).needs:
         return
     result = solved(key, data, y, sample_weight=ANY)
     D = squareform(pdist(data @ result.M, "sqeuclidean"))
@@ -104,6 +117,54 @@ def test_weights_of_neighbours(key):
                 margins = np.maximum(1.0 + D[i, j] - D[i], 0.0)[~same_class[i]]
                 expected += ANY[i] * (D[i, j] + ANY[~same_class[i]] @ margins**2)
     assert result.value == pytest.approx(expected, rel=1e-9)
+
+
+GRAPHS = [key for key in NEIGHBOURS if "graph" in objective_of(key).needs]
+
+
+@pytest.mark.parametrize("key", [key for key in GRAPHS if name_of(key) != "semi-supervised-da"])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_weights_of_graphs(key, sparse):
+    """Of an edge w_i w_j, of what neighbours leave of a row w_i; the graph is that of the rows."""
+    data, y, parameters = RANDOM[key]
+    objective = objective_of(key)
+    given = scipy.sparse.csr_array(data) if sparse else data
+    result = ldr.solve(objective, given, 2, y=y, sample_weight=ANY)
+    W = objective._weights(Data((as_samples(data, "X"),), y)).toarray()
+    if isinstance(objective, LaplacianMethod):
+        W = ANY * W * ANY[:, None]
+        D = W.sum(axis=1)
+        A = data.T @ (np.diag(D) - W) @ data
+        centre = D if parameters.get("centre") == "degree" else ANY
+    else:
+        left = data - W @ data
+        A, D, centre = left.T @ (ANY[:, None] * left), ANY, ANY
+    Z = data - np.average(data, axis=0, weights=centre)
+    B = Z.T @ (D[:, None] * Z)
+    name = name_of(key)
+    if name in ("lpp", "npe"):
+        expected = scipy.linalg.eigh(A, B, eigvals_only=True)[:2].sum()
+    elif name in ("olpp", "onpp"):
+        expected = np.linalg.eigvalsh(A)[:2].sum()
+    elif "nested" in parameters:
+        return
+    else:
+        expected = np.trace(result.P @ A @ result.P.T) / np.trace(result.P @ B @ result.P.T)
+        assert np.linalg.eigvalsh(A - expected * B)[:2].sum() == pytest.approx(
+            0, abs=1e-9 * D.sum()
+        )
+    assert result.value == pytest.approx(expected, rel=1e-9)
+
+
+def test_weights_of_a_graph_of_ones_own_repeat_its_rows():
+    rng = np.random.default_rng(0)
+    graph = rng.random((N, N))
+    graph += graph.T
+    rows = np.repeat(np.arange(N), WHOLE.astype(int))
+    for name in ("lpp", "olpp", "orthogonal-lpp"):
+        found = ldr.solve(name, X, 2, graph=graph, sample_weight=WHOLE)
+        expected = ldr.solve(name, X[rows], 2, graph=graph[rows][:, rows])
+        assert found.value == pytest.approx(expected.value, rel=1e-11)
 
 
 @pytest.mark.parametrize("key", TIMED)
@@ -184,7 +245,7 @@ def test_more_columns_than_rows():
     weights = np.random.default_rng(1).integers(0, 4, 20).astype(float)
     rows = np.repeat(np.arange(20), weights.astype(int))
     for name in ("pca", "ppca", "fa"):
-        for given in (wide, scipy.sparse.csr_array(wide))[: 1 if name == "fa" else 2]:
+        for given in (wide, scipy.sparse.csr_array(wide)):
             expected = ldr.solve(name, wide[rows], 2)
             found = ldr.solve(name, given, 2, sample_weight=weights)
             assert found.value == pytest.approx(expected.value, rel=1e-9)
@@ -266,8 +327,21 @@ def test_estimators():
     by_hand = ldr.solve("pca", X[~half], 2, sample_weight=ANY[~half])
     first = ldr.score(by_hand, X[half], sample_weight=ANY[half])
     assert scores[0] == pytest.approx(first, rel=1e-12)
-    with pytest.raises(TypeError, match="sample_weight"):
-        ldr.LPP(2).fit(X, LABELS, sample_weight=ANY)
+
+
+@pytest.mark.parametrize("estimator", [ldr.LPP(2), ldr.NCA(2), ldr.MAF(2)])
+def test_estimators_that_leave_weights_to_solve_say_so(estimator):
+    name = estimator._method.name
+    with pytest.raises(
+        ArgumentError, match=rf"takes no sample_weight=: .*Reducer.'{name}'. take it"
+    ):
+        estimator.fit(X, LABELS, sample_weight=ANY)
+    with pytest.raises(ArgumentError, match=r"takes no groups=: .*estimators of maf, "):
+        ldr.PCA(2).fit(X, groups=LABELS)
+    with pytest.raises(TypeError, match=r"fit: .*'weight'"):
+        estimator.fit(X, weight=ANY)
+    found = ldr.Reducer(name, 2).fit(X, LABELS, sample_weight=ANY).result_
+    assert found.value == ldr.solve(name, X, 2, y=LABELS, sample_weight=ANY).value
 
 
 def test_columns_of_files_and_the_command_line(tmp_path, monkeypatch, capsys):
@@ -329,10 +403,6 @@ def test_sums_over_rows_of_ones_own(tmp_path):
         ldr.solve("lda", X, 2, y=LABELS, sample_weight=WHOLE, shrinkage="auto")
 
 
-def test_methods_without_weights_say_so():
-    for name in ("lpp", "mds-distances"):
-        assert not REGISTRY[name]().weighted
-        with pytest.raises(ArgumentError, match=f"{name!r} takes no weights .*these do: pca, "):
-            ldr.solve(name, X, 2, y=LABELS, sample_weight=ANY)
+def test_landmarks_take_no_weights():
     with pytest.raises(ArgumentError, match="in its exact form: pass an array"):
         ldr.solve("hsic", X, 2, y=LABELS, sample_weight=ANY, landmarks=20)

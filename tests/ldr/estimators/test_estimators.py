@@ -97,17 +97,10 @@ _PLAIN = ["lda", "cca", "contrastive-pca", "mds-distances", "lpp", "sdr"]
 
 
 def _do_not_apply(estimator):
-    """Checks whose data have fewer rows than columns: sparse ones are refused, weights or not, and
-    classes are points to wda. Rows that are repeated are neighbours of themselves.
-    """
-    name, sparse = type(estimator).__name__, ("sparse",)
-    names = {"FactorAnalysis": sparse, "Lasso": sparse}
-    names |= dict.fromkeys(("WDA", "LMNN", "NCA"), ("dense",))
-    found = {
-        f"check_sample_weight_equivalence_on_{kind}_data": "fewer rows than columns"
-        for kind in names.get(name, ())
-    }
+    """Checks in whose data classes are points to wda, of fewer rows than columns, or flat."""
+    name, found = type(estimator).__name__, {}
     if name == "WDA":
+        found["check_sample_weight_equivalence_on_dense_data"] = "fewer rows than columns"
         found["check_sample_weights_not_overwritten"] = "flat: classes of two rows"
     if name == "PLSRegression":  # by whose name scikit-learn takes it for its own
         for check in ("check_transformer_general", "check_transformer_data_not_an_array"):
