@@ -37,10 +37,8 @@ class Objective(Brief, ABC):
         What is optimised, and where it comes from.
     sense : {"min", "max"}
         Of the value that is reported; solvers always minimise.
-    views : int
-        Number of data matrices it takes.
-    any_views : bool
-        Whether it takes more of them too.
+    views, any_views : int, bool
+        Number of data matrices it takes, and whether it takes more of them too.
     needs : tuple of Need
         What it needs besides X; strings of that name will do.
     baseline : str
@@ -55,18 +53,12 @@ class Objective(Brief, ABC):
         Whether the improvement on the baseline is a share of its value.
     predicts : str
         What a result predicts of new rows: "classes", the "response", the other "view"; or "".
-    missing : bool
-        Whether missing values in X (NaN) are accepted.
-    imputes : bool
-        Whether its model fills missing values in.
-    sparse : bool
-        Whether sparse X is accepted.
+    missing, imputes, sparse : bool
+        Whether missing values in X (NaN) are accepted, its model fills them in, X may be sparse.
     rule : {"parallel analysis", "bic"} or None
         What tells the number of dimensions where that is left to the data.
-    weighted : bool
-        Whether weights of the rows (sample_weight=) are taken.
-    repeats : bool
-        Whether whole weights repeat the rows; else they say how much each counts.
+    weighted, repeats : bool
+        Whether weights of the rows are taken, and whole ones repeat rows; else they are importance.
     by_pairs : bool
         Whether every step looks at all pairs of rows, or at a factor of their kernel.
     by_place : bool
