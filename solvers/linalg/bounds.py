@@ -114,7 +114,8 @@ def entry_squares(sizes: Array) -> Array:
     roots = np.sqrt(np.where(there, diagonal, 1.0))
     multiple = float((sizes / roots / roots[:, None]).max(initial=1.0))
     by_diagonal = _SAFETY * multiple * diagonal
-    return min(rows, by_diagonal, key=lambda squares: float(np.log(squares[there]).sum()))
+    larger = float(np.log(by_diagonal[there] / rows[there]).sum()) >= 0
+    return rows if larger else by_diagonal
 
 
 def weighted_sum_bound(
@@ -129,11 +130,11 @@ def weighted_sum_bound(
     largest on and v_1 >= ... >= v_r > 0 the weights: it is sum_k (v_k - v_{k+1}) times the sum of
     the k largest, v_{r+1} = 0. The other parameters are those of `top_sum_bound`.
     """
-    v = np.append(np.broadcast_to(weights, M.shape[1]), 0.0)
-    steps = v[:-1] - v[1:]
+    v = [*np.broadcast_to(weights, M.shape[1]).tolist(), 0.0]
     parts = [
-        steps[k] * top_sum_bound(K, M[:, : k + 1], delta, squares, roundings)
-        for k in np.flatnonzero(steps)
+        (v[k - 1] - v[k]) * top_sum_bound(K, M[:, :k], delta, squares, roundings)
+        for k in range(1, len(v))
+        if v[k - 1] != v[k]
     ]
     return math.fsum(parts) + _SAFETY * _gamma(4) * math.fsum(map(abs, parts))
 
