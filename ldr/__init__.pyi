@@ -81,7 +81,7 @@ from .inference.parametric import ParametricTest, parametric_test
 from .inference.permutation import PermutationTest, permutation_test
 from .layers import layer
 from .loading import load
-from .objectives.custom import objective
+from .objectives.custom.function import objective
 from .objectives.kernel import kernel
 from .objectives.l1 import l1
 from .objectives.normalised import normalised

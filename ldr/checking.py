@@ -10,9 +10,9 @@ import numpy as np
 
 from ldr.doors import in_words
 from ldr.inputs import as_data, as_generator, as_objective, check_r
-from ldr.objectives.custom import (
+from ldr.objectives.custom.function import CustomObjective
+from ldr.objectives.custom.verify import (
     INVARIANCE_TOLERANCE,
-    CustomObjective,
     invariance_error,
     random_orthogonal,
 )

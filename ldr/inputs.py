@@ -21,7 +21,6 @@ from ldr.objectives.objective import Objective
 from ldr.objectives.registry import named
 from ldr.solvers.checks import number, whole
 from ldr.solvers.errors import ArgumentError, DataError
-from ldr.solvers.registry import named_solver
 from ldr.solvers.run import Stopping
 from ldr.solvers.solver import Solver
 
@@ -176,4 +175,8 @@ def as_solver(solver: Any) -> str | Solver:
         if isinstance(solver, type) and issubclass(solver, Solver):
             hint = f" (an instance, {solver.__name__}(), not the class)"
         raise ArgumentError(f"solver must be a name or a Solver{hint}, got {solver!r}")
-    return solver if solver in ("auto", "closed-form") else named_solver(solver)
+    if solver in ("auto", "closed-form"):
+        return solver
+    from ldr.solvers.registry import named_solver  # loads every solver there is
+
+    return named_solver(solver)

@@ -25,7 +25,7 @@ from ldr.inputs import (
     check_observers,
 )
 from ldr.objectives.certificate import Certificate
-from ldr.objectives.custom import compilations
+from ldr.objectives.custom.compiling import compilations
 from ldr.objectives.data.accelerator import accelerator
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.stored import StoredSamples

@@ -20,7 +20,7 @@ MOST_LINES = 400
 # Modules of the rooms without doors that say Any, each for the reason given.
 ANYTHING = {
     "ldr.solvers.solver": "whatever a solver remembers",
-    "ldr.solvers.from_pymanopt": "points, as pymanopt writes them",
+    "ldr.solvers.pymanopt_problems": "points, as pymanopt writes them",
     "ldr.solvers.manifolds.manifold": "multipliers, which each manifold knows",
     "ldr.objectives.families.row_sum": "a number, or several in an array",
     "ldr.objectives.families.nested": "what the user gives",

@@ -22,7 +22,10 @@ from ldr.errors import (
     ObjectiveWarning,
 )
 from ldr.inputs import as_data
-from ldr.objectives.custom import CustomObjective, CustomPoint, compilations, compiling
+from ldr.objectives.custom import compiling
+from ldr.objectives.custom.compiling import compilations
+from ldr.objectives.custom.function import CustomObjective
+from ldr.objectives.custom.problem import CustomPoint
 
 N, D, R = 60, 6, 2
 

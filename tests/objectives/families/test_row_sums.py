@@ -22,7 +22,8 @@ from ldr.errors import (
     ObjectiveWarning,
 )
 from ldr.inputs import as_data
-from ldr.objectives.custom import FunctionTerm, by_value
+from ldr.objectives.custom import by_value
+from ldr.objectives.custom.problem import FunctionTerm
 from ldr.objectives.data import memory
 from ldr.objectives.data import samples as samples_module
 from ldr.objectives.data.data import Data

@@ -1,0 +1,61 @@
+from .descent.conjugate_gradient import ConjugateGradient
+from .descent.lbfgs import LBFGS
+from .descent.steepest_descent import SteepestDescent
+from .expectation_maximisation import ExpectationMaximisation
+from .gradients_first import GradientsFirst
+from .loop import minimise
+from .manifolds import Euclidean, Grassmann, Manifold, Product, Stiefel
+from .nonsmooth.coordinate_descent import CoordinateDescent
+from .nonsmooth.penalty import L1, Penalty
+from .nonsmooth.proximal_gradient import ProximalGradient
+from .nonsmooth.smoothing import Smoothing
+from .problem import Point, Problem, Sum
+from .pymanopt import Pymanopt
+from .pymanopt_problems import PymanoptRun, from_pymanopt
+from .registry import named_solver, solver_names
+from .run import Iteration, Run, Stopping
+from .solver import Solver, State
+from .status import Status
+from .stochastic import SVRG
+from .trace_ratio.davidson import Davidson
+from .trace_ratio.self_consistent_field import SelfConsistentField
+from .trust_region import TrustRegion
+from .variable_projection import VariableProjection
+
+__all__ = [
+    "L1",
+    "LBFGS",
+    "SVRG",
+    "ConjugateGradient",
+    "CoordinateDescent",
+    "Davidson",
+    "Euclidean",
+    "ExpectationMaximisation",
+    "GradientsFirst",
+    "Grassmann",
+    "Iteration",
+    "Manifold",
+    "Penalty",
+    "Point",
+    "Problem",
+    "Product",
+    "ProximalGradient",
+    "Pymanopt",
+    "PymanoptRun",
+    "Run",
+    "SelfConsistentField",
+    "Smoothing",
+    "Solver",
+    "State",
+    "Status",
+    "SteepestDescent",
+    "Stiefel",
+    "Stopping",
+    "Sum",
+    "TrustRegion",
+    "VariableProjection",
+    "from_pymanopt",
+    "minimise",
+    "named_solver",
+    "solver_names",
+]
