@@ -261,9 +261,7 @@ class TraceRatio(BoundObjective):
         with np.errstate(divide="ignore", invalid="ignore"):
             found = {"ratio": a / b, "share": b / b.sum(), "numerator": a, "denominator": b}
         try:
-            pairs = scipy.linalg.eigh(M.T @ AM, M.T @ BM, eigvals_only=True, check_finite=False)[
-                ::-1
-            ]
+            pairs = scipy.linalg.eigvalsh(M.T @ AM, M.T @ BM, check_finite=False)[::-1]
         except np.linalg.LinAlgError:  # M'BM is singular
             return found
         return {**found, "generalised_eigenvalue": -self.objective.sign * pairs}
