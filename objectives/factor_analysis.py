@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from ldr.objectives.certificate import Certificate
 from ldr.objectives.coordinates import ColumnScaling
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.finite import check_squares
+from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.factor_model import FactorModel
 from ldr.objectives.families.factors import Factors, Noise, check_rank, inner
@@ -21,12 +23,14 @@ from ldr.objectives.parameters import number
 from ldr.objectives.problem import BoundObjective
 from ldr.objectives.statistics import mean, moments
 from ldr.objectives.statistics.covariance import (
+    CovarianceOperator,
     DenseCovariance,
     KnownScatter,
     RowCovariance,
     RowScatter,
     Scatter,
 )
+from ldr.objectives.statistics.products import CentredRows, Correlations, Form
 from ldr.objectives.statistics.sums import weighted
 from ldr.objectives.view import View
 from ldr.solvers.errors import SingularError
@@ -43,6 +47,9 @@ _LEAST_GUESS = 0.005
 _MANY = 0.25
 # A noise variance within this factor of its lower bound counts as at the bound.
 _AT_THE_BOUND = 2.0
+
+
+Correlation: TypeAlias = DenseCovariance | RowCovariance | Correlations
 
 
 @dataclass(frozen=True)
@@ -74,6 +81,7 @@ class FactorAnalysis(Objective):
 
     name = "fa"
     weighted = True
+    arrays = Footprint(products=True)
     formula = "min n/2 [d log 2pi + log|S| + tr(S^{-1}C)], S = MM' + diag(psi)"
     source = "Joreskog 1967; Cunningham & Ghahramani 2015, 3.1.2"
     sense = "min"
@@ -111,28 +119,36 @@ class FactorAnalysis(Objective):
 
 def _correlation(
     samples: Samples,
-) -> tuple[float, Array, Array, DenseCovariance | RowCovariance, Scatter] | None:
+) -> tuple[float, Array, Array, Correlation, Scatter] | None:
     """n, mean, standard deviations, correlation matrix and scatter; of n < d columns its root.
+
+    Of sparse rows with very many columns its products.
 
     None where the sums tell that entries are missing.
     """
+    if samples.wide:
+        rows = CentredRows.of(samples)
+        deviations = rows.in_all_columns(np.sqrt(rows.squares(rows.counts) / rows.weight)[:, None])
+        _refuse_constant(deviations[:, 0], samples)
+        C = Correlations(Form.covariance(rows), deviations[:, 0])
+        return rows.weight, rows.mean, deviations[:, 0], C, CovarianceOperator.of(samples)
     if not samples.n_known or samples.n >= samples.d:
         stats = moments(samples)
         if np.isnan(stats.mean).any():
             return None
         deviations = np.sqrt(np.diag(stats.covariance))
         _refuse_constant(deviations, samples)
-        C = stats.covariance / deviations / deviations[:, None]
+        R = stats.covariance / deviations / deviations[:, None]
         known = KnownScatter(stats.scatter, stats.n)
-        return stats.n, stats.mean, deviations, DenseCovariance(C), known
+        return stats.n, stats.mean, deviations, DenseCovariance(R), known
     centre = mean(samples)
-    rows = weighted(samples.dense_if_few() - centre, samples.weights)
+    Z = weighted(samples.dense_if_few() - centre, samples.weights)
     if samples.weights is None:
-        deviations = np.sqrt(np.mean(rows**2, axis=0))
+        deviations = np.sqrt(np.mean(Z**2, axis=0))
     else:
-        deviations = np.sqrt(np.sum(rows**2, axis=0) / samples.weight)
+        deviations = np.sqrt(np.sum(Z**2, axis=0) / samples.weight)
     _refuse_constant(deviations, samples)
-    Z = rows / deviations / math.sqrt(samples.weight)
+    Z = Z / deviations / math.sqrt(samples.weight)
     return samples.weight, centre, deviations, RowCovariance(Z), RowScatter(samples, centre)
 
 
@@ -152,7 +168,7 @@ class DiagonalFactors(Factors):
     The solver's columns have unit variance: psi is a share of it, 1 - psi the communality.
     """
 
-    C: DenseCovariance | RowCovariance
+    C: Correlation
     feature_names: tuple[str, ...] | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
@@ -161,10 +177,13 @@ class DiagonalFactors(Factors):
     @cached_property
     def _spectrum(self) -> Array:
         """Of C, in ascending order, without the zeros of n < d rows."""
+        assert not isinstance(self.C, Correlations)
         return self.C.spectrum()
 
     @property
     def _rank(self) -> int:
+        if isinstance(self.C, Correlations):  # at most
+            return min(self.d, int(self.n) - 1)
         return int(np.sum(self._spectrum > rank_tolerance(self.d) * self._spectrum[-1]))
 
     @cached_property
@@ -200,7 +219,7 @@ class DiagonalFactors(Factors):
         1/(C^{-1})_jj is what the other columns leave over of each; scaled as Joreskog does, by
         1 - r/2d.
         """
-        if isinstance(self.C, RowCovariance) or self._rank < self.d:
+        if not isinstance(self.C, DenseCovariance) or self._rank < self.d:
             return {"half the variances": np.full(self.d, 0.5)}
         guesses = {
             "squared multiple correlations": (1.0 - 0.5 * self.r / self.d) * self.C.unexplained(),
@@ -210,7 +229,7 @@ class DiagonalFactors(Factors):
 
     def certificate(self, M: Array) -> Certificate | None:
         """Where S = C the likelihood is that of the unconstrained Gaussian: none is greater."""
-        if self._rank < self.d:
+        if isinstance(self.C, Correlations) or self._rank < self.d:
             return None
         value = self.at(M).value
         saturated = 0.5 * self.n * (self.constant + float(np.log(self._spectrum).sum()) + self.d)

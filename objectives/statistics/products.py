@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
@@ -13,6 +13,7 @@ from ldr.objectives.data.samples import BLOCK_NUMBERS, Array, Samples
 from ldr.objectives.statistics.sparse import column_means, scaled_rows, shifted_rows
 from ldr.objectives.statistics.sums import Codes, dense, membership
 from ldr.solvers.limits import check
+from ldr.solvers.linalg.krylov import block_krylov
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 _CONSTANT = 1e-14
 # Entries of X'LZ for each of X beyond which it is not made.
 _FILLED = 4.0
+# Of eigenvectors, the residual relative to the largest eigenvalue, and the products that may take.
+_EXACT, _MOST_PRODUCTS = 1e-12, 3000
 # Columns of a product at a time, so that what is as long as the rows takes little memory.
 _LEAST_COLUMNS, _ROWS_NUMBERS = 2, 2 * BLOCK_NUMBERS
 
@@ -241,6 +244,42 @@ class Form:
         if isinstance(L, np.ndarray):
             return csr_array(self.left.X.T @ _counted(self.right.X, L))
         return csr_array(self.left.X.T @ (L @ self.right.X))
+
+
+@dataclass(frozen=True, eq=False)
+class Correlations:
+    """The correlation matrix of sparse rows, by its products; no column may be constant.
+
+    Attributes
+    ----------
+    C : Form
+        The covariance.
+    deviations : ndarray (d,)
+    """
+
+    C: Form
+    deviations: Array
+    _near: list[Array] = field(default_factory=list, init=False, repr=False)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.C.shape
+
+    def __matmul__(self, V: Array) -> Array:
+        found = self.C @ (V / self.deviations[:, None])
+        found /= self.deviations[:, None]
+        return found
+
+    def top_weighted(self, weights: Array, r: int) -> tuple[Array, Array]:
+        """The top r eigenvalues, descending, and eigenvectors of wCw, w = diag(weights).
+
+        To rounding, from those of the weights before, which are mostly near.
+        """
+        weighted = replace(self, deviations=self.deviations / weights)
+        near = self._near[-1] if self._near else None
+        found = block_krylov(weighted, r, tolerance=_EXACT, most_products=_MOST_PRODUCTS, near=near)
+        self._near[:] = [found.vectors]
+        return found.values, found.vectors
 
 
 def _counted(X: csr_array, counts: Array) -> csr_array:

@@ -49,7 +49,13 @@ class Ritz:
 
 
 def block_krylov(
-    A: SymmetricOperator, r: int, *, tolerance: float, most_products: int, seed: int = 0
+    A: SymmetricOperator,
+    r: int,
+    *,
+    tolerance: float,
+    most_products: int,
+    seed: int = 0,
+    near: Array | None = None,
 ) -> Ritz:
     """The r largest eigenvalues of A and their eigenvectors, from a random block.
 
@@ -71,10 +77,15 @@ def block_krylov(
         Vectors to apply A to at most; then the best so far is returned, not converged.
     seed : int
         Of the random block.
+    near : ndarray (k, m), optional
+        Vectors near the eigenvectors, which the first columns of the block are.
     """
     k = A.shape[0]
     b = min(k, r + max(_OVERSAMPLING, r // 2))
-    block = np.linalg.qr(np.random.default_rng(seed).standard_normal((k, b)))[0]
+    block = np.random.default_rng(seed).standard_normal((k, b))
+    if near is not None:
+        block[:, : near.shape[1]] = near[:, :b]
+    block = np.linalg.qr(block)[0]
     V, AV = np.empty((k, 0)), np.empty((k, 0))
     products = 0
     while True:

@@ -8,7 +8,8 @@ import pytest
 from scipy.sparse import csr_array, random_array
 
 import ldr
-from ldr.errors import DataError
+from ldr.errors import DataError, SingularError
+from ldr.objectives import factor_analysis
 from ldr.objectives.data import samples
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.families.wide import of_classes
@@ -92,6 +93,24 @@ def test_products_find_what_arrays_find(name, filled, monkeypatch):
         assert (products.predict(data[:50]) == arrays.predict(data[:50])).all() or (
             np.allclose(products.predict(data[:50]), arrays.predict(data[:50]), atol=1e-5)
         )
+
+
+@pytest.mark.parametrize("filled", [0.0, np.inf], ids=["rows", "squares"])
+@pytest.mark.parametrize("weights", [None, 1.0 + np.arange(N) % 3], ids=["plain", "weighted"])
+def test_fa_of_products_has_the_likelihood_of_arrays(weights, filled, monkeypatch):
+    """Its starts are others: those of arrays take the inverse of the covariance."""
+    rows = X[:, np.delete(np.arange(D), 3)]
+    arrays = ldr.solve("fa", rows, 3, sample_weight=weights)
+    monkeypatch.setattr(samples, "_WIDE", 20)
+    monkeypatch.setattr(products_of_rows, "_FILLED", filled)
+    made = "an array was made"
+    monkeypatch.setattr(factor_analysis, "moments", lambda *given: pytest.fail(made))
+    products = ldr.solve("fa", rows, 3, sample_weight=weights)
+    assert products.value == pytest.approx(arrays.value, rel=1e-10)
+    assert products.model.noise == pytest.approx(arrays.model.noise, rel=1e-4)
+    assert products.certificate.kind == "local"
+    with pytest.raises(SingularError, match="1 constant column"):
+        ldr.solve("fa", X, 3)
 
 
 @pytest.mark.parametrize("ridge", [0.05, 1.0])
