@@ -61,7 +61,7 @@ def _no_gain_of_pca(table: Table) -> Finding:
 
 
 def _nothing_below_zero(table: Table) -> Finding:
-    claim = "2. No point lies below 0"
+    claim = "2. No point lies below 0 (PCA, LDA, CCA, MAF)"
     if not len(table):
         return Finding(claim, None, "")
     lowest = {b: float(table[improvement_column(b)].min()) for b in BASELINES}
@@ -194,7 +194,7 @@ def _convergences(traced: Table) -> dict[tuple[str, str], Convergence | None]:
 
 
 def _second_order_beats_first(traced: Table) -> Finding:
-    claim = "7. Second order beats first order"
+    claim = "7. Second order beats first order (PCA: trust region, steepest descent)"
     found = _convergences(traced)
     if not len(traced) or None in found.values():
         return Finding(claim, None, "" if not len(traced) else "not all runs reach a gap of 1e-9")
@@ -217,7 +217,7 @@ def _second_order_beats_first(traced: Table) -> Finding:
 
 
 def _manifold_matters_little(traced: Table) -> Finding:
-    claim = "8. Stiefel or Grassmann matters little"
+    claim = "8. Stiefel or Grassmann matters little (PCA)"
     found = _convergences(traced)
     if not len(traced) or None in found.values():
         return Finding(claim, None, "" if not len(traced) else "not all runs reach a gap of 1e-9")

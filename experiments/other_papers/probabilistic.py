@@ -264,11 +264,11 @@ def claims(tables: Tables) -> Iterator[Finding]:
     yield judged("PPCA: EM never lowers the likelihood", tables["fitted"], _monotone)
     yield judged("PPCA: EM reaches the closed form", tables["fitted"], _reached)
     planted_gaps = tables["missing"].where(case="planted")
-    yield judged("Missing values: better than the mean", tables["missing"], _better)
-    yield judged("Missing values: near the best possible", planted_gaps, _near)
+    yield judged("Missing values: PPCA is better than the mean", tables["missing"], _better)
+    yield judged("Missing values: PPCA is near the best possible", planted_gaps, _near)
     for name, method in (("BIC", "bic"), ("held-out likelihood", "held-out")):
         yield judged(
-            f"The planted r = {PLANTED_R} is chosen by {name}",
+            f"PPCA: the planted r = {PLANTED_R} is chosen by {name}",
             tables["chosen"].where(method=method, quantity="chosen"),
             _planted,
         )

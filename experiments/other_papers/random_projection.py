@@ -114,14 +114,18 @@ def _rms(values: Array) -> float:
 def claims(tables: Tables) -> Iterator[Finding]:
     """The bound, and what a projection that looks at the data gains."""
     table = tables["bounded"]
-    yield judged("All distortions are below eps at m = 32 log n / eps^2", table, _holds)
     yield judged(
-        "The distortion at m does not depend on d",
+        "Random projection: all distortions are below eps at m = 32 log n / eps^2", table, _holds
+    )
+    yield judged(
+        "Random projection: the distortion at m does not depend on d",
         table.rows(_gaussian(table)) if len(table) else table,
         _independent,
     )
     yield judged(
-        "Root mean square distortion is (2/m)^(1/2), and the largest near eps / 2", table, _size
+        "Random projection: root mean square (2/m)^(1/2), and the largest distortion near eps / 2",
+        table,
+        _size,
     )
     other = tables["beside"]
     yield judged("Stress: mds-stress <= pca <= random, at every m", other, _stress)

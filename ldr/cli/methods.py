@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import sys
+import textwrap
 from collections.abc import Sequence
 from dataclasses import asdict
 from inspect import getdoc
@@ -16,6 +17,8 @@ from ldr.cli.options import Json, names_of_methods
 
 if TYPE_CHECKING:
     from ldr.objectives.listing import Entry
+
+_NAMES = 24  # columns of the terminal for a name, which all but one need
 
 
 def methods(
@@ -48,15 +51,24 @@ def methods(
 def _page(facts: dict[str, str], text: str) -> str:
     """What the docstring does not say of a method, and the docstring."""
     lines = [f"{k:<11}{v}" for k, v in facts.items() if k not in ("summary", "formula", "source")]
-    return "\n".join([*lines, "", text])
+    return "\n".join(_fitting(line) for line in [*lines, "", *text.splitlines()])
 
 
 def _listed(entries: Sequence[Entry]) -> str:
-    """A line each, as wide as the terminal; a pipe or a file gets all of it."""
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    names = max(len(entry.name) for entry in entries) + 2
-    needs = max(len(entry.needs) for entry in entries) + 2
-    lines = (f"{e.name:<{names}}{e.needs:<{needs}}{e.summary}" for e in entries)
+    """What each does, and what it needs."""
     return "\n".join(
-        line if width is None or len(line) <= width else f"{line[: width - 3]}..." for line in lines
+        _fitting(
+            f"{e.name:<{_NAMES - 2}}  {e.summary}" + ("" if e.needs == "-" else f" ({e.needs})"),
+            indent=_NAMES,
+        )
+        for e in entries
     )
+
+
+def _fitting(line: str, indent: int | None = None) -> str:
+    """In lines as wide as the terminal; a pipe or a file gets one."""
+    if not sys.stdout.isatty():
+        return line
+    indent = len(line) - len(line.lstrip()) if indent is None else indent
+    width = shutil.get_terminal_size().columns
+    return textwrap.fill(line, width, subsequent_indent=" " * indent, break_on_hyphens=False)

@@ -70,7 +70,13 @@ def test_lists_are_as_wide_as_the_terminal(monkeypatch, capsys):
     monkeypatch.setenv("COLUMNS", "80")
     methods()
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == len(ldr.objectives.REGISTRY) and max(map(len, lines)) <= 80
+    names = [line.split()[0] for line in lines if not line.startswith(" ")]
+    assert names == list(ldr.objectives.REGISTRY) and max(map(len, lines)) <= 80
+    assert "Classical multidimensional scaling of distances" in " ".join(lines)  # whole
+    methods(name="lda")
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert [line for line in lines if line.startswith("    Added to the diagonal of S_W")]
 
 
 def test_shells_complete_the_names_of_methods():
