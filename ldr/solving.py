@@ -307,12 +307,12 @@ def as_result(
     seconds: float,
 ) -> Result:
     """What the user gets of a run."""
-    lifted, maps = problem.lift(run.M), problem.maps(run.M)
+    lifted, maps = _matrices_and_maps(problem, run.M)
     baseline_value = baseline_M = baseline_P = improvement = None
     if heuristic is not None:
         found = lifted, maps
         if heuristic.M is not run.M:
-            found = problem.lift(heuristic.M), problem.maps(heuristic.M)
+            found = _matrices_and_maps(problem, heuristic.M)
         baseline_value = problem.reported(heuristic.value)
         baseline_M, baseline_P = (single(tuple(A.copy() for A in both)) for both in found)
         improvement = _improvement(problem, run.value, heuristic.value)
@@ -340,6 +340,14 @@ def as_result(
         feature_names=single(tuple(view.feature_names for view in data.views)),
         features=single(tuple(view.features for view in problem.views)),
     )
+
+
+def _matrices_and_maps(
+    problem: BoundObjective, M: Array
+) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
+    """What the user gets of a point."""
+    lifted, objective = problem.lift(M), problem.objective
+    return lifted, tuple(np.array(N.T) for N in lifted) if objective.transposed else problem.maps(M)
 
 
 def _cautions(result: Result, data: Data) -> list[str]:

@@ -264,7 +264,9 @@ class BoundObjective(Problem):
 
     def maps(self, M: Array) -> tuple[Array, ...]:
         """The linear maps P (r x d), one a view."""
-        parts = zip(self.coordinates, self.blocks(M), self.lift(M), strict=True)
+        blocks = self.blocks(M)
+        white = all(c.is_whitened for c in self.coordinates)  # then maps are not those of matrices
+        parts = zip(self.coordinates, blocks, blocks if white else self.lift(M), strict=True)
         return tuple(c.map(block, lifted) for c, block, lifted in parts)
 
     def lower(self, matrices: Sequence[Array]) -> Array:
