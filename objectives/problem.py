@@ -108,6 +108,10 @@ class BoundObjective(Problem):
         """The function as it is approximated near M, where it is."""
         return self
 
+    def like(self, other: Self) -> Self:
+        """Of other rows, approximated from the same of them as another is, where it is."""
+        return self
+
     def approach(self, M: Array) -> Array:
         """A better start than M, which was not given: the end of an approach from afar, say."""
         return M

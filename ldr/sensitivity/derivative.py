@@ -72,7 +72,9 @@ def rate(optimum: Optimum, line: Callable[[float], BoundObjective], length: floa
     if best is None or not error <= _USELESS:
         raise SingularError(
             "the problem does not change smoothly along this direction: differences over smaller "
-            f"and smaller steps, down to {step / length:.0e} of the data's own size, do not agree"
+            f"and smaller steps, down to {step / length:.0e} of the data's own size, do not agree. "
+            "Numbers that the data choose by counting, as a default width (a median distance) is, "
+            "can be given as parameters"
         )
     return best
 
@@ -87,7 +89,7 @@ def _at(optimum: Optimum, line: Callable[[float], BoundObjective], t: float) -> 
     """The gradient and the numbers of another problem at the same user's matrices."""
     own, problem = optimum.problem, line(t)
     M = same_point(optimum, problem)
-    problem = problem.near(M)
+    problem = problem.like(own)
     gradient = RiemannianProblem(problem).at(M).gradient
     back = carried(problem, own, gradient) * (problem.unit / own.unit)
     projected = own.manifold.project(optimum.M, back)

@@ -328,6 +328,9 @@ class Landmarks(Gram):
         """With the pivots at M."""
         return replace(self, rows=pivots(self.X @ M, self.width)[0]) if self.pivoted else self
 
+    def like(self, other: Self) -> Self:
+        return replace(self, rows=other.rows) if self.pivoted else self
+
     @cached_property
     def rough(self) -> Landmarks:
         """From random landmarks of a sample of the rows; a and the value go with their number."""

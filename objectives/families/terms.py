@@ -120,7 +120,14 @@ class WeightedSum(BoundObjective):
         return WeightedPoint(self, M)
 
     def near(self, M: Array) -> Self:
-        bounds = [term.bound.near(term.lower(self.manifold, M)) for term in self.terms]
+        return self._of([term.bound.near(term.lower(self.manifold, M)) for term in self.terms])
+
+    def like(self, other: Self) -> Self:
+        pairs = zip(self.terms, other.terms, strict=True)
+        return self._of([own.bound.like(term.bound) for own, term in pairs])
+
+    def _of(self, bounds: Sequence[BoundObjective]) -> Self:
+        """The sum of other forms of the same terms."""
         pairs = list(zip(self.terms, bounds, strict=True))
         if all(bound is term.bound for term, bound in pairs):
             return self
