@@ -175,9 +175,9 @@ class DirectionalRegression(Shrinking, SlicedMethod):
         if codes is None or inverse is None:
             return None
         counts = np.bincount(codes)[:, None]
-        means = membership(codes, len(counts)).tocsr() / np.sqrt(counts * len(codes))
-        K = rows.form(Squares(means.tocsr()))
-        A = 2.0 * (K @ inverse @ K) + data.times_trace(2.0 * K, inverse @ K)
+        F = (membership(codes, len(counts)).tocsr() / np.sqrt(counts * len(codes))).tocsr()
+        K = rows.form(Squares(F))
+        A = 2.0 * (K @ inverse @ K) + data.times_trace(2.0 * K, inverse, F)
         for share, own in shares(codes):
             change = rows.form(own) - C
             A = A + 2.0 * share * (change @ inverse @ change)

@@ -129,8 +129,9 @@ class TracedData:
     def inverse(self, B: Traced, ridge: float) -> None:
         """It is of all columns."""
 
-    def times_trace(self, A: Traced, B: Traced) -> Traced:
-        return A * B.trace()
+    def times_trace(self, A: Traced, inverse: Traced, F: Any) -> Traced:
+        N = F.toarray() @ self.rows.X
+        return A * (N * (N @ inverse)).sum()
 
     def groups(self, of: Callable[..., Any]) -> None:
         """Nor are those of a response."""

@@ -142,19 +142,30 @@ class Inverse(Form):
 
 @dataclass(frozen=True)
 class TimesTrace(Form):
-    """A tr B."""
+    """A tr(B^{-1}N'N), N = FXc of one view."""
 
     A: Form
-    B: Form
+    inverse: Inverse
+    F: csr_array
+
+    def _size(self, X: Blocks) -> float:
+        N = [self._means(X)]
+        return inner(N, self.inverse.times(X, N))
+
+    def _means(self, X: Blocks) -> Array:
+        """N'."""
+        return np.asarray(self.F @ _centred(X[0])).T
 
     def times(self, X: Blocks, T: Blocks) -> list[Array]:
-        size = self.B.trace(X)
+        size = self._size(X)
         return [size * AT for AT in self.A.times(X, T)]
 
     def rate_of_times(self, X: Blocks, T: Blocks, Y: Blocks, dX: Blocks, dY: Blocks) -> list[Array]:
-        size, rate = self.B.trace(X), self.B.rate_of_trace(X, dX)
+        N, dN = [self._means(X)], [self._means(dX)]
+        moved = self.inverse.rate_at(X, N, dX)
+        rate = 2.0 * inner(dN, self.inverse.times(X, N)) + inner(N, moved)
         parts = zip(self.A.rate_of_times(X, T, Y, dX, dY), self.A.times(X, T), strict=True)
-        return [size * dAT + rate * AT for dAT, AT in parts]
+        return [self._size(X) * dAT + rate * AT for dAT, AT in parts]
 
 
 def added(*blocks: Sequence[Array]) -> list[Array]:
@@ -371,8 +382,8 @@ class QuadraticData:
     def inverse(self, B: Quadratic, ridge: float) -> Inverse:
         return Inverse.of(B, ridge, self.data.samples.dense())
 
-    def times_trace(self, A: Form, B: Form) -> TimesTrace:
-        return TimesTrace(A, B)
+    def times_trace(self, A: Form, inverse: Inverse, F: csr_array) -> TimesTrace:
+        return TimesTrace(A, inverse, F)
 
     def groups(self, of: Callable[[Cells], Codes]) -> Codes:
         return of(self.y)

@@ -92,8 +92,8 @@ class DataForms(DataSums, Protocol):
     def inverse(self, B: Array, ridge: float) -> Array | None:
         """(B + ridge mean(diag B) I)^{-1}; None where the columns are not all there."""
 
-    def times_trace(self, A: Array, B: Array) -> Array:
-        """A tr B."""
+    def times_trace(self, A: Array, inverse: Array, F: csr_array) -> Array:
+        """A tr(B^{-1}X'F'FX) of such an inverse."""
 
     def groups(self, of: Callable[[Cells], Codes]) -> Codes | None:
         """What is made of y; None where it is not known yet."""
