@@ -11,7 +11,7 @@ from ldr.objectives.data.data import Data
 from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.contrasts import CONTRASTS, Contrast
-from ldr.objectives.families.projected import DenseRows, Projected
+from ldr.objectives.families.projected import DenseRows, WhiteProjected
 from ldr.objectives.families.row_sum import InPieces, WhitenedColumns, in_pieces
 from ldr.objectives.families.terms import Exchangeable
 from ldr.objectives.objective import Objective
@@ -146,13 +146,29 @@ class PursuitPoint(Point):
         return -2.0 * self._c * self._means.gradient
 
     def hessian_vector(self, V: Array) -> Array:
-        h = self._means.gradient
-        dc = np.sum(h * V, axis=0)
-        return -2.0 * (self._c * self._means.hessian_vector(V) + dc * h)
+        return self._change(self._means.gradient, V, self._means.hessian_vector(V))
+
+    def _change(self, h: Array, V: Array, dh: Array) -> Array:
+        """Of h, in M or in Y, along V."""
+        return -2.0 * (self._c * dh + np.sum(h * V, axis=0) * h)
+
+
+class ProjectedPursuitPoint(PursuitPoint):
+    """Of rows in memory."""
+
+    _means: ContrastPoint
+
+    @property
+    def slope(self) -> Array:
+        return -2.0 * self._c * self._means.slope
+
+    def curvature(self, dY: Array) -> Array:
+        """Of the slope along dY."""
+        return self._change(self._means.slope, dY, self._means.curvature(dY))
 
 
 @dataclass(frozen=True)
-class Pursuit(Exchangeable, Projected):
+class Pursuit(Exchangeable, WhiteProjected):
     """Projection pursuit on the Stiefel manifold.
 
     Parameters
@@ -171,8 +187,8 @@ class Pursuit(Exchangeable, Projected):
     def manifold(self) -> Manifold:  # type: ignore[override]
         return Stiefel(self.X.shape[1], self.r)
 
-    def at(self, M: Array) -> PursuitPoint:
-        return PursuitPoint(self._means(M), self.gaussian)
+    def at(self, M: Array) -> ProjectedPursuitPoint:
+        return ProjectedPursuitPoint(self._means(M), self.gaussian)
 
     def _means(self, M: Array) -> ContrastPoint:
         return ContrastPoint(self.X, M, self.contrast, w=self.w)

@@ -14,7 +14,7 @@ from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.contrasts import Contrast, hyperbolic_secant, student
 from ldr.objectives.families.joint_diagonal import inverse_in_pairs
-from ldr.objectives.families.projected import DenseRows, Projected
+from ldr.objectives.families.projected import DenseRows, WhiteProjected
 from ldr.objectives.families.row_sum import (
     ProjectedTerm,
     RowSum,
@@ -161,6 +161,14 @@ class ExpertsPoint(Point):
     def hessian_vector(self, V: Array) -> Array:
         return self._experts.hessian_vector(V) + self._volume.hessian_vector(V)
 
+    @property
+    def slope(self) -> Array:
+        """Of the experts."""
+        return self._experts.slope
+
+    def curvature(self, dY: Array) -> Array:
+        return self._experts.curvature(dY)
+
 
 class ByExpert(Exchangeable):
     """Sources in the order of what each alone, without regard to the angles, adds to -f."""
@@ -174,7 +182,7 @@ class ByExpert(Exchangeable):
 
 
 @dataclass(frozen=True)
-class ProductOfExperts(ByExpert, Projected):
+class ProductOfExperts(ByExpert, WhiteProjected):
     """Undercomplete ica on the Euclidean space of k x r matrices.
 
     Parameters

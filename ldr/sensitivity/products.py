@@ -30,16 +30,10 @@ from ldr.objectives.families.matrices import (
 from ldr.objectives.families.shrinking import forms_of
 from ldr.objectives.families.whitened_trace import AbsoluteTrace
 from ldr.objectives.objective import Objective
+from ldr.sensitivity.forms import Blocks, Form, Quadratic, inner, projected
 from ldr.sensitivity.moving import Line
 from ldr.sensitivity.optimum import Observed, Optimum, Rate, matrix_of
-from ldr.sensitivity.quadratic import (
-    Blocks,
-    Form,
-    Quadratic,
-    QuadraticData,
-    inner,
-    projected,
-)
+from ldr.sensitivity.quadratic import QuadraticData
 from ldr.solvers.linalg.eigen import symmetric_eigen
 from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.orthonormal import sym

@@ -21,6 +21,7 @@ from ldr.sensitivity.influence import Influence, influence
 from ldr.sensitivity.moving import Line, as_line, numbers, numbers_of
 from ldr.sensitivity.optimum import Optimum, matrix_of
 from ldr.sensitivity.products import Products
+from ldr.sensitivity.rows import WhiteRows
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.run import Run
 
@@ -101,14 +102,18 @@ class Sensitivity:
         return Derivative.along(self.optimum, line, known)
 
     @cached_property
-    def _products(self) -> Products | None:
-        return Products.of(self.optimum, self.objective, self.data)
+    def _products(self) -> Products | WhiteRows | None:
+        return Products.of(self.optimum, self.objective, self.data) or self._white
+
+    @cached_property
+    def _white(self) -> WhiteRows | None:
+        return WhiteRows.of(self.optimum, self.data)
 
     @in_words
     def pullback(self, P: Any) -> Any:
         """The derivative in X of <P, the map>: what a loss that moves by P for each entry wants.
 
-        Of the methods that `ldr.layer` has all derivatives of; it takes jax.
+        Of ica and uica, and of the methods that `ldr.layer` has all derivatives of; these take jax.
 
         Parameters
         ----------
@@ -125,6 +130,10 @@ class Sensitivity:
         ldr.errors.SingularError
             Numbers tie.
         """
+        if self._white is not None:
+            return self._white.pulled(
+                numbers(P, self.optimum.problem.maps(self.optimum.M)[0].shape, "P")
+            )
         samples = (*self.data.views, *filter(None, (self.data.background,)))
         X = [one.dense() for one in samples]
         known = Given(X, self.data.y, numbers_of(self.objective))

@@ -10,6 +10,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 
@@ -118,6 +119,22 @@ class Projected(Started):
     @property
     def order(self) -> int:
         return len(self.X)
+
+
+class WhitePoint(Protocol):
+    """Of white rows: what the part that is of Y = XM says of it, as a `ProjectedPoint` does."""
+
+    @property
+    def slope(self) -> Array: ...
+
+    def curvature(self, dY: Array) -> Array: ...
+
+
+class WhiteProjected(Projected):
+    """Of white rows, of which no more is known than the function of XM and one of M."""
+
+    @abstractmethod
+    def at(self, M: Array) -> WhitePoint: ...  # type: ignore[override]
 
 
 @dataclass(frozen=True)

@@ -126,8 +126,19 @@ QUADRATIC = (
     *("olpp", "olpp classes", "olpp epsilon", "onpp", "onpp classes", "onpp class-neighbours"),
     *("orthogonal-lpp", "orthogonal-npe", "lda nested", "gcpca nested", "orthogonal-lpp nested"),
     *("save", "directional-regression", "vamp", "ssd"),
+    *("ica", "ica kurtosis", "uica", "uica student"),
 )
-EVERY_KIND = ("mds", "lda nested", "opca", "cca", "phd", "npe", "directional-regression", "ssd")
+EVERY_KIND = (
+    "mds",
+    "lda nested",
+    "opca",
+    "cca",
+    "phd",
+    "npe",
+    "directional-regression",
+    "ssd",
+    "ica",
+)
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -156,6 +167,16 @@ def test_products_with_the_rows_say_what_problems_bound_again_say(key, monkeypat
     found = sensitivity.along(dX)
     for name, value in expected.items():
         assert relative(getattr(found, name), value) < 1e-8
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", ["ica", "uica"])
+def test_products_with_a_cotangent(name):
+    X, rng = methods.RANDOM[name][0], np.random.default_rng(0)
+    sensitivity = ldr.solve(name, X, 2, tolerance=1e-13, random_state=0).sensitivity(X)
+    dX, V = rng.standard_normal(X.shape), rng.standard_normal((2, X.shape[1]))
+    forth = np.vdot(V, sensitivity.along(dX).P)
+    assert np.vdot(sensitivity.pullback(V), dX) == pytest.approx(forth, rel=1e-9)
 
 
 @pytest.mark.slow

@@ -1,0 +1,238 @@
+"""Matrices of the rows that are known by their products: sums, products and inverses, and rates.
+
+A(X) = sum_i X_i'(KX)_i with a linear K that mixes the rows of the views X_i, so that AT = X'K(XT),
+and along dX it changes by dX'K(XT) + X'K(dX T): no matrix d x d is made.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from ldr.solvers.manifolds import Array
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+Blocks: TypeAlias = Sequence[Array]
+# KX of the views of which it is not zero.
+Kernel: TypeAlias = Callable[[Blocks], Mapping[int, Array]]
+
+
+def projected(X: Blocks, T: Blocks) -> list[Array]:
+    """X_i T_i; a background has the samples' T."""
+    return [rows @ T[min(i, len(T) - 1)] for i, rows in enumerate(X)]
+
+
+class Form(ABC):
+    """A d x d matrix of the rows, by products."""
+
+    @abstractmethod
+    def times(self, X: Blocks, T: Blocks) -> list[Array]:
+        """AT of each view."""
+
+    @abstractmethod
+    def rate_of_times(self, X: Blocks, T: Blocks, Y: Blocks, dX: Blocks, dY: Blocks) -> list[Array]:
+        """dA T along dX, from Y = XT and dY = dX T."""
+
+    def rate_at(self, X: Blocks, T: Blocks, dX: Blocks) -> list[Array]:
+        """dA T of another T."""
+        return self.rate_of_times(X, T, projected(X, T), dX, projected(dX, T))
+
+    def trace(self, X: Blocks) -> float:
+        """tr A, of one view."""
+        return float(np.trace(self.times(X, [np.eye(X[0].shape[1])])[0]))
+
+    def rate_of_trace(self, X: Blocks, dX: Blocks) -> float:
+        return float(np.trace(self.rate_at(X, [np.eye(X[0].shape[1])], dX)[0]))
+
+    def __matmul__(self, other: Form) -> Form:
+        return Product(self, other)
+
+    def __add__(self, other: Form) -> Form:
+        return Combination([*self.parts, *other.parts])
+
+    def __sub__(self, other: Form) -> Form:
+        return self + -1.0 * other
+
+    def __truediv__(self, divisor: float) -> Form:
+        return (1.0 / divisor) * self
+
+    def __rmul__(self, factor: float) -> Form:
+        return Combination([(factor * c, A) for c, A in self.parts])
+
+    @property
+    def parts(self) -> list[tuple[float, Form]]:
+        """What it is the sum of: (c_k, A_k) of sum_k c_k A_k."""
+        return [(1.0, self)]
+
+
+@dataclass(frozen=True)
+class Product(Form):
+    """AB."""
+
+    left: Form
+    right: Form
+
+    def times(self, X: Blocks, T: Blocks) -> list[Array]:
+        return self.left.times(X, self.right.times(X, T))
+
+    def rate_of_times(self, X: Blocks, T: Blocks, Y: Blocks, dX: Blocks, dY: Blocks) -> list[Array]:
+        inside = self.right.times(X, T)
+        moved = self.right.rate_of_times(X, T, Y, dX, dY)
+        return added(self.left.rate_at(X, inside, dX), self.left.times(X, moved))
+
+
+@dataclass(frozen=True)
+class Combination(Form):
+    """sum_k c_k A_k."""
+
+    terms: list[tuple[float, Form]]
+
+    @property
+    def parts(self) -> list[tuple[float, Form]]:
+        return self.terms
+
+    def times(self, X: Blocks, T: Blocks) -> list[Array]:
+        return added(*([c * AT for AT in A.times(X, T)] for c, A in self.terms))
+
+    def rate_of_times(self, X: Blocks, T: Blocks, Y: Blocks, dX: Blocks, dY: Blocks) -> list[Array]:
+        parts = ((c, A.rate_of_times(X, T, Y, dX, dY)) for c, A in self.terms)
+        return added(*([c * dAT for dAT in found] for c, found in parts))
+
+
+@dataclass(frozen=True)
+class Inverse(Form):
+    """(B + ridge mean(diag B) I)^{-1} of one view."""
+
+    B: Quadratic
+    ridge: float
+    array: Array
+
+    @classmethod
+    def of(cls, B: Quadratic, ridge: float, X: Array) -> Inverse:
+        d = X.shape[1]
+        (array,) = B.times([X], [np.eye(d)])
+        array = array + ridge * np.trace(array) / d * np.eye(d)
+        return cls(B, ridge, np.linalg.inv(array))
+
+    def times(self, X: Blocks, T: Blocks) -> list[Array]:
+        return [self.array @ T[0]]
+
+    def rate_of_times(self, X: Blocks, T: Blocks, Y: Blocks, dX: Blocks, dY: Blocks) -> list[Array]:
+        inside = self.times(X, T)
+        (moved,) = self.B.rate_at(X, inside, dX)
+        if self.ridge:
+            share = self.ridge * self.B.rate_of_trace(X, dX) / len(self.array)
+            moved = moved + share * inside[0]
+        return [-self.array @ moved]
+
+
+@dataclass(frozen=True)
+class TimesTrace(Form):
+    """A tr(B^{-1}N'N), N = FXc of one view."""
+
+    A: Form
+    inverse: Inverse
+    F: csr_array
+
+    def _size(self, X: Blocks) -> float:
+        N = [self._means(X)]
+        return inner(N, self.inverse.times(X, N))
+
+    def _means(self, X: Blocks) -> Array:
+        """N'."""
+        return np.asarray(self.F @ centred(X[0])).T
+
+    def times(self, X: Blocks, T: Blocks) -> list[Array]:
+        size = self._size(X)
+        return [size * AT for AT in self.A.times(X, T)]
+
+    def rate_of_times(self, X: Blocks, T: Blocks, Y: Blocks, dX: Blocks, dY: Blocks) -> list[Array]:
+        N, dN = [self._means(X)], [self._means(dX)]
+        moved = self.inverse.rate_at(X, N, dX)
+        rate = 2.0 * inner(dN, self.inverse.times(X, N)) + inner(N, moved)
+        parts = zip(self.A.rate_of_times(X, T, Y, dX, dY), self.A.times(X, T), strict=True)
+        return [self._size(X) * dAT + rate * AT for dAT, AT in parts]
+
+
+def added(*blocks: Sequence[Array]) -> list[Array]:
+    """Their sum, view by view."""
+    return [np.sum(each, axis=0) for each in zip(*blocks, strict=True)]
+
+
+@dataclass(frozen=True)
+class Quadratic(Form):
+    """A matrix of the rows; of two different views, the symmetric part of K.
+
+    Attributes
+    ----------
+    kernel : callable
+    moved : callable or None
+        From X and dX to the matrix of X with the change of K; None where K stays.
+    """
+
+    kernel: Kernel
+    moved: Callable[[Blocks, Blocks], Form] | None = None
+
+    def __add__(self, other: Form) -> Form:
+        if not isinstance(other, Quadratic):
+            return super().__add__(other)
+
+        def kernel(X: Blocks) -> dict[int, Array]:
+            found = dict(self.kernel(X))
+            for i, KX in other.kernel(X).items():
+                found[i] = found[i] + KX if i in found else KX
+            return found
+
+        one, two = self.moved, other.moved
+        if one is None or two is None:
+            return Quadratic(kernel, one or two)
+        return Quadratic(kernel, lambda X, dX: one(X, dX) + two(X, dX))
+
+    def __rmul__(self, factor: float) -> Quadratic:
+        def kernel(X: Blocks) -> dict[int, Array]:
+            return {i: factor * KX for i, KX in self.kernel(X).items()}
+
+        one = self.moved
+        return Quadratic(kernel, None if one is None else lambda X, dX: factor * one(X, dX))
+
+    def trace(self, X: Blocks) -> float:
+        """tr A."""
+        return inner(X, self.kernel(X))
+
+    def rate_of_trace(self, X: Blocks, dX: Blocks) -> float:
+        found = 2.0 * inner(dX, self.kernel(X))
+        return found if self.moved is None else found + self.moved(X, dX).trace(X)
+
+    def times(self, X: Blocks, T: Blocks) -> list[Array]:
+        return _gathered(T, (X, self.kernel(projected(X, T))))
+
+    def rate_of_times(self, X: Blocks, T: Blocks, Y: Blocks, dX: Blocks, dY: Blocks) -> list[Array]:
+        parts = [(dX, self.kernel(Y)), (X, self.kernel(dY))]
+        if self.moved is not None:
+            return added(_gathered(T, *parts), self.moved(X, dX).times(X, T))
+        return _gathered(T, *parts)
+
+
+def _gathered(T: Blocks, *products: tuple[Blocks, Mapping[int, Array]]) -> list[Array]:
+    """The sum of X_i'Z_i of each view."""
+    found = [np.zeros_like(each) for each in T]
+    for X, Z in products:
+        for i, of_view in Z.items():
+            found[min(i, len(T) - 1)] += X[i].T @ of_view
+    return found
+
+
+def inner(one: Blocks, other: Blocks | Mapping[int, Array]) -> float:
+    """<one, other> over the blocks of the other."""
+    pairs = other.items() if isinstance(other, Mapping) else enumerate(other)
+    return sum(float(np.vdot(one[i], block)) for i, block in pairs)
+
+
+def centred(X: Array) -> Array:
+    return X - X.mean(axis=0)
