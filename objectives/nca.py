@@ -44,7 +44,7 @@ _SLOWLY, _LONGER_STAGE = 0.25, Stopping(1e-6, 15)
 _DIRECTIONS = 5
 _PLAIN = Stopping(1e-6, 200)
 # By so much a larger M tells whether all nearest neighbours are right.
-_LARGER = 16.0
+_LARGER, _DOUBLINGS = 16.0, 10
 
 
 @dataclass(frozen=True)
@@ -211,12 +211,15 @@ class SoftNeighbours(LabelledPairs):
         }
 
     def approach(self, M: Array) -> Array:
-        """The end of annealing; of few rows the best of three."""
-        annealed = self._annealed(M, _FIRST_RIDGE)
-        if len(self.X) > _FEW_ROWS or self.proof(annealed):
-            return annealed
-        ends = annealed, self._annealed(M, _SMALL_RIDGE), M
-        return min((minimise(self, N, LBFGS(), _PLAIN) for N in ends), key=lambda run: run.value).M
+        """The end of annealing; of few rows the best of three, or the first that none exceeds."""
+        if len(self.X) > _FEW_ROWS:
+            return self._annealed(M, _FIRST_RIDGE)
+        runs = []
+        for ridge in (0.0, _FIRST_RIDGE, _SMALL_RIDGE):
+            runs.append(minimise(self, self._annealed(M, ridge), LBFGS(), _PLAIN))
+            if self._all_right(runs[-1].M):
+                return self._grown(runs[-1].M)
+        return min(runs, key=lambda run: run.value).M
 
     def _annealed(self, M: Array, ridge: float) -> Array:
         """The end of short runs from M under ever smaller ridges; a larger M where that is right.
@@ -227,13 +230,22 @@ class SoftNeighbours(LabelledPairs):
         n, some = len(self.X), self._some_rows()
         less, stage = (_SLOWLY, _LONGER_STAGE) if n <= _FEW_ROWS else (_LESS, _STAGE)
         while ridge > _LAST_RIDGE:
-            # Every nearest neighbour is of its row's class.
-            if self.value(_LARGER * M) < 0.5 * self._least_weight - self.weight:
-                return _LARGER * M
+            if self._all_right(M):
+                return self._grown(M)
             held = replace(some if ridge > _SOME_DO else self, ridge=ridge)
             M = minimise(held, M, LBFGS(), stage).M
             ridge *= less
         return M
+
+    def _all_right(self, M: Array) -> bool:
+        """Whether every nearest neighbour is of its row's class, so that a larger M is better."""
+        least = 1.0 if self.w is None else float(self.w.min())
+        return self.value(_LARGER * M) < 0.5 * least - self.weight
+
+    def _grown(self, M: Array) -> Array:
+        """The least multiple that proves to be an optimum, where all neighbours are right."""
+        factors = (_LARGER * 2.0**k for k in range(_DOUBLINGS))
+        return next((a * M for a in (1.0, *factors) if self.proof(a * M)), _LARGER * M)
 
     def _some_rows(self) -> SoftNeighbours:
         """The problem of evenly spaced rows, where there are many."""
@@ -242,10 +254,6 @@ class SoftNeighbours(LabelledPairs):
         w = None if self.w is None else self.w[rows]
         boundaries = np.searchsorted(rows, self.boundaries)
         return replace(self, X=self.X[rows], w=w, boundaries=boundaries)
-
-    @property
-    def _least_weight(self) -> float:
-        return 1.0 if self.w is None else float(self.w.min())
 
     def certificate(self, M: Array) -> Certificate | None:
         """No value exceeds n; a saturated M is no optimum that means anything.

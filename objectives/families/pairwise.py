@@ -153,7 +153,10 @@ def _times(W: Array, Y: Array) -> Array:
     """WY; few columns take half the time one by one."""
     if Y.shape[1] > _FEW:
         return W @ Y
-    return np.stack([W @ y for y in Y.T], axis=1)
+    product = np.empty((len(W), Y.shape[1]))
+    for k, y in enumerate(Y.T):
+        product[:, k] = W @ y
+    return product
 
 
 @dataclass(frozen=True)
