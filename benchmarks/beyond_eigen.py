@@ -1,12 +1,14 @@
-"""What is no eigenproblem, and a busy machine: ``python -m benchmarks.beyond_eigen``.
+"""What is no eigenproblem, and a busy machine: ``python -m benchmarks.beyond_eigen [PART ...]``.
 
 A line is a job of ours beside a peer's, or beside another way of ours: seconds of the processor,
-the medians of runs that take turns, and what each reached. The first lines are seconds of the
-clock with all threads that BLAS has, beside a program that keeps one core busy.
+the medians of runs that take turns, and what each reached. The lines of the part "busy" are seconds
+of the clock with all threads that BLAS has, beside a program that keeps one core busy. Without the
+name of a part all are run, in some minutes.
 """
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import statistics
 import subprocess
@@ -14,9 +16,11 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from typing import Any
+from dataclasses import fields, replace
+from typing import Any, ClassVar
 
 import numpy as np
+import scipy
 from scipy.spatial.distance import cdist
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 from sklearn.decomposition import PCA, FastICA
@@ -24,6 +28,9 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.neighbors import NeighborhoodComponentsAnalysis
 
 import ldr
+from ldr.objectives import Data, named
+from ldr.objectives.data.opening import as_samples
+from ldr.objectives.nca import SoftNeighbours
 from ldr.solvers.threads import one_thread
 
 REPEATS = 3
@@ -69,7 +76,7 @@ def solved(name: str, X: Any, r: int, **options: Any) -> Job:
     return lambda: ldr.solve(name, X, r, **options).value
 
 
-def eigen_methods() -> Iterator[str]:
+def busy() -> Iterator[str]:
     rng = np.random.default_rng(0)
     y = rng.integers(0, 10, 4000)
     X = rng.standard_normal((4000, 1024)) + 0.5 * rng.standard_normal((10, 1024))[y]
@@ -100,6 +107,36 @@ def neighbours(P: Any, X: Any, y: Any) -> float:
     return float(K[y[:, None] == y].sum())
 
 
+class Watched(SoftNeighbours):
+    """Nca that remembers when it was asked for which points."""
+
+    seen: ClassVar[list[tuple[float, Any, Any]]] = []
+
+    def at(self, M: Any) -> Any:
+        self.seen.append((time.process_time(), replace(self, ridge=0.0), M))
+        return super().at(M)
+
+
+def until(value: float, X: Any, y: Any) -> float:
+    """Seconds until a point of nca from its heuristic, on the way under a ridge too, is as good."""
+    began = time.process_time()
+    bound: Any = named("nca").bind(Data((as_samples(X),), y), 2)
+    given = {field.name: getattr(bound, field.name) for field in fields(bound) if field.init}
+    watched = Watched(**given)
+    Watched.seen.clear()
+    watched.approach(watched.baseline())
+    points = ((at, problem.value(M)) for at, problem, M in list(Watched.seen))
+    return next(at for at, reached in points if -reached >= value) - began
+
+
+def large_margins(X: Any, y: Any) -> Job:
+    """metric-learn's, where it is installed: how many iterations it took."""
+    from metric_learn import LMNN
+
+    peer = LMNN(n_components=2, n_neighbors=3, random_state=0)
+    return lambda: float(peer.fit(X, y).n_iter_)
+
+
 def pairs_of_rows() -> Iterator[str]:
     for load in (load_wine, load_breast_cancer, load_digits):
         X, y = standardised(load)
@@ -110,15 +147,45 @@ def pairs_of_rows() -> Iterator[str]:
                 peer.fit(X, y).components_, X, y
             ),
         }
-        yield line(f"nca {load.__name__[5:]}", time.process_time, jobs)
-    X, y = standardised(load_wine)
-    for name, options in (("mds-stress", {}), ("lmnn", {"y": y})):
+        name = f"nca {load.__name__[5:]}"
+        yield line(name, time.process_time, jobs)
+        seconds = until(neighbours(peer.components_, X, y), X, y)
+        yield f"{name}: scikit-learn's value after {seconds:.3f} s"
+    for load in (load_wine, load_breast_cancer):
+        X, y = standardised(load)
+        for name, options in (("mds-stress", {}), ("lmnn", {"y": y})):
+            jobs = {
+                "default": solved(name, X, 2, **options),
+                "lbfgs": solved(name, X, 2, starts=1, solver="lbfgs", **options),
+                "trust region": solved(name, X, 2, starts=1, solver="trust-region", **options),
+            }
+            with contextlib.suppress(ImportError):
+                jobs |= {"metric-learn": large_margins(X, y)} if name == "lmnn" else {}
+            yield line(f"{name} {load.__name__[5:]}", time.process_time, jobs)
+
+
+def certificates() -> Iterator[str]:
+    """A solve from one start without a certificate, and with."""
+    rng = np.random.default_rng(0)
+    X, y = standardised(load_breast_cancer)
+    shared = rng.standard_normal((400, 5))
+    views = tuple(
+        shared @ rng.standard_normal((5, 100)) + 2 * rng.standard_normal((400, 100))
+        for _ in range(2)
+    )
+    problems: dict[str, tuple[Any, dict[str, Any]]] = {
+        "mds-stress": (X, {}),
+        "lmnn": (X, {"y": y}),
+        "nca": (X, {"y": y}),
+        "robust-pca": (X, {}),
+        "cca": (views, {}),
+    }
+    for name, (data, options) in problems.items():
         jobs = {
-            "lbfgs": solved(name, X, 2, starts=1, solver="lbfgs", **options),
-            "trust region": solved(name, X, 2, starts=1, solver="trust-region", **options),
-            "with certificate": solved(name, X, 2, starts=1, certify=True, **options),
+            "without": solved(name, data, 2, starts=1, **options),
+            "with certificate": solved(name, data, 2, starts=1, certify=True, **options),
         }
-        yield line(f"{name} wine", time.process_time, jobs)
+        yield line(f"{name}, r = 2", time.process_time, jobs)
 
 
 def picard_job(X: Any, *, orthogonal: bool) -> Job:
@@ -176,11 +243,50 @@ def factors() -> Iterator[str]:
     yield line("fa 1000 x 200", time.process_time, jobs)
 
 
+def straight(A: Any, B: Any, r: int) -> float:
+    """The sum of r canonical correlations, as one writes it down."""
+    A, B = A - A.mean(axis=0), B - B.mean(axis=0)
+    La, Lb = np.linalg.cholesky(A.T @ A), np.linalg.cholesky(B.T @ B)
+    K = scipy.linalg.solve_triangular(La, A.T @ B, lower=True)
+    K = scipy.linalg.solve_triangular(Lb, K.T, lower=True)
+    return float(np.linalg.svd(K)[1][:r].sum())
+
+
+def closed_forms() -> Iterator[str]:
+    rng = np.random.default_rng(0)
+    shared = rng.standard_normal((2000, 5))
+    A, B = (
+        shared @ rng.standard_normal((5, 500)) + rng.standard_normal((2000, 500)) for _ in range(2)
+    )
+    jobs: dict[str, Job] = {
+        "ldr": solved("classical-cca", (A, B), 5, certify=True),
+        "NumPy": lambda: straight(A, B, 5),
+    }
+    yield line("classical-cca 2000", time.process_time, jobs)
+    for d in (10, 30):
+        X = rng.standard_normal((40_000, d)) * np.linspace(3, 1, d)
+        jobs = {f"n = {n}": solved("lpp", X[:n], 2) for n in (10_000, 20_000, 40_000)}
+        yield line(f"lpp, d = {d}", time.process_time, jobs)
+
+
+PARTS = {
+    "pairs": pairs_of_rows,
+    "certificates": certificates,
+    "sources": sources,
+    "sparse": sparse,
+    "kernels": kernels,
+    "factors": factors,
+    "closed-forms": closed_forms,
+}
+
 if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(["busy", *PARTS]))
+    chosen = parser.parse_args().parts or ["busy", *PARTS]
+    if unknown := set(chosen) - {"busy", *PARTS}:
+        parser.error(f"no parts {', '.join(sorted(unknown))}")
     warnings.simplefilter("ignore")
-    for found in eigen_methods():
-        print(found, flush=True)
-    with one_thread():
-        for rows in (pairs_of_rows(), sources(), sparse(), kernels(), factors()):
-            for found in rows:
+    for part in chosen:
+        with contextlib.nullcontext() if part == "busy" else one_thread():
+            for found in busy() if part == "busy" else PARTS[part]():
                 print(found, flush=True)

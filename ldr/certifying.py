@@ -52,6 +52,8 @@ def certify_run(
         certificate = proof or _of_all_columns(problem, run) or known(run.M)
         if certificate is not None and (certificate.is_optimal or solver is None):
             return run, certificate, ()
+        if certificate is not None and certificate.kind == "none" and problem.rest is None:
+            return run, certificate, ()  # the method says why nothing is known: curvature neither
         if not run.status.converged or solver is None:
             ended = UNPROVED if run.status.converged else "the solver did not converge"
             message = ENDED.get(run.status, ended)

@@ -117,6 +117,13 @@ def test_a_saturated_nca_says_so(step):
     assert result.value + result.certificate.gap >= n
 
 
+def test_a_saturated_nca_is_no_saddle():
+    """Its curvature, of 1e-9, is what the exponentials left."""
+    A, y = real_data.breast_cancer()
+    found = ldr.solve("nca", A, 2, y=y, starts=1).certificate
+    assert found.kind == "none" and found.message.startswith("saturated")
+
+
 def test_an_nca_that_is_not_saturated_is_a_local_optimum():
     """Classes that overlap in the one column there is: scale 0 and infinity are both worse."""
     rng = np.random.default_rng(0)
