@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 import ldr
 from ldr import plots
 from ldr.io.outputs import check_outputs, files_of, replaced
+from ldr.objectives.listing import Entry
+from ldr.objectives.registry import REGISTRY
 from ldr.plots.canvas import parts
 from ldr.plots.drawn import Drawn, DrawnComparison, DrawnFinding
 from ldr.solvers.errors import ArgumentError
@@ -213,10 +215,11 @@ def _words(result: Drawn, findings: Sequence[DrawnFinding]) -> Iterator[tuple[st
     """What was asked, what was found, what that means and what it does not."""
     objective, numbers = result.objective, result.directions.brief()
     sense = {"max": "largest", "min": "smallest"}[objective.sense]
-    yield (
-        "What was asked",
-        f"The linear map to {result.r} dimensions with the {sense} value of the formula above.",
-    )
+    dimensions = "1 dimension" if result.r == 1 else f"{result.r} dimensions"
+    asked = f"the linear map to {dimensions} with the {sense} value of the formula above."
+    if REGISTRY.get(objective.name) is type(objective):
+        asked = f"{Entry.of(objective).summary}, by {asked}"
+    yield "What was asked", f"{asked[0].upper()}{asked[1:]}"
     claim = "" if result.certificate is None else _CLAIMS[result.certificate.kind]
     if result.certificate is not None:
         claim = claim.format(gap=result.certificate.gap)

@@ -116,3 +116,12 @@ def test_summary_is_json_and_what_the_result_says():
     assert summary["converged"] is True
     unknown = ldr.solve("lda", X, 2, y=labels, certify=False).summary()
     assert unknown["certificate"] is None
+
+
+def test_report_says_what_the_method_is_for():
+    """Of an objective of one's own nothing is known but its formula."""
+    page = Reader(html(ldr.solve("lda", X, 2, y=labels), X, labels)).text
+    assert "Separate the classes, by the linear map to 2 dimensions" in page
+    own = 1.0 * ldr.objectives.PCA() + 1.0 * ldr.objectives.LogDetPCA()
+    page = Reader(html(ldr.solve(own, X, 1), X)).text
+    assert "What was asked. The linear map to 1 dimension with" in page
