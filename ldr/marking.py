@@ -12,7 +12,7 @@ from ldr.objectives.data.labels import CodedLabels, as_array
 from ldr.objectives.data.marks import Marks, as_trials, as_weights
 from ldr.objectives.data.partial_sums import AccumulatedSamples
 from ldr.objectives.data.samples import Samples
-from ldr.objectives.data.sources import Stack
+from ldr.objectives.data.sources.stack import Stack
 from ldr.objectives.data.stored import brought
 from ldr.objectives.data.streams import expect
 from ldr.objectives.needs import Need

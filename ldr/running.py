@@ -10,6 +10,7 @@ from contextvars import copy_context
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from ldr import solvers
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.problem import BoundObjective
 from ldr.solvers.errors import ArgumentError
@@ -17,7 +18,6 @@ from ldr.solvers.flatness import unless_flat
 from ldr.solvers.limits import check, hearing, over, until_told
 from ldr.solvers.loop import minimise
 from ldr.solvers.manifolds import Array
-from ldr.solvers.nonsmooth.smoothing import Smoothing
 from ldr.solvers.run import Observer, Run, Stopping
 from ldr.solvers.solver import Solver
 from ldr.solvers.status import Status
@@ -259,7 +259,7 @@ def automatic_solver(problem: BoundObjective) -> Solver | None:
     if problem.closed_form() is not None:
         return None
     if problem.penalty is not None:
-        return Smoothing()
+        return solvers.Smoothing()
     return problem.specialist() or TrustRegion()
 
 

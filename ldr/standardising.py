@@ -14,7 +14,7 @@ from ldr.objectives.data.data import Data
 from ldr.objectives.data.finite import check_squares
 from ldr.objectives.data.opening import stored
 from ldr.objectives.data.samples import Samples
-from ldr.objectives.data.sources import Scaled
+from ldr.objectives.data.sources.columns import Scaled
 from ldr.objectives.data.stored import StoredSamples, lazy_rows
 from ldr.objectives.data.streams import StreamSamples
 from ldr.objectives.data.views import as_tuple, single

@@ -13,7 +13,9 @@ import numpy as np
 
 from ldr.io.files import TABLES, Table, ending_of
 from ldr.objectives.data.map_reduce import PIECE_NUMBERS
-from ldr.objectives.data.sources import SEPARATORS, Head, NpyFile, typed
+from ldr.objectives.data.sources.head import SEPARATORS, Head
+from ldr.objectives.data.sources.npy import NpyFile
+from ldr.objectives.data.sources.text import typed
 from ldr.objectives.data.stored import brought
 from ldr.solvers.errors import ArgumentError, DataError
 

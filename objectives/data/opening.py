@@ -13,18 +13,10 @@ from ldr.objectives.data.cells import check_real
 from ldr.objectives.data.containers import as_csr, check_shape, open_matrix
 from ldr.objectives.data.finite import check_finite
 from ldr.objectives.data.samples import Samples
-from ldr.objectives.data.sources import (
-    SEPARATORS,
-    InMemory,
-    MemoryMap,
-    NpyFile,
-    ParquetFile,
-    Source,
-    Stack,
-    TableSource,
-    TextFile,
-)
 from ldr.objectives.data.sources.columns import check_known
+from ldr.objectives.data.sources.memory_map import MemoryMap
+from ldr.objectives.data.sources.source import Source, TableSource
+from ldr.objectives.data.sources.stack import InMemory, Stack
 from ldr.objectives.data.stored import StoredSamples, is_dask
 from ldr.objectives.data.streams import StreamSamples, is_stream
 from ldr.solvers.errors import ArgumentError, DataError
@@ -133,6 +125,12 @@ def stored(source: Source, name: str) -> StoredSamples:
 
 def open_path(X: str | Path, name: str, separator: str = "") -> Source:
     """The source of a file (whose ending tells the separator), or of a folder of Parquet files."""
+    # What reads files is imported where there is one.
+    from ldr.objectives.data.sources.head import SEPARATORS
+    from ldr.objectives.data.sources.npy import NpyFile
+    from ldr.objectives.data.sources.parquet import ParquetFile
+    from ldr.objectives.data.sources.text import TextFile
+
     path = as_path(X, name)
     ending = path.suffix.lower()
     if os.path.isdir(path):  # of a string that is too long for a path it is none

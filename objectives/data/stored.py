@@ -15,7 +15,7 @@ from ldr.objectives.data.finite import check_finite, check_largest, largest_of_p
 from ldr.objectives.data.map_reduce import PIECE_NUMBERS
 from ldr.objectives.data.memory import afford
 from ldr.objectives.data.samples import Array, Beside, Samples, Term
-from ldr.objectives.data.sources import pieces_along
+from ldr.objectives.data.sources.source import pieces_along
 from ldr.solvers.limits import check
 
 # Times its rows that a method holds which needs them all at once: as they are, centred, turned.
