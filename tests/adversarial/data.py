@@ -8,6 +8,11 @@ import numpy as np
 _NEARNESS = (-1.0, -7.0)
 
 
+def spreads(X):
+    """Standard deviations of the columns, zero of constant ones, whose mean may be rounded."""
+    return np.where(np.ptp(X, axis=0) > 0, X.std(axis=0), 0.0)
+
+
 def gaussian(rng, n, d):
     return rng.standard_normal((n, d))
 

@@ -88,8 +88,7 @@ def many_views(reference, views=3):
         Xs = tuple(one.X for one in made)
         if rng.random() < 0.5:  # with something in common
             common = rng.standard_normal(n)
-            spreads = (np.where(np.ptp(X, axis=0) > 0, X.std(axis=0), 0.0) for X in Xs)
-            Xs = tuple(X + np.outer(common, s) for X, s in zip(Xs, spreads, strict=True))
+            Xs = tuple(X + np.outer(common, data.spreads(X)) for X in Xs)
         r = _dimension(rng, min(X.shape[1] for X in Xs))
         name = ", ".join(one.made for one in made)
         return Problem(Xs, r, lambda: reference(Xs, r), made=name)
@@ -120,7 +119,7 @@ def kernel_regression(rng):
     made = data.ugly(rng, int(rng.integers(8, 20)), int(rng.integers(1, 6)))
     y = data.labels(rng, len(made.X))
     r = _dimension(rng, made.X.shape[1])
-    width = float(np.linalg.norm(made.X.std(axis=0)) or 1.0) * 10.0 ** rng.uniform(-0.5, 1)
+    width = float(np.linalg.norm(data.spreads(made.X)) or 1.0) * 10.0 ** rng.uniform(-0.5, 1)
     return Problem(
         made.X,
         r,

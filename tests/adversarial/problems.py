@@ -188,7 +188,7 @@ def of_classes(reference, **parameters):
         X = made.X
         y = data.labels(rng, len(X))
         if rng.random() < 0.5:  # told apart by something
-            X = X + rng.standard_normal((y.max() + 1, X.shape[1]))[y] * X.std(axis=0)
+            X = X + rng.standard_normal((y.max() + 1, X.shape[1]))[y] * data.spreads(X)
         r = _dimension(rng, X.shape[1])
         rows, name = _contained(rng, data.Ugly(X, made.made))
         return Problem(rows, r, lambda: reference(X, y, r), y=y, parameters=parameters, made=name)
@@ -306,7 +306,7 @@ def views(reference, **parameters):
         if rng.random() < 0.5 and Xb.std() > 0:  # with something in common
             k = min(Xa.shape[1], Xb.shape[1])
             Xb = Xb.copy()
-            spread = Xa[:, :k].std(axis=0)
+            spread = data.spreads(Xa[:, :k])
             Xb[:, :k] += Xa[:, :k] / np.where(spread > 0, spread, 1) * Xb.std()
         r = _dimension(rng, min(Xa.shape[1], Xb.shape[1]))
         return Problem(
@@ -335,7 +335,7 @@ def regression(penalty=None, *, outputs=3, columns=8):
         made = data.ugly(rng, n, min(d, columns))
         X = made.X
         q = int(rng.integers(1, outputs + 1))
-        spread = X.std(axis=0)
+        spread = data.spreads(X)
         Z = (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1)
         Y = Z @ rng.standard_normal((Z.shape[1], q)) + 0.3 * rng.standard_normal((n, q))
         amount = 10.0 ** rng.uniform(-3, 2)
