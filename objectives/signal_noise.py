@@ -167,8 +167,10 @@ class GeneralisedContrast(NoiseMethod):
             if change.T is not None:
                 background = moments(Change(change.T, plain.mean)(pair.background))
             a, b = target.covariance, background.covariance
+            means = (a, target.mean), (b, background.mean)
             known = KnownScatter(target.scatter, target.n)
-            offsets = np.hypot(target.mean, background.mean)
+            # a column that is constant in one of them has no rounding there
+            offsets = np.hypot(*(np.where(np.diag(C) > 0, m, 0.0) for C, m in means))
             B = SumOfSquares(a + b, target.mean, 1.0, scatter=known, offsets=offsets)
             return Pencil(a - b, B, 1.0)
 
