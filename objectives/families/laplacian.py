@@ -36,14 +36,13 @@ class LaplacianMethod(GraphMethod):
     graph : {"neighbours", "epsilon", "classes", "class-neighbours"} or sparse n x n matrix
         "neighbours": the symmetrised k-nearest-neighbour graph; "epsilon": rows within that
         distance; "classes": weight 1/n_k between two members of class k, from the labels y;
-        "class-neighbours": neighbours of the same class; or symmetric weights of the user's.
+        "class-neighbours": neighbours of the same class; or symmetric weights of the user's. Of
+        rows with weights an edge counts w_i w_j times.
     heat : float or "median" or None
         Weight exp(-||x_i - x_j||^2 / heat) of an edge, "median" being the median squared distance
         of the graph's edges; None gives weight 1.
     epsilon : float, optional
         Distance of the epsilon graph.
-
-    Weights of the rows make w_i w_j as much of the edge between i and j.
     """
 
     of_spread = "X'DX"

@@ -40,12 +40,11 @@ class ReconstructionMethod(GraphMethod):
     graph : {"neighbours", "classes", "class-neighbours"} or sparse n x n matrix
         "neighbours": the weights of locally linear embedding, which reconstruct each row from its
         k nearest neighbours; "class-neighbours": from those of its class; "classes": 1/n_k
-        between two members of class k; or weights of the user's.
+        between two members of class k; or weights of the user's. Of rows with weights what is left
+        of each counts w_i times.
     regularisation : float
         Of the weights: this share of the trace of each row's local Gram matrix is added to its
         diagonal.
-
-    A row of weight w counts w times what its neighbours leave of it.
     """
 
     of_spread = "X'X"

@@ -10,7 +10,11 @@ import pytest
 import scipy.sparse
 from scipy.spatial.distance import pdist, squareform
 from sklearn import config_context
-from sklearn.model_selection import cross_val_score
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validate
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import ldr
 from ldr.cli.app import main
@@ -342,6 +346,26 @@ def test_estimators_that_leave_weights_to_solve_say_so(estimator):
         estimator.fit(X, weight=ANY)
     found = ldr.Reducer(name, 2).fit(X, LABELS, sample_weight=ANY).result_
     assert found.value == ldr.solve(name, X, 2, y=LABELS, sample_weight=ANY).value
+
+
+def test_scikit_learn_routes_them_through_pipelines_searches_and_folds():
+    rows = np.repeat(np.arange(N), WHOLE.astype(int))
+
+    def steps(**asked):
+        parts = (StandardScaler(), ldr.OrthogonalLDA(2), LogisticRegression())
+        return make_pipeline(*(part.set_fit_request(**asked) for part in parts))
+
+    with config_context(enable_metadata_routing=True):
+        weighted = steps(sample_weight=True)
+        weighted[-1].set_score_request(sample_weight=True)
+        found = clone(weighted).fit(X, LABELS, sample_weight=WHOLE).predict_proba(X)
+        expected = steps().fit(X[rows], LABELS[rows]).predict_proba(X)
+        grid = {"orthogonallda__n_components": [1, 2]}
+        search = GridSearchCV(weighted, grid, cv=2).fit(X, LABELS, sample_weight=WHOLE)
+        given = {"sample_weight": WHOLE}
+        scores = cross_validate(weighted, X, LABELS, cv=2, params=given)["test_score"]
+    np.testing.assert_allclose(found, expected, atol=1e-8)
+    assert search.cv_results_["mean_test_score"][1] == pytest.approx(scores.mean())
 
 
 def test_columns_of_files_and_the_command_line(tmp_path, monkeypatch, capsys):
