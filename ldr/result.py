@@ -153,7 +153,8 @@ class Result(Differentiates, Rotates, Pickled):
         """True counts of value, gradient and Hessian-product evaluations.
 
         Of svrg also those of gradients of a part of the sum; of objectives of your own written with
-        jax "compilation", the functions that were compiled for the shapes of these data.
+        jax "compilation", the functions that were compiled for the shapes of these data; of rows
+        that are read piece by piece "passes", how often they were.
         """
         return self.run.evaluations
 

@@ -265,7 +265,7 @@ def solve(
                 notes += ties
         if interrupt.heard:
             run = replace(run, status=Status.INTERRUPTED)
-        run = replace(run, evaluations={**run.evaluations, **compiled})
+        run = replace(run, evaluations={**run.evaluations, **compiled, **_passes(data)})
         with unlimited():
             result = as_result(problem, data, run, heuristic, chosen, certificate, r, seconds)
             result = units.undone(result) if units else result
@@ -356,6 +356,12 @@ def _cautions(result: Result, data: Data) -> list[str]:
         return []
     d = max(len(M) for M in as_tuple(result.M))
     return result.objective.of_features().cautions(result.value, data, d, result.r)
+
+
+def _passes(data: Data) -> dict[str, int]:
+    """How often rows that are not in memory were read, the last pass counted as a whole one."""
+    stored = [view.passes for view in data.views if isinstance(view, StoredSamples)]
+    return {"passes": math.ceil(max(stored))} if stored else {}
 
 
 def _brought(data: Data) -> list[str]:

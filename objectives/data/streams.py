@@ -253,22 +253,44 @@ class StreamSamples(StoredSamples):
         )
 
     def read(self, where: slice) -> Block:
-        """Rows of a stream cannot be asked for.
+        """Rows of a slice, from a new beginning up to them.
 
         Raises
         ------
         DataError
+            The stream cannot be begun again.
         """
-        raise self._not_in_order()
+        start, stop, _ = where.indices(self.n)
+        return self._picked(np.arange(start, stop))
 
     def take(self, rows: npt.ArrayLike) -> Samples:
-        """Rows of a stream cannot be asked for.
+        """Some rows, in one pass.
 
         Raises
         ------
         DataError
+            The stream cannot be begun again.
         """
-        raise self._not_in_order()
+        wanted = np.arange(self.n)[np.asarray(rows)]
+        order = np.argsort(wanted, kind="stable")
+        picked = np.empty((len(wanted), self.d))
+        picked[order] = self._picked(wanted[order])
+        return replace(self.checked(picked, 0), marks=self.marked(wanted))
+
+    def _picked(self, wanted: npt.NDArray[np.intp]) -> Block:
+        """Rows of ascending numbers."""
+        if not self.repeatable:
+            raise self._not_in_order()
+        parts, start = [np.empty((0, self.d))], 0
+        for block in self.array.blocks():
+            stop = start + len(block)
+            first, last = np.searchsorted(wanted, [start, stop])
+            parts.append(block[wanted[first:last] - start])
+            start = stop
+            if last == len(wanted):
+                break
+        self.tally.reads.append(start - len(wanted))
+        return np.concatenate(parts)
 
     def _not_in_order(self) -> DataError:
         return DataError(

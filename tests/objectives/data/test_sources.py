@@ -264,9 +264,51 @@ def test_blocks_that_do_not_fit():
         moments(once)
 
 
+SUM_OVER_ROWS = ldr.objective(
+    sum_over_rows=True, backend="numpy", gradient=lambda M, X: 2 * X.T @ X @ M
+)(lambda M, X: float(np.sum((X @ M) ** 2)))
+
+
+@pytest.mark.parametrize(
+    ("method", "options"),
+    [
+        ("robust-pca", {}),
+        ("uica", {}),
+        ("nca", {"y": LABELS}),
+        ("hsic", {}),
+        ("save", {"y": X[:, 0]}),
+        (SUM_OVER_ROWS, {}),
+        (SUM_OVER_ROWS, {"solver": "svrg", "random_state": 0}),
+    ],
+    ids=str,
+)
+def test_a_function_of_blocks_is_as_good_as_a_file(method, options, tmp_path):
+    """Rows that are looked up, or in another order, are of one pass more."""
+    np.save(tmp_path / "X.npy", X)
+    options = {"max_iterations": 3, "certify": False, "start": np.eye(D)[:, :2]} | options
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        file = ldr.solve(method, str(tmp_path / "X.npy"), 2, **options)
+        blocks = ldr.solve(method, lambda: iter([X[:50], X[50:50], X[50:]]), 2, **options)
+    assert blocks.value == pytest.approx(file.value, rel=1e-12)
+    assert blocks.evaluations["passes"] >= file.evaluations["passes"] >= 1
+    assert "passes" not in ldr.solve("pca", X, 2).evaluations
+
+
+def test_rows_of_a_stream_are_taken_in_one_pass():
+    rows = np.random.default_rng(0).permutation(N)[:20]
+    samples = as_samples(lambda: iter([X[:50], X[50:]]))
+    before = samples.n and samples.passes
+    assert (samples.take(rows).array == X[rows]).all()
+    assert samples.passes - before <= 1
+    assert (samples.piece(slice(3, 9)).array == X[3:9]).all()
+    assert samples.take([True, *[False] * (N - 1)]).n == 1
+
+
 def test_methods_that_look_rows_up_say_so():
-    with pytest.raises(DataError, match=r"rows in another order.*a list of arrays"):
-        ldr.solve("save", lambda: iter([X]), 2, y=X[:, 0])
+    once = iter([X])
+    with pytest.raises(DataError, match=r"another pass|rows in another order|number of its rows"):
+        ldr.solve("robust-pca", once, 2)
     found = ldr.solve("lpp", [X[:7], X[7:]], 2)
     assert found.value == pytest.approx(ldr.solve("lpp", X, 2).value, rel=1e-10)
 
