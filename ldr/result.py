@@ -152,9 +152,8 @@ class Result(Differentiates, Rotates, Pickled):
     def evaluations(self) -> dict[str, int]:
         """True counts of value, gradient and Hessian-product evaluations.
 
-        Of svrg also those of gradients of a part of the sum; of objectives of your own written with
-        jax "compilation", the functions that were compiled for the shapes of these data; of rows
-        that are read piece by piece "passes", how often they were.
+        Of svrg also of gradients of a part of the sum; of your own objectives in jax "compilation",
+        the functions compiled for these shapes; of rows read piece by piece their "passes".
         """
         return self.run.evaluations
 
