@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 import io
+import re
 import warnings
 from pathlib import Path
 from types import ModuleType
@@ -154,10 +155,20 @@ In plain text, as `ldr methods {entry.name}` prints it: `{entry.formula}`.
 
 
 def akin(cls: type[Objective]) -> list[str]:
-    """The other methods of its page of the source, and those of the same rows of `ldr.choose`."""
-    beside = [name for advice in TABLE if cls.name in advice.use for name in advice.use]
-    page = [name for name, other in REGISTRY.items() if other.__module__ == cls.__module__]
-    return [name for name in dict.fromkeys([*page, *beside]) if name != cls.name]
+    """The other methods of its page of the source, of its rows of `ldr.choose`, and of the advice.
+
+    Advice to take one in the place of another leads both ways.
+    """
+    name = cls.name
+    page = [other for other, kin in REGISTRY.items() if kin.__module__ == cls.__module__]
+    beside = [other for advice in TABLE if name in advice.use for other in advice.use]
+    advised = [other for other in REGISTRY if other in _advised(name) or name in _advised(other)]
+    return [other for other in dict.fromkeys([*page, *beside, *advised]) if other != name]
+
+
+def _advised(name: str) -> set[str]:
+    """The methods that the advice on one names."""
+    return set(re.findall(r"[a-z-]+", f"{_when(REGISTRY[name])} {WHEN_NOT[name]}")) & set(REGISTRY)
 
 
 def groups() -> dict[str, list[str]]:

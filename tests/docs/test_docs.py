@@ -16,7 +16,7 @@ from docs.formulas import TEX, WHEN_NOT
 from docs.gallery import EXAMPLES, index
 from docs.guides import GUIDES
 from docs.links import LARGEST, faults
-from docs.pages import api, groups, page, solve_example
+from docs.pages import akin, api, groups, page, solve_example
 from docs.references import ELSEWHERE, WORDS, write_inventories
 from docs.tree import branches, picture, table
 from ldr.advice import TABLE
@@ -54,6 +54,11 @@ def test_every_method_has_a_guide_whose_example_runs(name):
     when = (GUIDES[name].when, WHEN_NOT[name])
     for part in (REGISTRY[name].formula, *when, "<math", printed.strip()):
         assert part in text
+
+
+def test_every_method_has_others_to_look_at():
+    assert all(akin(cls) for cls in REGISTRY.values())
+    assert "pca" in akin(REGISTRY["robust-pca"]) and "robust-pca" in akin(REGISTRY["pca"])
 
 
 def test_every_method_has_a_place_in_the_index():
