@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ldr.advice import HEADER, TABLE, Advice
+from ldr.advice import TABLE, Advice
 from ldr.suited import Beside
 
 if TYPE_CHECKING:
@@ -21,13 +21,14 @@ ANSWERS = {
     Beside.BACKGROUND: "other rows,\na background",
     Beside.TIME: "time",
 }
+_HEADER = ("you have", "you want", "use", "instead of")
 _LINE = 0.42  # inches
 _COLUMNS = (0.0, 2.2, 4.4, 8.6)  # where the question, the answers, the wants and the methods stand
 
 
 def table() -> str:
     """In Markdown, as README.md and the page have it."""
-    rows = [HEADER, ("---",) * len(HEADER)]
+    rows = [_HEADER, ("---",) * len(_HEADER)]
     for advice in TABLE:
         methods = ", ".join(f"`{name}`" for name in advice.use)
         rows.append((advice.has, advice.wants, methods, advice.instead_of))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,10 +33,6 @@ class Advice:
     use: tuple[str, ...]
     instead_of: str
     fits: tuple[Beside, ...]
-
-    def cells(self) -> tuple[str, str, str, str]:
-        """What the table shows."""
-        return self.has, self.wants, ", ".join(self.use), self.instead_of
 
 
 _ANY = (Beside.NOTHING, Beside.LABELS, Beside.RESPONSE, Beside.TIME)
@@ -164,19 +161,26 @@ TABLE = (
         _ANY,
     ),
 )
-HEADER = ("you have", "you want", "use", "instead of")
 
 
 class Choice(tuple[Advice, ...]):
-    """Rows of the table, printed as one."""
+    """Rows of the table, printed in lines of at most 80 columns."""
 
     def __repr__(self) -> str:
-        rows = [HEADER, *(advice.cells() for advice in self)]
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = (
-            "  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip()
-            for row in rows
-        )
+        lines = []
+        for advice in self:
+            question = f"{advice.has}: {advice.wants}"
+            instead = f" (instead of {advice.instead_of})" if advice.instead_of else ""
+            lines.append(textwrap.fill(question, 80, subsequent_indent="  "))
+            lines.append(
+                textwrap.fill(
+                    f"{', '.join(advice.use)}{instead}",
+                    80,
+                    initial_indent="    ",
+                    subsequent_indent="      ",
+                    break_on_hyphens=False,
+                )
+            )
         return "\n".join(lines)
 
 
@@ -198,7 +202,7 @@ def choose(X: Any = None, y: Any = None, *, time_order: bool = False) -> Choice:
     Returns
     -------
     Choice
-        A tuple of `Advice`, whose repr is a table.
+        A tuple of `Advice`, printed in lines that fit a terminal.
 
     Raises
     ------
