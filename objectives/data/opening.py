@@ -16,7 +16,7 @@ from ldr.objectives.data.samples import Samples
 from ldr.objectives.data.sources.columns import check_known
 from ldr.objectives.data.sources.memory_map import MemoryMap
 from ldr.objectives.data.sources.source import Source, TableSource
-from ldr.objectives.data.sources.stack import InMemory, Stack
+from ldr.objectives.data.sources.stack import InMemory, Partitions, Stack
 from ldr.objectives.data.stored import StoredSamples, is_dask
 from ldr.objectives.data.streams import StreamSamples, is_stream
 from ldr.solvers.errors import ArgumentError, DataError
@@ -128,7 +128,7 @@ def open_path(X: str | Path, name: str, separator: str = "") -> Source:
     # What reads files is imported where there is one.
     from ldr.objectives.data.sources.head import SEPARATORS
     from ldr.objectives.data.sources.npy import NpyFile
-    from ldr.objectives.data.sources.parquet import ParquetFile
+    from ldr.objectives.data.sources.parquet import ParquetFile, partition_keys
     from ldr.objectives.data.sources.text import TextFile
 
     path = as_path(X, name)
@@ -137,7 +137,8 @@ def open_path(X: str | Path, name: str, separator: str = "") -> Source:
         files = sorted(path.rglob("*.parquet"))
         if not files:
             raise ArgumentError(f"{name}: the folder {str(path)!r} has no .parquet files")
-        return Stack(tuple(ParquetFile(file, f"{name} ({file.name})") for file in files), name)
+        sources = tuple(ParquetFile(file, f"{name} ({file.name})") for file in files)
+        return Partitions(sources, name, partition_keys([file.relative_to(path) for file in files]))
     if ending == ".parquet":
         return ParquetFile(path, name)
     if ending in SEPARATORS:

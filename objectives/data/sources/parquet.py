@@ -17,6 +17,7 @@ from ldr.objectives.data.cells import Cells, CellType, Column
 from ldr.objectives.data.map_reduce import PIECE_NUMBERS, workers_for
 from ldr.objectives.data.sources.columns import check_distinct, check_known, coded
 from ldr.objectives.data.sources.source import not_installed
+from ldr.objectives.data.sources.text import typed
 from ldr.solvers.errors import DataError
 
 if TYPE_CHECKING:
@@ -189,6 +190,21 @@ class ParquetFile:
             _libraries()[0].default_memory_pool().release_unused()
         oldest = min(start, self._position - self._most_ahead)
         self._ahead = [batch for batch in self._ahead if batch.first + batch.size > oldest]
+
+
+def partition_keys(files: Sequence[Path]) -> dict[str, Cells]:
+    """The values of the keys in names of folders, key=value, in which all the files are."""
+    pyarrow, _ = _libraries()
+
+    def column(texts: list[str]) -> Cells:
+        return np.asarray(typed(pyarrow.chunked_array([texts])).to_numpy())
+
+    each = [dict(part.split("=", 1) for part in file.parts[:-1] if "=" in part) for file in files]
+    return {
+        key: column([known[key] for known in each])
+        for key in each[0]
+        if all(key in known for known in each)
+    }
 
 
 @dataclass

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
@@ -127,3 +127,32 @@ class Stack:
             if first < stop and start < first + source.shape[0]
         ]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+@dataclass(frozen=True, eq=False)
+class Partitions(Stack):
+    """Files in folders that are called key=value: a key is a column of labels, and no feature.
+
+    Attributes
+    ----------
+    keys : dict of ndarray
+        The value of each key in each of the sources.
+    """
+
+    keys: dict[str, Cells] = field(default_factory=dict)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return *super().columns, *self.keys
+
+    def select(self, columns: Sequence[str]) -> Stack:
+        check_known(columns, self.columns, self.name)
+        return super().select([column for column in columns if column not in self.keys])
+
+    def column(self, name: str) -> Column:
+        if name not in self.keys:
+            return super().column(name)
+        values = CodedCells(
+            self.keys[name], np.repeat(np.arange(len(self.sources)), np.diff(self.starts))
+        )
+        return values if values.entries.dtype.kind == "O" else np.asarray(values)

@@ -671,6 +671,21 @@ def test_text_of_parquet_is_looked_up_by_codes(tmp_path):
     assert source.column("numbers").dtype == np.int64
 
 
+@pytest.mark.parametrize("kinds", [["ash", "elm"], [3, 5]])
+def test_a_key_of_partitions_is_a_column_of_labels_and_no_feature(kinds, tmp_path):
+    labels = np.array(kinds)[np.arange(N) % 2]
+    FRAME.assign(kind=labels).to_parquet(tmp_path / "X", partition_cols=["kind"])
+    order = np.argsort(labels, kind="stable")
+    found = ldr.solve("lda", str(tmp_path / "X"), 1, y="kind")
+    known = ldr.solve("lda", FRAME.iloc[order], 1, y=labels[order])
+    assert found.value == pytest.approx(known.value, rel=1e-12)
+    assert found.feature_names == tuple(NAMES)
+    assert found.predictors and set(found.predict(X)) <= set(kinds)
+    assert ldr.solve("pca", str(tmp_path / "X"), 1).feature_names == tuple(NAMES)
+    with pytest.raises(ArgumentError, match=r"no column 'sort'; it has: .*kind"):
+        ldr.solve("lda", str(tmp_path / "X"), 1, y="sort")
+
+
 @pytest.mark.parametrize("ending", ["parquet", "csv"])
 def test_texts_stay_codes_from_the_file_to_the_classes(ending, tmp_path, monkeypatch):
     """No row of a text has an object of its own, also in several files with other texts first."""
