@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any, Self
 
 import numpy as np
@@ -109,6 +110,23 @@ class TwoViews(Projection):
     @property
     def _n_features_out(self) -> int:
         return self.result_.r * (1 if self.views is None else len(self.components_))
+
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """Names of the coordinates, with those of the views where they have names.
+
+        Parameters
+        ----------
+        input_features : None
+            Not looked at.
+
+        Returns
+        -------
+        ndarray of str
+        """
+        if not isinstance(self.views, dict):
+            return super().get_feature_names_out(input_features)
+        check_is_fitted(self)
+        return np.asarray(list(chain(*self.result_.columns)), dtype=object)
 
     def _given(
         self,

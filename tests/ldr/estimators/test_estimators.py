@@ -535,6 +535,7 @@ def test_views_as_column_groups_of_one_array():
     called = clone(ldr.MCCA(2, views=called)).fit(X)
     np.testing.assert_allclose(called.transform(X), expected, atol=1e-9)
     assert called.result_.view_names == ("means", "errors", "worst")
+    assert list(called.get_feature_names_out()[2:4]) == ["mcca_errors0", "mcca_errors1"]
     assert called.score(X) == pytest.approx(called.result_.value, rel=1e-10)
     np.testing.assert_allclose(
         called.inverse_transform(expected), fitted.inverse_transform(expected), atol=1e-9
