@@ -201,6 +201,14 @@ class Quadratic(Form):
         one = self.moved
         return Quadratic(kernel, None if one is None else lambda X, dX: factor * one(X, dX))
 
+    def pulled(self, X: Blocks, T: Blocks, U: Blocks) -> list[Array]:
+        """The derivative in X of <U, AT>, K symmetric."""
+        found = [np.zeros_like(each) for each in X]
+        for one, other in ((T, U), (U, T)):
+            for i, Z in self.kernel(projected(X, one)).items():
+                found[i] += Z @ other[min(i, len(T) - 1)].T
+        return found
+
     def trace(self, X: Blocks) -> float:
         """tr A."""
         return inner(X, self.kernel(X))

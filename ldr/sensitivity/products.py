@@ -12,113 +12,21 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from ldr.objectives.coordinates import Columns
 from ldr.objectives.data.data import Data
-from ldr.objectives.families.matrices import (
-    AbsolutePencilMatrices,
-    CorrelationMatrices,
-    Divided,
-    PairMatrices,
-    PencilMatrices,
-    RatioMatrices,
-    TraceMatrices,
-)
-from ldr.objectives.families.shrinking import forms_of
 from ldr.objectives.families.whitened_trace import AbsoluteTrace
 from ldr.objectives.objective import Objective
-from ldr.sensitivity.forms import Blocks, Form, Quadratic, inner, projected
+from ldr.sensitivity.forms import Blocks, Form, Quadratic, added, inner, projected
 from ldr.sensitivity.moving import Line
 from ldr.sensitivity.optimum import Observed, Optimum, Rate, matrix_of
 from ldr.sensitivity.quadratic import QuadraticData
+from ldr.sensitivity.ratio import Ratio
 from ldr.solvers.linalg.eigen import symmetric_eigen
 from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.orthonormal import sym
-
-
-@dataclass(frozen=True)
-class Ratio:
-    """tr A / (prod_j tr B_j)^{1/m}, maximised.
-
-    Attributes
-    ----------
-    A : Form
-    diagonal : Form
-        What canonical coordinates diagonalise.
-    over : sequence of Quadratic
-        The B_j.
-    white : sequence of Quadratic
-        The B of T'BT = I, one a view; T'T = I where there are none.
-    ridge : float
-        Of the B, in units of the mean of each diagonal.
-    residual : bool
-        Whether the value is tr A of all columns less that of T.
-    shares : ndarray (n,) or None
-        See `Matrices`.
-    weights : ndarray (r,) or None
-        Of T's columns in the traces, where they are not alike: canonical coordinates diagonalise
-        A + f B then.
-    """
-
-    A: Form
-    diagonal: Form
-    over: Sequence[Quadratic] = ()
-    white: Sequence[Quadratic] = ()
-    ridge: float = 0.0
-    residual: bool = False
-    shares: Array | None = None
-    weights: Array | None = None
-
-    @classmethod
-    def of(cls, objective: Objective, data: QuadraticData, r: int) -> Ratio | None:
-        """Of a method that states its matrices; None of others."""
-        found = forms_of(objective, data)  # type: ignore[arg-type]
-        ridge = found.ridge if isinstance(found, Divided) else 0.0
-        over = _forms(*found.divisors) if isinstance(found, Divided) else []
-        match found:
-            case TraceMatrices(A=S, scale=scale):
-                (A,) = _forms(scale * S)
-                return cls(A, A, residual=found.residual)
-            case PencilMatrices(A=S, scale=scale):
-                (A,) = _forms(scale * S)
-                return cls(A, A, white=over, ridge=ridge, shares=found.shares)
-            case AbsolutePencilMatrices(A=S):
-                (A,) = _forms(S)
-                return cls(A, A, white=over, ridge=ridge, shares=found.shares)
-            case RatioMatrices(A=S, sign=sign):
-                (A,) = _forms(S)
-                of_rows, v = data.rows.scatter() / data.rows.n, found.weights(r)
-                weights = None if (v == 1.0).all() else v
-                return cls(sign * A, of_rows, over, (), ridge, False, found.shares, weights)
-            case PairMatrices(K=S):
-                (A,) = _forms(S)
-                return cls(A, A, white=over, ridge=ridge)
-            case CorrelationMatrices(K=S):
-                (A,) = _forms(S)
-                return cls(A, A, over=over, ridge=ridge)
-        return None
-
-    def value(self, traces: Array) -> float:
-        """f, of the traces of A and of the B_j."""
-        a, *b = traces
-        return -float(a) / float(np.prod(b)) ** (1.0 / max(len(b), 1))
-
-    def slopes(self, traces: Array) -> Array:
-        """Its derivatives in them."""
-        a, b = traces[0], traces[1:]
-        first = self.value(np.array([1.0, *b]))
-        return np.array([first, *(-first * a / (len(b) * b))])
-
-    def rate_of_slopes(self, traces: Array, rates: Array) -> Array:
-        """How those change with the traces."""
-        a, b, db = traces[0], traces[1:], rates[1:]
-        first, *others = self.slopes(traces)
-        bent = -first * float(np.mean(db / b)) if len(b) else 0.0
-        value = first * rates[0] + bent * a
-        return np.array([bent, *(-value / (len(b) * b) - np.array(others) * db / b)])
 
 
 @dataclass(frozen=True)
@@ -228,6 +136,74 @@ class Products:
             ),
         )
 
+    @property
+    def reversible(self) -> bool:
+        """Whether products with a cotangent are known: of sums that change with the rows alone."""
+        f = self.formula
+        parts = (f.A, f.diagonal, *f.over, *f.white)
+        return (
+            all(isinstance(F, Quadratic) and F.moved is None for F in parts)
+            and not (self.of_rows.made or isinstance(self.optimum.problem, AbsoluteTrace))
+            and f.weights is None
+        )
+
+    def pulled(self, V: Blocks) -> list[Array]:
+        """The derivative in X of <V', the maps>, of the rows of each view.
+
+        Raises
+        ------
+        SingularError
+            Numbers of coordinates tie.
+        """
+        problem, M, T, f = self.optimum.problem, self.optimum.M, self._T, self.formula
+        inside = np.sum([each.T @ cotangent for each, cotangent in zip(T, V, strict=True)], axis=0)
+        W = np.zeros_like(inside)
+        if len(matrix_of(self.optimum.axes)):
+            W = self._unit_of_axes * sym(self.optimum.turn(inside))
+        DTW = [DT @ W for DT in self._diagonal_times]
+        V = [cotangent + 2.0 * each for cotangent, each in zip(V, DTW, strict=True)]
+        lowered = self._lowered(V)
+        u = self.optimum.solve(problem.manifold.project(M, problem.point(lowered)))
+        lifted = [
+            (each if L is None else L @ each) / problem.unit
+            for L, each in zip(self.frames, problem.blocks(u), strict=True)
+        ]
+        of_slopes = 2.0 * np.array([inner(FT, lifted) for FT in self._times])
+        bent = [
+            float(of_slopes @ f.rate_of_slopes(self._traces, e)) for e in np.eye(len(of_slopes))
+        ]
+        found = self._pulled(f.diagonal, [each @ W for each in T], None)
+        for k, (F, slope, c) in enumerate(zip((f.A, *f.over), self._slopes, bent, strict=True)):
+            U = [-2.0 * slope * one - c * own for one, own in zip(lifted, T, strict=True)]
+            found = added(found, self._pulled(F, U, None if k == 0 else k - 1))
+        if f.white:
+            point, Q = problem.at(M), problem.blocks(M)
+            through = problem.blocks(point.hessian_vector(u))
+            own = zip(through, problem.blocks(u), Q, problem.blocks(point.gradient), strict=True)
+            by_E = [Hu + each @ (block.T @ g).T for Hu, each, block, g in own]
+            for v, (B, L) in enumerate(zip(f.white, self.frames, strict=True)):
+                Z = 0.5 * (by_E[v] - lowered[v])
+                U = [np.zeros_like(each) for each in T]
+                U[v] = Z if L is None else L @ Z
+                found = added(found, self._pulled(B, U, v))
+        return found
+
+    def _pulled(self, F: Form, U: Blocks, ridged: int | None) -> list[Array]:
+        """Of <U, FT>, with the ridge of that view's B."""
+        assert isinstance(F, Quadratic)
+        found = F.pulled(self.X, self._T, U)
+        if ridged is not None and self.formula.ridge:
+            T = self._T[ridged]
+            share = 2.0 * self.formula.ridge * float(np.vdot(T, U[ridged])) / len(T)
+            for i, KX in F.kernel(self.X).items():
+                found[i] += share * KX
+        return found
+
+    def _lowered(self, G: Blocks) -> list[Array]:
+        """L'G of each view."""
+        pairs = zip(self.frames, G, strict=True)
+        return [each if L is None else L.T @ each for L, each in pairs]
+
     def _mean(self, dX: Array) -> Array:
         shares = self.formula.shares
         return dX.mean(axis=0) if shares is None else shares @ dX
@@ -269,8 +245,7 @@ class Products:
 
     def _in_coordinates(self, G: Blocks) -> list[Array]:
         """L'G of each view, in the problem's unit."""
-        pairs, unit = zip(self.frames, G, strict=True), self.optimum.problem.unit
-        return [(each if L is None else L.T @ each) / unit for L, each in pairs]
+        return [each / self.optimum.problem.unit for each in self._lowered(G)]
 
     @cached_property
     def _T(self) -> list[Array]:
@@ -321,11 +296,6 @@ class Products:
         """By what the method's own numbers are larger."""
         found = np.diag(self._axes)
         return float(self.optimum.axes.numbers @ found / (found @ found))
-
-
-def _forms(*matrices: Any) -> list[Quadratic]:
-    """A page's matrices, made of `QuadraticRows`, as what they are."""
-    return list(matrices)
 
 
 def _weighted(slopes: Array, times: Sequence[Blocks]) -> list[Array]:

@@ -6,6 +6,7 @@ dZ = dX L - ZE/2 and the gradient Z'phi'(Y) by dZ'phi'(Y) + Z'phi''(Y)[dZ M].
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -75,12 +76,12 @@ class WhiteRows:
             ),
         )
 
-    def pulled(self, P: Array) -> Array:
-        """The derivative in X of <P, the map>."""
+    def pulled(self, cotangents: Sequence[Array]) -> list[Array]:
+        """The derivative in X of <V', the map>."""
         Z, L, M, slope = self.Z, self.L, self.optimum.M, self.point.slope
-        V = L.T @ P.T
+        V = L.T @ cotangents[0]
         u = self.optimum.solve(self.optimum.problem.manifold.project(M, V))
         bent = self.point.curvature(Z @ u)
         inside = sym(Z.T @ slope @ u.T) + sym((Z.T @ bent - V) @ M.T)
         found = -slope @ (L @ u).T - bent @ (L @ M).T + Z @ inside @ L.T / len(Z)
-        return np.asarray(found - found.mean(axis=0))
+        return [np.asarray(found - found.mean(axis=0))]

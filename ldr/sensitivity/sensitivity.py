@@ -23,6 +23,7 @@ from ldr.sensitivity.optimum import Optimum, matrix_of
 from ldr.sensitivity.products import Products
 from ldr.sensitivity.rows import WhiteRows
 from ldr.solvers.errors import ArgumentError, DataError
+from ldr.solvers.manifolds import Array
 from ldr.solvers.run import Run
 
 # By how much the value at the result's point may differ from the result's.
@@ -103,17 +104,16 @@ class Sensitivity:
 
     @cached_property
     def _products(self) -> Products | WhiteRows | None:
-        return Products.of(self.optimum, self.objective, self.data) or self._white
-
-    @cached_property
-    def _white(self) -> WhiteRows | None:
-        return WhiteRows.of(self.optimum, self.data)
+        found = Products.of(self.optimum, self.objective, self.data)
+        return WhiteRows.of(self.optimum, self.data) if found is None else found
 
     @in_words
     def pullback(self, P: Any) -> Any:
         """The derivative in X of <P, the map>: what a loss that moves by P for each entry wants.
 
-        Of ica and uica, and of the methods that `ldr.layer` has all derivatives of; these take jax.
+        Of the methods that `ldr.layer` has all derivatives of, and of ica, uica, xdawn,
+        semi-supervised-da and graphs whose weights stay where rows move. Of log-det-pca, spoc, phd
+        and functions of one's own it takes jax.
 
         Parameters
         ----------
@@ -130,25 +130,29 @@ class Sensitivity:
         ldr.errors.SingularError
             Numbers tie.
         """
-        if self._white is not None:
-            return self._white.pulled(
-                numbers(P, self.optimum.problem.maps(self.optimum.M)[0].shape, "P")
-            )
+        maps = self.optimum.problem.maps(self.optimum.M)
+        given = P if isinstance(P, tuple) else (P,)
+        cotangents = [
+            numbers(one, each.shape, "P").T for one, each in zip(given, maps, strict=True)
+        ]
+        known = self._products
+        if isinstance(known, WhiteRows) or (known is not None and known.reversible):
+            return single(tuple(known.pulled(cotangents)))
+        return single(tuple(self._by_formula([each.T for each in maps], cotangents)))
+
+    def _by_formula(self, T: list[Array], cotangents: list[Array]) -> list[Array]:
+        """In jax."""
         samples = (*self.data.views, *filter(None, (self.data.background,)))
-        X = [one.dense() for one in samples]
-        known = Given(X, self.data.y, numbers_of(self.objective))
-        formula = formula_of(self.objective, known)
+        given = Given([one.dense() for one in samples], self.data.y, numbers_of(self.objective))
+        formula = formula_of(self.objective, given)
         if formula is None or any(view.marks is not None for view in self.data.views):
             raise ArgumentError(
                 f"{self.objective!r} has derivatives along directions only (`along`): expected a "
-                "method that ldr.layer lists, without weights or trials"
+                "method of sums over rows or of a graph that stays, without weights or trials"
             )
-        T = [each.T for each in self.optimum.problem.maps(self.optimum.M)]
-        given = P if isinstance(P, tuple) else (P,)
-        cotangents = [numbers(one, each.T.shape, "P").T for one, each in zip(given, T, strict=True)]
         if len(matrix_of(self.optimum.axes)):
             self.optimum.turn(np.zeros((self.r, self.r)))  # says which numbers tie
-        return single(tuple(pulled(formula, T, known, cotangents)))
+        return pulled(formula, T, given, cotangents)
 
     @in_words
     def influence(self) -> Influence:
