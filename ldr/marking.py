@@ -108,8 +108,12 @@ def _of_rows(y: Any, groups: Any, samples: Samples) -> Any:
 def check_weighted(objective: Objective) -> None:
     """Refuse weights where the objective takes none."""
     if not objective.weighted:
-        names = ", ".join(name for name, method in REGISTRY.items() if method().weighted)
+        if objective.name in REGISTRY:
+            whose = f" as {objective!r}; by default it does"
+        else:
+            whose = (
+                "; the methods of the registry do, and sums over rows (sum_over_rows=True) in jax"
+            )
         raise ArgumentError(
-            f"objective {objective.name!r} takes no weights of its rows (sample_weight=); "
-            f"these do: {names}"
+            f"objective {objective.name!r} takes no weights of its rows (sample_weight=){whose}"
         )

@@ -421,9 +421,9 @@ def test_sums_over_rows_of_ones_own(tmp_path):
     def whole(M, X):
         return jnp.mean(jnp.sqrt(1.0 + jnp.sum((X @ M) ** 2, axis=1)))
 
-    with pytest.raises(ArgumentError, match="'whole' takes no weights"):
+    with pytest.raises(ArgumentError, match=r"'whole' takes no weights .*the registry do"):
         ldr.solve(whole, X, 2, sample_weight=WHOLE)
-    with pytest.raises(ArgumentError, match="'lda' takes no weights"):
+    with pytest.raises(ArgumentError, match=r"'lda' takes no weights .*by default it does"):
         ldr.solve("lda", X, 2, y=LABELS, sample_weight=WHOLE, shrinkage="auto")
 
 
