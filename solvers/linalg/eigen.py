@@ -55,10 +55,10 @@ def is_graded(A: Array) -> bool:
     entries = A.ravel(order="K")
     with np.errstate(over="ignore"):  # then there is no quick answer
         length = math.sqrt(entries @ entries)
-    if length <= _ALIKE * np.minimum.reduce(np.abs(A.diagonal())):
-        return False
-    sizes = np.abs(A).max(axis=0)
-    return bool(sizes.max() > _ALIKE * sizes[sizes > 0].min(initial=np.inf))
+        if length <= _ALIKE * np.minimum.reduce(np.abs(A.diagonal())):
+            return False
+        sizes = np.abs(A).max(axis=0)
+        return bool(sizes.max() > _ALIKE * sizes[sizes > 0].min(initial=np.inf))
 
 
 def _all_large(values: Array, A: Array) -> bool:
