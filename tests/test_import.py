@@ -57,6 +57,18 @@ def test_using_every_name_loads_nothing_heavy(tmp_path):
     assert run_python(program, tmp_path).strip() == "[]"
 
 
+def test_a_first_solve_loads_its_own_page_alone(tmp_path):
+    program = (
+        "import sys, numpy as np, ldr; "
+        "ldr.solve('lda', np.random.default_rng(0).normal(size=(30, 4)), 1, y=np.arange(30) % 3); "
+        "pages = set(ldr.objectives.registry.PAGES.values()); "
+        "others = {'ldr.solvers.stochastic', 'ldr.solvers.nonsmooth.smoothing', "
+        "'ldr.objectives.custom.function', 'ldr.objectives.data.sources.parquet'}; "
+        "print(sorted((pages | others) & set(sys.modules)))"
+    )
+    assert run_python(program, tmp_path).strip() == "['ldr.objectives.lda']"
+
+
 def test_floors_are_one_package_from_any_folder(tmp_path):
     program = (
         "import sys, ldr, ldr.objectives.lda, ldr.solvers.manifolds; "
