@@ -161,10 +161,11 @@ class Derivative:
 
     @property
     def M(self) -> Any:
-        if not self._rate.observed.M:
+        still, lifted = self._rate.observed.M, self._rate.lifted
+        if not still and lifted is None:
             return self._by_differences.M
         moved = self._moved(self._optimum.problem.lift, self._turn)
-        return single(combined(1.0, self._rate.observed.M, 1.0, moved))
+        return single(combined(1.0, still if lifted is None else lifted(), 1.0, moved))
 
     @property
     def P(self) -> Any:

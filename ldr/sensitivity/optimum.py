@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -65,12 +65,13 @@ class Rate:
     """How a problem changes with t where M stays: its gradient, and what is observed.
 
     `shares` are the factors of the problems at times t that it is a difference of; none where it is
-    none, and then `observed` may lack M.
+    none, and then `observed` may lack M, which `lifted` gives where it is asked for.
     """
 
     gradient: Array
     observed: Observed
     shares: Mapping[float, float] = field(default_factory=dict)
+    lifted: Callable[[], tuple[Array, ...]] | None = None
 
     def combined(self, c: float, d: float, other: Rate) -> Rate:
         times = {**self.shares, **other.shares}

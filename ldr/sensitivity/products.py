@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -134,7 +134,29 @@ class Products:
                 problem.objective.sign * value,
                 within,
             ),
+            lifted=partial(self._lifted, dX, dT) if f.white else None,
         )
+
+    def _lifted(self, dX: Blocks, dT: Blocks) -> tuple[Array, ...]:
+        """How M = B^{1/2}T of each view changes: with R = B^{1/2}, dR R + R dR = dB."""
+        found = []
+        for v, (B, T, moved) in enumerate(zip(self.formula.white, self._T, dT, strict=True)):
+            unit = [np.eye(len(T)) if i == v else each[:, :0] for i, each in enumerate(self._T)]
+            square, change = (
+                self._with_ridge(S, trace)
+                for S, trace in (
+                    (B.times(self.X, unit)[v], B.trace(self.X)),
+                    (B.rate_at(self.X, unit, dX)[v], B.rate_of_trace(self.X, dX)),
+                )
+            )
+            values, V = np.linalg.eigh(square)
+            roots = np.sqrt(values)
+            dR = V @ ((V.T @ change @ V) / (roots[:, None] + roots)) @ V.T
+            found.append(dR @ T + (V * roots) @ (V.T @ moved))
+        return tuple(found)
+
+    def _with_ridge(self, S: Array, trace: float) -> Array:
+        return S + self.formula.ridge * trace / len(S) * np.eye(len(S))
 
     @property
     def reversible(self) -> bool:
