@@ -31,6 +31,7 @@ import ldr
 from ldr.objectives import Data, named
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.nca import SoftNeighbours
+from ldr.solvers import LBFGS, Stopping, minimise
 from ldr.solvers.threads import one_thread
 
 REPEATS = 3
@@ -124,7 +125,7 @@ def until(value: float, X: Any, y: Any) -> float:
     given = {field.name: getattr(bound, field.name) for field in fields(bound) if field.init}
     watched = Watched(**given)
     Watched.seen.clear()
-    watched.approach(watched.baseline())
+    minimise(watched, watched.approach(watched.baseline()), LBFGS(), Stopping())
     points = ((at, problem.value(M)) for at, problem, M in list(Watched.seen))
     return next(at for at, reached in points if -reached >= value) - began
 

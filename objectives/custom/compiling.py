@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache, cached_property, lru_cache, partial
+from itertools import count
 from threading import Timer
 from typing import Any
 
@@ -15,11 +16,15 @@ Function = Callable[..., Any]
 
 # Shapes of arguments whose programs are kept, each of which takes megabytes.
 KEPT_SHAPES = 8
+# jax keeps some 60 KiB of each shape itself, of what it has traced: after so many shapes, of all
+# functions together, it is told to forget.
+MANY_SHAPES = 1000
 # Operations of value and gradient of which the Hessian takes seconds to compile, at 6 ms each.
 LONG = 300
 # Seconds of compiling after which it is told what to do.
 PATIENCE = 5.0
 
+_shapes = count(1)
 _tally: ContextVar[Counter[str] | None] = ContextVar("tally", default=None)
 
 
@@ -75,6 +80,9 @@ class Programs:
 
     def __init__(self, function: Function, tell: Callable[[], None]) -> None:
         import jax
+
+        if next(_shapes) % MANY_SHAPES == 0:
+            jax.clear_caches()
 
         def f(M: Any, *data: Any) -> Any:  # of its own, so that jax forgets what is not kept here
             return function(M, *data)

@@ -331,6 +331,16 @@ def test_compilations_are_counted_and_few_shapes_are_kept(monkeypatch):
     assert counts == [0, 1, 0, 1, 1]
 
 
+def test_jax_forgets_what_it_keeps_of_many_shapes(monkeypatch):
+    cleared = []
+    monkeypatch.setattr(compiling, "MANY_SHAPES", 3)
+    monkeypatch.setattr(jax, "clear_caches", lambda: cleared.append(1))
+    compiler = compiling.Compiler(lambda M, X: jnp.sum(X @ M), "sums")
+    for n in range(20, 29):
+        compiler.programs(np.ones((3, 2)), np.ones((n, 3)))
+    assert len(cleared) == 3
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("summed", [True, False])
 def test_memory_of_many_shapes_is_bounded(summed):
