@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ldr.objectives.data.cells import Cells
 from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.footprint import Footprint
@@ -23,7 +24,7 @@ from ldr.objectives.families.wide import of_classes
 from ldr.objectives.needs import Need
 from ldr.objectives.parameters import number
 from ldr.objectives.prediction import GroupedRows
-from ldr.objectives.statistics import class_moments
+from ldr.objectives.statistics import Codes, class_moments
 from ldr.objectives.statistics.covariance import KnownScatter
 from ldr.objectives.statistics.products import Squares
 from ldr.objectives.statistics.shrinkage import ledoit_wolf
@@ -200,15 +201,7 @@ class SemiSupervisedDA(Shrinking, LaplacianMethod):
 
     def bind(self, data: Data, r: int) -> Trace:
         data = self._joined(data)
-        y = as_array(data.y)
-        if y.shape != (data.samples.n,) or y.dtype.kind in "cV":
-            raise DataError(
-                f"y has shape {y.shape} and type {y.dtype}, expected ({data.samples.n},) labels"
-            )
-        labelled = np.array([label != self.unlabelled for label in y], dtype=bool)
-        if not labelled.any():
-            raise DataError(f"y has no label: every row says {self.unlabelled!r}, unlabelled")
-        codes, classes = as_labels(y[labelled], int(labelled.sum()))
+        labelled, codes, classes = self._labelled(as_array(data.y), data.samples.n)
         on_all = self.scatters(data)
         compact = on_all.compact
 
@@ -237,14 +230,28 @@ class SemiSupervisedDA(Shrinking, LaplacianMethod):
         return bound.restated(answers=GroupedRows(classes, codes, known))
 
     def forms(self, data: DataForms) -> PencilMatrices | None:
-        on_all, found = self.scatter_forms(data), data.labels()
-        if on_all is None or found is None:
+        on_all, codes = self.scatter_forms(data), data.groups(self._codes)
+        if on_all is None or codes is None:
             return None
-        codes, classes = found
-        known = [label != self.unlabelled for label in classes]
-        members = membership(codes, len(classes)).tocsr()[known]
+        members = membership(codes + 1, int(codes.max()) + 2).tocsr()[1:]
         labelled = members.sum(axis=0)
         rows = data.rows.about(labelled / labelled.sum())
         between = rows.form(Squares(members / np.sqrt(members.sum(axis=1))[:, None]))
         B = rows.form(labelled) + self.mu * on_all.A
         return PencilMatrices(between, B, ridge=self.ridge)
+
+    def _codes(self, y: Cells) -> Codes:
+        """Of the rows, -1 without a label."""
+        labelled, codes, _ = self._labelled(y, len(y))
+        found = np.full(len(y), -1)
+        found[labelled] = codes
+        return found
+
+    def _labelled(self, y: Cells, n: int) -> tuple[Codes, Codes, Cells]:
+        """Whether each row has a label; the codes of those that do, and the classes."""
+        if y.shape != (n,) or y.dtype.kind in "cV":
+            raise DataError(f"y has shape {y.shape} and type {y.dtype}, expected ({n},) labels")
+        labelled = np.array([label != self.unlabelled for label in y], dtype=bool)
+        if not labelled.any():
+            raise DataError(f"y has no label: every row says {self.unlabelled!r}, unlabelled")
+        return labelled, *as_labels(y[labelled], int(labelled.sum()))

@@ -170,6 +170,21 @@ def test_products_with_the_rows_say_what_problems_bound_again_say(key, monkeypat
         assert relative(getattr(found, name), value) < 1e-8
 
 
+def test_rows_without_a_label_may_say_so_by_anything():
+    X, y, _ = methods.RANDOM["semi-supervised-da"]
+    dX = np.random.default_rng(0).standard_normal(X.shape)
+    known = y >= 0
+    found = []
+    for names, unlabelled in ((y, -1), (np.where(known, y.astype(str), None), None)):
+        options = {"y": names, "unlabelled": unlabelled}
+        result = ldr.solve("semi-supervised-da", X, 2, **options)
+        found.append(result.sensitivity(X, names).along(dX).value)
+    assert found[1] == pytest.approx(found[0], rel=1e-12)
+    y = np.where(np.arange(len(y)) == 0, -1, np.arange(len(y)) % 3)  # one row alone
+    result = ldr.solve("semi-supervised-da", X, 2, y=y)
+    assert np.isfinite(result.sensitivity(X, y).along(dX).value)
+
+
 # Of these some numbers count by their size, weights of a graph move or columns have weights.
 FORWARD = {
     *("csp", "spoc", "phd", "vamp", "ssd", "save", "directional-regression"),
