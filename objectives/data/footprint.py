@@ -65,8 +65,9 @@ class Footprint:
             "columns x columns": self.squares * k**2,
             "rows x columns": (self.span or 0.0) * sum(view.n * view.d for view in few),
         }
-        if not views[0].stored and not views[0].is_sparse:
-            numbers["rows x columns"] += n * (self.rows * d + self.row)
+        if not views[0].stored:
+            filled = 0.0 if views[0].is_sparse else self.rows * d
+            numbers["rows x columns"] += n * (filled + self.row)
             numbers["rows x rows"] = self.pairs * n**2
         return {shape: _NUMBER * size for shape, size in numbers.items()}
 

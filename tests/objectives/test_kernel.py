@@ -6,6 +6,7 @@ from scipy.sparse import csr_array
 
 import ldr
 from ldr.errors import ArgumentError, DataError
+from ldr.objectives.data import memory
 from ldr.objectives.registry import named
 from tests import real_data
 from tests.objectives.methods import RANDOM, name_of
@@ -103,3 +104,18 @@ def test_mistakes_are_named():
         ldr.kernel("pcaa")
     with pytest.raises(ArgumentError, match="kernel"):
         ldr.solve(ldr.kernel("pca", "no such kernel"), X, 2)
+
+
+def test_rows_that_come_in_blocks_are_those_in_memory():
+    X = np.random.default_rng(0).standard_normal((40, 3))
+    found = ldr.solve(ldr.kernel("pca"), lambda: iter([X[:25], X[25:]]), 2)
+    assert found.value == pytest.approx(ldr.solve(ldr.kernel("pca"), X, 2).value, rel=1e-10)
+
+
+def test_a_kernel_matrix_that_does_not_fit_is_refused_once_rows_are_counted(monkeypatch):
+    X = np.random.default_rng(0).standard_normal((400, 3))
+    monkeypatch.setattr(memory, "_SMALL", 0)
+    monkeypatch.setattr(memory, "available", lambda: (1e5, "a test"))
+    for given in (X, lambda: iter([X]), csr_array(X)):
+        with pytest.raises(DataError, match=r"kernel pca, with its arrays of rows x rows, .* MiB"):
+            ldr.solve(ldr.kernel("pca"), given, 2)
