@@ -209,11 +209,11 @@ class JointFilters(Trace):
         return None if found is None else found.restricted_to(_FILTERS)
 
 
-def check_definite(C: Array, classes: Cells | None) -> None:
-    """Refuse classes in which some direction has no power."""
+def check_definite(C: Array, classes: Cells | None, error: float) -> None:
+    """Refuse classes in which some direction has no power beyond an error of the C_c."""
     assert classes is not None
     for label, least in zip(classes, np.linalg.eigvalsh(C)[:, 0], strict=True):
-        if not least > rank_tolerance(C.shape[1]):
+        if not least > max(rank_tolerance(C.shape[1]), error):
             raise SingularError(
                 f"the second moment of class {label} is singular, and more than two classes are "
                 "jointly diagonalised: give ridge= a positive value, or fewer columns"
@@ -228,12 +228,17 @@ def joint_filters(
     found, (whitened,) = whiten(rows.of, lambda found: (found.B,), given)
     C = np.array([whitened(part) for part in found.parts])
     C = C * len(C) + (np.eye(C.shape[1]) - C.sum(axis=0))  # the ridge's share in each
-    check_definite(C, rows.classes)
+    error = len(C) * whitened.error
+    check_definite(C, rows.classes, error)
     V = joint_diagonaliser(C)
     V = V / np.sqrt(np.einsum("ij,cik,kj,c->j", V, C, V, probabilities))
     powers = np.einsum("ij,cik,kj->cj", V, C, V)
-    told = -probabilities @ (0.5 * np.log(powers)) - 3 / 16 * (probabilities @ (powers**2 - 1)) ** 2
+    fourth = probabilities @ (powers**2 - 1)
+    told = -probabilities @ (0.5 * np.log(powers)) - 3 / 16 * fourth**2
+    slopes = probabilities @ (0.5 / powers) + 0.75 * np.abs(fourth) * (probabilities @ powers)
+    doubt = r * error * float(np.max(slopes * np.sum(V**2, axis=0)))
     inner = whitened.coordinates
     coordinates = Whitening(inner.W @ V, np.linalg.solve(V, inner.inverse), inner.outer)
     view = rows.compact.view(whitened.mean, whitened.scatter).within(whitened)
-    return JointFilters(objective, (replace(view, coordinates=coordinates),), np.diag(told), r)
+    views = (replace(view, coordinates=coordinates),)
+    return JointFilters(objective, views, np.diag(told), r, doubt=doubt)

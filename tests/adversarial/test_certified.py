@@ -75,6 +75,7 @@ ONCE_REFUTED = [
     ("nca", 123, 7117),
     ("dynamics", 190, 8228),
     ("ssd", 14, 0),
+    ("csp classes", 40, 41017),
     ("classical-gcpca", 74, 31013),
     ("sparse-cca", 88, 8228),
     ("sparse-cca", 186, 8228),
