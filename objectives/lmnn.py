@@ -244,7 +244,10 @@ class LargeMargin(LabelledPairs):
     impostor_weight: float = 1.0
 
     def specialist(self) -> None:
-        """Curvature jumps where margins are met: steps from gradients alone may take thousands."""
+        """Curvature jumps where margins are met: steps from gradients alone may take thousands.
+
+        And products with the few violators are cheap.
+        """
 
     def emptied(self) -> LargeMargin:
         return replace(

@@ -164,7 +164,7 @@ class Pairwise(Projected):
     """An objective of the projected distances."""
 
     def specialist(self) -> LBFGS | None:
-        """A Hessian product takes as long as three evaluations and more, and saves fewer."""
+        """A Hessian product takes about as long as an evaluation, and saves fewer."""
         return LBFGS()
 
     @cached_property
