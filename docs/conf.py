@@ -34,7 +34,7 @@ default_role = "code"
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 napoleon_google_docstring = False
-napoleon_use_rtype = False
+napoleon_use_rtype = True  # so that what is returned leads to its page
 napoleon_use_ivar = True
 myst_heading_anchors = 3
 # Attributes of one name in several classes, such as a manifold's shape, are no mistake.
