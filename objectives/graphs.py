@@ -32,8 +32,8 @@ KINDS = ("neighbours", "epsilon", "classes", "class-neighbours")
 # Products in a part of a search for neighbours, and the fewest rows of it a core: on fewer dense
 # ones scikit-learn is several times slower.
 _PRODUCTS, _QUERIES = 2**30, 1100
-# Numbers in a batch of local Gram problems.
-_BATCH = 2**20
+# Numbers in a batch of local Gram problems, and in one that stays in the cache.
+_BATCH, _CACHED = 2**20, 2**16
 # Distances that are this close, relatively, are equal but for rounding.
 _EQUAL = 1e-10
 
@@ -163,16 +163,21 @@ def lle_rate(W: csr_array, X: Array, dX: Array, regularisation: float) -> csr_ar
 
     rates, counts = np.empty_like(W.data), np.diff(W.indptr)
     for k in np.unique(counts):
-        i = np.flatnonzero(counts == k)
-        entries = W.indptr[i, None] + np.arange(k)
-        Z, dZ = (rows[W.indices[entries]] - rows[i, None] for rows in (X, dX))
-        G, dG = Z @ Z.transpose(0, 2, 1), dZ @ Z.transpose(0, 2, 1)
-        dG = dG + dG.transpose(0, 2, 1)
-        dG += regularisation * np.trace(dG, axis1=1, axis2=2)[:, None, None] * np.eye(k)
-        w = W.data[entries]
-        dv = -np.linalg.solve(_regularised(G, regularisation), dG @ w[:, :, None])[..., 0]
-        rates[entries] = dv - w * dv.sum(axis=1, keepdims=True)
+        for i in _few(np.flatnonzero(counts == k), k * X.shape[1]):
+            entries = W.indptr[i, None] + np.arange(k)
+            Z, dZ = (rows[W.indices[entries]] - rows[i, None] for rows in (X, dX))
+            G, w = Z @ Z.transpose(0, 2, 1), W.data[entries]
+            left, moved = ((w[:, None, :] @ each).transpose(0, 2, 1) for each in (Z, dZ))
+            traces = 2.0 * regularisation * np.einsum("ijk,ijk->i", Z, dZ)
+            dGw = dZ @ left + Z @ moved + (traces[:, None] * w)[:, :, None]
+            dv = -np.linalg.solve(_regularised(G, regularisation), dGw)[..., 0]
+            rates[entries] = dv - w * dv.sum(axis=1, keepdims=True)
     return csr_array((rates, W.indices, W.indptr), shape=W.shape)
+
+
+def _few(rows: Integers, numbers: int) -> list[Integers]:
+    """Rows in parts, of so many numbers each, that stay in the cache."""
+    return np.array_split(rows, -(-len(rows) * numbers // _CACHED) or 1)
 
 
 def heat_rate(W: csr_array, X: Array, dX: Array, heat: float | str) -> csr_array:
@@ -181,8 +186,10 @@ def heat_rate(W: csr_array, X: Array, dX: Array, heat: float | str) -> csr_array
 
     upper = triu(W).tocoo()
     i, j = upper.coords
-    Z, dZ = (rows[i] - rows[j] for rows in (X, dX))
-    squared, rate = np.sum(Z * Z, axis=1), 2.0 * np.sum(Z * dZ, axis=1)
+    squared, rate = np.empty(len(i)), np.empty(len(i))
+    for some in _few(np.arange(len(i)), X.shape[1]):
+        Z, dZ = (rows[i[some]] - rows[j[some]] for rows in (X, dX))
+        squared[some], rate[some] = np.sum(Z * Z, axis=1), 2.0 * np.sum(Z * dZ, axis=1)
     width, widens = heat, 0.0
     if heat == "median":
         order, m = np.argsort(squared, kind="stable"), len(squared)
