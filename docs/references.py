@@ -130,15 +130,25 @@ def link_names(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     from docutils import nodes
 
     objects = app.env.domains.python_domain.objects
+    theirs = {
+        name: address + page.replace("$", name)
+        for address, pages in ELSEWHERE.values()
+        for name, page in pages.items()
+    }
     for literal in list(doctree.findall(nodes.literal)):
+        text = literal.astext()
         if isinstance(literal.parent, (nodes.reference, nodes.title)):
             continue
-        page, place = _place(literal.astext(), objects)
+        page, place = _place(text, objects)
         if page is not None and (page != docname or place):
             address = app.builder.get_relative_uri(docname, page) + place
             link = nodes.reference("", "", internal=True, refuri=address)
-            literal.replace_self(link)
-            link += literal
+        elif text in theirs:
+            link = nodes.reference("", "", internal=False, refuri=theirs[text])
+        else:
+            continue
+        literal.replace_self(link)
+        link += literal
 
 
 def _place(text: str, objects: Any) -> tuple[str | None, str]:

@@ -139,6 +139,8 @@ def test_documentation_builds_without_warnings(tmp_path):
     for where in ("numpy.org/doc/stable/reference/generated/numpy.ndarray", "pandas.DataFrame"):
         assert f"{where}.html" in solved
     assert "Result.html#ldr.Result" in solved
+    written = (tmp_path / "writing-an-objective.html").read_text()
+    assert "docs.jax.dev/en/latest/_autosummary/jax.lax.map.html" in written
     chosen = (tmp_path / "choosing-a-method.html").read_text()
     assert 'href="methods/classical-lda.html"' in chosen and 'href="api/choose.html' in chosen
 
