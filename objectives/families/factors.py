@@ -259,7 +259,8 @@ class FactorLikelihood(BoundObjective):
     def model(self, M: Array) -> FactorModel:
         """In the user's units. Of the free parameters, M's are known up to a rotation."""
         psi = self.noise.variances(self.manifold.split(M)[1])
-        variances = (psi[0] if self.noise.tied else psi) * self.scale * self.scale
+        with np.errstate(over="ignore"):  # of a likelihood without a bound
+            variances = (psi[0] if self.noise.tied else psi) * self.scale * self.scale
         noises = 1 if self.noise.tied else self.d
         return FactorModel(
             mean=self.mean_at(M)[0],

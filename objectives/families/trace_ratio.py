@@ -230,8 +230,8 @@ class TraceRatio(BoundObjective):
         point = self.at(M)
         theta, Q = symmetric_eigen(self.A + point.value * self.B)
         gaps = theta[self.r - 1] - theta
-        least = max(gaps[self.r], _LEAST_GAP * gaps[-1]) if self.r < len(theta) else 1.0
-        inverse = (Q * (0.5 * point.denominator / np.maximum(gaps, least))) @ Q.T
+        least = max(gaps[min(self.r, len(theta) - 1)], _LEAST_GAP * gaps[-1])
+        inverse = (Q * (0.5 * point.denominator / np.maximum(gaps, least or 1.0))) @ Q.T
         project = self.manifold.project
         return lambda N, U: project(N, symmetric_product(inverse, U) / self.weights)
 

@@ -387,7 +387,7 @@ class TwoBlocks(Reference):
         U, s, V = svd(Qa.T @ Qb)
         points = [
             [basis(rng.standard_normal((Q.shape[1], self.r))) for Q in spaces]
-            for _ in range(starts if self.r > 1 else 0)
+            for _ in range(starts if self.r > 1 or len(s) < self.r else 0)
         ]
         if len(s) >= self.r:
             points.append([polar(Wa @ U[:, : self.r]), polar(Wb @ V[:, : self.r])])
