@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,7 +17,7 @@ from ldr.objectives.data.data import Data
 from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.families.pencil import SumOfSquares
 from ldr.objectives.families.unwhitened import Unwhitened
-from ldr.objectives.families.whitened import whiten
+from ldr.objectives.families.whitened import Whitened, whiten
 from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number, whole
@@ -86,7 +87,7 @@ class DCA(Objective):
         C = np.array([whitened(lagged) for lagged in found.C])
         C, notes = stationary(C)
         view = compact.view(whitened.mean, whitened.scatter).within(whitened)
-        return Predictive(self, (view.noting(*notes),), C, r)
+        return Predictive(self, (view.noting(*notes),), C, r, whitened)
 
 
 @dataclass(frozen=True)
@@ -159,6 +160,11 @@ class PredictivePoint(Point):
     def value(self) -> float:
         return sum(weight * half.log_determinant for weight, half in self._halves)
 
+    @property
+    def sensitive(self) -> float:
+        """By how much f moves at most where each C_k moves by 1."""
+        return math.fsum(abs(weight) * half.length * half.spread for weight, half in self._halves)
+
     def _with(self, Z: Array, CM: Array, CtM: Array) -> Array:
         """2 C_0M Z_0 + 2 sum_{k>0} (C_kM Z_k + C_k'M Z_k')."""
         K = len(Z)
@@ -214,6 +220,11 @@ class _Stationary:
         eye = np.eye(self.length * self._r)
         return np.asarray(scipy.linalg.cho_solve(self._factor, eye, check_finite=False))
 
+    @property
+    def spread(self) -> float:
+        """tr S^{-1}."""
+        return float(np.trace(self._inverse))
+
     def _sums(self, S: Array) -> Array:
         """Of the blocks (j, j + k), for each k."""
         K, r = self.length, self._r
@@ -239,10 +250,12 @@ class Predictive(BoundObjective):
     C : ndarray (2T, k, k)
         Lagged covariances of white rows: C_0 = I.
     r : int
+    whitened : Whitened
     """
 
     C: Array
     r: int
+    whitened: Whitened
 
     def __post_init__(self) -> None:
         check_dimension(self.r, self.C.shape[1])
@@ -253,6 +266,10 @@ class Predictive(BoundObjective):
 
     def at(self, M: Array) -> PredictivePoint:
         return PredictivePoint(self, M)
+
+    def hidden(self, M: Array) -> float:
+        # d log det S = tr(S^{-1}dS), and of white rows that are e away dS is 2e in each of K blocks
+        return 2.0 * self.whitened.error_along(M) * self.at(M).sensitive
 
     @cached_property
     def _slow(self) -> Array:

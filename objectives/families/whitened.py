@@ -104,8 +104,12 @@ class Whitened:
     @property
     def error(self) -> float:
         """By how much W'BW may differ from I for the rounding of rows, of sums and of W."""
-        of_rows = ROWS_ROUNDING * float(np.linalg.norm(self.sizes))
-        return of_rows + SUMS_ROUNDING * self.condition + self.defect
+        return self.error_along(np.eye(self.W.shape[1]))
+
+    def error_along(self, M: Array) -> float:
+        """By how much M'W'BWM may differ from I, M orthonormal."""
+        of_rows = ROWS_ROUNDING * float(np.linalg.norm(self.sizes @ M))
+        return of_rows + SUMS_ROUNDING * float(np.sum((self.spreads @ M) ** 2)) + self.defect
 
     def doubt(self, size: float, r: int) -> float:
         """By how much rounding may move a sum of r eigenvalues (singular values) up to a size.

@@ -81,6 +81,8 @@ ONCE_REFUTED = [
     ("sparse-cca", 186, 8228),
     ("sparse-cca", 88, 8228),
     ("sparse-cca", 186, 8228),
+    ("dca", 58, 93005),
+    ("dca", 102, 71003),
 ]
 
 
