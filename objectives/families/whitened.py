@@ -135,6 +135,8 @@ class Whitened:
     def doubt_of_fit(self, C: Array, outputs: Array, rest: float) -> float:
         """By how much rounding may move ||Y - ZC||^2 = rest, Z the rows in these coordinates.
 
+        It moves C = Z'Y too, and the fit by that of the difference; no fit is beyond ||Y||^2.
+
         Parameters
         ----------
         C : ndarray (m, q)
@@ -142,10 +144,12 @@ class Whitened:
             Roots of the sums of squares of the numbers in Y.
         rest : float
         """
-        moved = ROWS_ROUNDING * float(np.linalg.norm(self.sizes @ C) + np.linalg.norm(outputs))
+        size = float(np.linalg.norm(outputs))
+        moved = ROWS_ROUNDING * (float(np.linalg.norm(self.sizes @ C)) + size)
+        moved += self.error**2 * size
         summed = outputs + np.abs(self.spreads @ C).sum(axis=0)
         of_sums = SUMS_ROUNDING * float(summed @ summed) + self.defect * float(np.vdot(C, C))
-        return moved * (2.0 * math.sqrt(rest) + moved) + of_sums
+        return min(moved * (2.0 * math.sqrt(rest) + moved) + of_sums, size**2)
 
 
 def whiten(

@@ -79,10 +79,9 @@ ONCE_REFUTED = [
     ("classical-gcpca", 74, 31013),
     ("sparse-cca", 88, 8228),
     ("sparse-cca", 186, 8228),
-    ("sparse-cca", 88, 8228),
-    ("sparse-cca", 186, 8228),
     ("dca", 58, 93005),
     ("dca", 102, 71003),
+    ("reduced-rank-regression", 10, 104006),
 ]
 
 
