@@ -29,7 +29,7 @@ from ldr.objectives.statistics import Moments, moments
 from ldr.objectives.statistics.covariance import KnownScatter
 from ldr.objectives.view import Compact, Range, nothing_varies
 from ldr.solvers.linalg.bounds import SUMS_ROUNDING
-from ldr.solvers.linalg.eigen import graded_qr, rank_tolerance
+from ldr.solvers.linalg.eigen import dependences, graded_qr, rank_tolerance
 from ldr.solvers.linalg.lengths import length
 from ldr.solvers.manifolds import Array
 
@@ -282,12 +282,14 @@ class _Root:
         lengths = np.linalg.norm(self._sizes(silent), axis=0)
         nothing = np.hstack([W @ Vt[lost].T / shares[lost], silent / lengths])
         besides = np.vstack([shares[lost, None] * Vt[lost] @ inverse, lengths[:, None] * silent.T])
-        kept = self._range(given, name, nothing)
+        seen = self._sizes(nothing)
+        N = dependences(seen, self.sizes, rank_tolerance(len(self.T)))
+        mixed = np.linalg.lstsq(seen, self.sizes[:, None] * N, rcond=None)[0]
+        kept = self._range(given, name, N)
         W, inverse = W @ Vt[~lost].T, Vt[~lost] @ inverse
         again = self._changed(np.hstack([W, nothing]), np.vstack([inverse, besides]))
         if nothing.size:  # A may see what B does not: M is orthogonal to it in the user's columns
-            directions = self.T @ nothing
-            W = W - nothing @ np.linalg.lstsq(directions, self.T @ W, rcond=None)[0]
+            W = W - nothing @ mixed @ np.linalg.lstsq(N, self.T @ W, rcond=None)[0]
         B = sums.B
         ridged: list[str] = []
         if given.ridge > 0:
@@ -308,7 +310,7 @@ class _Root:
             self._sizes(W),
             np.sqrt(diagonal(B))[:, None] * W,
             _defect(W, B),
-            astray(nothing, self.T @ nothing, ROWS_ROUNDING * self.sizes, self.T @ W),
+            astray(nothing @ mixed, N, ROWS_ROUNDING * self.sizes, self.T @ W),
         )
         return whitened, again
 
@@ -320,12 +322,10 @@ class _Root:
         """Of the numbers in the rows, in the coordinates of W'z."""
         return self.sizes[:, None] * (self.T @ W)
 
-    def _range(self, given: Unwhitened, what: str, nothing: Array) -> Range:
+    def _range(self, given: Unwhitened, what: str, N: Array) -> Range:
         """What is left of the columns without those that are zero in T and without directions."""
         d = len(self.T)
-        directions = self.T @ nothing
-        directions = directions / np.linalg.norm(directions, axis=0)
-        left_out = np.hstack([np.eye(d)[:, ~self.T.any(axis=1)], directions])
+        left_out = np.hstack([np.eye(d)[:, ~self.T.any(axis=1)], N])
         rank = d - left_out.shape[1]
         if rank == d:
             return Range(given.coordinates, [], d, None)

@@ -174,8 +174,7 @@ def range_basis(S: Array, tolerance: float | None = None) -> Array | None:
 
     The rank is decided on S scaled to a unit diagonal (columns' units do not matter): eigenvalues
     at most `tolerance` times the largest count as zero, by default `rank_tolerance`. It is the
-    complement of the dependences of columns on others, whose coefficients are zero where they are
-    rounding: that of large columns is as much as all of a small one.
+    complement of the `dependences` of columns on others.
     """
     tolerance = rank_tolerance(len(S)) if tolerance is None else tolerance
     scaled, scale = unit_diagonal(S)
@@ -186,11 +185,20 @@ def range_basis(S: Array, tolerance: float | None = None) -> Array | None:
     lost = values <= tolerance * max(values[-1], 0.0)
     if not lost.any():
         return None
-    dependences = _reduced(vectors[:, lost])
-    dependences[np.abs(dependences) <= tolerance] = 0.0
-    dependences /= np.where(scale > 0, scale, 1.0)[:, None]
-    dependences /= np.linalg.norm(dependences, axis=0)
-    return graded_qr(dependences, "full")[0][:, dependences.shape[1] :]
+    N = dependences(vectors[:, lost], scale, tolerance)
+    return graded_qr(N, "full")[0][:, N.shape[1] :]
+
+
+def dependences(V: Array, scale: Array, tolerance: float) -> Array:
+    """Directions of length 1 that span what those of V do, which are of columns in units `scale`.
+
+    Coefficients are zero where they are rounding in these units: that of large columns is as much
+    as all of a small one.
+    """
+    N = _reduced(V)
+    N[np.abs(N) <= tolerance] = 0.0
+    N /= np.where(scale > 0, scale, 1.0)[:, None]
+    return np.asarray(N / np.linalg.norm(N, axis=0))
 
 
 def _reduced(V: Array) -> Array:

@@ -248,6 +248,18 @@ def test_what_is_collinear_but_for_rounding_is_left_out():
         assert any("rank 5 of 7" in note for note in result.notes)
 
 
+@pytest.mark.parametrize(("name", "y"), [("sir", LABELS), ("save", LABELS), ("dca", None)])
+def test_a_large_column_that_is_there_twice_takes_no_digits_from_small_ones(name, y):
+    X = PLAIN * [1e-7, 1e-7, 1e6, 1e6, 1e6]
+    X[:, 4] = X[:, 3]
+    result = ldr.solve(name, X, R, y=y)
+    assert any("rank 4 of 5" in note for note in result.notes)
+    first, second = result.P[:, 3:].T
+    np.testing.assert_allclose(first, second, rtol=1e-9)
+    once = ldr.solve(name, PLAIN[:, :4], R, y=y)
+    assert result.value == pytest.approx(once.value, rel=1e-12)
+
+
 def test_powers_of_a_column():
     """Ten powers of x in 1 .. 2: correlations above .9999, a condition number of 1e12."""
     x = np.linspace(1.0, 2.0, 60)
