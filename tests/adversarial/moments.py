@@ -5,48 +5,13 @@ import numpy as np
 from tests.adversarial.extended import (
     basis,
     centred,
-    complement,
     eigh,
     extended,
     norm,
     orthonormal,
     svd,
 )
-from tests.adversarial.references import (
-    _LOST,
-    PI,
-    Form,
-    Ratio,
-    Reference,
-    Whitened,
-    null_space,
-)
-
-
-class White(Reference):
-    """max tr(V'SV), V'V = I, of a matrix S = of(W) of the whitening W, W'G'GW = I; P' = WV."""
-
-    def __init__(self, G, of, r, offset=0):
-        super().__init__("max")
-        self.G, self.of, self.r, self.offset = extended(G), of, r, offset
-        self.W = orthonormal(self.G)[1]
-        self.S = of(self.W)
-        self.anywhere = self.optimum = self._best(self.S)
-        lost = null_space(self.G, _LOST)
-        if lost.shape[1]:
-            Q = complement(lost, self.G.shape[1])
-            self.optimum = self._best(of(Q @ orthonormal(self.G @ Q)[1]))
-
-    def _best(self, S):
-        values, _ = eigh(S)
-        return self.offset + np.sum(values[: self.r]) if len(values) >= self.r else None
-
-    def at(self, result):
-        V = basis((self.G @ self.W).T @ (self.G @ extended(result.P).T))
-        terms = V * (self.S @ V)
-        return self.offset + np.sum(terms), self.offset + np.sum(np.abs(terms)) + np.abs(
-            self.S
-        ).max()
+from tests.adversarial.references import PI, Form, Ratio, Reference, White, Whitened
 
 
 def absolute(S):

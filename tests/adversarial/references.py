@@ -29,6 +29,8 @@ _NEWTON = 40
 _LOST = np.longdouble(1e-6)
 # Coefficients of a dependence below this are no pivots.
 _PIVOT = 1e-6
+# Columns are orthogonal up to this share of their products' terms.
+_AWAY = 1e-9
 # Columns further apart in scale than this lose digits where they are mixed.
 _MIXED = 1e6
 
@@ -248,41 +250,51 @@ class Whitened(Reference):
         return self.form.of(N), self.form.size(N) + self.scale
 
 
-class Save(Reference):
+class White(Reference):
+    """max tr(V'SV), V'V = I, of a matrix S = of(W) of the whitening W, W'G'GW = I; P' = WV."""
+
+    def __init__(self, G, of, r, offset=0):
+        super().__init__("max")
+        self.G, self.of, self.r, self.offset = extended(G), of, r, offset
+        self.all = self.inside = self._within(np.eye(self.G.shape[1]))
+        self.lost = null_space(self.G, _LOST)
+        if self.lost.shape[1]:
+            self.inside = self._within(complement(self.lost, self.G.shape[1]))
+        self.anywhere, self.optimum = self._best(self.all[1]), self._best(self.inside[1])
+
+    def _within(self, Q):
+        """The whitening of GQ, and S."""
+        W = Q @ orthonormal(self.G @ Q)[1]
+        return W, self.of(W)
+
+    def _best(self, S):
+        values, _ = eigh(S)
+        return self.offset + np.sum(values[: self.r]) if len(values) >= self.r else None
+
+    def at(self, result):
+        """S is of white rows of the range that P was sought in: rows have no other coordinates."""
+        P = extended(result.P).T
+        terms = np.abs(self.lost).T @ np.abs(P)
+        left_out = np.all(np.abs(self.lost.T @ P) <= _AWAY * terms)
+        W, S = self.inside if left_out else self.all
+        V = basis((self.G @ W).T @ (self.G @ P))
+        terms = V * (S @ V)
+        return self.offset + np.sum(terms), self.offset + np.sum(np.abs(terms)) + np.abs(S).max()
+
+
+class Save(White):
     """max tr(M' sum_b p_b (I - Cov_b(z))^2 M)."""
 
     def __init__(self, X, codes, r):
-        super().__init__("max")
-        self.X, self.codes, self.r = X, codes, r
-        self.Q = orthonormal(X)[0] * np.sqrt(extended(len(X)))
-        self.A = self._of(self.Q)
-        self.anywhere = self._best(self.Q)
-        lost = null_space(X, _LOST)
-        self.optimum = self.anywhere
-        if lost.shape[1]:
-            inside = orthonormal(X @ complement(lost, X.shape[1]))[0]
-            self.optimum = self._best(inside * np.sqrt(extended(len(X))))
+        def of(W):
+            changes = 0
+            for b in np.unique(codes):
+                Z = centred(X[codes == b] @ W)
+                change = np.eye(W.shape[1], dtype=np.longdouble) - Z.T @ Z / len(Z)
+                changes = changes + extended(len(Z)) / len(X) * change @ change
+            return changes
 
-    def _best(self, Q):
-        values, _ = eigh(self._of(Q))
-        return np.sum(values[: self.r]) if len(values) >= self.r else None
-
-    def _of(self, Q):
-        """The matrix of the whitened rows Q."""
-        slices = [Q[self.codes == b] for b in np.unique(self.codes)]
-        changes = [np.eye(Q.shape[1], dtype=np.longdouble) - self._covariance(Z) for Z in slices]
-        shares = [extended(len(Z)) / len(Q) for Z in slices]
-        return sum(share * C @ C for share, C in zip(shares, changes, strict=True))
-
-    @staticmethod
-    def _covariance(Z):
-        Z = centred(Z)
-        return Z.T @ Z / len(Z)
-
-    def at(self, result):
-        # P' = W V with V'V = I: V = (Z'Z/n)^{-1} Z' (X P')/n
-        V = basis(self.Q.T @ (self.X @ extended(result.P).T))
-        return np.sum(V * (self.A @ V)), np.sum(np.abs(V * (self.A @ V)))
+        super().__init__(X / np.sqrt(extended(len(X))), of, r)
 
 
 class Ratio(Reference):
