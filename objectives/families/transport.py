@@ -281,6 +281,13 @@ class TransportPoint(ProjectedPoint):
         for pairs, plans in self.plans():
             np.add.at(W, pairs.kinds, plans.W)
             _add_laplacian(s, plans.S, pairs, self.Y)
+        if not np.isfinite(W).all():
+            largest = max(float(plans.D.max()) for _, plans in self.plans())
+            raise DataError(
+                f"distances of X are too large for reg = {self._problem.reg:g}: their squares are "
+                f"up to {largest:.2g}; divide the columns of X by their standard deviations, or "
+                "take a larger reg"
+            )
         if not W[1] > 0:
             raise DataError("the classes of X are equal there: no distance is between them")
         return W, s

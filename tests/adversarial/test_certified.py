@@ -82,6 +82,7 @@ ONCE_REFUTED = [
     ("dca", 58, 93005),
     ("dca", 102, 71003),
     ("reduced-rank-regression", 10, 104006),
+    ("wda", 117, 104006),
     ("save", 141, 71003),
 ]
 
