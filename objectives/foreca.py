@@ -83,7 +83,9 @@ class ForeCA(Objective):
             why = f"in others they have less than {_SEEN:g} of the largest power"
             view = view.within(Range.along(seen, view.coordinates, "the segments", why))
             R = seen.T @ R @ seen
-        return SpectralEntropy(self, (view,), R, r)
+        else:
+            seen = np.eye(len(values))
+        return SpectralEntropy(self, (view,), R, r, whitened, seen)
 
     def _length(self, parts: Sequence[Array]) -> int:
         """Of a segment."""
@@ -166,6 +168,12 @@ class SpectralEntropyPoint(Point):
     def _c(self) -> Array:
         return self._log + self._h
 
+    @property
+    def sensitive(self) -> Array:
+        """By how much the entropy of each column moves at most with its series, of white ones."""
+        power = np.einsum("fii->", self._R) / self._R.shape[1]
+        return self._scale * np.sqrt(power / self._s * np.sum(self._p * self._c**2, axis=0))
+
     @cached_property
     def gradient(self) -> Array:
         return -2.0 * self._scale * np.einsum("fj,fij->ij", self._c / self._s, self._RM)
@@ -190,12 +198,17 @@ class SpectralEntropy(BoundObjective):
     R : ndarray (F, k, k)
         Spectral densities of white rows, positive semidefinite.
     r : int
+    whitened : Whitened
+    seen : ndarray (m, k)
+        Of those coordinates.
     """
 
     exchangeable = True
 
     R: Array
     r: int
+    whitened: Whitened
+    seen: Array
 
     def __post_init__(self) -> None:
         check_dimension(self.r, self.R.shape[1])
@@ -211,6 +224,11 @@ class SpectralEntropy(BoundObjective):
 
     def at(self, M: Array) -> SpectralEntropyPoint:
         return SpectralEntropyPoint(self, M)
+
+    def hidden(self, M: Array) -> float:
+        # white rows that are e away have powers that are 2e sqrt(a_f) away, dh = -sum c_f da_f / s
+        errors = [self.whitened.error_along(self.seen @ m[:, None]) for m in M.T]
+        return float(np.dot(2.0 * np.array(errors), self.at(M).sensitive))
 
     def baseline(self) -> Array:
         turns = np.cos(np.pi * np.arange(1, len(self.R) + 1) / len(self.R))

@@ -83,6 +83,7 @@ ONCE_REFUTED = [
     ("dca", 102, 71003),
     ("reduced-rank-regression", 10, 104006),
     ("wda", 117, 104006),
+    ("foreca", 102, 82004),
     ("save", 141, 71003),
 ]
 
