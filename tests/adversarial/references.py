@@ -304,16 +304,32 @@ class Ratio(Reference):
         super().__init__(sense)
         self.A, self.B = A, B
         empty = null_space(varying)
-        d = varying.shape[1]
-        lost = null_space(varying, _LOST)
-        Q, kept = (
-            complement(N, d) if N.shape[1] else np.eye(d, dtype=np.longdouble)
-            for N in (empty, lost)
-        )
+        Q = self._outside(empty)
         self.scale = A.size(Q) / B.of(Q) if B.of(Q) > 0 else 0
-        if r <= kept.shape[1]:
-            self.optimum = self._solve(kept, r)
+        self.optimum = self._best(varying, r)
         self.anywhere = self._solve(Q, max(1, r - empty.shape[1]))
+
+    def _best(self, varying, r):
+        """Of directions that are not lost in sums, whichever those are, as `Whitened`'s.
+
+        Where columns are as far apart as digits go, coefficients of a dependence that are rounding
+        in units of the columns are as large as the others in units of the data: what is lost is
+        then known to that rounding only, and so is the optimum.
+        """
+        spaces = [null_space(varying, _LOST)]
+        if r > varying.shape[1] - spaces[0].shape[1]:
+            return None
+        if spaces[0].shape[1]:
+            spaces.append(null_space(varying, _LOST, cleaned=False))
+        found = [self._solve(self._outside(lost), r) for lost in spaces]
+        bounded = [value for value in found if value is not None]
+        return (min if self.sense == "max" else max)(bounded, default=None)
+
+    @staticmethod
+    def _outside(empty):
+        """Orthonormal basis of what is orthogonal to the empty directions."""
+        d = len(empty)
+        return complement(empty, d) if empty.shape[1] else np.eye(d, dtype=np.longdouble)
 
     def _solve(self, Q, r):
         sign = 1 if self.sense == "max" else -1
