@@ -1,9 +1,8 @@
 # Written by python -m ldr.estimators.stub; not by hand.
-from typing import Any, Self
-
-from ldr.solvers.solver import Solver
+from typing import Any, Self, Unpack
 
 from .background import WithBackground
+from .base import Options
 from .base import Projection as Projection
 from .named import Named
 from .predicting import Classifies, Regresses
@@ -12,57 +11,63 @@ from .two_views import TwoViews
 
 ESTIMATORS: dict[str, type[Named]]
 
-class PCA(Named):
-    def __init__(
-        self,
-        n_components: int | float | str = 2,
-        *,
-        standardise: bool = False,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        workers: int = 1,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        time_limit: float | None = None,
-        certify: bool | str = True,
-        random_state: Any = None,
-        device: str = "cpu",
-        verbose: bool = False,
-        rotation: str | None = None,
-    ) -> None: ...
+class _Weighted(Named):
     def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
     def partial_fit(
         self, X: Any, y: Any = None, *, classes: Any = None, sample_weight: Any = None
     ) -> Self: ...
     def score(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> float: ...
 
-class LogDetPCA(Named):
-    def __init__(
-        self,
-        n_components: int | float | str = 2,
-        *,
-        standardise: bool = False,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        workers: int = 1,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        time_limit: float | None = None,
-        certify: bool | str = True,
-        random_state: Any = None,
-        device: str = "cpu",
-        verbose: bool = False,
-        rotation: str | None = None,
-    ) -> None: ...
+class _ClassifiesWeighted(Classifies, Named):
+    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
+    def partial_fit(
+        self, X: Any, y: Any = None, *, classes: Any = None, sample_weight: Any = None
+    ) -> Self: ...
+
+class _TwoViewsWeighted(Named, TwoViews):
     def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
     def partial_fit(
         self, X: Any, y: Any = None, *, classes: Any = None, sample_weight: Any = None
     ) -> Self: ...
     def score(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> float: ...
 
-class RobustPCA(Named):
+class _RegressesWeighted(Regresses, Named):
+    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
+    def partial_fit(
+        self, X: Any, y: Any = None, *, classes: Any = None, sample_weight: Any = None
+    ) -> Self: ...
+
+class _InTrials(Named):
+    def fit(self, X: Any, y: Any = None, *, groups: Any = None) -> Self: ...
+    def partial_fit(
+        self, X: Any, y: Any = None, *, classes: Any = None, groups: Any = None
+    ) -> Self: ...
+    def score(self, X: Any, y: Any = None, *, groups: Any = None) -> float: ...
+
+class _WithBackgroundWeighted(Named, WithBackground):
+    def fit(
+        self, X: Any, y: Any = None, *, background: Any = None, sample_weight: Any = None
+    ) -> Self: ...
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        classes: Any = None,
+        background: Any = None,
+        sample_weight: Any = None,
+    ) -> Self: ...
+    def score(
+        self, X: Any, y: Any = None, *, background: Any = None, sample_weight: Any = None
+    ) -> float: ...
+
+class PCA(_Weighted):
+    def __init__(self, n_components: int | float | str = 2, **options: Unpack[Options]) -> None: ...
+
+class LogDetPCA(_Weighted):
+    def __init__(self, n_components: int | float | str = 2, **options: Unpack[Options]) -> None: ...
+
+class RobustPCA(_Weighted):
     def __init__(
         self,
         n_components: int | float | str = 2,
@@ -70,208 +75,57 @@ class RobustPCA(Named):
         loss: str = "l1",
         epsilon: float = 0.001,
         threshold: float | None = None,
-        standardise: bool = False,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        workers: int = 1,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        time_limit: float | None = None,
-        certify: bool | str = True,
-        random_state: Any = None,
-        device: str = "cpu",
-        verbose: bool = False,
-        rotation: str | None = None,
+        **options: Unpack[Options],
     ) -> None: ...
-    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
-    def partial_fit(
-        self, X: Any, y: Any = None, *, classes: Any = None, sample_weight: Any = None
-    ) -> Self: ...
-    def score(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> float: ...
 
-class SparsePCA(Named):
+class SparsePCA(_Weighted):
     def __init__(
         self,
         n_components: int | float | str = 2,
         *,
         penalty: float = 1.0,
-        standardise: bool = False,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        workers: int = 1,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        time_limit: float | None = None,
-        certify: bool | str = True,
-        random_state: Any = None,
-        device: str = "cpu",
-        verbose: bool = False,
-        rotation: str | None = None,
+        **options: Unpack[Options],
     ) -> None: ...
-    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
-    def partial_fit(
-        self, X: Any, y: Any = None, *, classes: Any = None, sample_weight: Any = None
-    ) -> Self: ...
-    def score(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> float: ...
 
-class ExponentialFamilyPCA(Named):
+class ExponentialFamilyPCA(_Weighted):
     def __init__(
         self,
         n_components: int | float | str = 2,
         *,
         family: str = "bernoulli",
         saturation: float = 4.0,
-        standardise: bool = False,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        workers: int = 1,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        time_limit: float | None = None,
-        certify: bool | str = True,
-        random_state: Any = None,
-        device: str = "cpu",
-        verbose: bool = False,
-        rotation: str | None = None,
+        **options: Unpack[Options],
     ) -> None: ...
-    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
-    def partial_fit(
-        self, X: Any, y: Any = None, *, classes: Any = None, sample_weight: Any = None
-    ) -> Self: ...
-    def score(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> float: ...
 
-class PPCA(Named):
-    def __init__(
-        self,
-        n_components: int | float | str = 2,
-        *,
-        standardise: bool = False,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        workers: int = 1,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        time_limit: float | None = None,
-        certify: bool | str = True,
-        random_state: Any = None,
-        device: str = "cpu",
-        verbose: bool = False,
-        rotation: str | None = None,
-    ) -> None: ...
-    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
-    def partial_fit(
-        self, X: Any, y: Any = None, *, classes: Any = None, sample_weight: Any = None
-    ) -> Self: ...
-    def score(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> float: ...
+class PPCA(_Weighted):
+    def __init__(self, n_components: int | float | str = 2, **options: Unpack[Options]) -> None: ...
 
-class FactorAnalysis(Named):
+class FactorAnalysis(_Weighted):
     def __init__(
         self,
         n_components: int | float | str = 2,
         *,
         least_noise: float = 1e-06,
-        standardise: bool = False,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        workers: int = 1,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        time_limit: float | None = None,
-        certify: bool | str = True,
-        random_state: Any = None,
-        device: str = "cpu",
-        verbose: bool = False,
-        rotation: str | None = None,
+        **options: Unpack[Options],
     ) -> None: ...
-    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
-    def partial_fit(
-        self, X: Any, y: Any = None, *, classes: Any = None, sample_weight: Any = None
-    ) -> Self: ...
-    def score(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> float: ...
 
-class MDS(Named):
-    def __init__(
-        self,
-        n_components: int | float | str = 2,
-        *,
-        standardise: bool = False,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        workers: int = 1,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        time_limit: float | None = None,
-        certify: bool | str = True,
-        random_state: Any = None,
-        device: str = "cpu",
-        verbose: bool = False,
-        rotation: str | None = None,
-    ) -> None: ...
-    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
-    def partial_fit(
-        self, X: Any, y: Any = None, *, classes: Any = None, sample_weight: Any = None
-    ) -> Self: ...
-    def score(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> float: ...
+class MDS(_Weighted):
+    def __init__(self, n_components: int | float | str = 2, **options: Unpack[Options]) -> None: ...
 
-class DistanceMDS(Named):
-    def __init__(
-        self,
-        n_components: int | float | str = 2,
-        *,
-        standardise: bool = False,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        workers: int = 1,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        time_limit: float | None = None,
-        certify: bool | str = True,
-        random_state: Any = None,
-        device: str = "cpu",
-        verbose: bool = False,
-        rotation: str | None = None,
-    ) -> None: ...
-    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
-    def partial_fit(
-        self, X: Any, y: Any = None, *, classes: Any = None, sample_weight: Any = None
-    ) -> Self: ...
-    def score(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> float: ...
+class DistanceMDS(_Weighted):
+    def __init__(self, n_components: int | float | str = 2, **options: Unpack[Options]) -> None: ...
 
-class MDSStress(Named):
+class MDSStress(_Weighted):
     def __init__(
         self,
         n_components: int | float | str = 2,
         *,
         weights: str = "none",
         epsilon: float = 0.001,
-        standardise: bool = False,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        workers: int = 1,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        time_limit: float | None = None,
-        certify: bool | str = True,
-        random_state: Any = None,
-        device: str = "cpu",
-        verbose: bool = False,
-        rotation: str | None = None,
+        **options: Unpack[Options],
     ) -> None: ...
-    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
-    def partial_fit(
-        self, X: Any, y: Any = None, *, classes: Any = None, sample_weight: Any = None
-    ) -> Self: ...
-    def score(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> float: ...
 
-class OrthogonalLDA(Classifies, Named):
+class OrthogonalLDA(_ClassifiesWeighted):
     def __init__(
         self,
         n_components: int | float | str = 2,
@@ -279,50 +133,18 @@ class OrthogonalLDA(Classifies, Named):
         shrinkage: str | None = None,
         ridge: float = 0.0,
         nested: Any = False,
-        standardise: bool = False,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        workers: int = 1,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        time_limit: float | None = None,
-        certify: bool | str = True,
-        random_state: Any = None,
-        device: str = "cpu",
-        verbose: bool = False,
-        rotation: str | None = None,
+        **options: Unpack[Options],
     ) -> None: ...
-    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
-    def partial_fit(
-        self, X: Any, y: Any = None, *, classes: Any = None, sample_weight: Any = None
-    ) -> Self: ...
 
-class ClassicalLDA(Classifies, Named):
+class ClassicalLDA(_ClassifiesWeighted):
     def __init__(
         self,
         n_components: int | float | str = 2,
         *,
         shrinkage: str | None = None,
         ridge: float = 0.0,
-        standardise: bool = False,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        workers: int = 1,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        time_limit: float | None = None,
-        certify: bool | str = True,
-        random_state: Any = None,
-        device: str = "cpu",
-        verbose: bool = False,
-        rotation: str | None = None,
+        **options: Unpack[Options],
     ) -> None: ...
-    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
-    def partial_fit(
-        self, X: Any, y: Any = None, *, classes: Any = None, sample_weight: Any = None
-    ) -> Self: ...
 
 class SemiSupervisedDA(Named):
     def __init__(
@@ -337,48 +159,20 @@ class SemiSupervisedDA(Named):
         mu: float = 0.1,
         unlabelled: Any = -1,
         ridge: float = 0.0,
-        standardise: bool = False,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        workers: int = 1,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        time_limit: float | None = None,
-        certify: bool | str = True,
-        random_state: Any = None,
-        device: str = "cpu",
-        verbose: bool = False,
-        rotation: str | None = None,
+        **options: Unpack[Options],
     ) -> None: ...
 
-class SparseLDA(Classifies, Named):
+class SparseLDA(_ClassifiesWeighted):
     def __init__(
         self,
         n_components: int | float | str = 2,
         *,
         penalty: float = 0.3,
         ridge: float = 0.0,
-        standardise: bool = False,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        workers: int = 1,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        time_limit: float | None = None,
-        certify: bool | str = True,
-        random_state: Any = None,
-        device: str = "cpu",
-        verbose: bool = False,
-        rotation: str | None = None,
+        **options: Unpack[Options],
     ) -> None: ...
-    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
-    def partial_fit(
-        self, X: Any, y: Any = None, *, classes: Any = None, sample_weight: Any = None
-    ) -> Self: ...
 
-class SparseCCA(Named, TwoViews):
+class SparseCCA(_TwoViewsWeighted):
     def __init__(
         self,
         n_components: int | float | str = 2,
@@ -386,25 +180,8 @@ class SparseCCA(Named, TwoViews):
         penalty: float = 0.01,
         ridge: float = 0.0,
         views: Any = None,
-        standardise: bool = False,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        workers: int = 1,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        time_limit: float | None = None,
-        certify: bool | str = True,
-        random_state: Any = None,
-        device: str = "cpu",
-        verbose: bool = False,
-        rotation: str | None = None,
+        **options: Unpack[Options],
     ) -> None: ...
-    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
-    def partial_fit(
-        self, X: Any, y: Any = None, *, classes: Any = None, sample_weight: Any = None
-    ) -> Self: ...
-    def score(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> float: ...
 
 class LMNN(Classifies, Named):
     def __init__(
@@ -415,68 +192,23 @@ class LMNN(Classifies, Named):
         penalty: float = 1.0,
         hinge: str = "squared",
         width: float = 0.1,
-        standardise: bool = False,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        workers: int = 1,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        time_limit: float | None = None,
-        certify: bool | str = True,
-        random_state: Any = None,
-        device: str = "cpu",
-        verbose: bool = False,
-        rotation: str | None = None,
+        **options: Unpack[Options],
     ) -> None: ...
 
 class NCA(Classifies, Named):
-    def __init__(
-        self,
-        n_components: int | float | str = 2,
-        *,
-        standardise: bool = False,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        workers: int = 1,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        time_limit: float | None = None,
-        certify: bool | str = True,
-        random_state: Any = None,
-        device: str = "cpu",
-        verbose: bool = False,
-        rotation: str | None = None,
-    ) -> None: ...
+    def __init__(self, n_components: int | float | str = 2, **options: Unpack[Options]) -> None: ...
 
-class WDA(Classifies, Named):
+class WDA(_ClassifiesWeighted):
     def __init__(
         self,
         n_components: int | float | str = 2,
         *,
         reg: float = 1.0,
         iterations: int = 10,
-        standardise: bool = False,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        workers: int = 1,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        time_limit: float | None = None,
-        certify: bool | str = True,
-        random_state: Any = None,
-        device: str = "cpu",
-        verbose: bool = False,
-        rotation: str | None = None,
+        **options: Unpack[Options],
     ) -> None: ...
-    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
-    def partial_fit(
-        self, X: Any, y: Any = None, *, classes: Any = None, sample_weight: Any = None
-    ) -> Self: ...
 
-class OrthogonalCCA(Named, TwoViews):
+class OrthogonalCCA(_TwoViewsWeighted):
     def __init__(
         self,
         n_components: int | float | str = 2,
@@ -485,27 +217,10 @@ class OrthogonalCCA(Named, TwoViews):
         ridge: float = 0.0,
         orthonormalise: str = "polar",
         views: Any = None,
-        standardise: bool = False,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        workers: int = 1,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        time_limit: float | None = None,
-        certify: bool | str = True,
-        random_state: Any = None,
-        device: str = "cpu",
-        verbose: bool = False,
-        rotation: str | None = None,
+        **options: Unpack[Options],
     ) -> None: ...
-    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
-    def partial_fit(
-        self, X: Any, y: Any = None, *, classes: Any = None, sample_weight: Any = None
-    ) -> Self: ...
-    def score(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> float: ...
 
-class ClassicalCCA(Named, TwoViews):
+class ClassicalCCA(_TwoViewsWeighted):
     def __init__(
         self,
         n_components: int | float | str = 2,
@@ -513,53 +228,15 @@ class ClassicalCCA(Named, TwoViews):
         shrinkage: str | None = None,
         ridge: float = 0.0,
         views: Any = None,
-        standardise: bool = False,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        workers: int = 1,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        time_limit: float | None = None,
-        certify: bool | str = True,
-        random_state: Any = None,
-        device: str = "cpu",
-        verbose: bool = False,
-        rotation: str | None = None,
+        **options: Unpack[Options],
     ) -> None: ...
-    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
-    def partial_fit(
-        self, X: Any, y: Any = None, *, classes: Any = None, sample_weight: Any = None
-    ) -> Self: ...
-    def score(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> float: ...
 
-class PLS(Named, TwoViews):
+class PLS(_TwoViewsWeighted):
     def __init__(
-        self,
-        n_components: int | float | str = 2,
-        *,
-        views: Any = None,
-        standardise: bool = False,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        workers: int = 1,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        time_limit: float | None = None,
-        certify: bool | str = True,
-        random_state: Any = None,
-        device: str = "cpu",
-        verbose: bool = False,
-        rotation: str | None = None,
+        self, n_components: int | float | str = 2, *, views: Any = None, **options: Unpack[Options]
     ) -> None: ...
-    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
-    def partial_fit(
-        self, X: Any, y: Any = None, *, classes: Any = None, sample_weight: Any = None
-    ) -> Self: ...
-    def score(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> float: ...
 
-class MCCA(Named, TwoViews):
+class MCCA(_TwoViewsWeighted):
     def __init__(
         self,
         n_components: int | float | str = 2,
@@ -567,79 +244,20 @@ class MCCA(Named, TwoViews):
         shrinkage: str | None = None,
         ridge: float = 0.0,
         views: Any = None,
-        standardise: bool = False,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        workers: int = 1,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        time_limit: float | None = None,
-        certify: bool | str = True,
-        random_state: Any = None,
-        device: str = "cpu",
-        verbose: bool = False,
-        rotation: str | None = None,
+        **options: Unpack[Options],
     ) -> None: ...
-    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
-    def partial_fit(
-        self, X: Any, y: Any = None, *, classes: Any = None, sample_weight: Any = None
-    ) -> Self: ...
-    def score(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> float: ...
 
-class MaxDiff(Named, TwoViews):
+class MaxDiff(_TwoViewsWeighted):
     def __init__(
-        self,
-        n_components: int | float | str = 2,
-        *,
-        views: Any = None,
-        standardise: bool = False,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        workers: int = 1,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        time_limit: float | None = None,
-        certify: bool | str = True,
-        random_state: Any = None,
-        device: str = "cpu",
-        verbose: bool = False,
-        rotation: str | None = None,
+        self, n_components: int | float | str = 2, *, views: Any = None, **options: Unpack[Options]
     ) -> None: ...
-    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
-    def partial_fit(
-        self, X: Any, y: Any = None, *, classes: Any = None, sample_weight: Any = None
-    ) -> Self: ...
-    def score(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> float: ...
 
-class MaxBet(Named, TwoViews):
+class MaxBet(_TwoViewsWeighted):
     def __init__(
-        self,
-        n_components: int | float | str = 2,
-        *,
-        views: Any = None,
-        standardise: bool = False,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        workers: int = 1,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        time_limit: float | None = None,
-        certify: bool | str = True,
-        random_state: Any = None,
-        device: str = "cpu",
-        verbose: bool = False,
-        rotation: str | None = None,
+        self, n_components: int | float | str = 2, *, views: Any = None, **options: Unpack[Options]
     ) -> None: ...
-    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
-    def partial_fit(
-        self, X: Any, y: Any = None, *, classes: Any = None, sample_weight: Any = None
-    ) -> Self: ...
-    def score(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> float: ...
 
-class OrthogonalMCCA(Named, TwoViews):
+class OrthogonalMCCA(_TwoViewsWeighted):
     def __init__(
         self,
         n_components: int | float | str = 2,
@@ -647,177 +265,53 @@ class OrthogonalMCCA(Named, TwoViews):
         shrinkage: str | None = None,
         ridge: float = 0.0,
         views: Any = None,
-        standardise: bool = False,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        workers: int = 1,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        time_limit: float | None = None,
-        certify: bool | str = True,
-        random_state: Any = None,
-        device: str = "cpu",
-        verbose: bool = False,
-        rotation: str | None = None,
+        **options: Unpack[Options],
     ) -> None: ...
-    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
-    def partial_fit(
-        self, X: Any, y: Any = None, *, classes: Any = None, sample_weight: Any = None
-    ) -> Self: ...
-    def score(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> float: ...
 
-class ReducedRankRegression(Named, TwoViews):
+class ReducedRankRegression(_TwoViewsWeighted):
     def __init__(
         self,
         n_components: int | float | str = 2,
         *,
         heuristic: str = "pcr",
         views: Any = None,
-        standardise: bool = False,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        workers: int = 1,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        time_limit: float | None = None,
-        certify: bool | str = True,
-        random_state: Any = None,
-        device: str = "cpu",
-        verbose: bool = False,
-        rotation: str | None = None,
+        **options: Unpack[Options],
     ) -> None: ...
-    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
-    def partial_fit(
-        self, X: Any, y: Any = None, *, classes: Any = None, sample_weight: Any = None
-    ) -> Self: ...
-    def score(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> float: ...
 
-class LeastSquares(Regresses, Named):
-    def __init__(
-        self,
-        n_components: int | float | str = 2,
-        *,
-        standardise: bool = False,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        workers: int = 1,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        time_limit: float | None = None,
-        certify: bool | str = True,
-        random_state: Any = None,
-        device: str = "cpu",
-        verbose: bool = False,
-        rotation: str | None = None,
-    ) -> None: ...
-    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
-    def partial_fit(
-        self, X: Any, y: Any = None, *, classes: Any = None, sample_weight: Any = None
-    ) -> Self: ...
+class LeastSquares(_RegressesWeighted):
+    def __init__(self, n_components: int | float | str = 2, **options: Unpack[Options]) -> None: ...
 
-class RidgeRegression(Regresses, Named):
+class RidgeRegression(_RegressesWeighted):
     def __init__(
         self,
         n_components: int | float | str = 2,
         *,
         penalty: float = 1.0,
-        standardise: bool = False,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        workers: int = 1,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        time_limit: float | None = None,
-        certify: bool | str = True,
-        random_state: Any = None,
-        device: str = "cpu",
-        verbose: bool = False,
-        rotation: str | None = None,
+        **options: Unpack[Options],
     ) -> None: ...
-    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
-    def partial_fit(
-        self, X: Any, y: Any = None, *, classes: Any = None, sample_weight: Any = None
-    ) -> Self: ...
 
-class Lasso(Regresses, Named):
+class Lasso(_RegressesWeighted):
     def __init__(
         self,
         n_components: int | float | str = 2,
         *,
         penalty: float = 1.0,
-        standardise: bool = False,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        workers: int = 1,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        time_limit: float | None = None,
-        certify: bool | str = True,
-        random_state: Any = None,
-        device: str = "cpu",
-        verbose: bool = False,
-        rotation: str | None = None,
+        **options: Unpack[Options],
     ) -> None: ...
-    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
-    def partial_fit(
-        self, X: Any, y: Any = None, *, classes: Any = None, sample_weight: Any = None
-    ) -> Self: ...
 
-class PrincipalComponentsRegression(Regresses, Named):
-    def __init__(
-        self,
-        n_components: int | float | str = 2,
-        *,
-        standardise: bool = False,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        workers: int = 1,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        time_limit: float | None = None,
-        certify: bool | str = True,
-        random_state: Any = None,
-        device: str = "cpu",
-        verbose: bool = False,
-        rotation: str | None = None,
-    ) -> None: ...
-    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
-    def partial_fit(
-        self, X: Any, y: Any = None, *, classes: Any = None, sample_weight: Any = None
-    ) -> Self: ...
+class PrincipalComponentsRegression(_RegressesWeighted):
+    def __init__(self, n_components: int | float | str = 2, **options: Unpack[Options]) -> None: ...
 
-class PLSRegression(Regresses, Named):
+class PLSRegression(_RegressesWeighted):
     def __init__(
         self,
         n_components: int | float | str = 2,
         *,
         algorithm: str = "simpls",
-        standardise: bool = False,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        workers: int = 1,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        time_limit: float | None = None,
-        certify: bool | str = True,
-        random_state: Any = None,
-        device: str = "cpu",
-        verbose: bool = False,
-        rotation: str | None = None,
+        **options: Unpack[Options],
     ) -> None: ...
-    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
-    def partial_fit(
-        self, X: Any, y: Any = None, *, classes: Any = None, sample_weight: Any = None
-    ) -> Self: ...
 
-class MAF(Named):
+class MAF(_InTrials):
     def __init__(
         self,
         n_components: int | float | str = 2,
@@ -826,27 +320,10 @@ class MAF(Named):
         shrinkage: str | None = None,
         ridge: float = 0.0,
         nested: Any = False,
-        standardise: bool = False,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        workers: int = 1,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        time_limit: float | None = None,
-        certify: bool | str = True,
-        random_state: Any = None,
-        device: str = "cpu",
-        verbose: bool = False,
-        rotation: str | None = None,
+        **options: Unpack[Options],
     ) -> None: ...
-    def fit(self, X: Any, y: Any = None, *, groups: Any = None) -> Self: ...
-    def partial_fit(
-        self, X: Any, y: Any = None, *, classes: Any = None, groups: Any = None
-    ) -> Self: ...
-    def score(self, X: Any, y: Any = None, *, groups: Any = None) -> float: ...
 
-class ClassicalMAF(Named):
+class ClassicalMAF(_InTrials):
     def __init__(
         self,
         n_components: int | float | str = 2,
@@ -854,80 +331,25 @@ class ClassicalMAF(Named):
         lag: int = 1,
         shrinkage: str | None = None,
         ridge: float = 0.0,
-        standardise: bool = False,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        workers: int = 1,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        time_limit: float | None = None,
-        certify: bool | str = True,
-        random_state: Any = None,
-        device: str = "cpu",
-        verbose: bool = False,
-        rotation: str | None = None,
+        **options: Unpack[Options],
     ) -> None: ...
-    def fit(self, X: Any, y: Any = None, *, groups: Any = None) -> Self: ...
-    def partial_fit(
-        self, X: Any, y: Any = None, *, classes: Any = None, groups: Any = None
-    ) -> Self: ...
-    def score(self, X: Any, y: Any = None, *, groups: Any = None) -> float: ...
 
-class Autocovariance(Named):
+class Autocovariance(_InTrials):
     def __init__(
-        self,
-        n_components: int | float | str = 2,
-        *,
-        lag: int = 1,
-        standardise: bool = False,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        workers: int = 1,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        time_limit: float | None = None,
-        certify: bool | str = True,
-        random_state: Any = None,
-        device: str = "cpu",
-        verbose: bool = False,
-        rotation: str | None = None,
+        self, n_components: int | float | str = 2, *, lag: int = 1, **options: Unpack[Options]
     ) -> None: ...
-    def fit(self, X: Any, y: Any = None, *, groups: Any = None) -> Self: ...
-    def partial_fit(
-        self, X: Any, y: Any = None, *, classes: Any = None, groups: Any = None
-    ) -> Self: ...
-    def score(self, X: Any, y: Any = None, *, groups: Any = None) -> float: ...
 
-class SquaredDifference(Named):
+class SquaredDifference(_InTrials):
     def __init__(
         self,
         n_components: int | float | str = 2,
         *,
         lag: int = 1,
         extreme: str = "min",
-        standardise: bool = False,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        workers: int = 1,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        time_limit: float | None = None,
-        certify: bool | str = True,
-        random_state: Any = None,
-        device: str = "cpu",
-        verbose: bool = False,
-        rotation: str | None = None,
+        **options: Unpack[Options],
     ) -> None: ...
-    def fit(self, X: Any, y: Any = None, *, groups: Any = None) -> Self: ...
-    def partial_fit(
-        self, X: Any, y: Any = None, *, classes: Any = None, groups: Any = None
-    ) -> Self: ...
-    def score(self, X: Any, y: Any = None, *, groups: Any = None) -> float: ...
 
-class SFA(Named):
+class SFA(_InTrials):
     def __init__(
         self,
         n_components: int | float | str = 2,
@@ -935,27 +357,10 @@ class SFA(Named):
         whiten: bool = False,
         degree: int = 1,
         derivatives: Any = None,
-        standardise: bool = False,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        workers: int = 1,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        time_limit: float | None = None,
-        certify: bool | str = True,
-        random_state: Any = None,
-        device: str = "cpu",
-        verbose: bool = False,
-        rotation: str | None = None,
+        **options: Unpack[Options],
     ) -> None: ...
-    def fit(self, X: Any, y: Any = None, *, groups: Any = None) -> Self: ...
-    def partial_fit(
-        self, X: Any, y: Any = None, *, classes: Any = None, groups: Any = None
-    ) -> Self: ...
-    def score(self, X: Any, y: Any = None, *, groups: Any = None) -> float: ...
 
-class OrthogonalSFA(Named):
+class OrthogonalSFA(_InTrials):
     def __init__(
         self,
         n_components: int | float | str = 2,
@@ -963,27 +368,10 @@ class OrthogonalSFA(Named):
         shrinkage: str | None = None,
         nested: Any = False,
         ridge: float = 0.0,
-        standardise: bool = False,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        workers: int = 1,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        time_limit: float | None = None,
-        certify: bool | str = True,
-        random_state: Any = None,
-        device: str = "cpu",
-        verbose: bool = False,
-        rotation: str | None = None,
+        **options: Unpack[Options],
     ) -> None: ...
-    def fit(self, X: Any, y: Any = None, *, groups: Any = None) -> Self: ...
-    def partial_fit(
-        self, X: Any, y: Any = None, *, classes: Any = None, groups: Any = None
-    ) -> Self: ...
-    def score(self, X: Any, y: Any = None, *, groups: Any = None) -> float: ...
 
-class TICA(Named):
+class TICA(_InTrials):
     def __init__(
         self,
         n_components: int | float | str = 2,
@@ -991,27 +379,10 @@ class TICA(Named):
         lag: int = 1,
         shrinkage: str | None = None,
         ridge: float = 0.0,
-        standardise: bool = False,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        workers: int = 1,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        time_limit: float | None = None,
-        certify: bool | str = True,
-        random_state: Any = None,
-        device: str = "cpu",
-        verbose: bool = False,
-        rotation: str | None = None,
+        **options: Unpack[Options],
     ) -> None: ...
-    def fit(self, X: Any, y: Any = None, *, groups: Any = None) -> Self: ...
-    def partial_fit(
-        self, X: Any, y: Any = None, *, classes: Any = None, groups: Any = None
-    ) -> Self: ...
-    def score(self, X: Any, y: Any = None, *, groups: Any = None) -> float: ...
 
-class VAMP(Named):
+class VAMP(_InTrials):
     def __init__(
         self,
         n_components: int | float | str = 2,
@@ -1020,188 +391,65 @@ class VAMP(Named):
         shrinkage: str | None = None,
         ridge: float = 0.0,
         power: int = 2,
-        standardise: bool = False,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        workers: int = 1,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        time_limit: float | None = None,
-        certify: bool | str = True,
-        random_state: Any = None,
-        device: str = "cpu",
-        verbose: bool = False,
-        rotation: str | None = None,
+        **options: Unpack[Options],
     ) -> None: ...
-    def fit(self, X: Any, y: Any = None, *, groups: Any = None) -> Self: ...
-    def partial_fit(
-        self, X: Any, y: Any = None, *, classes: Any = None, groups: Any = None
-    ) -> Self: ...
-    def score(self, X: Any, y: Any = None, *, groups: Any = None) -> float: ...
 
-class Dynamics(Named):
+class Dynamics(_InTrials):
     def __init__(
         self,
         n_components: int | float | str = 2,
         *,
         skew: bool = False,
         derivatives: Any = None,
-        standardise: bool = False,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        workers: int = 1,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        time_limit: float | None = None,
-        certify: bool | str = True,
-        random_state: Any = None,
-        device: str = "cpu",
-        verbose: bool = False,
-        rotation: str | None = None,
+        **options: Unpack[Options],
     ) -> None: ...
-    def fit(self, X: Any, y: Any = None, *, groups: Any = None) -> Self: ...
-    def partial_fit(
-        self, X: Any, y: Any = None, *, classes: Any = None, groups: Any = None
-    ) -> Self: ...
-    def score(self, X: Any, y: Any = None, *, groups: Any = None) -> float: ...
 
-class DCA(Named):
+class DCA(_InTrials):
     def __init__(
         self,
         n_components: int | float | str = 2,
         *,
         window: int = 1,
         ridge: float = 0.0,
-        standardise: bool = False,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        workers: int = 1,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        time_limit: float | None = None,
-        certify: bool | str = True,
-        random_state: Any = None,
-        device: str = "cpu",
-        verbose: bool = False,
-        rotation: str | None = None,
+        **options: Unpack[Options],
     ) -> None: ...
-    def fit(self, X: Any, y: Any = None, *, groups: Any = None) -> Self: ...
-    def partial_fit(
-        self, X: Any, y: Any = None, *, classes: Any = None, groups: Any = None
-    ) -> Self: ...
-    def score(self, X: Any, y: Any = None, *, groups: Any = None) -> float: ...
 
-class ForeCA(Named):
+class ForeCA(_InTrials):
     def __init__(
         self,
         n_components: int | float | str = 2,
         *,
         segment: int | None = None,
         ridge: float = 0.0,
-        standardise: bool = False,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        workers: int = 1,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        time_limit: float | None = None,
-        certify: bool | str = True,
-        random_state: Any = None,
-        device: str = "cpu",
-        verbose: bool = False,
-        rotation: str | None = None,
+        **options: Unpack[Options],
     ) -> None: ...
-    def fit(self, X: Any, y: Any = None, *, groups: Any = None) -> Self: ...
-    def partial_fit(
-        self, X: Any, y: Any = None, *, classes: Any = None, groups: Any = None
-    ) -> Self: ...
-    def score(self, X: Any, y: Any = None, *, groups: Any = None) -> float: ...
 
-class CSP(Named):
+class CSP(_InTrials):
     def __init__(
         self,
         n_components: int | float | str = 2,
         *,
         ridge: float = 0.0,
         average: str = "rows",
-        standardise: bool = False,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        workers: int = 1,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        time_limit: float | None = None,
-        certify: bool | str = True,
-        random_state: Any = None,
-        device: str = "cpu",
-        verbose: bool = False,
-        rotation: str | None = None,
+        **options: Unpack[Options],
     ) -> None: ...
-    def fit(self, X: Any, y: Any = None, *, groups: Any = None) -> Self: ...
-    def partial_fit(
-        self, X: Any, y: Any = None, *, classes: Any = None, groups: Any = None
-    ) -> Self: ...
-    def score(self, X: Any, y: Any = None, *, groups: Any = None) -> float: ...
 
-class SPoC(Named):
+class SPoC(_InTrials):
     def __init__(
-        self,
-        n_components: int | float | str = 2,
-        *,
-        ridge: float = 0.0,
-        standardise: bool = False,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        workers: int = 1,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        time_limit: float | None = None,
-        certify: bool | str = True,
-        random_state: Any = None,
-        device: str = "cpu",
-        verbose: bool = False,
-        rotation: str | None = None,
+        self, n_components: int | float | str = 2, *, ridge: float = 0.0, **options: Unpack[Options]
     ) -> None: ...
-    def fit(self, X: Any, y: Any = None, *, groups: Any = None) -> Self: ...
-    def partial_fit(
-        self, X: Any, y: Any = None, *, classes: Any = None, groups: Any = None
-    ) -> Self: ...
-    def score(self, X: Any, y: Any = None, *, groups: Any = None) -> float: ...
 
-class Xdawn(Named):
+class Xdawn(_InTrials):
     def __init__(
         self,
         n_components: int | float | str = 2,
         *,
         target: Any = None,
         ridge: float = 0.0,
-        standardise: bool = False,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        workers: int = 1,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        time_limit: float | None = None,
-        certify: bool | str = True,
-        random_state: Any = None,
-        device: str = "cpu",
-        verbose: bool = False,
-        rotation: str | None = None,
+        **options: Unpack[Options],
     ) -> None: ...
-    def fit(self, X: Any, y: Any = None, *, groups: Any = None) -> Self: ...
-    def partial_fit(
-        self, X: Any, y: Any = None, *, classes: Any = None, groups: Any = None
-    ) -> Self: ...
-    def score(self, X: Any, y: Any = None, *, groups: Any = None) -> float: ...
 
-class SSD(Named):
+class SSD(_InTrials):
     def __init__(
         self,
         n_components: int | float | str = 2,
@@ -1210,25 +458,8 @@ class SSD(Named):
         noise: tuple[float, ...] = ...,
         rate: float = 1.0,
         ridge: float = 0.0,
-        standardise: bool = False,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        workers: int = 1,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        time_limit: float | None = None,
-        certify: bool | str = True,
-        random_state: Any = None,
-        device: str = "cpu",
-        verbose: bool = False,
-        rotation: str | None = None,
+        **options: Unpack[Options],
     ) -> None: ...
-    def fit(self, X: Any, y: Any = None, *, groups: Any = None) -> Self: ...
-    def partial_fit(
-        self, X: Any, y: Any = None, *, classes: Any = None, groups: Any = None
-    ) -> Self: ...
-    def score(self, X: Any, y: Any = None, *, groups: Any = None) -> float: ...
 
 class LPP(Named):
     def __init__(
@@ -1242,19 +473,7 @@ class LPP(Named):
         shrinkage: str | None = None,
         ridge: float = 0.0,
         centre: str = "mean",
-        standardise: bool = False,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        workers: int = 1,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        time_limit: float | None = None,
-        certify: bool | str = True,
-        random_state: Any = None,
-        device: str = "cpu",
-        verbose: bool = False,
-        rotation: str | None = None,
+        **options: Unpack[Options],
     ) -> None: ...
 
 class OLPP(Named):
@@ -1266,19 +485,7 @@ class OLPP(Named):
         neighbours: int = 10,
         heat: float | str | None = None,
         epsilon: float | None = None,
-        standardise: bool = False,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        workers: int = 1,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        time_limit: float | None = None,
-        certify: bool | str = True,
-        random_state: Any = None,
-        device: str = "cpu",
-        verbose: bool = False,
-        rotation: str | None = None,
+        **options: Unpack[Options],
     ) -> None: ...
 
 class OrthogonalLPP(Named):
@@ -1293,19 +500,7 @@ class OrthogonalLPP(Named):
         shrinkage: str | None = None,
         nested: Any = False,
         ridge: float = 0.0,
-        standardise: bool = False,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        workers: int = 1,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        time_limit: float | None = None,
-        certify: bool | str = True,
-        random_state: Any = None,
-        device: str = "cpu",
-        verbose: bool = False,
-        rotation: str | None = None,
+        **options: Unpack[Options],
     ) -> None: ...
 
 class NPE(Named):
@@ -1318,19 +513,7 @@ class NPE(Named):
         regularisation: float = 0.001,
         shrinkage: str | None = None,
         ridge: float = 0.0,
-        standardise: bool = False,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        workers: int = 1,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        time_limit: float | None = None,
-        certify: bool | str = True,
-        random_state: Any = None,
-        device: str = "cpu",
-        verbose: bool = False,
-        rotation: str | None = None,
+        **options: Unpack[Options],
     ) -> None: ...
 
 class ONPP(Named):
@@ -1341,19 +524,7 @@ class ONPP(Named):
         graph: Any = "neighbours",
         neighbours: int = 10,
         regularisation: float = 0.001,
-        standardise: bool = False,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        workers: int = 1,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        time_limit: float | None = None,
-        certify: bool | str = True,
-        random_state: Any = None,
-        device: str = "cpu",
-        verbose: bool = False,
-        rotation: str | None = None,
+        **options: Unpack[Options],
     ) -> None: ...
 
 class OrthogonalNPE(Named):
@@ -1367,257 +538,64 @@ class OrthogonalNPE(Named):
         shrinkage: str | None = None,
         nested: Any = False,
         ridge: float = 0.0,
-        standardise: bool = False,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        workers: int = 1,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        time_limit: float | None = None,
-        certify: bool | str = True,
-        random_state: Any = None,
-        device: str = "cpu",
-        verbose: bool = False,
-        rotation: str | None = None,
+        **options: Unpack[Options],
     ) -> None: ...
 
-class SignalNoise(Named, WithBackground):
+class SignalNoise(_WithBackgroundWeighted):
     def __init__(
-        self,
-        n_components: int | float | str = 2,
-        *,
-        alpha: float = 1.0,
-        standardise: bool = False,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        workers: int = 1,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        time_limit: float | None = None,
-        certify: bool | str = True,
-        random_state: Any = None,
-        device: str = "cpu",
-        verbose: bool = False,
-        rotation: str | None = None,
+        self, n_components: int | float | str = 2, *, alpha: float = 1.0, **options: Unpack[Options]
     ) -> None: ...
-    def fit(
-        self, X: Any, y: Any = None, *, background: Any = None, sample_weight: Any = None
-    ) -> Self: ...
-    def partial_fit(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        classes: Any = None,
-        background: Any = None,
-        sample_weight: Any = None,
-    ) -> Self: ...
-    def score(
-        self, X: Any, y: Any = None, *, background: Any = None, sample_weight: Any = None
-    ) -> float: ...
 
-class ContrastivePCA(Named, WithBackground):
+class ContrastivePCA(_WithBackgroundWeighted):
     def __init__(
-        self,
-        n_components: int | float | str = 2,
-        *,
-        alpha: float = 1.0,
-        standardise: bool = False,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        workers: int = 1,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        time_limit: float | None = None,
-        certify: bool | str = True,
-        random_state: Any = None,
-        device: str = "cpu",
-        verbose: bool = False,
-        rotation: str | None = None,
+        self, n_components: int | float | str = 2, *, alpha: float = 1.0, **options: Unpack[Options]
     ) -> None: ...
-    def fit(
-        self, X: Any, y: Any = None, *, background: Any = None, sample_weight: Any = None
-    ) -> Self: ...
-    def partial_fit(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        classes: Any = None,
-        background: Any = None,
-        sample_weight: Any = None,
-    ) -> Self: ...
-    def score(
-        self, X: Any, y: Any = None, *, background: Any = None, sample_weight: Any = None
-    ) -> float: ...
 
-class OPCA(Named, WithBackground):
+class OPCA(_WithBackgroundWeighted):
     def __init__(
         self,
         n_components: int | float | str = 2,
         *,
         shrinkage: str | None = None,
         ridge: float = 0.0,
-        standardise: bool = False,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        workers: int = 1,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        time_limit: float | None = None,
-        certify: bool | str = True,
-        random_state: Any = None,
-        device: str = "cpu",
-        verbose: bool = False,
-        rotation: str | None = None,
+        **options: Unpack[Options],
     ) -> None: ...
-    def fit(
-        self, X: Any, y: Any = None, *, background: Any = None, sample_weight: Any = None
-    ) -> Self: ...
-    def partial_fit(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        classes: Any = None,
-        background: Any = None,
-        sample_weight: Any = None,
-    ) -> Self: ...
-    def score(
-        self, X: Any, y: Any = None, *, background: Any = None, sample_weight: Any = None
-    ) -> float: ...
 
-class GCPCA(Named, WithBackground):
+class GCPCA(_WithBackgroundWeighted):
     def __init__(
         self,
         n_components: int | float | str = 2,
         *,
         ridge: float = 0.0,
         nested: Any = False,
-        standardise: bool = False,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        workers: int = 1,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        time_limit: float | None = None,
-        certify: bool | str = True,
-        random_state: Any = None,
-        device: str = "cpu",
-        verbose: bool = False,
-        rotation: str | None = None,
+        **options: Unpack[Options],
     ) -> None: ...
-    def fit(
-        self, X: Any, y: Any = None, *, background: Any = None, sample_weight: Any = None
-    ) -> Self: ...
-    def partial_fit(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        classes: Any = None,
-        background: Any = None,
-        sample_weight: Any = None,
-    ) -> Self: ...
-    def score(
-        self, X: Any, y: Any = None, *, background: Any = None, sample_weight: Any = None
-    ) -> float: ...
 
-class ClassicalGCPCA(Named, WithBackground):
+class ClassicalGCPCA(_WithBackgroundWeighted):
     def __init__(
-        self,
-        n_components: int | float | str = 2,
-        *,
-        ridge: float = 0.0,
-        standardise: bool = False,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        workers: int = 1,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        time_limit: float | None = None,
-        certify: bool | str = True,
-        random_state: Any = None,
-        device: str = "cpu",
-        verbose: bool = False,
-        rotation: str | None = None,
+        self, n_components: int | float | str = 2, *, ridge: float = 0.0, **options: Unpack[Options]
     ) -> None: ...
-    def fit(
-        self, X: Any, y: Any = None, *, background: Any = None, sample_weight: Any = None
-    ) -> Self: ...
-    def partial_fit(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        classes: Any = None,
-        background: Any = None,
-        sample_weight: Any = None,
-    ) -> Self: ...
-    def score(
-        self, X: Any, y: Any = None, *, background: Any = None, sample_weight: Any = None
-    ) -> float: ...
 
-class ICA(Named):
+class ICA(_Weighted):
     def __init__(
         self,
         n_components: int | float | str = 2,
         *,
         contrast: str = "log cosh",
-        standardise: bool = False,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        workers: int = 1,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        time_limit: float | None = None,
-        certify: bool | str = True,
-        random_state: Any = None,
-        device: str = "cpu",
-        verbose: bool = False,
-        rotation: str | None = None,
+        **options: Unpack[Options],
     ) -> None: ...
-    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
-    def partial_fit(
-        self, X: Any, y: Any = None, *, classes: Any = None, sample_weight: Any = None
-    ) -> Self: ...
-    def score(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> float: ...
 
-class UndercompleteICA(Named):
+class UndercompleteICA(_Weighted):
     def __init__(
         self,
         n_components: int | float | str = 2,
         *,
         expert: str = "log cosh",
         degrees: float = 3.0,
-        standardise: bool = False,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        workers: int = 1,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        time_limit: float | None = None,
-        certify: bool | str = True,
-        random_state: Any = None,
-        device: str = "cpu",
-        verbose: bool = False,
-        rotation: str | None = None,
+        **options: Unpack[Options],
     ) -> None: ...
-    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
-    def partial_fit(
-        self, X: Any, y: Any = None, *, classes: Any = None, sample_weight: Any = None
-    ) -> Self: ...
-    def score(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> float: ...
 
-class SIR(Named):
+class SIR(_Weighted):
     def __init__(
         self,
         n_components: int | float | str = 2,
@@ -1625,27 +603,10 @@ class SIR(Named):
         slices: int = 10,
         ridge: float = 0.0,
         shrinkage: str | None = None,
-        standardise: bool = False,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        workers: int = 1,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        time_limit: float | None = None,
-        certify: bool | str = True,
-        random_state: Any = None,
-        device: str = "cpu",
-        verbose: bool = False,
-        rotation: str | None = None,
+        **options: Unpack[Options],
     ) -> None: ...
-    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
-    def partial_fit(
-        self, X: Any, y: Any = None, *, classes: Any = None, sample_weight: Any = None
-    ) -> Self: ...
-    def score(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> float: ...
 
-class SAVE(Named):
+class SAVE(_Weighted):
     def __init__(
         self,
         n_components: int | float | str = 2,
@@ -1653,27 +614,10 @@ class SAVE(Named):
         slices: int = 10,
         ridge: float = 0.0,
         shrinkage: str | None = None,
-        standardise: bool = False,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        workers: int = 1,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        time_limit: float | None = None,
-        certify: bool | str = True,
-        random_state: Any = None,
-        device: str = "cpu",
-        verbose: bool = False,
-        rotation: str | None = None,
+        **options: Unpack[Options],
     ) -> None: ...
-    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
-    def partial_fit(
-        self, X: Any, y: Any = None, *, classes: Any = None, sample_weight: Any = None
-    ) -> Self: ...
-    def score(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> float: ...
 
-class DirectionalRegression(Named):
+class DirectionalRegression(_Weighted):
     def __init__(
         self,
         n_components: int | float | str = 2,
@@ -1681,54 +625,20 @@ class DirectionalRegression(Named):
         slices: int = 10,
         ridge: float = 0.0,
         shrinkage: str | None = None,
-        standardise: bool = False,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        workers: int = 1,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        time_limit: float | None = None,
-        certify: bool | str = True,
-        random_state: Any = None,
-        device: str = "cpu",
-        verbose: bool = False,
-        rotation: str | None = None,
+        **options: Unpack[Options],
     ) -> None: ...
-    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
-    def partial_fit(
-        self, X: Any, y: Any = None, *, classes: Any = None, sample_weight: Any = None
-    ) -> Self: ...
-    def score(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> float: ...
 
-class PrincipalHessianDirections(Named):
+class PrincipalHessianDirections(_Weighted):
     def __init__(
         self,
         n_components: int | float | str = 2,
         *,
         shrinkage: str | None = None,
         ridge: float = 0.0,
-        standardise: bool = False,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        workers: int = 1,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        time_limit: float | None = None,
-        certify: bool | str = True,
-        random_state: Any = None,
-        device: str = "cpu",
-        verbose: bool = False,
-        rotation: str | None = None,
+        **options: Unpack[Options],
     ) -> None: ...
-    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
-    def partial_fit(
-        self, X: Any, y: Any = None, *, classes: Any = None, sample_weight: Any = None
-    ) -> Self: ...
-    def score(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> float: ...
 
-class KernelSDR(Named):
+class KernelSDR(_Weighted):
     def __init__(
         self,
         n_components: int | float | str = 2,
@@ -1740,54 +650,20 @@ class KernelSDR(Named):
         response: str = "auto",
         landmarks: int | str | None = "auto",
         annealing: tuple[float, ...] = ...,
-        standardise: bool = False,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        workers: int = 1,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        time_limit: float | None = None,
-        certify: bool | str = True,
-        random_state: Any = None,
-        device: str = "cpu",
-        verbose: bool = False,
-        rotation: str | None = None,
+        **options: Unpack[Options],
     ) -> None: ...
-    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
-    def partial_fit(
-        self, X: Any, y: Any = None, *, classes: Any = None, sample_weight: Any = None
-    ) -> Self: ...
-    def score(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> float: ...
 
-class DemixedPCA(Named):
+class DemixedPCA(_Weighted):
     def __init__(
         self,
         n_components: int | float | str = 2,
         *,
         of: tuple[tuple[int, ...], ...] = ...,
         ridge: float = 0.0,
-        standardise: bool = False,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        workers: int = 1,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        time_limit: float | None = None,
-        certify: bool | str = True,
-        random_state: Any = None,
-        device: str = "cpu",
-        verbose: bool = False,
-        rotation: str | None = None,
+        **options: Unpack[Options],
     ) -> None: ...
-    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
-    def partial_fit(
-        self, X: Any, y: Any = None, *, classes: Any = None, sample_weight: Any = None
-    ) -> Self: ...
-    def score(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> float: ...
 
-class GKDR(Named):
+class GKDR(_Weighted):
     def __init__(
         self,
         n_components: int | float | str = 2,
@@ -1796,27 +672,10 @@ class GKDR(Named):
         width: float | None = None,
         response_width: float | None = None,
         response: str = "auto",
-        standardise: bool = False,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        workers: int = 1,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        time_limit: float | None = None,
-        certify: bool | str = True,
-        random_state: Any = None,
-        device: str = "cpu",
-        verbose: bool = False,
-        rotation: str | None = None,
+        **options: Unpack[Options],
     ) -> None: ...
-    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
-    def partial_fit(
-        self, X: Any, y: Any = None, *, classes: Any = None, sample_weight: Any = None
-    ) -> Self: ...
-    def score(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> float: ...
 
-class HSIC(Named):
+class HSIC(_Weighted):
     def __init__(
         self,
         n_components: int | float | str = 2,
@@ -1825,22 +684,5 @@ class HSIC(Named):
         response_width: float | None = None,
         response: str = "auto",
         landmarks: int | str | None = "auto",
-        standardise: bool = False,
-        solver: str | Solver = "auto",
-        start: Any = "baseline",
-        starts: int | None = None,
-        workers: int = 1,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        time_limit: float | None = None,
-        certify: bool | str = True,
-        random_state: Any = None,
-        device: str = "cpu",
-        verbose: bool = False,
-        rotation: str | None = None,
+        **options: Unpack[Options],
     ) -> None: ...
-    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
-    def partial_fit(
-        self, X: Any, y: Any = None, *, classes: Any = None, sample_weight: Any = None
-    ) -> Self: ...
-    def score(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> float: ...

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, Self, TypedDict
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -31,11 +32,34 @@ from ldr.scoring import score
 from ldr.solvers.checks import choice, flag, whole
 from ldr.solvers.errors import ArgumentError, DataError, SingularError
 from ldr.solvers.manifolds import Array
+from ldr.solvers.solver import Solver
 from ldr.solving import solve
 
-# What every estimator passes on to `ldr.solve`, with its default value; `verbose` is the observer
-# that follows the run on the terminal, `rotation` what is done to the result.
-OPTIONS: dict[str, Any] = {
+
+class Options(TypedDict, total=False):
+    """What every estimator passes on to `ldr.solve`.
+
+    `verbose` is the observer that follows the run on the terminal, `rotation` what is done to the
+    result.
+    """
+
+    standardise: bool
+    solver: str | Solver
+    start: str | Array | Sequence[Array]
+    starts: int | None
+    workers: int
+    tolerance: float
+    max_iterations: int | None
+    time_limit: float | None
+    certify: bool | str
+    random_state: int | np.random.Generator | np.random.RandomState | None
+    device: str
+    verbose: bool
+    rotation: str | None
+
+
+# Their default values.
+OPTIONS: Options = {
     "standardise": False,
     "solver": "auto",
     "start": "baseline",

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Callable
 from pathlib import Path
 
+from ldr.estimators.base import OPTIONS
 from ldr.estimators.doors import TARGETS, taken_by
 from ldr.estimators.named import ESTIMATORS, Named, signature_of
 
@@ -16,28 +18,16 @@ PATH = Path(__file__).with_name("__init__.pyi")
 NAMES_PATH = Path(__file__).parents[1] / "__init__.pyi"
 
 _WIDTH = 100
-_OPTION_TYPES = {
-    "standardise": "bool",
-    "solver": "str | Solver",
-    "start": "Any",
-    "starts": "int | None",
-    "workers": "int",
-    "tolerance": "float",
-    "max_iterations": "int | None",
-    "time_limit": "float | None",
-    "certify": "bool | str",
-    "random_state": "Any",
-    "device": "str",
-    "verbose": "bool",
-    "rotation": "str | None",
-}
+_OPTIONS = "**options: Unpack[Options]"
+_KNOWN = {"int", "float", "str", "bool", "None", "Any", "tuple"}
+# How what an estimator takes beside its rows is called in the name of a base.
+_TAKEN = {"sample_weight": "Weighted", "groups": "InTrials"}
 
 _HEADER = """# Written by python -m ldr.estimators.stub; not by hand.
-from typing import Any, Self
-
-from ldr.solvers.solver import Solver
+from typing import Any, Self, Unpack
 
 from .background import WithBackground
+from .base import Options
 from .base import Projection as Projection
 from .named import Named
 from .predicting import Classifies, Regresses
@@ -50,7 +40,9 @@ ESTIMATORS: dict[str, type[Named]]
 
 def text() -> str:
     """What `__init__.pyi` must hold."""
-    return _HEADER + "".join(_class(estimator) for estimator in ESTIMATORS.values())
+    classes = [_class(estimator) for estimator in ESTIMATORS.values()]
+    bases = dict.fromkeys(_base(estimator)[1] for estimator in ESTIMATORS.values())
+    return _HEADER + "".join([*bases, *classes])
 
 
 def names_text() -> str:
@@ -82,43 +74,49 @@ def _imported(name: str) -> tuple[int, str]:
 
 
 def _class(estimator: type[Named]) -> str:
+    (base, _), signature = _base(estimator), signature_of(estimator._method)
+    own = [each for each in signature.parameters.values() if each.name not in OPTIONS][1:]
+    shown = [f"{each.name}: {_type(each)} = {_default(each)}" for each in own]
+    shown = ["self", shown[0], *(["*", *shown[1:]] if shown[1:] else []), _OPTIONS]
+    return f"\nclass {estimator.__name__}({base}):\n{_method('__init__', shown, 'None')}"
+
+
+def _base(estimator: type[Named]) -> tuple[str, str]:
+    """The bases of an estimator, or one that has them and what it takes beside its rows."""
+    taken, own = taken_by(estimator._method), vars(estimator)
     bases = ", ".join(base.__name__ for base in estimator.__bases__)
-    parameters = list(signature_of(estimator._method).parameters.values())[1:]
-    lines = [
-        f"\nclass {estimator.__name__}({bases}):",
-        "    def __init__(",
-        "        self,",
-    ]
-    for parameter in parameters:
-        lines.append(f"        {parameter.name}: {_type(parameter)} = {_default(parameter)},")
-    lines.insert(4, "        *,")
-    own = vars(estimator) if taken_by(estimator._method) else ()
-    doors = [_door(name, estimator) for name in TARGETS if name in own]
-    return "\n".join([*lines, "    ) -> None: ...", *doors, ""])
+    if not taken:
+        return bases, ""
+    further = "".join(base.__name__ for base in estimator.__bases__ if base is not Named)
+    name = f"_{further}{''.join(_TAKEN[each] for each in taken)}"
+    doors = "".join(_door(door, own[door]) for door in TARGETS if door in own)
+    return name, f"\nclass {name}({bases}):\n{doors}"
 
 
-def _door(name: str, estimator: type[Named]) -> str:
-    """A method that takes more than the base's does, as the formatter writes it."""
-    given = inspect.signature(inspect.unwrap(vars(estimator)[name])).parameters.values()
+def _door(name: str, door: Callable[..., object]) -> str:
+    """A method that takes more than the base's does."""
+    given = inspect.signature(inspect.unwrap(door)).parameters.values()
     shown = ["self", "X: Any"]
     shown += [f"{each.name}: Any = None" for each in given if each.default is None]
     shown.insert(3, "*")
-    inside, returned = ", ".join(shown), "float" if name == "score" else "Self"
-    line = f"    def {name}({inside}) -> {returned}: ..."
-    if len(line) <= _WIDTH:
+    return _method(name, shown, "float" if name == "score" else "Self")
+
+
+def _method(name: str, shown: list[str], returned: str) -> str:
+    """A method as the formatter writes it."""
+    inside = ", ".join(shown)
+    line = f"    def {name}({inside}) -> {returned}: ...\n"
+    if len(line) <= _WIDTH + 1:
         return line
     lines = [inside] if len(inside) <= _WIDTH - 8 else [f"{each}," for each in shown]
     indented = "".join(f"        {each}\n" for each in lines)
-    return f"    def {name}(\n{indented}    ) -> {returned}: ..."
+    return f"    def {name}(\n{indented}    ) -> {returned}: ...\n"
 
 
 def _type(parameter: inspect.Parameter) -> str:
     """The annotation, or Any where it names something that the stub does not import."""
-    if parameter.annotation is parameter.empty:
-        return _OPTION_TYPES[parameter.name]
     written = str(parameter.annotation)
-    known = {"int", "float", "str", "bool", "None", "Any", "tuple"}
-    return written if set(re.findall(r"\w+", written)) <= known else "Any"
+    return written if set(re.findall(r"\w+", written)) <= _KNOWN else "Any"
 
 
 def _default(parameter: inspect.Parameter) -> str:

@@ -38,7 +38,7 @@ def test_a_new_method_is_found_everywhere(tmp_path):
         from ldr.estimators import ESTIMATORS, stub
         import ldr.estimators
         assert ldr.estimators.Passing(scale=3.0).scale == 3.0 and "passing" in ESTIMATORS
-        assert "class Passing(Named):" in stub.text() and "scale: float = 2.0" in stub.text()
+        assert "class Passing(_Weighted):" in stub.text() and "scale: float = 2.0" in stub.text()
         assert stub.names_text().count("Passing") == 2
         from docs.pages import index
         assert "[passing](passing.md)" in index() and "Here for a moment." in index()
