@@ -13,7 +13,7 @@ from ldr.objectives.data.data import Data
 from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.families.batches import in_batches
 from ldr.objectives.families.labelled_pairs import LabelledPairs, LabelledRows
-from ldr.objectives.families.pairwise import Change, PairwisePoint, Strip
+from ldr.objectives.families.pairwise import Change, PairwisePoint, Strip, kept_of_pairs
 from ldr.objectives.families.row_sum import in_pieces
 from ldr.objectives.graphs import nearest_others
 from ldr.objectives.needs import Need
@@ -41,14 +41,14 @@ _FULL_RANK_ITERATIONS = 50
 class LMNN(Objective):
     """Pull target neighbours near, push other classes out of a margin; over all matrices M.
 
-    min sum_{i, j in eta(i)} d_ij^2 + penalty sum_{i, j in eta(i)} sum_{l: z_l != z_i}
-    h(1 + d_ij^2 - d_il^2), d_ij = ||M'(x_i - x_j)||; eta(i) are the nearest rows of i's class in X,
-    so that X should be standardised. h is the hinge squared, [t]_+^2, by default: it is smooth and
-    far easier than the hinge [t]_+ itself. P = M'. There are local optima. An evaluation takes
-    O(n^2 r) time to find the margin's violators and O(k) for each of them; memory is O(n (d + r)).
-    The heuristic is lda with unit variance within classes. Weights say how much rows count: what
-    row i adds is multiplied by w_i, and h by w_l too. They do not repeat rows, of which none is its
-    own neighbour.
+    min sum_{i, j in eta(i)} d_ij^2 + penalty sum_{i, j in eta(i)} sum_{l: z_l != z_i} h(1 + d_ij^2
+    - d_il^2), d_ij = ||M'(x_i - x_j)||; eta(i) are the nearest rows of i's class in X, so that X
+    should be standardised. h is the hinge squared, [t]_+^2, by default: it is smooth and far easier
+    than the hinge [t]_+ itself. P = M'. There are local optima. An evaluation takes O(n^2 r) time
+    to find the margin's violators and O(k) for each of them; memory is O(n (d + r)), and up to 2048
+    rows O(k) for each violator. The heuristic is lda with unit variance within classes. Weights say
+    how much rows count: what row i adds is multiplied by w_i, and h by w_l too. They do not repeat
+    rows, of which none is its own neighbour.
 
     Parameters
     ----------
@@ -75,12 +75,15 @@ class LMNN(Objective):
     baseline = "lda, unit variance within classes"
     sparse = False
     domain = "R"
-    arrays = Footprint(squares=95.0, rows=6.0, row=600.0)
 
     neighbours: int = whole(3, 1)
     penalty: float = number(1.0, positive=True)
     hinge: str = word("squared", HINGES)
     width: float = number(0.1)
+
+    def footprint(self, data: Data) -> Footprint:
+        pairs = kept_of_pairs(data, 16.0)  # where classes overlap
+        return Footprint(squares=95.0, rows=6.0, row=600.0, pairs=pairs)
 
     def bind(self, data: Data, r: int) -> BoundObjective:
         return self._problem(data, r).restated(answers=GroupedRows.of(data))

@@ -15,7 +15,7 @@ from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.batches import in_batches
 from ldr.objectives.families.matrices import DataSums, TraceMatrices
-from ldr.objectives.families.pairwise import Pairwise, WeightedPairsPoint
+from ldr.objectives.families.pairwise import Pairwise, WeightedPairsPoint, kept_of_pairs
 from ldr.objectives.families.projected import DenseRows
 from ldr.objectives.families.row_sum import in_pieces
 from ldr.objectives.families.trace import Trace
@@ -199,7 +199,7 @@ class MDSStress(Objective):
 
     def footprint(self, data: Data) -> Footprint:
         kept = data.samples.n_known and data.samples.n**2 <= _KEPT
-        return Footprint(rows=6.0, pairs=1.2 if kept else 0.0)
+        return Footprint(rows=6.0, pairs=(1.2 if kept else 0.0) + kept_of_pairs(data, 1.3))
 
     def bind(self, data: Data, r: int) -> BoundObjective:
         if in_pieces(data.samples):

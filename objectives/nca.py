@@ -14,7 +14,7 @@ from ldr.objectives.data.data import Data
 from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.families.batches import in_batches
 from ldr.objectives.families.labelled_pairs import LabelledPairs, LabelledRows
-from ldr.objectives.families.pairwise import WeightedPairsPoint
+from ldr.objectives.families.pairwise import WeightedPairsPoint, kept_of_pairs
 from ldr.objectives.families.row_sum import in_pieces
 from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
@@ -57,11 +57,11 @@ class NCA(Objective):
     better without end, towards n; elsewhere a large M saturates too: every p_i is 0 or 1, the
     gradient vanishes, and the end says nothing of other M. A note and the certificate tell it. P =
     M'. There are local optima: in about one of ten data sets a random start (`starts=`) ends a row
-    or two higher. An evaluation takes O(n^2 r) time, memory is O(n (d + r)). The
-    heuristic is lda with unit variance within classes. From it, as from every start that is not
-    given as a matrix, the solver comes by annealing: ridge ||Y||^2, Y = XM, is added, and the ridge
-    is made smaller from 0.1 to 2e-5 in six steps, which lets the scale of M grow slowly. Of
-    at most 250 rows pca and three random directions are further default starts.
+    or two higher. An evaluation takes O(n^2 r) time, memory is O(n (d + r)), and up to 2048 rows
+    O(n^2). The heuristic is lda with unit variance within classes. From it, as from every start
+    that is not given as a matrix, the solver comes by annealing: ridge ||Y||^2, Y = XM, is added,
+    and the ridge is made smaller from 0.1 to 2e-5 in six steps, which lets the scale of M grow
+    slowly. Of at most 250 rows pca and three random directions are further default starts.
 
     Weights say how much rows count, as ones to classify and as neighbours: max sum_i w_i p_i with
     p_ij in proportion to w_j exp(-||M'(x_i - x_j)||^2). They do not repeat rows, of which none is
@@ -79,7 +79,9 @@ class NCA(Objective):
     baseline = "lda, unit variance within classes"
     sparse = False
     domain = "R"
-    arrays = Footprint(rows=6.0, row=120.0)
+
+    def footprint(self, data: Data) -> Footprint:
+        return Footprint(rows=6.0, row=120.0, pairs=kept_of_pairs(data, 4.0))
 
     def bind(self, data: Data, r: int) -> BoundObjective:
         return self._problem(data, r).restated(answers=GroupedRows.of(data))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -14,7 +15,7 @@ from ldr.objectives.families.batches import in_batches
 from ldr.objectives.families.projected import DenseRows
 from ldr.objectives.families.responses import Response
 from ldr.objectives.families.row_sum import in_pieces
-from ldr.objectives.families.transport import Rows, Transport
+from ldr.objectives.families.transport import KEPT, Rows, Transport
 from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number, whole
@@ -69,8 +70,9 @@ class WDA(Objective):
     iterations: int = whole(10, 1)
 
     def footprint(self, data: Data) -> Footprint:
-        few = data.samples.n_known and data.samples.n <= _MOST_ROWS
-        return Footprint(rows=6.0, row=100.0, pairs=0.6 if few else 0.0)
+        n = data.samples.n if data.samples.n_known else math.inf
+        pairs = 15.0 if n**2 <= 2 * KEPT else 0.6 if n <= _MOST_ROWS else 0.0
+        return Footprint(rows=6.0, row=100.0, pairs=pairs)
 
     def bind(self, data: Data, r: int) -> BoundObjective:
         samples = data.samples

@@ -12,6 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
+from ldr.objectives.data.data import Data
 from ldr.objectives.families.projected import Projected, ProjectedPoint
 from ldr.solvers.descent.lbfgs import LBFGS
 from ldr.solvers.limits import check
@@ -37,6 +38,12 @@ class Change:
     def of_squares(self, rows: slice, columns: slice) -> Array:
         """These of dD."""
         return np.asarray(self._left[rows] @ self._right[:, columns])
+
+
+def kept_of_pairs(data: Data, numbers: float) -> float:
+    """`Footprint.pairs` of points that keep so many numbers of each pair for Hessian products."""
+    rows = data.samples
+    return numbers if rows.n_known and rows.n**2 <= _KEPT else 0.0
 
 
 # Adds what some rows give to a Hessian product, halved.

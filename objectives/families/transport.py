@@ -27,8 +27,8 @@ Rows = npt.NDArray[np.intp]
 
 # Distances that are in the cache together, and the least size of a class padded to the largest.
 _NUMBERS, _LIKE = 2**15, 0.75
-# Distances of a point whose plans are kept for its Hessian products.
-_KEPT = 2**20
+# Distances of a point whose plans are kept for its Hessian products, about half of all.
+KEPT = 2**20
 # Of a preconditioner, the least curvature relative to the largest.
 _FLOOR = 1e-3
 # Exponents beyond the first are taken from the nearest row; those beyond the second are zero.
@@ -259,7 +259,7 @@ class TransportPoint(ProjectedPoint):
 
     @cached_property
     def _kept(self) -> list[tuple[Pairs, Plans]] | None:
-        few = sum(pairs.numbers for pairs in self._problem.pairs) <= _KEPT
+        few = sum(pairs.numbers for pairs in self._problem.pairs) <= KEPT
         return list(self._made()) if few else None
 
     def _made(self) -> Iterator[tuple[Pairs, Plans]]:
