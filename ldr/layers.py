@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +17,7 @@ from ldr.result import Result
 from ldr.sensitivity.formulas import Given, formula_of
 from ldr.sensitivity.implicit import moved, regular
 from ldr.sensitivity.moving import numbers_of, parameter, with_parameters
+from ldr.sensitivity.sensitivity import Sensitivity
 from ldr.solvers.checks import whole
 from ldr.solvers.errors import DataError, SingularError
 from ldr.solving import solve
@@ -25,20 +27,21 @@ def layer(objective: str | Objective, r: int, **options: Any) -> Callable[..., A
     """A function of jax arrays, X to the optimal P, with derivatives.
 
     The optimum is found by `ldr.solve`, in a callback, so that the function can be compiled; its
-    derivative comes from the implicit function theorem, so that `jax.grad`, `jax.jvp`, `jax.vjp`,
-    `jax.vmap` and derivatives of higher order work, and do not depend on the solver. Repeated
+    derivative comes from the implicit function theorem, so that `jax.grad`, `jax.jvp`, `jax.vjp`
+    and `jax.vmap` work, and do not depend on the solver. Repeated
     eigenvalues inside the subspace, or at its boundary, raise an error that says so, where
     derivatives of eigenvectors have NaN.
 
     Parameters
     ----------
     objective : str or Objective
-        Methods of matrices quadratic in the rows have all derivatives: pca, mds, log-det-pca,
-        autocovariance, squared-difference, sfa, orthogonal-sfa, maf, classical-maf, signal-noise,
-        contrastive-pca, gcpca, classical-gcpca, opca, lda, classical-lda, pls, cca, classical-cca,
-        principal-components-regression, tica, spoc, phd and graphs of the classes; so has a
-        function of one's own in jax whose manifold is said,
-        ``ldr.objective(manifold="grassmann")``. Others that are smooth have `jax.jvp` only.
+        Methods of matrices quadratic in the rows have derivatives of every order: pca, mds,
+        log-det-pca, autocovariance, squared-difference, sfa, orthogonal-sfa, maf, classical-maf,
+        signal-noise, contrastive-pca, gcpca, classical-gcpca, opca, lda, classical-lda, pls, cca,
+        classical-cca, principal-components-regression, tica, spoc, phd and graphs of the classes;
+        so has a function of one's own in jax whose manifold is said,
+        ``ldr.objective(manifold="grassmann")``. Those that `Sensitivity.pullback` names have first
+        derivatives, forwards and backwards; others that are smooth have `jax.jvp` only.
     r : int
     **options
         Of `ldr.solve`: start, tolerance, ....
@@ -72,13 +75,14 @@ def layer(objective: str | Objective, r: int, **options: Any) -> Callable[..., A
     (50, 4)
     """
     import jax
+    import jax.numpy as jnp
 
     objective = as_objective(objective, {})
     whole("r", r, 1)
     background = Need.BACKGROUND in objective.needs
 
     def solved(X: Any, y: Any, parameters: dict[str, Any]) -> Result:
-        X = tuple(np.asarray(each, dtype=np.float64) for each in X)
+        X = _in_float64(X)
         own = with_parameters(objective, {name: float(p) for name, p in parameters.items()})
         return solve(own, single(X), r, y=as_given(y), certify=False, **options)
 
@@ -134,6 +138,31 @@ def layer(objective: str | Objective, r: int, **options: Any) -> Callable[..., A
         assert formula is not None
         return moved(formula, T, given, Given(dX, None, moves))
 
+    def along(X: Any, y: Any, parameters: dict[str, Any], moves: Any) -> Any:
+        """J of some moves, for methods without a formula: dP of (moves, dP - J moves) = (moves, 0).
+
+        A linear system is what jax can be told the solution of, and that of its transpose.
+        """
+        forth, back, add = _along(solved), _pulled(solved), jax.tree.map
+
+        def times(moves: Any) -> Any:
+            return called(forth, X, y, parameters, *moves)
+
+        def transposed(cotangents: Any) -> Any:
+            like = add(lambda each: jax.ShapeDtypeStruct(each.shape, each.dtype), moves)
+            given = X, y, parameters, cotangents
+            return jax.pure_callback(back, like, *given, vmap_method="sequential")
+
+        still = tuple(jnp.zeros(each.shape, each.dtype) for each in shapes(X))
+        none = sum(0.0 * each.sum() for each in jax.tree.leaves(moves))  # all of it is linear
+        return jax.lax.custom_linear_solve(
+            lambda z: (z[0], add(jnp.subtract, z[1], times(z[0]))),
+            add(lambda each: each + none, (moves, still)),
+            lambda _, b: (b[0], add(jnp.add, b[1], times(b[0]))),
+            lambda _, b: (add(jnp.add, b[0], transposed(b[1])), b[1]),
+            symmetric=True,  # so that jax does not transpose the first
+        )[1]
+
     @jax.custom_jvp
     def optimum(X: Any, y: Any, parameters: dict[str, Any]) -> Any:
         return called(optima, X, y, parameters, together=True)
@@ -144,8 +173,7 @@ def layer(objective: str | Objective, r: int, **options: Any) -> Callable[..., A
         dX, _, moves = tangents
         P = optimum(X, y, parameters)
         if formula_of(objective, Given(X, y, parameters)) is None:
-            along = _along(solved)
-            return P, called(along, X, y, parameters, dX, moves)
+            return P, along(X, y, parameters, (dX, moves))
         T = [each.T for each in P]
         dT, *known = step(T, X, y, parameters, dX, moves)
         told = jax.lax.stop_gradient((*known, T, X, y, parameters))
@@ -175,13 +203,39 @@ def _along(solved: Callable[..., Result]) -> Callable[..., Any]:
     """dP by `Result.sensitivity`, for methods without a formula."""
 
     def along(X: Any, y: Any, parameters: dict[str, Any], dX: Any, moves: Any) -> Any:
-        result = solved(X, y, parameters)
-        X, dX = (tuple(np.asarray(each, dtype=np.float64) for each in both) for both in (X, dX))
-        sensitivity = result.sensitivity(single(X), as_given(y))
         directions = {name: float(move) for name, move in moves.items() if float(move) != 0}
-        return sensitivity.along(single(dX), **directions).P
+        sensitivity = _sensitivity(solved, X, y, parameters)
+        return sensitivity.along(single(_in_float64(dX)), **directions).P
 
     return along
+
+
+def _pulled(solved: Callable[..., Result]) -> Callable[..., Any]:
+    """What a cotangent of P is in X and in the parameters."""
+
+    def pulled(X: Any, y: Any, parameters: dict[str, Any], cotangents: Any) -> Any:
+        V, sensitivity = _in_float64(cotangents), _sensitivity(solved, X, y, parameters)
+        found = as_tuple(sensitivity.pullback(single(V)))
+        moves = {}
+        for name, value in parameters.items():
+            product = math.nan  # at 0, where there is a derivative to one side only
+            if float(value) != 0:
+                moved = as_tuple(sensitivity.along(**{name: 1.0}).P)
+                product = sum(float(np.vdot(v, dP)) for v, dP in zip(V, moved, strict=True))
+            moves[name] = np.asarray(product, np.asarray(value).dtype)
+        return tuple(np.asarray(a, x.dtype) for a, x in zip(found, X, strict=True)), moves
+
+    return pulled
+
+
+def _sensitivity(
+    solved: Callable[..., Result], X: Any, y: Any, parameters: dict[str, Any]
+) -> Sensitivity:
+    return solved(X, y, parameters).sensitivity(single(_in_float64(X)), as_given(y))
+
+
+def _in_float64(X: Any) -> tuple[Any, ...]:
+    return tuple(np.asarray(each, dtype=np.float64) for each in X)
 
 
 def _check(solved: Callable[..., Result]) -> Callable[..., Any]:
@@ -189,10 +243,8 @@ def _check(solved: Callable[..., Result]) -> Callable[..., Any]:
 
     def check(J: Any, left: Any, T: Any, X: Any, y: Any, parameters: dict[str, Any]) -> Any:
         if not regular(J, left, T):
-            X = tuple(np.asarray(each, dtype=np.float64) for each in X)
-            still = single(tuple(map(np.zeros_like, X)))
-            sensitivity = solved(X, y, parameters).sensitivity(single(X), as_given(y))
-            _ = sensitivity.along(still).P  # says what ties
+            still = single(tuple(map(np.zeros_like, _in_float64(X))))
+            _ = _sensitivity(solved, X, y, parameters).along(still).P  # says what ties
             raise SingularError("the equations of the optimum are singular: it is not alone")
         return np.ones((), J.dtype)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -104,9 +105,11 @@ class SSD(Objective):
         return whitened_trace(self, found, r, ridge=self.ridge)
 
     def forms(self, data: DataForms) -> PencilMatrices | None:
-        inside = data.through(lambda X: self._in_band(X, self.signal))
+        h, wide = (band_pass(band, self.rate) for band in (self.signal, self.noise))
+        inside = data.through(partial(convolved, h=h), partial(convolved_back, h=h))
         beside = data.through(
-            lambda X: self._in_band(X, self.noise) - self._in_band(X, self.signal)
+            lambda X: convolved(X, wide) - convolved(X, h),
+            lambda Y: convolved_back(Y, wide) - convolved_back(Y, h),
         )
         if inside is None or beside is None:
             return None
@@ -114,9 +117,6 @@ class SSD(Objective):
         zero, counts = np.zeros(n), np.full(n, 1.0 / n)
         S, R = (rows.about(zero).form(counts) for rows in (inside, beside))
         return PencilMatrices(S, R, ridge=self.ridge, shares=zero)
-
-    def _in_band(self, X: Array, band: tuple[float, ...]) -> Array:
-        return convolved(X, band_pass(band, self.rate))
 
 
 def filtered(rows: Samples, band: tuple[float, ...], rate: float) -> Samples:
@@ -158,3 +158,18 @@ def convolved(X: Array, h: Array) -> Array:
     start = edge + len(h) // 2
     extended = np.concatenate([before, X, after])
     return np.asarray(oaconvolve(extended, h[:, None], axes=0)[start : start + len(X)])
+
+
+def convolved_back(Y: Array, h: Array) -> Array:
+    """The transpose of that, h symmetric."""
+    from scipy.signal import oaconvolve
+
+    n, edge, middle = len(Y), min(len(h), len(Y)) - 1, len(h) // 2
+    wide = np.pad(Y, ((edge, edge), (0, 0)))
+    extended = oaconvolve(wide, h[:, None], axes=0)[middle : middle + n + 2 * edge]
+    before, X, after = np.split(extended, [edge, edge + n])
+    X[0] += 2.0 * before.sum(axis=0)
+    X[-1] += 2.0 * after.sum(axis=0)
+    X[1 : edge + 1] -= before[::-1]
+    X[n - 1 - edge : n - 1] -= after[::-1]
+    return np.asarray(X)

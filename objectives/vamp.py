@@ -174,11 +174,11 @@ class VAMP(PairMethod):
         pairs = pairs_of(data.rows.n, self.lag)
         a, b = pairs.sum(axis=1), pairs.sum(axis=0)
         rows = data.rows.about(np.zeros_like(a))
-        onward, back = LessMeans(pairs, a, b), LessMeans(pairs.T.tocsr(), b, a)
+        onward = LessMeans(pairs, a, b)
         inverse = data.inverse(data.rows.about(b).form(b), self.ridge)
         if inverse is None or self.power == 1:
             return None
-        A = rows.form(onward) @ inverse @ rows.form(back)
+        A = rows.form(onward) @ inverse @ rows.form(onward.T)
         return PencilMatrices(A, data.rows.about(a).form(a), ridge=self.ridge, shares=a)
 
 

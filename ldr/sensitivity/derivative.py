@@ -24,7 +24,7 @@ from ldr.objectives.data.views import single
 from ldr.objectives.problem import BoundObjective
 from ldr.sensitivity.moving import Line
 from ldr.sensitivity.optimum import Observed, Optimum, Rate, combined, numbers, within
-from ldr.solvers.errors import SingularError
+from ldr.solvers.errors import ArgumentError, DataError, SingularError
 from ldr.solvers.manifolds import Array
 from ldr.solvers.riemannian import RiemannianProblem
 
@@ -81,7 +81,10 @@ def rate(optimum: Optimum, line: Callable[[float], BoundObjective], length: floa
 
 def difference(optimum: Optimum, line: Callable[[float], BoundObjective], h: float) -> Rate:
     """By one central difference."""
-    ahead, behind = (_at(optimum, line, t) for t in (h, -h))
+    try:
+        ahead, behind = (_at(optimum, line, t) for t in (h, -h))
+    except DataError as error:  # entries that are whole numbers, or 0 and 1
+        raise ArgumentError(f"the data cannot move along this direction: {error}") from error
     return ahead.combined(0.5 / h, -0.5 / h, behind)
 
 

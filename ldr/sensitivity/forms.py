@@ -39,6 +39,15 @@ class Form(ABC):
     def rate_of_times(self, X: Blocks, T: Blocks, Y: Blocks, dX: Blocks, dY: Blocks) -> list[Array]:
         """dA T along dX, from Y = XT and dY = dX T."""
 
+    @abstractmethod
+    def pulled(self, X: Blocks, T: Blocks, U: Blocks) -> list[Array]:
+        """The derivative in X of <U, AT>."""
+
+    @property
+    def transposed(self) -> Form:
+        """A'; A itself unless said otherwise."""
+        return self
+
     def rate_at(self, X: Blocks, T: Blocks, dX: Blocks) -> list[Array]:
         """dA T of another T."""
         return self.rate_of_times(X, T, projected(X, T), dX, projected(dX, T))
@@ -86,6 +95,14 @@ class Product(Form):
         moved = self.right.rate_of_times(X, T, Y, dX, dY)
         return added(self.left.rate_at(X, inside, dX), self.left.times(X, moved))
 
+    def pulled(self, X: Blocks, T: Blocks, U: Blocks) -> list[Array]:
+        of_left = self.left.pulled(X, self.right.times(X, T), U)
+        return added(of_left, self.right.pulled(X, T, self.left.transposed.times(X, U)))
+
+    @property
+    def transposed(self) -> Form:
+        return self.right.transposed @ self.left.transposed
+
 
 @dataclass(frozen=True)
 class Combination(Form):
@@ -103,6 +120,13 @@ class Combination(Form):
     def rate_of_times(self, X: Blocks, T: Blocks, Y: Blocks, dX: Blocks, dY: Blocks) -> list[Array]:
         parts = ((c, A.rate_of_times(X, T, Y, dX, dY)) for c, A in self.terms)
         return added(*([c * dAT for dAT in found] for c, found in parts))
+
+    def pulled(self, X: Blocks, T: Blocks, U: Blocks) -> list[Array]:
+        return added(*([c * each for each in A.pulled(X, T, U)] for c, A in self.terms))
+
+    @property
+    def transposed(self) -> Form:
+        return Combination([(c, A.transposed) for c, A in self.terms])
 
 
 @dataclass(frozen=True)
@@ -130,6 +154,14 @@ class Inverse(Form):
             share = self.ridge * self.B.rate_of_trace(X, dX) / len(self.array)
             moved = moved + share * inside[0]
         return [-self.array @ moved]
+
+    def pulled(self, X: Blocks, T: Blocks, U: Blocks) -> list[Array]:
+        inside, back = self.times(X, T), [-each for each in self.times(X, U)]
+        found = self.B.pulled(X, inside, back)
+        if self.ridge:
+            share = self.ridge * inner(inside, back) / len(self.array)
+            found = added(found, self.B.pulled_of_trace(X, share))
+        return found
 
 
 @dataclass(frozen=True)
@@ -159,6 +191,13 @@ class TimesTrace(Form):
         parts = zip(self.A.rate_of_times(X, T, Y, dX, dY), self.A.times(X, T), strict=True)
         return [self._size(X) * dAT + rate * AT for dAT, AT in parts]
 
+    def pulled(self, X: Blocks, T: Blocks, U: Blocks) -> list[Array]:
+        N, along = [self._means(X)], inner(U, self.A.times(X, T))
+        found = [self._size(X) * each for each in self.A.pulled(X, T, U)]
+        found = added(found, [along * each for each in self.inverse.pulled(X, N, N)])
+        found[0] = found[0] + 2.0 * along * centred(self.F.T @ self.inverse.times(X, N)[0].T)
+        return found
+
 
 def added(*blocks: Sequence[Array]) -> list[Array]:
     """Their sum, view by view."""
@@ -172,15 +211,21 @@ class Quadratic(Form):
     Attributes
     ----------
     kernel : callable
+    back : callable or None
+        Its transpose; None where K is symmetric.
     moved : callable or None
         From X and dX to the matrix of X with the change of K; None where K stays.
+    moved_back : callable or None
+        From X, Y and Z to the derivative of <Y, KZ> in the X that K is made of.
     """
 
     kernel: Kernel
-    moved: Callable[[Blocks, Blocks], Form] | None = None
+    back: Kernel | None = None
+    moved: Callable[[Blocks, Blocks], Quadratic] | None = None
+    moved_back: Callable[[Blocks, Blocks, Blocks], list[Array]] | None = None
 
     def __add__(self, other: Form) -> Form:
-        if not isinstance(other, Quadratic):
+        if not isinstance(other, Quadratic) or not self.plain or not other.plain:
             return super().__add__(other)
 
         def kernel(X: Blocks) -> dict[int, Array]:
@@ -189,25 +234,40 @@ class Quadratic(Form):
                 found[i] = found[i] + KX if i in found else KX
             return found
 
-        one, two = self.moved, other.moved
-        if one is None or two is None:
-            return Quadratic(kernel, one or two)
-        return Quadratic(kernel, lambda X, dX: one(X, dX) + two(X, dX))
+        return Quadratic(kernel)
 
-    def __rmul__(self, factor: float) -> Quadratic:
-        def kernel(X: Blocks) -> dict[int, Array]:
-            return {i: factor * KX for i, KX in self.kernel(X).items()}
+    def __rmul__(self, factor: float) -> Form:
+        if not self.plain:
+            return super().__rmul__(factor)
+        return Quadratic(lambda X: {i: factor * KX for i, KX in self.kernel(X).items()})
 
-        one = self.moved
-        return Quadratic(kernel, None if one is None else lambda X, dX: factor * one(X, dX))
+    @property
+    def plain(self) -> bool:
+        """Whether it is of one symmetric K that stays."""
+        return self.back is None and self.moved is None
+
+    @property
+    def transposed(self) -> Form:
+        if self.back is None:
+            return self
+        return Quadratic(self.back, self.kernel)
 
     def pulled(self, X: Blocks, T: Blocks, U: Blocks) -> list[Array]:
-        """The derivative in X of <U, AT>, K symmetric."""
         found = [np.zeros_like(each) for each in X]
-        for one, other in ((T, U), (U, T)):
-            for i, Z in self.kernel(projected(X, one)).items():
+        XT, XU = projected(X, T), projected(X, U)
+        for kernel, Y, other in ((self.kernel, XT, U), (self.back or self.kernel, XU, T)):
+            for i, Z in kernel(Y).items():
                 found[i] += Z @ other[min(i, len(T) - 1)].T
-        return found
+        return found if self.moved_back is None else added(found, self.moved_back(X, XU, XT))
+
+    def pulled_of_trace(self, X: Blocks, share: float) -> list[Array]:
+        """The derivative in X of that share of tr A, K symmetric."""
+        found = [np.zeros_like(each) for each in X]
+        for i, KX in self.kernel(X).items():
+            found[i] += 2.0 * share * KX
+        if self.moved_back is None:
+            return found
+        return added(found, [share * each for each in self.moved_back(X, X, X)])
 
     def trace(self, X: Blocks) -> float:
         """tr A."""

@@ -11,27 +11,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from ldr.objectives.custom.function import CustomObjective
-from ldr.objectives.families.matrices import (
-    AbsolutePencilMatrices,
-    CorrelationMatrices,
-    DeterminantMatrix,
-    Divided,
-    KernelRate,
-    Matrices,
-    PairMatrices,
-    PencilMatrices,
-    RatioMatrices,
-    TraceMatrices,
-)
+from ldr.objectives.families.matrices import MovingKernel
 from ldr.objectives.families.nested import NestedMethod
-from ldr.objectives.families.shrinking import forms_of
 from ldr.objectives.objective import Objective
+from ldr.sensitivity.ratio import Ratio
 from ldr.solvers.manifolds import Array
 
 # A traced array of jax's.
@@ -71,7 +60,7 @@ class TracedRows:
         X = self.X + self.mean
         return TracedRows(X, shares @ X)
 
-    def form(self, K: Any, rate: KernelRate | None = None) -> Traced:
+    def form(self, K: Any, moving: MovingKernel | None = None) -> Traced:
         if K.ndim == 1:
             return self.X.T @ (K[:, None] * self.X)
         between = K.tocoo()
@@ -114,7 +103,7 @@ class TracedData:
         between = (means * counts[:, None]).T @ means
         return between, self.rows.scatter() - between
 
-    def through(self, of: Callable[..., Any]) -> None:
+    def through(self, of: Callable[..., Any], back: Callable[..., Any]) -> None:
         """NumPy's functions take no traced arrays."""
 
     def deviations(self) -> Traced:
@@ -165,58 +154,44 @@ class OfMatrices(Formula):
 
     objective: Objective
 
-    def matrices(self, given: Given) -> Matrices | None:
+    def ratio(self, given: Given, r: int) -> Ratio | None:
         own = copy(self.objective)
         vars(own).update(given.parameters)
-        return forms_of(own, TracedData(given))
+        return Ratio.stated(own, TracedData(given), r)
 
     def value(self, T: Sequence[Traced], given: Given) -> Traced:
         import jax
 
-        match self.matrices(given.through(T)):
-            case TraceMatrices(A=A, scale=scale) | PencilMatrices(A=A, scale=scale):
-                return -scale * A.trace()
-            case AbsolutePencilMatrices(A=A):
-                return -abs(jax.numpy.linalg.eigvalsh(A)).sum()
-            case RatioMatrices() as found:
-                (B,) = self._ridged(found, T, given)
-                return -found.sign * found.A.trace() / B.trace()
-            case PairMatrices(K=K):
-                return -K.trace()
-            case CorrelationMatrices() as found:
-                Caa, Cbb = self._ridged(found, T, given)
-                return -found.K.trace() / (Caa.trace() * Cbb.trace()) ** 0.5
-            case DeterminantMatrix(C=C):
-                return -jax.numpy.linalg.slogdet(C)[1]
+        found = self._through(T, given)
+        match found.of:
+            case "sizes":
+                return -abs(jax.numpy.linalg.eigvalsh(found.A)).sum()
+            case "determinant":
+                return -jax.numpy.linalg.slogdet(found.A)[1]
+        return found.value([S.trace() for S in (found.A, *found.over)])
 
-    def axes(self, T: Sequence[Traced], given: Given) -> Traced:
-        through = given.through(T)
-        match self.matrices(through):
-            case TraceMatrices(A=A, scale=scale) | PencilMatrices(A=A, scale=scale):
-                return scale * A
-            case AbsolutePencilMatrices(A=A):
-                return A
-            case PairMatrices(K=K) | CorrelationMatrices(K=K):
-                return (K + K.T) / 2
-        return _variances(through)
+    def axes(self, T: Sequence[Traced], given: Given) -> Traced | None:
+        found = self._through(T, given)
+        diagonal = _variances(given.through(T)) if found.of == "determinant" else found.diagonal
+        return (diagonal + diagonal.T) / 2
 
     def squares(self, T: Sequence[Traced], given: Given) -> Sequence[Traced]:
-        found = self.matrices(given.through(T))
-        if (
-            isinstance(found, (PencilMatrices, AbsolutePencilMatrices, PairMatrices))
-            and found.divisors
-        ):
-            return self._ridged(found, T, given)
-        return orthonormal(T)
+        return self._through(T, given).white or orthonormal(T)
 
-    def _ridged(self, found: Divided, T: Sequence[Traced], given: Given) -> list[Traced]:
-        """T'BT of each view with the ridge, which is in units of the mean diagonal of B."""
-        whole = self.matrices(given)
-        assert isinstance(whole, Divided)
-        return [
-            B + found.ridge * of_all.trace() / len(of_all) * (each.T @ each)
-            for B, of_all, each in zip(found.divisors, whole.divisors, T, strict=True)
-        ]
+    def _through(self, T: Sequence[Traced], given: Given) -> Ratio:
+        """Of the rows XT; a ridge is in units of the mean diagonal of B, of all columns."""
+        r = T[0].shape[1]
+        found, whole = self.ratio(given.through(T), r), self.ratio(given, r)
+        assert found is not None and whole is not None
+
+        def ridged(of_T: Sequence[Traced], of_all: Sequence[Traced]) -> list[Traced]:
+            return [
+                B + whole.ridge * every.trace() / len(every) * (each.T @ each)
+                for B, every, each in zip(of_T, of_all, T, strict=False)
+            ]
+
+        over, white = ridged(found.over, whole.over), ridged(found.white, whole.white)
+        return replace(found, over=over, white=white)
 
 
 @dataclass(frozen=True)
@@ -258,7 +233,7 @@ def formula_of(objective: Objective, given: Given) -> Formula | None:
     found, stated = OfMatrices(objective), []
 
     def look(X: Sequence[Traced], y: Traced) -> None:
-        stated.append(found.matrices(Given(X, y, given.parameters)) is not None)
+        stated.append(found.ratio(Given(X, y, given.parameters), 1) is not None)
 
     jax.eval_shape(look, list(given.X), np.zeros(len(given.X[0])))  # of shapes, nothing is computed
     return found if any(stated) else None

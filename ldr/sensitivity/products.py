@@ -9,7 +9,7 @@ s, |S| = VhV' with h = |s| moves by V(G o V'dS V)V', G_ij = (h_i - h_j)/(s_i - s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 
@@ -64,8 +64,8 @@ class Products:
         if any(len(Q) != one.d for Q, one in zip(blocks, data.views, strict=True)):
             return None  # the coordinates move with the rows
         of_rows = QuadraticData.of(data)
-        formula = Ratio.of(objective, of_rows, optimum.axes.numbers.size)
-        if formula is None:
+        formula = Ratio.stated(objective, of_rows, optimum.axes.numbers.size)  # type: ignore[arg-type]
+        if formula is None or formula.of == "determinant":
             return None
         frames: list[Array | None] = []
         for coordinates, Q in zip(problem.coordinates, blocks, strict=True):
@@ -109,8 +109,7 @@ class Products:
             bent_by = point.hessian_vector(problem.point(EQ)) + problem.point(inside)
             gradient = gradient - 0.5 * bent_by
             value -= 0.5 * problem.unit * inner(own, EQ)
-            lifted = zip(self.frames, EQ, strict=True)
-            dT = [-0.5 * (each if L is None else L @ each) for L, each in lifted]
+            dT = [-0.5 * each for each in self._raised(EQ)]
         if f.weights is None:
             of_diagonal = changes[0] if f.diagonal is f.A else times(f.diagonal)
         else:
@@ -158,17 +157,6 @@ class Products:
     def _with_ridge(self, S: Array, trace: float) -> Array:
         return S + self.formula.ridge * trace / len(S) * np.eye(len(S))
 
-    @property
-    def reversible(self) -> bool:
-        """Whether products with a cotangent are known: of sums that change with the rows alone."""
-        f = self.formula
-        parts = (f.A, f.diagonal, *f.over, *f.white)
-        return (
-            all(isinstance(F, Quadratic) and F.moved is None for F in parts)
-            and not (self.of_rows.made or isinstance(self.optimum.problem, AbsoluteTrace))
-            and f.weights is None
-        )
-
     def pulled(self, V: Blocks) -> list[Array]:
         """The derivative in X of <V', the maps>, of the rows of each view.
 
@@ -177,49 +165,76 @@ class Products:
         SingularError
             Numbers of coordinates tie.
         """
-        problem, M, T, f = self.optimum.problem, self.optimum.M, self._T, self.formula
-        inside = np.sum([each.T @ cotangent for each, cotangent in zip(T, V, strict=True)], axis=0)
-        W = np.zeros_like(inside)
+        T = self._T
+        W = np.zeros((T[0].shape[1],) * 2)
         if len(matrix_of(self.optimum.axes)):
-            W = self._unit_of_axes * sym(self.optimum.turn(inside))
+            pairs = zip(T, V, strict=True)
+            inside = np.sum([each.T @ cotangent for each, cotangent in pairs], axis=0)
+            W = sym(self.optimum.turn(inside))
+        told = self._pulled_of_sizes if self.formula.of == "sizes" else self._pulled_of_traces
+        found = [np.zeros_like(each) for each in self.X]
+        for F, U, view in told(V, W):
+            found = added(found, F.pulled(self.X, T, U))
+            if view is not None and self.formula.ridge:
+                assert isinstance(F, Quadratic)
+                share = self.formula.ridge * float(np.vdot(T[view], U[view])) / len(T[view])
+                found = added(found, F.pulled_of_trace(self.X, share))
+        return self.of_rows.gathered(found)
+
+    def _pulled_of_traces(self, V: Blocks, W: Array) -> Iterator[tuple[Form, Blocks, int | None]]:
+        """F and U whose <U, FT> add up to it, and the view that a ridge of F is of."""
+        problem, M, T, f = self.optimum.problem, self.optimum.M, self._T, self.formula
+        W = self._unit_of_axes * W if W.any() else W
+        TW = [each @ W for each in T]
         DTW = [DT @ W for DT in self._diagonal_times]
-        V = [cotangent + 2.0 * each for cotangent, each in zip(V, DTW, strict=True)]
-        lowered = self._lowered(V)
+        lowered = self._lowered([one + 2.0 * each for one, each in zip(V, DTW, strict=True)])
         u = self.optimum.solve(problem.manifold.project(M, problem.point(lowered)))
-        lifted = [
-            (each if L is None else L @ each) / problem.unit
-            for L, each in zip(self.frames, problem.blocks(u), strict=True)
-        ]
-        of_slopes = 2.0 * np.array([inner(FT, lifted) for FT in self._times])
-        bent = [
-            float(of_slopes @ f.rate_of_slopes(self._traces, e)) for e in np.eye(len(of_slopes))
-        ]
-        found = self._pulled(f.diagonal, [each @ W for each in T], None)
-        for k, (F, slope, c) in enumerate(zip((f.A, *f.over), self._slopes, bent, strict=True)):
-            U = [-2.0 * slope * one - c * own for one, own in zip(lifted, T, strict=True)]
-            found = added(found, self._pulled(F, U, None if k == 0 else k - 1))
+        lifted = [each / problem.unit for each in self._raised(problem.blocks(u))]
+        weighed, TV = self._weighed(lifted), self._weighed(T)
+        of_slopes = 2.0 * np.array([inner(FT, weighed) for FT in self._times])
+        bent = np.array(
+            [of_slopes @ f.rate_of_slopes(self._traces, e) for e in np.eye(len(of_slopes))]
+        )
+        shares = [0.0] * len(bent)
+        if f.weights is None:
+            yield f.diagonal, TW, None
+        else:
+            bent = bent - inner(TW, self._times[1]) * self._slopes
+            shares = [1.0, self._value]
+        views = (None, *range(len(f.over)))
+        for F, slope, c, share, view in zip(
+            (f.A, *f.over), self._slopes, bent, shares, views, strict=True
+        ):
+            parts = zip(weighed, TV, TW, strict=True)
+            yield F, [-2.0 * slope * u - c * own + share * w for u, own, w in parts], view
         if f.white:
             point, Q = problem.at(M), problem.blocks(M)
             through = problem.blocks(point.hessian_vector(u))
             own = zip(through, problem.blocks(u), Q, problem.blocks(point.gradient), strict=True)
             by_E = [Hu + each @ (block.T @ g).T for Hu, each, block, g in own]
-            for v, (B, L) in enumerate(zip(f.white, self.frames, strict=True)):
-                Z = 0.5 * (by_E[v] - lowered[v])
-                U = [np.zeros_like(each) for each in T]
-                U[v] = Z if L is None else L @ Z
-                found = added(found, self._pulled(B, U, v))
-        return found
+            yield from self._of_frames([0.5 * (E - G) for E, G in zip(by_E, lowered, strict=True)])
 
-    def _pulled(self, F: Form, U: Blocks, ridged: int | None) -> list[Array]:
-        """Of <U, FT>, with the ridge of that view's B."""
-        assert isinstance(F, Quadratic)
-        found = F.pulled(self.X, self._T, U)
-        if ridged is not None and self.formula.ridge:
-            T = self._T[ridged]
-            share = 2.0 * self.formula.ridge * float(np.vdot(T, U[ridged])) / len(T)
-            for i, KX in F.kernel(self.X).items():
-                found[i] += share * KX
-        return found
+    def _pulled_of_sizes(self, V: Blocks, W: Array) -> Iterator[tuple[Form, Blocks, int | None]]:
+        """The same where eigenvalues count by their size."""
+        problem, M = self.optimum.problem, self.optimum.M
+        assert isinstance(problem, AbsoluteTrace)
+        (lowered,) = self._lowered(V)
+        through = self._absolute(problem.signed @ M)  # |S|M
+        u = self.optimum.solve(problem.manifold.project(M, lowered + 2.0 * through @ W))
+        half = 0.5 * self._absolute((2.0 / problem.unit) * u + M @ W)
+        yield self.formula.A, self._raised([2.0 * half]), None
+        S = problem.signed
+        yield from self._of_frames([-(S @ half + half @ (M.T @ S @ M) + 0.5 * lowered)])
+
+    def _of_frames(self, Z: Blocks) -> Iterator[tuple[Form, Blocks, int | None]]:
+        """<Z, L'dB T> of each view."""
+        for v, (B, U) in enumerate(zip(self.formula.white, self._raised(Z), strict=True)):
+            yield B, [U if i == v else np.zeros_like(each) for i, each in enumerate(self._T)], v
+
+    def _raised(self, G: Blocks) -> list[Array]:
+        """LG of each view."""
+        pairs = zip(self.frames, G, strict=True)
+        return [each if L is None else L @ each for L, each in pairs]
 
     def _lowered(self, G: Blocks) -> list[Array]:
         """L'G of each view."""
@@ -293,7 +308,7 @@ class Products:
 
     @cached_property
     def _value(self) -> float:
-        return self.formula.value(self._traces)
+        return float(self.formula.value(self._traces))
 
     def _weighed(self, T: Blocks) -> Blocks:
         v = self.formula.weights

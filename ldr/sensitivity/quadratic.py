@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from ldr.objectives.data.cells import Cells
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.labels import as_array
-from ldr.objectives.families.matrices import KernelRate
+from ldr.objectives.families.matrices import MovingKernel
 from ldr.objectives.kernels import as_response, deviations
+from ldr.objectives.statistics.products import LessMeans
 from ldr.objectives.statistics.sums import membership
 from ldr.sensitivity.forms import Blocks, Form, Inverse, Quadratic, TimesTrace, centred
 from ldr.solvers.manifolds import Array
@@ -74,15 +75,24 @@ class QuadraticRows:
     def about(self, shares: Array) -> QuadraticRows:
         return replace(self, shares=shares)
 
-    def form(self, K: Any, rate: KernelRate | None = None) -> Quadratic:
-        found = self._of(lambda X: self._centre_transposed(times(K, self._centre(X))))
-        if rate is None:
+    def form(self, K: Any, moving: MovingKernel | None = None) -> Quadratic:
+        def of(K: Any) -> Quadratic:
+            return self._of(lambda X: self._centre_transposed(times(K, self._centre(X))))
+
+        found, view = of(K), self.view
+        if isinstance(K, LessMeans):
+            return replace(found, back=of(K.T).kernel)
+        if moving is None:
             return found
 
         def moved(X: Blocks, dX: Blocks) -> Quadratic:
-            return self.form(rate(X[self.view], dX[self.view]))
+            return of(moving.along(X[view], dX[view]))
 
-        return replace(found, moved=moved)
+        def moved_back(X: Blocks, Y: Blocks, Z: Blocks) -> list[Array]:
+            pulled = moving.back(X[view], self._centre(Y[view]), self._centre(Z[view]))
+            return [pulled if i == view else np.zeros_like(each) for i, each in enumerate(X)]
+
+        return replace(found, moved=moved, moved_back=moved_back)
 
     def _centre(self, X: Array) -> Array:
         return centred(X) if self.shares is None else X - self.shares @ X
@@ -130,13 +140,15 @@ class QuadraticData:
     ----------
     views : sequence of QuadraticRows
     data : Data
-    made : list of callable
-        Of the first view's rows, further blocks: see `blocks`.
+    made : list of pairs of callables
+        Of the first view's rows, further blocks, and the transpose: see `blocks`.
     """
 
     views: Sequence[QuadraticRows]
     data: Data
-    made: list[Callable[[Array], Array]] = field(default_factory=list)
+    made: list[tuple[Callable[[Array], Array], Callable[[Array], Array]]] = field(
+        default_factory=list
+    )
 
     @classmethod
     def of(cls, data: Data) -> QuadraticData:
@@ -147,13 +159,22 @@ class QuadraticData:
     def y(self) -> Cells:
         return as_array(self.data.y)
 
-    def through(self, of: Callable[[Array], Array]) -> QuadraticRows:
-        self.made.append(of)
+    def through(
+        self, of: Callable[[Array], Array], back: Callable[[Array], Array]
+    ) -> QuadraticRows:
+        self.made.append((of, back))
         return QuadraticRows(self.rows.n, len(self.views) + len(self.made) - 1)
 
     def blocks(self, X: Blocks) -> list[Array]:
         """X, with the rows that were made of those of the first view."""
-        return [*X, *(of(X[0]) for of in self.made)]
+        return [*X, *(of(X[0]) for of, _ in self.made)]
+
+    def gathered(self, found: Sequence[Array]) -> list[Array]:
+        """What derivatives in these blocks are in X."""
+        given = list(found[: len(self.views)])
+        for (_, back), each in zip(self.made, found[len(given) :], strict=True):
+            given[0] = given[0] + back(each)
+        return given
 
     def deviations(self) -> Array:
         return deviations(as_response(self.data.y, self.rows.n)[:, 0], None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +12,8 @@ import numpy as np
 from ldr.objectives.families.matrices import (
     AbsolutePencilMatrices,
     CorrelationMatrices,
+    DataForms,
+    DeterminantMatrix,
     Divided,
     PairMatrices,
     PencilMatrices,
@@ -19,9 +22,10 @@ from ldr.objectives.families.matrices import (
 )
 from ldr.objectives.families.shrinking import forms_of
 from ldr.objectives.objective import Objective
-from ldr.sensitivity.forms import Form, Quadratic
-from ldr.sensitivity.quadratic import QuadraticData
 from ldr.solvers.manifolds import Array
+
+# A matrix of the rows: a `Form`, or a traced array of jax's.
+Square = Any
 
 
 @dataclass(frozen=True)
@@ -30,12 +34,12 @@ class Ratio:
 
     Attributes
     ----------
-    A : Form
-    diagonal : Form
+    A : Form or array
+    diagonal : Form or array
         What canonical coordinates diagonalise.
-    over : sequence of Quadratic
+    over : sequence of Form or array
         The B_j.
-    white : sequence of Quadratic
+    white : sequence of Form or array
         The B of T'BT = I, one a view; T'T = I where there are none.
     ridge : float
         Of the B, in units of the mean of each diagonal.
@@ -46,50 +50,52 @@ class Ratio:
     weights : ndarray (r,) or None
         Of T's columns in the traces, where they are not alike: canonical coordinates diagonalise
         A + f B then.
+    of : {"trace", "sizes", "determinant"}
+        What stands in the place of tr A: the sizes of its eigenvalues, or its log-determinant.
     """
 
-    A: Form
-    diagonal: Form
-    over: Sequence[Quadratic] = ()
-    white: Sequence[Quadratic] = ()
+    A: Square
+    diagonal: Square
+    over: Sequence[Square] = ()
+    white: Sequence[Square] = ()
     ridge: float = 0.0
     residual: bool = False
     shares: Array | None = None
     weights: Array | None = None
+    of: str = "trace"
 
     @classmethod
-    def of(cls, objective: Objective, data: QuadraticData, r: int) -> Ratio | None:
+    def stated(cls, objective: Objective, data: DataForms, r: int) -> Ratio | None:
         """Of a method that states its matrices; None of others."""
-        found = forms_of(objective, data)  # type: ignore[arg-type]
+        found = forms_of(objective, data)
         ridge = found.ridge if isinstance(found, Divided) else 0.0
-        over = _forms(*found.divisors) if isinstance(found, Divided) else []
+        over: Sequence[Square] = found.divisors if isinstance(found, Divided) else ()
         match found:
             case TraceMatrices(A=S, scale=scale):
-                (A,) = _forms(scale * S)
+                A = scale * S
                 return cls(A, A, residual=found.residual)
             case PencilMatrices(A=S, scale=scale):
-                (A,) = _forms(scale * S)
+                A = scale * S
                 return cls(A, A, white=over, ridge=ridge, shares=found.shares)
-            case AbsolutePencilMatrices(A=S):
-                (A,) = _forms(S)
-                return cls(A, A, white=over, ridge=ridge, shares=found.shares)
+            case AbsolutePencilMatrices(A=A):
+                return cls(A, A, white=over, ridge=ridge, shares=found.shares, of="sizes")
             case RatioMatrices(A=S, sign=sign):
-                (A,) = _forms(S)
                 of_rows, v = data.rows.scatter() / data.rows.n, found.weights(r)
                 weights = None if (v == 1.0).all() else v
-                return cls(sign * A, of_rows, over, (), ridge, False, found.shares, weights)
-            case PairMatrices(K=S):
-                (A,) = _forms(S)
+                A = sign * S
+                return cls(A, of_rows, over, (), ridge, False, found.shares, weights)
+            case PairMatrices(K=A):
                 return cls(A, A, white=over, ridge=ridge)
-            case CorrelationMatrices(K=S):
-                (A,) = _forms(S)
+            case CorrelationMatrices(K=A):
                 return cls(A, A, over=over, ridge=ridge)
+            case DeterminantMatrix(C=A):
+                return cls(A, A, of="determinant")
         return None
 
-    def value(self, traces: Array) -> float:
+    def value(self, traces: Any) -> Any:
         """f, of the traces of A and of the B_j."""
         a, *b = traces
-        return -float(a) / float(np.prod(b)) ** (1.0 / max(len(b), 1))
+        return -a / math.prod(b) ** (1.0 / max(len(b), 1))
 
     def slopes(self, traces: Array) -> Array:
         """Its derivatives in them."""
@@ -104,8 +110,3 @@ class Ratio:
         bent = -first * float(np.mean(db / b)) if len(b) else 0.0
         value = first * rates[0] + bent * a
         return np.array([bent, *(-value / (len(b) * b) - np.array(others) * db / b)])
-
-
-def _forms(*matrices: Any) -> list[Quadratic]:
-    """A page's matrices, made of `QuadraticRows`, as what they are."""
-    return list(matrices)

@@ -111,9 +111,8 @@ class Sensitivity:
     def pullback(self, P: Any) -> Any:
         """The derivative in X of <P, the map>: what a loss that moves by P for each entry wants.
 
-        Of the methods that `ldr.layer` has all derivatives of, and of ica, uica, xdawn,
-        semi-supervised-da and graphs whose weights stay where rows move. Of log-det-pca, spoc, phd
-        and functions of one's own it takes jax.
+        Of methods of sums over rows and of graphs. Of log-det-pca and of functions of one's own it
+        takes jax.
 
         Parameters
         ----------
@@ -135,9 +134,8 @@ class Sensitivity:
         cotangents = [
             numbers(one, each.shape, "P").T for one, each in zip(given, maps, strict=True)
         ]
-        known = self._products
-        if isinstance(known, WhiteRows) or (known is not None and known.reversible):
-            return single(tuple(known.pulled(cotangents)))
+        if self._products is not None:
+            return single(tuple(self._products.pulled(cotangents)))
         return single(tuple(self._by_formula([each.T for each in maps], cotangents)))
 
     def _by_formula(self, T: list[Array], cotangents: list[Array]) -> list[Array]:
@@ -147,8 +145,8 @@ class Sensitivity:
         formula = formula_of(self.objective, given)
         if formula is None or any(view.marks is not None for view in self.data.views):
             raise ArgumentError(
-                f"{self.objective!r} has derivatives along directions only (`along`): expected a "
-                "method of sums over rows or of a graph that stays, without weights or trials"
+                f"{self.objective!r} has derivatives along directions only (`along`, `jax.jvp`): "
+                "expected a method of sums over rows or of a graph, without weights or trials"
             )
         if len(matrix_of(self.optimum.axes)):
             self.optimum.turn(np.zeros((self.r, self.r)))  # says which numbers tie

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.samples import Samples
@@ -14,8 +15,8 @@ from ldr.objectives.families.pencil import SumOfSquares
 from ldr.objectives.families.wide import WidePencil
 from ldr.objectives.graphs import (
     Graph,
+    HeatedEdges,
     as_graph,
-    heat_rate,
 )
 from ldr.objectives.statistics import graph_scatter, moments
 from ldr.objectives.statistics.covariance import KnownScatter
@@ -66,31 +67,17 @@ class LaplacianMethod(GraphMethod):
         return scaled_rows(scaled_rows(W, weights).T.tocsr(), weights)  # W is symmetric
 
     def _forms(self, rows: RowForms, W: csr_array) -> PencilMatrices | None:
-        degrees, rate = W.sum(axis=1), self._rate(W)
+        degrees = W.sum(axis=1)
         if (shares := self._shares(degrees)) is not None:
             rows = rows.about(shares)
-        if rate is None:
+        if self.heat is None or not isinstance(self.graph, str):
             A, B = rows.form(laplacian(W)), rows.form(degrees)
             return PencilMatrices(A, B, -1.0, shares=shares)
         if shares is not None or (self.graph == "class-neighbours" and self.heat == "median"):
             return None  # shares, and widths of each class, move too
-        A = rows.form(laplacian(W), lambda X, dX: laplacian(rate(X, dX)))
-        B = rows.form(degrees, lambda X, dX: rate(X, dX).sum(axis=1))
+        edges = HeatedEdges(W, self.heat)
+        A, B = rows.form(laplacian(W), _Laplacian(edges)), rows.form(degrees, _Degrees(edges))
         return PencilMatrices(A, B, -1.0)
-
-    def _rate(self, W: csr_array) -> Callable[[Array, Array], csr_array] | None:
-        """How W changes with the rows; None where it stays."""
-        heat = self.heat
-        if heat is None or not isinstance(self.graph, str):
-            return None
-        known: list[tuple[Array, csr_array]] = []  # along the last direction
-
-        def rate(X: Array, dX: Array) -> csr_array:
-            if not known or known[0][0] is not dX:
-                known[:] = [(dX, heat_rate(W, X, dX, heat))]
-            return known[0][1]
-
-        return rate
 
     def _shares(self, degrees: Array) -> Array | None:
         """Of the rows in what is subtracted; None is their mean."""
@@ -115,6 +102,35 @@ class LaplacianMethod(GraphMethod):
         about = rows.about(self._middle(samples, rows.mean, degrees)[0])
         B = Form(about, about, degrees)
         return WidePencil(about, Form(rows, rows, laplacian(W)), B, about.squares(degrees))
+
+
+@dataclass(frozen=True)
+class _Laplacian:
+    """D - W, W moving."""
+
+    edges: HeatedEdges
+
+    def along(self, X: Array, dX: Array) -> csr_array:
+        return laplacian(self.edges.along(X, dX))
+
+    def back(self, X: Array, Y: Array, Z: Array) -> Array:
+        i, j = self.edges.ends
+        return self.edges.back(X, np.einsum("ij,ij->i", Y[i] - Y[j], Z[i] - Z[j]))
+
+
+@dataclass(frozen=True)
+class _Degrees:
+    """The diagonal of D, W moving."""
+
+    edges: HeatedEdges
+
+    def along(self, X: Array, dX: Array) -> Array:
+        return np.asarray(self.edges.along(X, dX).sum(axis=1))
+
+    def back(self, X: Array, Y: Array, Z: Array) -> Array:
+        i, j = self.edges.ends
+        products = np.einsum("ij,ij->i", Y, Z)
+        return self.edges.back(X, products[i] + products[j])
 
 
 def laplacian(W: csr_array) -> csr_array:

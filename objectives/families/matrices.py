@@ -59,8 +59,14 @@ class DataSums(Protocol):
     ) -> tuple[Array, Array] | None: ...
 
 
-# The change of a K that depends on the rows X along dX.
-KernelRate: TypeAlias = Callable[[Array, Array], Kernel]
+class MovingKernel(Protocol):
+    """A K that depends on the rows X."""
+
+    def along(self, X: Array, dX: Array) -> Kernel:
+        """dK."""
+
+    def back(self, X: Array, Y: Array, Z: Array) -> Array:
+        """The derivative in X of <Y, KZ>."""
 
 
 class RowForms(RowSums, Protocol):
@@ -69,8 +75,8 @@ class RowForms(RowSums, Protocol):
     def about(self, shares: Array) -> Self:
         """The rows less sum_i shares_i x_i, in place of their mean."""
 
-    def form(self, K: Kernel, rate: KernelRate | None = None) -> Array:
-        """X'KX of a sparse symmetric K, or of the numbers on its diagonal."""
+    def form(self, K: Kernel, moving: MovingKernel | None = None) -> Array:
+        """X'KX of a sparse K, or of the numbers on its diagonal."""
 
 
 class DataForms(DataSums, Protocol):
@@ -80,8 +86,10 @@ class DataForms(DataSums, Protocol):
     def views(self) -> Sequence[RowForms]: ...
     @property
     def rows(self) -> RowForms: ...
-    def through(self, of: Callable[[Array], Array]) -> RowForms | None:
-        """Rows that are linear in all rows; None where these are not known yet."""
+    def through(
+        self, of: Callable[[Array], Array], back: Callable[[Array], Array]
+    ) -> RowForms | None:
+        """Rows that are linear in all rows, and the transpose; None where these are not known."""
 
     def deviations(self) -> Array:
         """The response less its mean."""

@@ -15,6 +15,7 @@ from ldr.objectives.families.pencil import SumOfSquares
 from ldr.objectives.families.wide import WidePencil
 from ldr.objectives.graphs import (
     given_weights,
+    lle_back,
     lle_rate,
     lle_weights,
     within_classes,
@@ -71,12 +72,8 @@ class ReconstructionMethod(GraphMethod):
         return within_classes(weights, data.samples, data.y, self.neighbours)
 
     def _forms(self, rows: RowForms, W: csr_array) -> PencilMatrices:
-        def rate(X: Array, dX: Array) -> SymmetricProduct:
-            return SymmetricProduct(R, -1.0 * lle_rate(W, X, dX, self.regularisation))
-
-        R = _residuals(W)
-        A = rows.form(Squares(R), rate if isinstance(self.graph, str) else None)
-        return PencilMatrices(A, rows.scatter(), -1.0)
+        moving = _Residuals(W, self.regularisation) if isinstance(self.graph, str) else None
+        return PencilMatrices(rows.form(Squares(_residuals(W)), moving), rows.scatter(), -1.0)
 
     def _matrices(self, rows: Samples, W: csr_array) -> Scatters:
         rows = rows.in_memory()
@@ -93,6 +90,25 @@ class ReconstructionMethod(GraphMethod):
         total, R = Form(rows, rows, rows.counts), _residuals(W)
         left = Squares(scaled_rows(R, np.sqrt(rows.counts)))
         return WidePencil(rows, Form(rows, rows, left), total, rows.squares(rows.counts))
+
+
+@dataclass(frozen=True, eq=False)
+class _Residuals:
+    """(I - W)'(I - W) whose W moves with the rows."""
+
+    W: csr_array
+    regularisation: float
+
+    def along(self, X: Array, dX: Array) -> SymmetricProduct:
+        moved = lle_rate(self.W, X, dX, self.regularisation)
+        return SymmetricProduct(_residuals(self.W), -1.0 * moved)
+
+    def back(self, X: Array, Y: Array, Z: Array) -> Array:
+        W, R = self.W, _residuals(self.W)
+        i, j = np.repeat(np.arange(len(X)), np.diff(W.indptr)), W.indices
+        pairs = ((R @ one, other) for one, other in ((Z, Y), (Y, Z)))
+        slopes = sum(-np.einsum("ij,ij->i", left[i], other[j]) for left, other in pairs)
+        return lle_back(W, X, np.asarray(slopes), self.regularisation)
 
 
 def _residuals(W: csr_array) -> csr_array:

@@ -122,9 +122,11 @@ class CentredRows:
 
 
 class Between(Protocol):
-    """A symmetric matrix of numbers between rows, perhaps only known by its products."""
+    """A matrix of numbers between rows, perhaps only known by its products."""
 
     def __matmul__(self, Y: Array, /) -> Array: ...
+    @property
+    def T(self) -> Between: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,6 +137,10 @@ class Squares:
 
     def __matmul__(self, Y: Array) -> Array:
         return np.asarray(self.F.T @ (self.F @ Y))
+
+    @property
+    def T(self) -> Squares:
+        return self
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,6 +154,10 @@ class LessMeans:
     def __matmul__(self, Y: Array) -> Array:
         return np.asarray(self.K @ Y - np.outer(self.a, self.b @ Y))
 
+    @property
+    def T(self) -> LessMeans:
+        return LessMeans(self.K.T.tocsr(), self.b, self.a)
+
 
 @dataclass(frozen=True, eq=False)
 class SymmetricProduct:
@@ -158,6 +168,10 @@ class SymmetricProduct:
 
     def __matmul__(self, Y: Array) -> Array:
         return np.asarray(self.F.T @ (self.G @ Y) + self.G.T @ (self.F @ Y))
+
+    @property
+    def T(self) -> SymmetricProduct:
+        return self
 
 
 @dataclass(frozen=True, eq=False)

@@ -144,15 +144,32 @@ def test_ones_own_objectives(manifold):
     assert inner(jax.grad(loss)(X), dX) == pytest.approx((ahead - behind) / 2e-4, rel=1e-5)
 
 
-def test_methods_without_a_formula_go_forward():
+def test_methods_without_a_formula_go_both_ways():
     X, y, _ = methods.RANDOM["csp"]
     dX = like(X, np.random.default_rng(0))
     project = ldr.layer("csp", 2)
     dP = jax.jvp(lambda X: project(X, y), (X,), (dX,))[1]
     result = ldr.solve("csp", X, 2, y=y)
     np.testing.assert_allclose(dP, result.sensitivity(X, y).along(dX).P, rtol=1e-8, atol=1e-10)
-    with pytest.raises(ArgumentError, match="along directions only"):
-        result.sensitivity(X, y).pullback(result.P)
+
+    def loss(X, ridge=0.1):
+        return (project(X, y, ridge=ridge) ** 3).sum()
+
+    gradient = jax.jit(jax.grad(loss))
+    ahead, behind = (float(loss(X + t * dX)) for t in (1e-5, -1e-5))
+    assert inner(gradient(X), dX) == pytest.approx((ahead - behind) / 2e-5, rel=1e-6)
+    batched = jax.vmap(gradient)(np.stack([X, X + 0.1 * dX]))
+    np.testing.assert_allclose(batched[0], gradient(X), rtol=1e-10)
+    ahead, behind = (float(loss(X, 0.1 + t)) for t in (1e-5, -1e-5))
+    found = jax.grad(loss, argnums=1)(X, 0.1)
+    assert float(found) == pytest.approx((ahead - behind) / 2e-5, rel=1e-6)
+
+
+def test_methods_by_differences_say_so_backwards():
+    X, y, _ = methods.RANDOM["dpca"]
+    project = ldr.layer("dpca", 2)
+    with pytest.raises(Exception, match=r"along directions only.*`jax.jvp`"):
+        jax.grad(lambda X: project(X, y)[0, 0])(X).block_until_ready()
 
 
 @pytest.mark.parametrize("name", ["pca", "classical-lda"])

@@ -185,26 +185,20 @@ def test_rows_without_a_label_may_say_so_by_anything():
     assert np.isfinite(result.sensitivity(X, y).along(dX).value)
 
 
-# Of these some numbers count by their size, weights of a graph move or columns have weights.
-FORWARD = {
-    *("csp", "spoc", "phd", "vamp", "ssd", "save", "directional-regression"),
-    *("lpp", "olpp epsilon", "npe", "onpp", "onpp class-neighbours", "orthogonal-npe"),
-    *("lda nested", "gcpca nested", "orthogonal-lpp nested"),
-}
+COTANGENT = (
+    *("cca", "xdawn", "phd", "vamp", "ssd", "directional-regression"),
+    *("lpp", "npe", "lda nested", "ica"),
+)
 
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
     "key",
-    [
-        k if k in ("cca", "xdawn", "ica", "uica") else pytest.param(k, marks=pytest.mark.slow)
-        for k in QUADRATIC
-        if k not in FORWARD
-    ],
+    [k if k in COTANGENT else pytest.param(k, marks=pytest.mark.slow) for k in QUADRATIC],
 )
 def test_products_with_a_cotangent(key, monkeypatch):
     X, y, parameters = methods.RANDOM[key]
-    if key in ("cca", "xdawn", "lda", "opca"):
+    if key in ("cca", "xdawn", "lda", "opca", "phd", "vamp", "directional-regression", "lpp"):
         parameters = {**parameters, "ridge": 0.1}
     name, rng = methods.name_of(key), np.random.default_rng(0)
     result = ldr.solve(name, X, 2, y=y, tolerance=1e-13, random_state=0, **parameters)
