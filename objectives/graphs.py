@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +23,7 @@ from ldr.solvers.limits import check
 from ldr.solvers.manifolds import Array
 
 if TYPE_CHECKING:
-    from scipy.sparse import coo_array, csr_array
+    from scipy.sparse import csr_array
 
 Integers = npt.NDArray[np.intp]
 
@@ -139,7 +138,7 @@ def _barycentres(samples: Samples, where: slice, indices: Integers, regularisati
     picked, rows = dense(samples.array[indices.ravel()]), dense(samples.rows(where))
     k = indices.shape[1]
     Z = np.asarray(picked, dtype=np.float64).reshape(len(rows), k, -1) - rows[:, None]
-    G = _regularised(Z @ Z.transpose(0, 2, 1), regularisation)
+    G = regularised(Z @ Z.transpose(0, 2, 1), regularisation)
     try:
         weights = np.linalg.solve(G, np.ones((len(rows), k, 1)))[..., 0]
     except np.linalg.LinAlgError:
@@ -150,133 +149,14 @@ def _barycentres(samples: Samples, where: slice, indices: Integers, regularisati
     return weights / weights.sum(axis=1, keepdims=True)
 
 
-def _regularised(G: Array, regularisation: float) -> Array:
+def regularised(G: Array, regularisation: float) -> Array:
     trace = np.trace(G, axis1=1, axis2=2)[:, None, None]
     return np.asarray(G + regularisation * np.where(trace > 0, trace, 1.0) * np.eye(G.shape[1]))
 
 
-def lle_rate(W: csr_array, X: Array, dX: Array, regularisation: float) -> csr_array:
-    """How the weights that reconstruct X from the same neighbours change along dX.
-
-    Of v with Gv = 1, w = v / sum v: G dv = -dG v.
-    """
-    from scipy.sparse import csr_array
-
-    rates = np.empty_like(W.data)
-    for entries, i, j in _neighbourhoods(W, X):
-        Z, dZ = (rows[j] - rows[i, None] for rows in (X, dX))
-        G, w = Z @ Z.transpose(0, 2, 1), W.data[entries]
-        left, moved = ((w[:, None, :] @ each).transpose(0, 2, 1) for each in (Z, dZ))
-        traces = 2.0 * regularisation * np.einsum("ijk,ijk->i", Z, dZ)
-        dGw = dZ @ left + Z @ moved + (traces[:, None] * w)[:, :, None]
-        dv = -np.linalg.solve(_regularised(G, regularisation), dGw)[..., 0]
-        rates[entries] = dv - w * dv.sum(axis=1, keepdims=True)
-    return csr_array((rates, W.indices, W.indptr), shape=W.shape)
-
-
-def lle_back(W: csr_array, X: Array, slopes: Array, regularisation: float) -> Array:
-    """The derivative in X of the sum of slopes times weights; the slopes stand as W.data do."""
-    found = np.zeros_like(X)
-    for entries, i, j in _neighbourhoods(W, X):
-        Z, w, s = X[j] - X[i, None], W.data[entries], slopes[entries]
-        s = s - np.einsum("ij,ij->i", w, s)[:, None]
-        G = _regularised(Z @ Z.transpose(0, 2, 1), regularisation)
-        b = -np.linalg.solve(G, s[:, :, None])
-        ends = Z.transpose(0, 2, 1) @ np.concatenate([w[:, :, None], b], axis=2)
-        moves = np.concatenate([b, w[:, :, None]], axis=2) @ ends.transpose(0, 2, 1)
-        moves += 2.0 * regularisation * (w[:, None, :] @ b) * Z
-        np.add.at(found, j, moves)
-        np.subtract.at(found, i, moves.sum(axis=1))
-    return found
-
-
-def _neighbourhoods(W: csr_array, X: Array) -> Iterator[tuple[Integers, Integers, Integers]]:
-    """Entries of W.data, their rows and columns: rows together that have as many."""
-    counts = np.diff(W.indptr)
-    for k in np.unique(counts):
-        for i in _few(np.flatnonzero(counts == k), k * X.shape[1]):
-            entries = W.indptr[i, None] + np.arange(k)
-            yield entries, i, W.indices[entries]
-
-
-def _few(rows: Integers, numbers: int) -> list[Integers]:
+def few(rows: Integers, numbers: int) -> list[Integers]:
     """Rows in parts, of so many numbers each, that stay in the cache."""
     return np.array_split(rows, -(-len(rows) * numbers // _CACHED) or 1)
-
-
-@dataclass(frozen=True, eq=False)
-class HeatedEdges:
-    """Edges whose weights exp(-||x_i - x_j||^2 / heat) move with the rows.
-
-    Attributes
-    ----------
-    W : csr_array
-    heat : float or "median"
-    """
-
-    W: csr_array
-    heat: float | str
-    _last: list[Any] = field(default_factory=list, init=False)
-
-    @cached_property
-    def ends(self) -> tuple[Integers, Integers]:
-        """i and j of every edge."""
-        i, j = self._upper.coords
-        return i, j
-
-    @cached_property
-    def _upper(self) -> coo_array:
-        from scipy.sparse import triu
-
-        return triu(self.W).tocoo()
-
-    def along(self, X: Array, dX: Array) -> csr_array:
-        """How the weights change; the last direction's is kept, which more than one asks for."""
-        if not self._last or self._last[0] is not dX:
-            self._last[:] = dX, self._along(X, dX)
-        found: csr_array = self._last[1]
-        return found
-
-    def _along(self, X: Array, dX: Array) -> csr_array:
-        from scipy.sparse import csr_array
-
-        squared, rate = (self._summed(X, other) for other in (X, dX))
-        width, middle = self._width(squared)
-        widens = 2.0 * float(rate[middle].mean()) if len(middle) else 0.0
-        rates = self._upper.data * (squared * widens / width - 2.0 * rate) / width
-        moved = csr_array((rates, self.ends), shape=self.W.shape)
-        return (moved + moved.T).tocsr()
-
-    def back(self, X: Array, slopes: Array) -> Array:
-        """The derivative in X of the sum of slopes times weights, of every edge once."""
-        (i, j), squared = self.ends, self._summed(X, X)
-        width, middle = self._width(squared)
-        pull = slopes * self._upper.data / width
-        of_squares = -pull
-        of_squares[middle] += float(pull @ squared) / width / max(len(middle), 1)
-        found = np.zeros_like(X)
-        for some in _few(np.arange(len(i)), X.shape[1]):
-            moves = 2.0 * of_squares[some, None] * (X[i[some]] - X[j[some]])
-            np.add.at(found, i[some], moves)
-            np.subtract.at(found, j[some], moves)
-        return found
-
-    def _summed(self, X: Array, other: Array) -> Array:
-        """<x_i - x_j, z_i - z_j> of every edge."""
-        i, j = self.ends
-        found = np.empty(len(i))
-        for some in _few(np.arange(len(i)), X.shape[1]):
-            Z, there = (rows[i[some]] - rows[j[some]] for rows in (X, other))
-            found[some] = np.einsum("ij,ij->i", Z, there)
-        return found
-
-    def _width(self, squared: Array) -> tuple[float, Integers]:
-        """heat, and the edges that it is the mean of."""
-        if self.heat != "median":
-            return float(self.heat), np.zeros(0, dtype=np.intp)
-        order, m = np.argsort(squared, kind="stable"), len(squared)
-        middle = order[(m - 1) // 2 : m // 2 + 1]
-        return float(squared[middle].mean()), middle
 
 
 def check_settled(samples: Samples, neighbours: int) -> None:

@@ -5,19 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.graph import GraphMethod, Scatters, rest, shares_of
 from ldr.objectives.families.matrices import PencilMatrices, RowForms
+from ldr.objectives.families.moving_graph import (
+    HeatedEdges,
+    MovingDegrees,
+    MovingLaplacian,
+    laplacian,
+)
 from ldr.objectives.families.pencil import SumOfSquares
 from ldr.objectives.families.wide import WidePencil
-from ldr.objectives.graphs import (
-    Graph,
-    HeatedEdges,
-    as_graph,
-)
+from ldr.objectives.graphs import Graph, as_graph
 from ldr.objectives.statistics import graph_scatter, moments
 from ldr.objectives.statistics.covariance import KnownScatter
 from ldr.objectives.statistics.products import CentredRows, Form
@@ -76,7 +76,10 @@ class LaplacianMethod(GraphMethod):
         if shares is not None or (self.graph == "class-neighbours" and self.heat == "median"):
             return None  # shares, and widths of each class, move too
         edges = HeatedEdges(W, self.heat)
-        A, B = rows.form(laplacian(W), _Laplacian(edges)), rows.form(degrees, _Degrees(edges))
+        A, B = (
+            rows.form(laplacian(W), MovingLaplacian(edges)),
+            rows.form(degrees, MovingDegrees(edges)),
+        )
         return PencilMatrices(A, B, -1.0)
 
     def _shares(self, degrees: Array) -> Array | None:
@@ -102,39 +105,3 @@ class LaplacianMethod(GraphMethod):
         about = rows.about(self._middle(samples, rows.mean, degrees)[0])
         B = Form(about, about, degrees)
         return WidePencil(about, Form(rows, rows, laplacian(W)), B, about.squares(degrees))
-
-
-@dataclass(frozen=True)
-class _Laplacian:
-    """D - W, W moving."""
-
-    edges: HeatedEdges
-
-    def along(self, X: Array, dX: Array) -> csr_array:
-        return laplacian(self.edges.along(X, dX))
-
-    def back(self, X: Array, Y: Array, Z: Array) -> Array:
-        i, j = self.edges.ends
-        return self.edges.back(X, np.einsum("ij,ij->i", Y[i] - Y[j], Z[i] - Z[j]))
-
-
-@dataclass(frozen=True)
-class _Degrees:
-    """The diagonal of D, W moving."""
-
-    edges: HeatedEdges
-
-    def along(self, X: Array, dX: Array) -> Array:
-        return np.asarray(self.edges.along(X, dX).sum(axis=1))
-
-    def back(self, X: Array, Y: Array, Z: Array) -> Array:
-        i, j = self.edges.ends
-        products = np.einsum("ij,ij->i", Y, Z)
-        return self.edges.back(X, products[i] + products[j])
-
-
-def laplacian(W: csr_array) -> csr_array:
-    """D - W, D the row sums of W."""
-    from scipy.sparse import diags_array
-
-    return (diags_array(W.sum(axis=1)) - W).tocsr()

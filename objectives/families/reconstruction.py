@@ -11,22 +11,20 @@ from ldr.objectives.data.data import Data
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.graph import GraphMethod, Scatters, rest, shares_of
 from ldr.objectives.families.matrices import PencilMatrices, RowForms
+from ldr.objectives.families.moving_graph import MovingResiduals, residuals
 from ldr.objectives.families.pencil import SumOfSquares
 from ldr.objectives.families.wide import WidePencil
 from ldr.objectives.graphs import (
     given_weights,
-    lle_back,
-    lle_rate,
     lle_weights,
     within_classes,
 )
 from ldr.objectives.parameters import number
 from ldr.objectives.statistics import moments, reconstruction_scatter
 from ldr.objectives.statistics.covariance import KnownScatter
-from ldr.objectives.statistics.products import CentredRows, Form, Squares, SymmetricProduct
+from ldr.objectives.statistics.products import CentredRows, Form, Squares
 from ldr.objectives.statistics.sparse import scaled_rows
 from ldr.solvers.errors import ArgumentError
-from ldr.solvers.manifolds import Array
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -72,8 +70,8 @@ class ReconstructionMethod(GraphMethod):
         return within_classes(weights, data.samples, data.y, self.neighbours)
 
     def _forms(self, rows: RowForms, W: csr_array) -> PencilMatrices:
-        moving = _Residuals(W, self.regularisation) if isinstance(self.graph, str) else None
-        return PencilMatrices(rows.form(Squares(_residuals(W)), moving), rows.scatter(), -1.0)
+        moving = MovingResiduals(W, self.regularisation) if isinstance(self.graph, str) else None
+        return PencilMatrices(rows.form(Squares(residuals(W)), moving), rows.scatter(), -1.0)
 
     def _matrices(self, rows: Samples, W: csr_array) -> Scatters:
         rows = rows.in_memory()
@@ -87,32 +85,6 @@ class ReconstructionMethod(GraphMethod):
 
     def _wide(self, samples: Samples, W: csr_array) -> WidePencil:
         rows = CentredRows.of(samples)
-        total, R = Form(rows, rows, rows.counts), _residuals(W)
+        total, R = Form(rows, rows, rows.counts), residuals(W)
         left = Squares(scaled_rows(R, np.sqrt(rows.counts)))
         return WidePencil(rows, Form(rows, rows, left), total, rows.squares(rows.counts))
-
-
-@dataclass(frozen=True, eq=False)
-class _Residuals:
-    """(I - W)'(I - W) whose W moves with the rows."""
-
-    W: csr_array
-    regularisation: float
-
-    def along(self, X: Array, dX: Array) -> SymmetricProduct:
-        moved = lle_rate(self.W, X, dX, self.regularisation)
-        return SymmetricProduct(_residuals(self.W), -1.0 * moved)
-
-    def back(self, X: Array, Y: Array, Z: Array) -> Array:
-        W, R = self.W, _residuals(self.W)
-        i, j = np.repeat(np.arange(len(X)), np.diff(W.indptr)), W.indices
-        pairs = ((R @ one, other) for one, other in ((Z, Y), (Y, Z)))
-        slopes = sum(-np.einsum("ij,ij->i", left[i], other[j]) for left, other in pairs)
-        return lle_back(W, X, np.asarray(slopes), self.regularisation)
-
-
-def _residuals(W: csr_array) -> csr_array:
-    """I - W."""
-    from scipy.sparse import eye_array
-
-    return (eye_array(W.shape[0]) - W).tocsr()
