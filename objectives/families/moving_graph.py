@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -29,7 +29,7 @@ class HeatedEdges:
 
     W: csr_array
     heat: float | str
-    _last: list[Any] = field(default_factory=list, init=False)
+    _last: list[tuple[Array, csr_array]] = field(default_factory=list, init=False)
 
     @cached_property
     def ends(self) -> tuple[Integers, Integers]:
@@ -45,10 +45,9 @@ class HeatedEdges:
 
     def along(self, X: Array, dX: Array) -> csr_array:
         """How the weights change; the last direction's is kept, which more than one asks for."""
-        if not self._last or self._last[0] is not dX:
-            self._last[:] = dX, self._along(X, dX)
-        found: csr_array = self._last[1]
-        return found
+        if not self._last or self._last[0][0] is not dX:
+            self._last[:] = [(dX, self._along(X, dX))]
+        return self._last[0][1]
 
     def _along(self, X: Array, dX: Array) -> csr_array:
         from scipy.sparse import csr_array
