@@ -17,7 +17,7 @@ from ldr.objectives.statistics import DenseRowSpace, RowSpace, WidenedRowSpace, 
 from ldr.objectives.statistics.covariance import KnownScatter, RowScatter, Scatter, SpannedScatter
 from ldr.objectives.statistics.moments import Moments
 from ldr.solvers.errors import DataError, SingularError
-from ldr.solvers.linalg.eigen import graded_qr, range_basis, rank_tolerance
+from ldr.solvers.linalg.eigen import orthogonal_to, range_basis, rank_tolerance
 from ldr.solvers.manifolds import Array
 
 
@@ -234,7 +234,7 @@ class Range:
         """Orthonormal directions that the range is orthogonal to, (d, d - rank)."""
         if self._Q is None:
             return np.zeros((self.rank, 0))
-        return graded_qr(self._Q, "full")[0][:, self.rank :]
+        return orthogonal_to(self._Q)
 
     def squares(self, spread: Array) -> Array:
         """c_i^2 with |Q'EQ|_ij <= c_i c_j where |E_ij| <= s_i s_j, s_i^2 the columns' `spread`."""

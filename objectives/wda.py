@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 
 from ldr.objectives.axes import Axes
+from ldr.objectives.certificate import Certificate
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.footprint import Footprint
+from ldr.objectives.data.marks import Marks
+from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.batches import in_batches
 from ldr.objectives.families.projected import DenseRows
 from ldr.objectives.families.responses import Response
@@ -23,12 +27,21 @@ from ldr.objectives.prediction import GroupedRows
 from ldr.objectives.problem import BoundObjective
 from ldr.objectives.starts.directions import principal_directions
 from ldr.objectives.starts.slices import sliced_directions
+from ldr.objectives.statistics import ClassMoments, class_moments
 from ldr.objectives.statistics.covariance import Variation
+from ldr.objectives.statistics.sums import weighted
+from ldr.objectives.view import Range
 from ldr.solvers.descent.lbfgs import LBFGS
 from ldr.solvers.errors import ArgumentError
-from ldr.solvers.linalg.eigen import top_eigenvectors
+from ldr.solvers.linalg.eigen import orthogonal_to, range_basis, top_eigenvectors
 from ldr.solvers.manifolds import Array
 
+_EPS = float(np.finfo(float).eps)
+_POINTS = (
+    "M can take each class to a point, where the ratio is 0; of such M it is that with the largest "
+    "distances between the classes. It says nothing of other rows: classical-lda with ridge= or "
+    "shrinkage='auto' counts what varies within classes"
+)
 # Steps between two models of frozen plans.
 _RENEWAL = 5
 # Rows beyond which pairs are those within batches.
@@ -44,8 +57,11 @@ class WDA(Objective):
     exp(-D/reg). As reg grows all rows are moved onto all, and the ratio is that of traces, as in
     lda; a small one looks at near rows only, so that classes may have several clusters. P = M'.
     There are local optima: the trace ratio of an infinite reg (the heuristic), lda and pca are the
-    default starts. An evaluation takes O(iterations n^2) time, memory is that of the largest two
-    classes' distances. Beyond 10,000 rows, and of rows in files, pairs are those within batches.
+    default starts. Where M can take every class to a point, as it can of fewer rows than columns,
+    the ratio is 0, and of such M it is that with the largest sum_{c < c'} ||M'(mu_c - mu_c')||^2:
+    the limit of the optima with eps added to what is within classes, as eps goes to 0.
+    An evaluation takes O(iterations n^2) time, memory is that of the largest two classes'
+    distances. Beyond 10,000 rows, and of rows in files, pairs are those within batches.
 
     Parameters
     ----------
@@ -81,50 +97,67 @@ class WDA(Objective):
                 raise ArgumentError(
                     f"wda takes weights (sample_weight=) of at most {_MOST_ROWS} rows in memory"
                 )
-            bound: BoundObjective = in_batches(self, data, r, smallest_class=2)
+            columns = partial(self._transport, restricted=False)
+            bound: BoundObjective = in_batches(self, data, r, smallest_class=2, bind=columns)
         else:
             bound = self._transport(data, r)
         return bound.restated(answers=GroupedRows.of(data))
 
-    def _transport(self, data: Data, r: int) -> ClassTransport:
-        codes, _ = data.labels
-        rows = DenseRows.centred(data, self)
-        X = rows.X
+    def _transport(self, data: Data, r: int, *, restricted: bool = True) -> ClassTransport:
+        """On the range of the total scatter, outside of which the ratio is 0/0, or anywhere."""
+        rows, (codes, classes) = DenseRows.centred(data, self), data.labels
+        X, view, weights = rows.X, rows.view, rows.weights
+        groups = _counted_alike(X, codes, len(classes), weights)
+        points = None
+        if restricted:
+            kept = Range.of(groups.total, view.coordinates, "the total scatter")
+            X, view = np.ascontiguousarray(kept.rows(X.T).T), view.within(kept)
+            groups = groups.through(kept.lift(np.eye(kept.rank)))
+            points = _to_points(groups, r)
+        heuristics = {
+            "trace ratio": lambda: trace_ratio_directions(X, groups, weights, r),
+            "lda": lambda: sliced_directions(X, Response(codes, X), r, 0, weights),
+            "pca": lambda: principal_directions(weighted(X, weights), r),
+        }
         return ClassTransport(
             self,
-            (rows.view,),
+            (view if points is None else view.noting(_POINTS),),
             X,
             r,
             codes,
             self.reg,
             self.iterations,
-            data.samples.weights,
-            heuristics={
-                "trace ratio": lambda: trace_ratio_directions(X, codes, data.samples.weights, r),
-                "lda": lambda: sliced_directions(X, Response(codes, X), r, 0),
-                "pca": lambda: principal_directions(X, r),
-            },
+            weights,
+            points=points,
+            heuristics=heuristics if points is None else {"points": lambda: points},
         )
 
 
-def trace_ratio_directions(X: Array, codes: Rows, weights: Array | None, r: int) -> Array:
+def _counted_alike(X: Array, codes: Rows, classes: int, weights: Array | None) -> ClassMoments:
+    """S_W = sum_c C_c and S_B = sum_c (mu_c - mu)(mu_c - mu)', with mu the mean of the mu_c."""
+    counts = np.ones(len(X)) if weights is None else weights
+    shares = counts / np.bincount(codes, counts, classes)[codes]
+    return class_moments(Samples(X, marks=Marks(weights=shares)), codes, classes)
+
+
+def _to_points(groups: ClassMoments, r: int) -> Array | None:
+    """Of M with M'S_W M = 0 that with the largest tr(M'S_B M); None where M has not the room."""
+    Q = range_basis(groups.within)
+    if Q is None or r > len(Q) - Q.shape[1]:
+        return None
+    N = orthogonal_to(Q)
+    return N @ top_eigenvectors(N.T @ groups.between @ N, r)[1]
+
+
+def trace_ratio_directions(X: Array, groups: ClassMoments, weights: Array | None, r: int) -> Array:
     """min tr(M'(2 sum_c C_c)M) / tr(M'(sum_{c<c'} C_c + C_c' + dd')M), d = mu_c - mu_c'.
 
     C_c and mu_c are the covariance and the mean of a class. By Dinkelbach's iteration.
     """
-    counts = np.ones(len(X)) if weights is None else weights
-    shares = np.zeros((int(codes.max()) + 1, len(X)))
-    shares[codes, np.arange(len(X))] = counts
-    shares /= shares.sum(axis=1, keepdims=True)
-    means = shares @ X
-    apart = X - means[codes]
-    spread = (apart * shares.sum(axis=0)[:, None]).T @ apart
-    c = len(means)
-    within = 2.0 * spread
-    centred = means - means.mean(axis=0)
-    between = (c - 1) * spread + c * centred.T @ centred
-    best = M = principal_directions(X, r)
-    last, rounding = np.inf, len(X) * np.finfo(float).eps
+    c = len(groups.means)
+    within, between = 2.0 * groups.within, (c - 1) * groups.within + c * groups.between
+    best = M = principal_directions(weighted(X, weights), r)
+    last, rounding = np.inf, len(X) * _EPS
     while last > rounding:  # at zero M may as well be where nothing varies
         w, b = (float(np.vdot(M, S @ M)) for S in (within, between))
         if not (b > 0 and w / b < last):
@@ -134,8 +167,31 @@ def trace_ratio_directions(X: Array, codes: Rows, weights: Array | None, r: int)
     return best
 
 
+@dataclass(frozen=True)
 class ClassTransport(Transport):
-    """Transport between the classes of rows in memory."""
+    """Transport between the classes of rows in memory.
+
+    Parameters
+    ----------
+    points : ndarray (k, r), optional
+        The optimal M where there are some that take every class to a point.
+    """
+
+    points: Array | None = field(default=None, kw_only=True)
+
+    @property
+    def baseline_exact(self) -> bool:
+        return self.points is not None
+
+    def closed_form(self) -> Array | None:
+        return self.points
+
+    def certificate(self, M: Array) -> Certificate | None:
+        """No ratio is below 0."""
+        value = self.at(M).value
+        if self.points is None or value > len(self.X) * _EPS:
+            return None
+        return Certificate("global", value, "no ratio is below 0: each class is a point")
 
     def specialist(self) -> LBFGS:
         return LBFGS(renewal=_RENEWAL)

@@ -6,7 +6,7 @@ of rows spread over the whole piece, and the objective is the sum of its values 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -100,9 +100,17 @@ class Batches(InPieces):
 
 
 def in_batches(
-    objective: Stated, data: Data, r: int, *, smallest_class: int | None = None
+    objective: Stated,
+    data: Data,
+    r: int,
+    *,
+    smallest_class: int | None = None,
+    bind: Callable[[Data, int], BoundObjective] | None = None,
 ) -> Batches:
-    """The sum over batches, with labels beside the rows where classes are to be that large."""
+    """The sum over batches, with labels beside the rows where classes are to be that large.
+
+    `bind` makes the problem of a sample, in coordinates of all rows.
+    """
     samples, labels = data.samples, None
     beside: tuple[Beside, ...] = ()
     chosen = spread_rows(samples.n, max(_SAMPLE_ROWS, samples.d))
@@ -111,7 +119,7 @@ def in_batches(
         enough = np.bincount(codes[chosen], minlength=codes.max() + 1) >= smallest_class
         chosen = chosen[enough[codes[chosen]]]
         beside, labels = (codes,), codes[chosen]
-    sample = objective.bind(Data((samples.take(chosen),), labels), r)
+    sample = (bind or objective.bind)(Data((samples.take(chosen),), labels), r)
     note = (
         f"the rows are read at every evaluation: pairs are those within batches of {BATCH_ROWS} "
         f"rows, and the starts are found on {len(chosen)} rows"

@@ -29,7 +29,7 @@ from ldr.objectives.statistics import Moments, moments
 from ldr.objectives.statistics.covariance import KnownScatter
 from ldr.objectives.view import Compact, Range, nothing_varies
 from ldr.solvers.linalg.bounds import SUMS_ROUNDING
-from ldr.solvers.linalg.eigen import dependences, graded_qr, rank_tolerance
+from ldr.solvers.linalg.eigen import dependences, orthogonal_to, rank_tolerance
 from ldr.solvers.linalg.lengths import length
 from ldr.solvers.manifolds import Array
 
@@ -331,7 +331,7 @@ class _Root:
             return Range(given.coordinates, [], d, None)
         if rank == 0:
             raise nothing_varies(what)
-        Q = graded_qr(left_out, "full")[0][:, d - rank :]
+        Q = orthogonal_to(left_out)
         why = f"in others the rows vary by less than {rank_tolerance(d):.1e} of their size"
         return Range.along(Q, given.coordinates, what, why)
 

@@ -185,8 +185,12 @@ def range_basis(S: Array, tolerance: float | None = None) -> Array | None:
     lost = values <= tolerance * max(values[-1], 0.0)
     if not lost.any():
         return None
-    N = dependences(vectors[:, lost], scale, tolerance)
-    return graded_qr(N, "full")[0][:, N.shape[1] :]
+    return orthogonal_to(dependences(vectors[:, lost], scale, tolerance))
+
+
+def orthogonal_to(A: Array) -> Array:
+    """Orthonormal basis of what is orthogonal to the columns of A, which are independent."""
+    return graded_qr(A, "full")[0][:, A.shape[1] :]
 
 
 def dependences(V: Array, scale: Array, tolerance: float) -> Array:

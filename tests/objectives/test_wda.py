@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+import scipy
 
 import ldr
-from ldr.errors import ArgumentError, DataError
+from ldr.errors import ArgumentError, DataError, SingularError
 from ldr.inputs import as_data, as_objective
 from ldr.objectives.families import batches
-from ldr.objectives.wda import trace_ratio_directions
 from ldr.solvers.saddles import smallest_curvature
 from tests import real_data
 
@@ -127,14 +127,62 @@ def test_an_infinite_reg_is_a_trace_ratio():
     assert least == pytest.approx(0, abs=1e-9 * np.trace(within))
 
 
-def test_the_heuristic_of_few_rows_has_classes_that_differ():
-    """Where nothing varies within classes there are directions in which nothing does at all."""
-    rng = np.random.default_rng(0)
-    rows, labels = rng.standard_normal((20, 30)), np.arange(20) % 2
-    weights = np.where(np.arange(20) < 4, 0.0, 1.0)
-    M = trace_ratio_directions(rows - np.average(rows, 0, weights), labels, weights, 1)
-    means = [np.average(rows[labels == c] @ M, 0, weights[labels == c]) for c in (0, 1)]
-    assert np.abs(means[0] - means[1]).max() > 0.1
+def _points(rows, labels, r):
+    """By singular value decompositions: no row leaves its class's mean, and the means are apart."""
+    means = np.array([rows[labels == c].mean(axis=0) for c in np.unique(labels)])
+    varied = scipy.linalg.orth((rows - rows.mean(axis=0)).T)
+    inside = (rows - means[np.searchsorted(np.unique(labels), labels)]) @ varied
+    nothing = varied @ scipy.linalg.null_space(inside)
+    return nothing @ np.linalg.svd((means - means.mean(axis=0)) @ nothing)[2][:r].T
+
+
+@pytest.mark.parametrize("r", [1, 2])
+def test_classes_that_can_be_points_are_as_far_apart_as_can_be(r):
+    rows, labels = np.random.default_rng(0).standard_normal((15, 30)), np.arange(15) % 3
+    expected = _points(rows, labels, r)
+    result = ldr.solve("wda", rows, r, y=labels)
+    np.testing.assert_allclose(result.M @ result.M.T, expected @ expected.T, atol=1e-9)
+    assert 0 <= result.value < 1e-15
+    assert result.certificate.kind == "global"
+    assert any("M can take each class to a point" in note for note in result.notes)
+    weights = np.array([3.0, 1, 2, 0, 0, 1, 2, 2, 1, 1, 1, 3, 2, 1, 1])
+    repeated = np.repeat(np.arange(15), weights.astype(int))
+    one = ldr.solve("wda", rows, r, y=labels, sample_weight=weights)
+    other = ldr.solve("wda", rows[repeated], r, y=labels[repeated])
+    np.testing.assert_allclose(one.M, other.M, atol=1e-9)
+
+
+def test_they_are_the_limit_of_something_added_within_classes():
+    """max tr(M'S_B M) / (tr(M'S_W M) + eps), by Dinkelbach's iteration."""
+    rows, labels = np.random.default_rng(1).standard_normal((12, 20)), np.arange(12) % 3
+    rows -= rows.mean(axis=0)
+    means = np.array([rows[labels == c].mean(axis=0) for c in range(3)])
+    S_W = (rows - means[labels]).T @ (rows - means[labels])
+    for eps, bar in [(1e-2, 1e-1), (1e-6, 1e-4)]:
+        M, rho = np.eye(20, 1), 0.0
+        for _ in range(200):
+            A = means.T @ means - rho * (S_W + eps * np.eye(20))
+            M = np.linalg.eigh(A)[1][:, -1:]
+            rho = np.sum((means @ M) ** 2) / (np.vdot(M, S_W @ M) + eps)
+        found = ldr.solve("wda", rows, 1, y=labels).M
+        assert 1 - np.vdot(M, found) ** 2 < bar
+
+
+def test_a_column_that_gives_the_class_away():
+    rows = np.column_stack([X, 0.1 * Y])
+    result = ldr.solve("wda", rows, 1, y=Y)
+    np.testing.assert_allclose(np.abs(result.P[0]), np.eye(14)[13], atol=1e-7)
+    assert np.mean(result.predict(rows) == Y) == 1
+    assert ldr.solve("wda", rows, 2, y=Y).value > 0
+
+
+def test_a_direction_in_which_nothing_varies_costs_nothing_and_is_left_out():
+    rows = np.column_stack([X, np.full(len(X), 3.0), X[:, 0] - X[:, 1]])
+    result = ldr.solve("wda", rows, 2, y=Y, reg=300.0)
+    np.testing.assert_allclose(result.P[:, 13], 0, atol=1e-12)
+    np.testing.assert_allclose(result.baseline_P[:, 13], 0, atol=1e-12)
+    assert np.linalg.eigvalsh(np.cov(result.transform(rows).T))[0] > 1e-3
+    assert "within the range of the total scatter" in result.certificate.message
 
 
 def test_numbers_of_the_coordinates_make_the_value():
@@ -167,15 +215,13 @@ def test_pairs_of_rows_in_files_are_those_within_batches(tmp_path, monkeypatch):
         ldr.solve("wda", tmp_path / "X.npy", 2, y=Y, sample_weight=np.ones(len(X)))
 
 
-def test_classes_that_are_one_point():
+def test_rows_that_are_one_point(tmp_path):
+    rows, labels = np.tile([[0.0, 1.0], [1.0, 0.0]], (4, 1)), np.array([0, 0, 1, 1] * 2)
+    np.save(tmp_path / "X.npy", rows)
     with pytest.raises(DataError, match="classes of X are equal there"):
-        ldr.solve(
-            "wda",
-            np.array([[0.0, 1.0], [1.0, 0.0]] * 4),
-            1,
-            y=[0, 0, 1, 1] * 2,
-            start=[[1.0], [1.0]],
-        )
+        ldr.solve("wda", tmp_path / "X.npy", 1, y=labels, start=[[1.0], [1.0]])
+    with pytest.raises(SingularError, match="the total scatter is zero"):
+        ldr.solve("wda", np.ones((8, 2)), 1, y=labels)
 
 
 @pytest.mark.parametrize("reg", [0.0, -1.0, np.nan])

@@ -97,11 +97,7 @@ _PLAIN = ["lda", "cca", "contrastive-pca", "mds-distances", "lpp", "sdr"]
 
 
 def _do_not_apply(estimator):
-    """Checks in whose data classes are points to wda, of fewer rows than columns, or flat."""
     name, found = type(estimator).__name__, {}
-    if name == "WDA":
-        found["check_sample_weight_equivalence_on_dense_data"] = "fewer rows than columns"
-        found["check_sample_weights_not_overwritten"] = "flat: classes of two rows"
     if name == "PLSRegression":  # by whose name scikit-learn takes it for its own
         for check in ("check_transformer_general", "check_transformer_data_not_an_array"):
             found[check] = "transform takes X alone"
