@@ -25,7 +25,7 @@ from rich.table import Table
 import ldr
 from benchmarks.growth import slope
 from ldr.inputs import as_data
-from ldr.objectives.needs import Need
+from ldr.objectives.parameters import Need
 from ldr.objectives.registry import REGISTRY, named
 from ldr.solvers.threads import one_thread
 

@@ -22,8 +22,8 @@ from ldr.advice import TABLE
 from ldr.cli.options import NEEDED
 from ldr.estimators.named import estimator_name
 from ldr.objectives import REGISTRY, Objective
-from ldr.objectives.listing import Entry
-from ldr.objectives.needs import Need
+from ldr.objectives.parameters import Need
+from ldr.objectives.registry import Entry
 
 # Beside this file; not committed.
 FOLDER = "methods"

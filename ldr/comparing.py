@@ -20,8 +20,8 @@ from ldr.objectives.data.opening import with_columns
 from ldr.objectives.data.stored import brought
 from ldr.objectives.data.views import as_tuple
 from ldr.objectives.kernels import is_categorical
-from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
+from ldr.objectives.parameters import Need
 from ldr.objectives.registry import named
 from ldr.resampling import Rows, Sampled, runs_of
 from ldr.result import Result

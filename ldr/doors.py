@@ -11,8 +11,8 @@ from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from ldr.objectives.data.memory import available
-from ldr.objectives.data.memory import in_words as in_bytes
+from ldr.objectives.data.footprint import available
+from ldr.objectives.data.footprint import in_words as in_bytes
 from ldr.objectives.registry import REGISTRY
 from ldr.solvers.errors import DataError, MissingValuesError, SingularError, TooLargeError
 from ldr.solvers.threads import one_thread

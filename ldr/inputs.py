@@ -16,8 +16,8 @@ from ldr.objectives.data.opening import as_samples, with_columns
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.data.stored import brought
 from ldr.objectives.data.streams import expect, together
-from ldr.objectives.needs import OF_Y, Need
 from ldr.objectives.objective import Objective
+from ldr.objectives.parameters import OF_Y, Need
 from ldr.objectives.registry import named
 from ldr.solvers.checks import number, whole
 from ldr.solvers.errors import ArgumentError, DataError

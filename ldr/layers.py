@@ -11,8 +11,8 @@ import numpy as np
 from ldr.inference.many import solve_many
 from ldr.inputs import as_data, as_objective, check_r
 from ldr.objectives.data.views import as_tuple, single
-from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
+from ldr.objectives.parameters import Need
 from ldr.result import Result
 from ldr.sensitivity.formulas import Given, formula_of
 from ldr.sensitivity.implicit import moved, regular

@@ -15,8 +15,8 @@ from ldr.objectives.data.samples import Samples
 from ldr.objectives.data.sources.stack import Stack
 from ldr.objectives.data.stored import brought
 from ldr.objectives.data.streams import expect
-from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
+from ldr.objectives.parameters import Need
 from ldr.objectives.registry import REGISTRY
 from ldr.solvers.errors import ArgumentError, DataError
 

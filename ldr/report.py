@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 import ldr
 from ldr import plots
 from ldr.io.outputs import check_outputs, files_of, replaced
-from ldr.objectives.listing import Entry
-from ldr.objectives.registry import REGISTRY
+from ldr.objectives.registry import REGISTRY, Entry
 from ldr.plots.canvas import parts
 from ldr.plots.drawn import Drawn, DrawnComparison, DrawnFinding
 from ldr.solvers.errors import ArgumentError

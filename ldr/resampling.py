@@ -13,8 +13,8 @@ from ldr.inputs import as_data
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.labels import as_array
 from ldr.objectives.data.marks import Marks
-from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
+from ldr.objectives.parameters import Need
 from ldr.solvers.checks import whole
 from ldr.solvers.errors import ArgumentError, DataError
 

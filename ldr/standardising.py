@@ -19,8 +19,8 @@ from ldr.objectives.data.stored import StoredSamples, lazy_rows
 from ldr.objectives.data.streams import StreamSamples
 from ldr.objectives.data.views import as_tuple, single
 from ldr.objectives.features import Features, then
-from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
+from ldr.objectives.parameters import Need
 from ldr.objectives.problem import BoundObjective
 from ldr.objectives.statistics.covariance import KnownScatter
 from ldr.objectives.statistics.products import CentredRows

@@ -11,8 +11,8 @@ import numpy as np
 from ldr.inputs import as_objective
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.kernels import is_categorical
-from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
+from ldr.objectives.parameters import Need
 from ldr.objectives.registry import REGISTRY, named
 from ldr.solvers.errors import ArgumentError
 

@@ -7,7 +7,7 @@ stubs, the documentation, the tests.
 
 from typing import TYPE_CHECKING
 
-from ldr.objectives import listing, registry
+from ldr.objectives import registry
 from ldr.objectives.certificate import Certificate as Certificate
 from ldr.objectives.data.data import Data as Data
 from ldr.objectives.factor_model import FactorModel as FactorModel
@@ -27,7 +27,7 @@ if TYPE_CHECKING:  # the methods
     # isort: off
     from ldr.objectives.pca import PCA as PCA, LogDetPCA as LogDetPCA
     from ldr.objectives.robust_pca import RobustPCA as RobustPCA
-    from ldr.objectives.sparse_pca import SparsePCA as SparsePCA
+    from ldr.objectives.sparse import SparsePCA as SparsePCA
     from ldr.objectives.exponential_family_pca import ExponentialFamilyPCA as ExponentialFamilyPCA
     from ldr.objectives.ppca import PPCA as PPCA
     from ldr.objectives.factor_analysis import FactorAnalysis as FactorAnalysis
@@ -43,7 +43,7 @@ if TYPE_CHECKING:  # the methods
     from ldr.objectives.wda import WDA as WDA
     from ldr.objectives.cca import CCA as CCA, ClassicalCCA as ClassicalCCA
     from ldr.objectives.pls import PLS as PLS
-    from ldr.objectives.multiview import (
+    from ldr.objectives.cca import (
         MCCA as MCCA,
         MaxDiff as MaxDiff,
         MaxBet as MaxBet,
@@ -58,7 +58,7 @@ if TYPE_CHECKING:  # the methods
         Lasso as Lasso,
         PrincipalComponentsRegression as PrincipalComponentsRegression,
     )
-    from ldr.objectives.pls_regression import PLSRegression as PLSRegression
+    from ldr.objectives.pls import PLSRegression as PLSRegression
     from ldr.objectives.maf import (
         MAF as MAF,
         ClassicalMAF as ClassicalMAF,
@@ -71,7 +71,7 @@ if TYPE_CHECKING:  # the methods
     from ldr.objectives.dca import DCA as DCA
     from ldr.objectives.foreca import ForeCA as ForeCA
     from ldr.objectives.csp import CSP as CSP, SPoC as SPoC
-    from ldr.objectives.xdawn import Xdawn as Xdawn
+    from ldr.objectives.csp import Xdawn as Xdawn
     from ldr.objectives.ssd import SSD as SSD
     from ldr.objectives.lpp import LPP as LPP, OLPP as OLPP, OrthogonalLPP as OrthogonalLPP
     from ldr.objectives.npe import NPE as NPE, ONPP as ONPP, OrthogonalNPE as OrthogonalNPE
@@ -89,14 +89,14 @@ if TYPE_CHECKING:  # the methods
         SAVE as SAVE,
         DirectionalRegression as DirectionalRegression,
     )
-    from ldr.objectives.phd import PrincipalHessianDirections as PrincipalHessianDirections
+    from ldr.objectives.sir import PrincipalHessianDirections as PrincipalHessianDirections
     from ldr.objectives.sdr import SDR as SDR
     from ldr.objectives.dpca import DemixedPCA as DemixedPCA
-    from ldr.objectives.gkdr import GKDR as GKDR
+    from ldr.objectives.sdr import GKDR as GKDR
     from ldr.objectives.hsic import HSIC as HSIC
     # isort: on
 
-list = listing.list_objectives
+list = registry.list_objectives
 registry.PAGES.update(registry.stated(__file__))
 
 

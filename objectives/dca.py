@@ -18,9 +18,8 @@ from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.families.pencil import SumOfSquares
 from ldr.objectives.families.unwhitened import Unwhitened
 from ldr.objectives.families.whitened import Whitened, whiten
-from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
-from ldr.objectives.parameters import number, whole
+from ldr.objectives.parameters import Need, number, whole
 from ldr.objectives.problem import BoundObjective, check_dimension
 from ldr.objectives.starts.screening import random_directions
 from ldr.objectives.statistics import Moments, window_moments

@@ -20,9 +20,8 @@ from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.unwhitened import Unwhitened
 from ldr.objectives.families.whitened import whiten
 from ldr.objectives.families.whitened_trace import spectral_bound
-from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
-from ldr.objectives.parameters import declared, number
+from ldr.objectives.parameters import Need, declared, number
 from ldr.objectives.problem import Fitted
 from ldr.objectives.statistics import ClassMoments, class_moments
 from ldr.objectives.statistics.covariance import KnownScatter, Variation

@@ -14,9 +14,8 @@ from ldr.objectives.data.data import Data
 from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.families.projected import DenseRows
-from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
-from ldr.objectives.parameters import flag
+from ldr.objectives.parameters import Need, flag
 from ldr.objectives.problem import BoundObjective, Fitted, check_dimension
 from ldr.objectives.statistics.pairs import pair_counts
 from ldr.objectives.statistics.sums import weighted

@@ -15,9 +15,8 @@ from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.unwhitened import Unwhitened
 from ldr.objectives.families.whitened import Whitened, whiten_rows
-from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
-from ldr.objectives.parameters import number, whole
+from ldr.objectives.parameters import Need, number, whole
 from ldr.objectives.problem import BoundObjective, check_dimension
 from ldr.objectives.starts.screening import random_directions
 from ldr.objectives.statistics.covariance import Variation

@@ -10,7 +10,6 @@ import numpy as np
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.data.samples import Samples
-from ldr.objectives.families.contrasts import CONTRASTS, Contrast
 from ldr.objectives.families.projected import DenseRows, WhiteProjected
 from ldr.objectives.families.row_sum import InPieces, WhitenedColumns, in_pieces
 from ldr.objectives.families.terms import Exchangeable
@@ -19,6 +18,8 @@ from ldr.objectives.parameters import word
 from ldr.objectives.problem import BoundObjective
 from ldr.objectives.starts.screening import screened
 from ldr.objectives.starts.sources import (
+    CONTRASTS,
+    Contrast,
     ContrastPoint,
     Cost,
     heuristics,

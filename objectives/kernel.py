@@ -14,9 +14,8 @@ from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.features import Features
 from ldr.objectives.kernels import centred_gram
-from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
-from ldr.objectives.parameters import whole
+from ldr.objectives.parameters import Need, whole
 from ldr.objectives.problem import BoundObjective, check_dimension
 from ldr.objectives.registry import as_objective
 from ldr.solvers.errors import ArgumentError, DataError, SingularError

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from ldr.objectives.data.finite import check_largest
 from ldr.objectives.data.labels import as_array
-from ldr.objectives.statistics.quantiles import even_rows
+from ldr.objectives.statistics.sizes import even_rows
 from ldr.solvers.errors import DataError
 from ldr.solvers.manifolds import Array
 

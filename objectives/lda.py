@@ -21,8 +21,7 @@ from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.trace_ratio import TraceRatio, trace_ratio
 from ldr.objectives.families.whitened_trace import whitened_trace
 from ldr.objectives.families.wide import of_classes
-from ldr.objectives.needs import Need
-from ldr.objectives.parameters import number
+from ldr.objectives.parameters import Need, number
 from ldr.objectives.prediction import GroupedRows
 from ldr.objectives.statistics import Codes, class_moments
 from ldr.objectives.statistics.covariance import KnownScatter

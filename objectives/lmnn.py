@@ -12,13 +12,18 @@ import numpy as np
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.families.batches import in_batches
-from ldr.objectives.families.labelled_pairs import LabelledPairs, LabelledRows
-from ldr.objectives.families.pairwise import Change, PairwisePoint, Strip, kept_of_pairs
+from ldr.objectives.families.pairwise import (
+    Change,
+    LabelledPairs,
+    LabelledRows,
+    PairwisePoint,
+    Strip,
+    kept_of_pairs,
+)
 from ldr.objectives.families.row_sum import in_pieces
 from ldr.objectives.graphs import nearest_others
-from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
-from ldr.objectives.parameters import number, whole, word
+from ldr.objectives.parameters import Need, number, whole, word
 from ldr.objectives.prediction import GroupedRows
 from ldr.objectives.problem import BoundObjective
 from ldr.objectives.starts.screening import screened

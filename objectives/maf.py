@@ -15,9 +15,8 @@ from ldr.objectives.families.trace import Trace, trace_where_varied
 from ldr.objectives.families.trace_ratio import TraceRatio, trace_ratio
 from ldr.objectives.families.whitened_trace import whitened_trace
 from ldr.objectives.families.wide import of_lag
-from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
-from ldr.objectives.parameters import number, whole, word
+from ldr.objectives.parameters import Need, number, whole, word
 from ldr.objectives.statistics import lagged_moments
 from ldr.objectives.statistics.pairs import count_pairs
 from ldr.objectives.view import Compact

@@ -21,13 +21,12 @@ from ldr.objectives.families.row_sum import in_pieces
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.features import HalfSquaredDistances
 from ldr.objectives.kernels import centred_gram, weighted_centre
-from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
-from ldr.objectives.parameters import number, word
+from ldr.objectives.parameters import Need, number, word
 from ldr.objectives.problem import BoundObjective
 from ldr.objectives.starts.directions import principal_directions
 from ldr.objectives.statistics import moments
-from ldr.objectives.statistics.lengths import typical_length
+from ldr.objectives.statistics.sizes import typical_length
 from ldr.objectives.statistics.sums import weighted
 from ldr.objectives.view import Compact, View
 from ldr.solvers.errors import ArgumentError, DataError

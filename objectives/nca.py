@@ -13,11 +13,15 @@ from ldr.objectives.certificate import PROVED_GLOBAL, Certificate
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.families.batches import in_batches
-from ldr.objectives.families.labelled_pairs import LabelledPairs, LabelledRows
-from ldr.objectives.families.pairwise import WeightedPairsPoint, kept_of_pairs
+from ldr.objectives.families.pairwise import (
+    LabelledPairs,
+    LabelledRows,
+    WeightedPairsPoint,
+    kept_of_pairs,
+)
 from ldr.objectives.families.row_sum import in_pieces
-from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
+from ldr.objectives.parameters import Need
 from ldr.objectives.prediction import GroupedRows
 from ldr.objectives.problem import BoundObjective
 from ldr.objectives.starts.screening import random_points

@@ -13,8 +13,7 @@ from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.families.matrices import DataForms, DataSums, Matrices
 from ldr.objectives.families.weighted_sum import weighted_sum
 from ldr.objectives.l1 import L1, coefficient
-from ldr.objectives.needs import Need, need_named
-from ldr.objectives.parameters import complete_docstring, keep_parameters
+from ldr.objectives.parameters import Need, complete_docstring, keep_parameters, need_named
 from ldr.objectives.problem import BoundObjective
 from ldr.solvers.brief import Brief
 from ldr.solvers.errors import ArgumentError, DataError

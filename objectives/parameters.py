@@ -1,4 +1,4 @@
-"""Parameters of objectives, declared with what they may be: ``ridge: float = number(0.0)``."""
+"""What a method declares: its needs besides X, its parameters, ``ridge: float = number(0.0)``."""
 
 from __future__ import annotations
 
@@ -6,10 +6,44 @@ import inspect
 import re
 from collections.abc import Callable, Collection
 from dataclasses import field, fields
+from enum import StrEnum
 from functools import partial
 from typing import Any
 
 from ldr.solvers.checks import choice, keep_flag, keep_number, keep_numbers, keep_whole
+from ldr.solvers.errors import ArgumentError
+
+
+class Need(StrEnum):
+    """One of the things; equal to its name."""
+
+    LABELS = "labels"
+    RESPONSE = "response"
+    SECOND_VIEW = "second view"
+    TIME_ORDER = "time order"
+    DISTANCES = "distances"
+    GRAPH = "graph"
+    BACKGROUND = "background"
+
+
+def need_named(name: str) -> Need:
+    """The need of that name.
+
+    Raises
+    ------
+    ArgumentError
+        There is none.
+    """
+    try:
+        return Need(name)
+    except ValueError:
+        known = ", ".join(repr(need.value) for need in Need)
+        raise ArgumentError(f"needs has {name!r}, expected some of {known}") from None
+
+
+# What is given as y.
+OF_Y = frozenset({Need.LABELS, Need.RESPONSE})
+
 
 _CHECK = "check"
 

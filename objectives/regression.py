@@ -12,9 +12,8 @@ from ldr.objectives.families.matrices import DataSums, TraceMatrices
 from ldr.objectives.families.regression import Regression, regression
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.kernels import as_response
-from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
-from ldr.objectives.parameters import number
+from ldr.objectives.parameters import Need, number
 from ldr.objectives.prediction import Outputs, Regressed
 from ldr.objectives.statistics import joint_moments
 from ldr.objectives.statistics.covariance import KnownScatter

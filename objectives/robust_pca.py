@@ -22,8 +22,7 @@ from ldr.objectives.parameters import number, word
 from ldr.objectives.problem import BoundObjective, check_dimension
 from ldr.objectives.statistics import moments
 from ldr.objectives.statistics.covariance import KnownScatter
-from ldr.objectives.statistics.lengths import typical_length
-from ldr.objectives.statistics.quantiles import median
+from ldr.objectives.statistics.sizes import median, typical_length
 from ldr.objectives.statistics.sums import counted, counted_rows
 from ldr.objectives.view import View
 from ldr.solvers.errors import DataError

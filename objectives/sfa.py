@@ -21,9 +21,8 @@ from ldr.objectives.families.trace_ratio import TraceRatio, trace_ratio
 from ldr.objectives.families.whitened_trace import whitened_trace
 from ldr.objectives.families.wide import of_differences
 from ldr.objectives.features import Quadratic
-from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
-from ldr.objectives.parameters import flag, number, whole
+from ldr.objectives.parameters import Need, flag, number, whole
 from ldr.objectives.statistics import difference_scatter, moments
 from ldr.objectives.statistics.pairs import count_pairs
 from ldr.objectives.statistics.sums import weighted

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
+from ldr.objectives.data.finite import check_squares
 from ldr.objectives.data.footprint import Footprint
-from ldr.objectives.families.background import Pair
+from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.matrices import DataSums, PencilMatrices, RatioMatrices, TraceMatrices
 from ldr.objectives.families.nested import NestedMethod
 from ldr.objectives.families.pencil import Pencil, RowPencil, SumOfSquares
@@ -17,13 +18,44 @@ from ldr.objectives.families.shrinking import Shrinking, moved
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.trace_ratio import TraceRatio, trace_ratio
 from ldr.objectives.families.whitened_trace import whitened_trace
-from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
-from ldr.objectives.parameters import number
+from ldr.objectives.parameters import Need, number
 from ldr.objectives.statistics import moments
-from ldr.objectives.statistics.covariance import KnownScatter
+from ldr.objectives.statistics.covariance import KnownScatter, RowScatter, Scatter
 from ldr.objectives.statistics.shrinkage import ledoit_wolf
+from ldr.objectives.view import Compact, View
 from ldr.solvers.manifolds import Array
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Samples and background; where both have fewer rows than columns, in the span of their rows.
+
+    The span holds the rows themselves, not only their differences from the mean, so that second
+    moments about zero are kept too.
+    """
+
+    samples: Samples
+    background: Samples
+    compact: Compact
+
+    @classmethod
+    def of(cls, data: Data, *, room: int = 0, in_columns: bool = False) -> Pair:
+        """With room for directions outside the span, as `Compact` has it; or in all columns."""
+        assert data.background is not None
+        samples, background = data.samples, data.background
+        check_squares(background)
+        if in_columns:
+            return cls(samples, background, Compact.of_columns(samples))
+        compact, (samples, background) = Compact.about_zero(samples, background, room=room)
+        return cls(samples, background, compact)
+
+    def view(self, mean: Array, scatter: Scatter | None = None) -> View:
+        """The way back, from the mean of `samples`, and their scatter where it is known."""
+        of_columns = self.compact.coordinates.lift(mean[:, None])[:, 0]
+        if scatter is None and self.samples.repeatable:
+            scatter = RowScatter(self.samples, mean)
+        return replace(self.compact.view(mean, scatter), mean=of_columns)
 
 
 @dataclass(frozen=True)

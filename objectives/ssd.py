@@ -15,9 +15,8 @@ from ldr.objectives.families.matrices import DataForms, PencilMatrices
 from ldr.objectives.families.pencil import Pencil, RowPencil, SumOfSquares
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.whitened_trace import whitened_trace
-from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
-from ldr.objectives.parameters import number, numbers
+from ldr.objectives.parameters import Need, number, numbers
 from ldr.objectives.statistics import second_moments
 from ldr.objectives.view import Compact
 from ldr.solvers.errors import ArgumentError

@@ -12,7 +12,6 @@ from ldr.objectives.data.cells import Cells
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.data.samples import Samples
-from ldr.objectives.families.contrasts import Contrast, hyperbolic_secant, student
 from ldr.objectives.families.joint_diagonal import inverse_in_pairs
 from ldr.objectives.families.projected import DenseRows, WhiteProjected
 from ldr.objectives.families.row_sum import (
@@ -28,10 +27,13 @@ from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number, word
 from ldr.objectives.problem import BoundObjective
 from ldr.objectives.starts.sources import (
+    Contrast,
     ContrastPoint,
     heuristics,
     heuristics_in_pieces,
+    hyperbolic_secant,
     sample_note,
+    student,
 )
 from ldr.solvers.manifolds import Array, Euclidean, Manifold, Stiefel
 from ldr.solvers.problem import Point, Preconditioner

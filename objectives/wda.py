@@ -20,9 +20,8 @@ from ldr.objectives.families.projected import DenseRows
 from ldr.objectives.families.responses import Response
 from ldr.objectives.families.row_sum import in_pieces
 from ldr.objectives.families.transport import KEPT, Rows, Transport
-from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
-from ldr.objectives.parameters import number, whole
+from ldr.objectives.parameters import Need, number, whole
 from ldr.objectives.prediction import GroupedRows
 from ldr.objectives.problem import BoundObjective
 from ldr.objectives.starts.directions import principal_directions

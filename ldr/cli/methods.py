@@ -16,7 +16,7 @@ import typer
 from ldr.cli.options import Json, names_of_methods
 
 if TYPE_CHECKING:
-    from ldr.objectives.listing import Entry
+    from ldr.objectives.registry import Entry
 
 _NAMES = 24  # columns of the terminal for a name, which all but one need
 
@@ -36,7 +36,7 @@ def methods(
     """List every method, or tell all about one."""
     from ldr.estimators.named import estimator_name
     from ldr.objectives import named
-    from ldr.objectives.listing import Entry, list_objectives
+    from ldr.objectives.registry import Entry, list_objectives
 
     if name is None:
         entries = list_objectives()

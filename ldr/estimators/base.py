@@ -22,8 +22,8 @@ from ldr.inputs import as_data
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.data.stored import is_dask
 from ldr.objectives.data.views import as_tuple
-from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
+from ldr.objectives.parameters import Need
 from ldr.observers import Progress
 from ldr.predicting import predicted
 from ldr.result import Result

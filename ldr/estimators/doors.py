@@ -10,8 +10,8 @@ from sklearn.utils.metaestimators import available_if
 
 from ldr.estimators.base import Projection, of_points
 from ldr.estimators.partial_fit import from_sums
-from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
+from ldr.objectives.parameters import Need
 from ldr.objectives.registry import REGISTRY
 from ldr.solvers.errors import ArgumentError
 

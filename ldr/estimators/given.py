@@ -18,8 +18,8 @@ from ldr.objectives.data.marks import Marks
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.data.stored import brought, is_dask
-from ldr.objectives.needs import OF_Y, Need
 from ldr.objectives.objective import Objective
+from ldr.objectives.parameters import OF_Y, Need
 from ldr.solvers.errors import DataError
 
 

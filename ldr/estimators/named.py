@@ -11,9 +11,8 @@ from ldr.estimators.base import OPTIONS, Projection
 from ldr.estimators.doors import doors
 from ldr.estimators.predicting import Classifies, Regresses
 from ldr.estimators.two_views import TwoViews
-from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
-from ldr.objectives.parameters import described
+from ldr.objectives.parameters import Need, described
 from ldr.objectives.registry import REGISTRY
 from ldr.solvers.errors import ArgumentError
 

@@ -12,8 +12,8 @@ from ldr.estimators.given import Given
 from ldr.objectives.data.labels import CodedLabels, as_array, as_labels, distinct
 from ldr.objectives.data.partial_sums import AccumulatedSamples, Totals
 from ldr.objectives.data.views import as_tuple, single
-from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
+from ldr.objectives.parameters import Need
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.warn import warn
 

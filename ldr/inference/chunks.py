@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ldr.objectives.data.views import single
-from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
+from ldr.objectives.parameters import Need
 from ldr.solvers.errors import DataError
 from ldr.solvers.manifolds import Array
 

@@ -18,8 +18,8 @@ from ldr.objectives.data.map_reduce import fold
 from ldr.objectives.data.views import as_tuple
 from ldr.objectives.families.matrices import Solvable, StackedOptima
 from ldr.objectives.families.shrinking import matrices_of
-from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
+from ldr.objectives.parameters import Need
 from ldr.objectives.statistics.stacked import StackedData, StackedRows
 from ldr.solvers.checks import whole
 from ldr.solvers.checks import workers as check_workers

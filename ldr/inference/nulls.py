@@ -14,8 +14,8 @@ import numpy as np
 from ldr.inference.chunks import Chunk, Orders
 from ldr.inputs import data_in_order, in_order
 from ldr.objectives.data.labels import as_array
-from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
+from ldr.objectives.parameters import Need
 from ldr.solvers.checks import choice, flag
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.manifolds import Array

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
+from ldr.objectives.parameters import Need
 from ldr.solvers.errors import DataError
 
 _EXAMPLES = 3

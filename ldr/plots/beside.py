@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ldr.io.alignment import by_index
-from ldr.objectives.needs import Need
+from ldr.objectives.parameters import Need
 from ldr.plots.canvas import new_figure, parts
 from ldr.plots.colouring import colouring_of, draw_key
 from ldr.plots.drawn import DrawnComparison

@@ -10,7 +10,7 @@ import numpy as np
 
 from ldr.objectives.data.labels import as_array, as_labels
 from ldr.objectives.kernels import is_categorical
-from ldr.objectives.needs import Need
+from ldr.objectives.parameters import Need
 from ldr.plots.canvas import SINGLE, figure_of, literal
 from ldr.plots.drawn import Drawn
 from ldr.solvers.errors import DataError

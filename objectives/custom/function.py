@@ -25,8 +25,8 @@ from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.data.labels import as_array
 from ldr.objectives.data.samples import Beside, Samples
 from ldr.objectives.families.row_sum import RowSum
-from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
+from ldr.objectives.parameters import Need
 from ldr.objectives.problem import BoundObjective
 from ldr.objectives.statistics import mean
 from ldr.objectives.statistics.covariance import RowScatter

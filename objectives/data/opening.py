@@ -14,7 +14,7 @@ from ldr.objectives.data.containers import as_csr, check_shape, open_matrix
 from ldr.objectives.data.finite import check_finite
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.data.sources.columns import check_known
-from ldr.objectives.data.sources.memory_map import MemoryMap
+from ldr.objectives.data.sources.npy import MemoryMap
 from ldr.objectives.data.sources.source import Source, TableSource
 from ldr.objectives.data.sources.stack import InMemory, Partitions, Stack
 from ldr.objectives.data.stored import StoredSamples, is_dask

@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from ldr.objectives.data.cells import Cells
 from ldr.objectives.data.finite import check_finite, check_largest, largest_of_piece
+from ldr.objectives.data.footprint import afford
 from ldr.objectives.data.map_reduce import PIECE_NUMBERS
-from ldr.objectives.data.memory import afford
 from ldr.objectives.data.samples import Array, Beside, Samples, Term
 from ldr.objectives.data.sources.source import pieces_along
 from ldr.solvers.limits import check

@@ -33,9 +33,8 @@ from ldr.objectives.graphs import (
     Graph,
     check_settled,
 )
-from ldr.objectives.needs import Need
 from ldr.objectives.objective import Objective
-from ldr.objectives.parameters import number, whole
+from ldr.objectives.parameters import Need, number, whole
 from ldr.objectives.statistics import (
     class_moments,
 )

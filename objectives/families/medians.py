@@ -9,7 +9,7 @@ import numpy as np
 
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.row_sum import SAMPLE_ROWS, Frame, some_rows
-from ldr.objectives.statistics.quantiles import median
+from ldr.objectives.statistics.sizes import median
 from ldr.objectives.statistics.sums import counted
 from ldr.solvers.manifolds import Array
 

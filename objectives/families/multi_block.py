@@ -16,10 +16,10 @@ from ldr.objectives.axes import Axes
 from ldr.objectives.certificate import PROVED_GLOBAL, Certificate
 from ldr.objectives.data.data import Data
 from ldr.objectives.families.bilinear import CoupledPoint
+from ldr.objectives.families.joint_bound import MultiBound
 from ldr.objectives.families.least_bound import DualBounded, Effort, dual_certificate
-from ldr.objectives.families.multi_bound import MultiBound
-from ldr.objectives.families.ridge import add_ridge
 from ldr.objectives.families.two_block import TwoBlock
+from ldr.objectives.families.unwhitened import add_ridge
 from ldr.objectives.problem import Stated, check_dimension
 from ldr.objectives.starts.screening import random_directions
 from ldr.objectives.statistics import ViewMoments, view_moments

@@ -15,7 +15,7 @@ from ldr.objectives.axes import Axes
 from ldr.objectives.certificate import PROVED_GLOBAL, Certificate
 from ldr.objectives.families.nested import NestedMethod
 from ldr.objectives.families.pencil import Pencil, RowPencil, check_comparable, diagonal
-from ldr.objectives.families.ridge import add_ridge, ridge_amount
+from ldr.objectives.families.unwhitened import add_ridge, ridge_amount
 from ldr.objectives.problem import BoundObjective, Fitted, check_dimension
 from ldr.objectives.statistics.covariance import Variation
 from ldr.objectives.view import Range

@@ -15,7 +15,7 @@ from ldr.objectives.certificate import Certificate
 from ldr.objectives.families.joint_bound import JointBound
 from ldr.objectives.families.joint_inverse import joint_inverse
 from ldr.objectives.families.least_bound import DualBounded, Effort, dual_certificate
-from ldr.objectives.families.ridge import add_ridge, ridge_amount
+from ldr.objectives.families.unwhitened import add_ridge, ridge_amount
 from ldr.objectives.prediction import Pair
 from ldr.objectives.problem import Stated, check_dimension
 from ldr.objectives.starts.screening import random_directions

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -9,11 +10,34 @@ import numpy as np
 from ldr.objectives.coordinates import Coordinates
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.pencil import SumOfSquares
-from ldr.objectives.families.ridge import add_ridge
 from ldr.objectives.view import Compact
+from ldr.solvers.errors import ArgumentError
 from ldr.solvers.linalg.eigen import has_full_rank, rank_tolerance, unit_diagonal
 from ldr.solvers.linalg.lengths import length
 from ldr.solvers.manifolds import Array
+
+
+def ridge_amount(B: Array, ridge: float) -> float:
+    """What a ridge, in units of B's mean diagonal, adds to it.
+
+    Raises
+    ------
+    ArgumentError
+        It is no number any more.
+    """
+    amount = ridge * float(B.trace()) / len(B)
+    if not math.isfinite(amount):
+        raise ArgumentError(f"ridge = {ridge:g} is too large for data of this unit: lower it")
+    return amount
+
+
+def add_ridge(B: Array, ridge: float, name: str) -> tuple[Array, list[str]]:
+    """B + ridge * mean(diag B) * I, and a note that says so; B itself for ridge = 0."""
+    if ridge == 0:
+        return B, []
+    amount = ridge_amount(B, ridge)
+    return B + amount * np.eye(len(B)), [f"ridge: {amount:.3g} was added to the diagonal of {name}"]
+
 
 # Least eigenvalue of B, scaled to a unit diagonal, with which its digits are enough.
 LEAST = 1e-5

@@ -6,7 +6,7 @@ import numpy as np
 import scipy
 
 from ldr.objectives.kernels import gaussian_gram, median_distance
-from ldr.objectives.statistics.quantiles import even_rows
+from ldr.objectives.statistics.sizes import even_rows
 from ldr.objectives.statistics.sums import counted_rows, weighted
 from ldr.solvers.limits import check
 from ldr.solvers.linalg.eigen import symmetric_eigen, top_eigenvectors

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ldr.objectives.families.responses import Response
-from ldr.objectives.statistics.quantiles import quantiles
+from ldr.objectives.statistics.sizes import quantiles
 from ldr.objectives.statistics.sums import counted_rows, weighted
 from ldr.solvers.errors import DataError
 from ldr.solvers.linalg.eigen import generalised_top_eigenvectors, range_basis

@@ -17,10 +17,9 @@ so the same data give the same bits.
 """
 
 from ldr.objectives.statistics.classes import ClassMoments, class_moments
-from ldr.objectives.statistics.differences import difference_scatter
 from ldr.objectives.statistics.graph import graph_scatter, reconstruction_scatter
 from ldr.objectives.statistics.joint import JointMoments, ViewMoments, joint_moments, view_moments
-from ldr.objectives.statistics.moments import Moments, mean, moments
+from ldr.objectives.statistics.moments import Moments, mean, moments, second_moments
 from ldr.objectives.statistics.pairs import pair_moments, window_moments
 from ldr.objectives.statistics.row_space import (
     DenseRowSpace,
@@ -29,9 +28,8 @@ from ldr.objectives.statistics.row_space import (
     WidenedRowSpace,
     row_space,
 )
-from ldr.objectives.statistics.squares import second_moments
 from ldr.objectives.statistics.sums import Codes
-from ldr.objectives.statistics.time import LaggedMoments, lagged_moments
+from ldr.objectives.statistics.time import LaggedMoments, difference_scatter, lagged_moments
 
 __all__ = [
     "ClassMoments",

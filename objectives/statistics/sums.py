@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from ldr.objectives.data.memory import afford
+from ldr.objectives.data.footprint import afford
 from ldr.objectives.data.samples import Array, Samples
 from ldr.solvers.linalg import blas
 

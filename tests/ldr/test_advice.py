@@ -6,7 +6,7 @@ from sklearn.datasets import load_diabetes, load_wine
 
 import ldr
 from ldr.advice import TABLE
-from ldr.objectives.needs import Need
+from ldr.objectives.parameters import Need
 from ldr.objectives.registry import REGISTRY
 from ldr.suited import Beside
 

@@ -11,7 +11,7 @@ from ldr.objectives import named
 from ldr.objectives.axes import signs
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.data.views import as_tuple
-from ldr.objectives.needs import Need
+from ldr.objectives.parameters import Need
 from ldr.objectives.statistics.covariance import RowScatter
 from tests import real_data
 from tests.objectives.methods import RANDOM, name_of

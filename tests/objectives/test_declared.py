@@ -22,8 +22,7 @@ from ldr.objectives import (
     RobustPCA,
 )
 from ldr.objectives.certificate import Certificate
-from ldr.objectives.needs import Need
-from ldr.objectives.parameters import described, number
+from ldr.objectives.parameters import Need, described, number
 from ldr.objectives.registry import REGISTRY, named
 from ldr.objectives.statistics import covariance
 from tests.objectives.methods import LABELS, RANDOM, RESPONSE, X, name_of

@@ -10,9 +10,8 @@ import ldr
 from ldr.errors import ArgumentError
 from ldr.objectives import ICA, Data, UndercompleteICA
 from ldr.objectives.data.opening import as_samples
-from ldr.objectives.families.contrasts import CONTRASTS, hyperbolic_secant, student
 from ldr.objectives.starts.directions import fourth_order_directions
-from ldr.objectives.starts.sources import deflated_directions
+from ldr.objectives.starts.sources import CONTRASTS, deflated_directions, hyperbolic_secant, student
 
 EXPERTS = {"log cosh": hyperbolic_secant(), "t, 3": student(3.0), "t, 0.7": student(0.7)}
 

@@ -9,7 +9,7 @@ from sklearn.decomposition import SparsePCA as TheirSparsePCA
 import ldr
 from ldr.errors import ArgumentError, ConvergenceWarning, DataError
 from ldr.objectives import LDA, PCA, PPCA, SparsePCA
-from ldr.objectives.sparse_pca import varimax
+from ldr.objectives.sparse import varimax
 from ldr.solvers import Status
 from tests import real_data
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import ldr
 from ldr.errors import DataError
 from ldr.objectives import statistics
-from ldr.objectives.data import dask_samples, memory
+from ldr.objectives.data import dask_samples, footprint
 from ldr.objectives.data.accelerator import Accelerator
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.data.sources import dask_rows
@@ -286,8 +286,8 @@ def test_all_rows_come_at_once_only_where_they_fit(monkeypatch):
     X = da.from_array(DATA["centred"], chunks=(25, 5))
     assert "read into memory" in ldr.solve("npe", X, r=2).notes[-1]
     assert ldr.solve("pca", X, r=2).notes == ()
-    monkeypatch.setattr(memory, "_SMALL", 0)
-    monkeypatch.setattr(memory, "available", lambda: (2000.0, "a small machine"))
+    monkeypatch.setattr(footprint, "_SMALL", 0)
+    monkeypatch.setattr(footprint, "available", lambda: (2000.0, "a small machine"))
     with pytest.raises(DataError, match="needs all of its rows at once"):
         ldr.solve("npe", X, r=2)
     ldr.solve("pca", X, r=2)

@@ -20,7 +20,7 @@ from ldr.objectives.data import stored, streams
 from ldr.objectives.data.cells import CodedCells
 from ldr.objectives.data.labels import as_labels
 from ldr.objectives.data.opening import as_samples, open_path, open_table
-from ldr.objectives.data.sources import memory_map, parquet, text
+from ldr.objectives.data.sources import npy, parquet, text
 from ldr.objectives.data.sources.source import pieces_along
 from ldr.objectives.statistics import moments
 
@@ -38,7 +38,7 @@ def piece_rows(request, monkeypatch):
     rows = getattr(request, "param", 17)
     for module in (samples_module, stored, streams, parquet, text):
         monkeypatch.setattr(module, "PIECE_NUMBERS", D * rows)
-    monkeypatch.setattr(memory_map, "_LEAST_BYTES", 0)
+    monkeypatch.setattr(npy, "_LEAST_BYTES", 0)
     return rows
 
 

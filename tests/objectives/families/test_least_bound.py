@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import ldr
+from ldr.objectives.families.joint_bound import MultiBound
 from ldr.objectives.families.least_bound import LeastBound, largest_ratio
-from ldr.objectives.families.multi_bound import MultiBound
 from ldr.solvers.trace_ratio.smoothed import SmoothedRatio
 from tests.objectives.test_multiview import shared
 

@@ -24,7 +24,7 @@ from ldr.errors import (
 from ldr.inputs import as_data
 from ldr.objectives.custom import by_value
 from ldr.objectives.custom.problem import FunctionTerm
-from ldr.objectives.data import memory
+from ldr.objectives.data import footprint
 from ldr.objectives.data import samples as samples_module
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.opening import as_samples
@@ -432,8 +432,8 @@ def test_check_of_own_sums(backend, saved):
 
 
 def test_all_rows_at_once_are_refused_where_they_do_not_fit(saved, monkeypatch):
-    monkeypatch.setattr(memory, "_SMALL", 0)
-    monkeypatch.setattr(memory, "available", lambda: (2000.0, "a small machine"))
+    monkeypatch.setattr(footprint, "_SMALL", 0)
+    monkeypatch.setattr(footprint, "available", lambda: (2000.0, "a small machine"))
     with pytest.raises(DataError, match="sum_over_rows=True"):
         solve(ldr.objective(manifold="grassmann")(spread), saved(X), R)
     assert solve(OWN["jax"], saved(X), R, random_state=0).converged
