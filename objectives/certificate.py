@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
+from ldr.solvers.linalg.missed import CHANCE
 from ldr.solvers.pickles import Pickled
 
 # A proved gap, with every rounding error in it, is called "global" up to this relative size: that
@@ -55,6 +56,22 @@ class Certificate(Pickled):
         if unbounded and gap == math.inf:
             return cls("none", gap, unbounded)
         return cls("bound", gap, bounded)
+
+    @classmethod
+    def of_chance(cls, gap: float, residual: float, within: str = "") -> Certificate:
+        """ "bound" of a gap that a random vector told; "none" of no gap."""
+        if gap == math.inf:
+            message = (
+                f"eigenvectors from products, residual {residual:.0e}; as many products again do "
+                "not tell that none was missed"
+            )
+            return cls("none", gap, message)
+        where = f"within {within}: " if within else ""
+        message = (
+            f"{where}products with the rows bound the value, but for a chance of {CHANCE:.0e} of "
+            "the random vector that would have shown what was missed"
+        )
+        return cls("bound", gap, message)
 
     @property
     def is_optimal(self) -> bool:

@@ -26,7 +26,8 @@ from ldr.solvers.checks import SMALLEST
 from ldr.solvers.errors import SingularError
 from ldr.solvers.linalg.bounds import SUMS_ROUNDING
 from ldr.solvers.linalg.eigen import graded_eigen, is_graded, range_basis, symmetric_eigen
-from ldr.solvers.linalg.krylov import block_krylov
+from ldr.solvers.linalg.krylov import Ritz, block_krylov
+from ldr.solvers.linalg.missed import top_values
 from ldr.solvers.linalg.symmetric import scaled_factor
 from ldr.solvers.manifolds import Array
 
@@ -107,6 +108,7 @@ class PPCA(Objective):
             scale=np.full(samples.d, scaling.unit),
             offset=found.vectors.T @ C.mean / scaling.unit,
             variance_outside=rest,
+            by_products=(C, found),
         )
 
 
@@ -122,6 +124,8 @@ class IsotropicFactors(Factors):
         F with F'F = C, where the rows know more than C.
     offset : ndarray (k,)
         The mean of the rows.
+    by_products : pair, optional
+        The covariance that is known by its products, in the columns' units, and its eigenvectors.
     """
 
     baseline_exact = True
@@ -130,6 +134,7 @@ class IsotropicFactors(Factors):
     of_rows: Array | None = field(default=None, kw_only=True)
     offset: Array = field(kw_only=True)
     variance_outside: float = field(default=0.0, kw_only=True)
+    by_products: tuple[CovarianceOperator, Ritz] | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         check_dimension(self.r, len(self.C))
@@ -176,24 +181,33 @@ class IsotropicFactors(Factors):
     def baseline(self) -> Array:
         return self.closed_form()
 
-    def certificate(self, M: Array) -> Certificate | None:
+    def certificate(self, M: Array) -> Certificate:
         """The largest likelihood is known from the eigenvalues: log|S| is, and tr(S^{-1}C) = d.
 
-        The rounding of C, or of the rows, is in the gap. None of a C known by its products.
+        The rounding of C, or of the rows, is in the gap. Of a C known by its products a random
+        vector tells what the eigenvalues do not exceed, but for a small chance: the larger they
+        are, beside the same trace, the larger the likelihood.
         """
-        if self.variance_outside > 0:
-            return None
-        value, noise = self.at(M).value, self._noise
-        logs = np.log(np.append(self._eigen[0][: self.r], np.full(self.d - self.r, noise)))
+        top, noise = self._eigen[0][: self.r], self._noise
+        if self.by_products is None:
+            return Certificate.of_gap(
+                self._gap(M, top, noise),
+                PROVED_GLOBAL * max(abs(self.at(M).value), self.n),
+                "no likelihood is larger: that of the eigenvalues",
+                "the likelihood of the eigenvalues bounds the value",
+            )
+        C, found = self.by_products
+        most = top_values(C, found.block, self.r, found.products) / self.scale[0] / self.scale[0]
+        noise -= float(np.sum(most - top)) / (self.d - self.r)
+        gap = self._gap(M, most, noise) if noise > 0 else math.inf
+        return Certificate.of_chance(gap, found.accuracy)
+
+    def _gap(self, M: Array, top: Array, noise: float) -> float:
+        """To the likelihood of these largest eigenvalues and the mean of the others."""
+        logs = np.log(np.append(top, np.full(self.d - self.r, noise)))
         best = 0.5 * self.n * (self.constant + float(logs.sum()) + self.d)
         terms = 0.5 * self.n * (abs(self.constant) + float(np.abs(logs).sum()) + self.d)
-        gap = abs(value - best) + SUMS_ROUNDING * terms + self._rounding(noise)
-        return Certificate.of_gap(
-            gap,
-            PROVED_GLOBAL * max(abs(value), self.n),
-            "no likelihood is larger: that of the eigenvalues",
-            "the likelihood of the eigenvalues bounds the value",
-        )
+        return abs(self.at(M).value - best) + SUMS_ROUNDING * terms + self._rounding(noise)
 
     def _rounding(self, noise: float) -> float:
         """By how much the rounding of C, or of the rows, moves the least value.

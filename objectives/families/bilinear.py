@@ -29,9 +29,10 @@ from ldr.objectives.statistics.shrinkage import JointShrinkage, chosen_by
 from ldr.objectives.view import Compact, noted
 from ldr.solvers.limits import SINGULAR_COST, decomposing
 from ldr.solvers.linalg.krylov import SymmetricOperator
+from ldr.solvers.linalg.missed import pencil_values
 from ldr.solvers.manifolds import Array, Product, Stiefel
 from ldr.solvers.problem import Point, once
-from ldr.solvers.trace_ratio.by_products import columns_of, largest_pairs
+from ldr.solvers.trace_ratio.by_products import Found, columns_of, largest_pairs
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +89,11 @@ class Pairs:
     ridges : pair of float
         In units of the covariances in the subspaces.
     note : str
-    residual : float
+    pencil : pair of symmetric operators
+        Whose largest generalised eigenvalues are the value, but for a factor.
+    factor : float
+    found : Found
+        Their eigenvectors.
     """
 
     rows: list[CentredRows]
@@ -96,7 +101,9 @@ class Pairs:
     b: Compact
     ridges: tuple[float, float]
     note: str
-    residual: float
+    pencil: tuple[SymmetricOperator, SymmetricOperator]
+    factor: float
+    found: Found
 
     def predictors(
         self, maps: tuple[Array, ...], means: tuple[Array, ...]
@@ -118,12 +125,11 @@ class Pairs:
         return LinearPredictor(P, other.in_all_columns(np.asarray(B).T).T, mean)
 
     def certificate(self, M: Array, value: float) -> Certificate:
-        """Products prove nothing of pairs that were missed."""
-        return Certificate(
-            "none",
-            math.inf,
-            f"the leading pairs of the subspaces that were found (residual {self.residual:.0e}); "
-            "that none was missed is not proved by products",
+        """What a random vector tells of as many products again: see `missed`."""
+        V = self.found.V
+        most = pencil_values(*self.pencil, V, M.shape[1], self.found.products, outside=0.0)
+        return Certificate.of_chance(
+            max(0.0, self.factor * float(np.sum(most)) - value), self.found.residual
         )
 
 
@@ -150,7 +156,8 @@ def leading_pairs(a: Samples, b: Samples, r: int, ridge: float | None) -> Pairs 
         )
         B = Plus(Apart(*own), scale=scale)
     start = columns_of(min(r + GUARDS, min(K.shape)), np.empty((len(scale), 0)))
-    found = largest_pairs(Plus(Coupled(K), scale=scale), B, start, r)
+    pencil = Plus(Coupled(K), scale=scale), B
+    found = largest_pairs(*pencil, start, r)
     Z = np.split(scale[:, None] * found.V[:, :r], [K.shape[0]])
     bases = [np.linalg.qr(block)[0] for block in Z]
     in_a, in_b = (
@@ -166,7 +173,8 @@ def leading_pairs(a: Samples, b: Samples, r: int, ridge: float | None) -> Pairs 
         f"M is sought in {r} dimensions of {a.d} and of {b.d}, which block Davidson found from "
         f"{found.products} products with the sparse rows: residual {found.residual:.0e}"
     )
-    return Pairs(views, in_a, in_b, (of_a, of_b), note, found.residual)
+    factor = K.divisor if ridge is None else 1.0
+    return Pairs(views, in_a, in_b, (of_a, of_b), note, pencil, factor, found)
 
 
 def _sparse(samples: Samples) -> Samples:

@@ -18,7 +18,9 @@ from ldr.objectives.data.samples import Samples
 from ldr.objectives.statistics.pairs import check_lag, count_pairs, pair_matrix
 from ldr.objectives.statistics.products import Between, CentredRows, Form
 from ldr.objectives.statistics.sums import Codes
+from ldr.solvers.linalg.eigen import generalised_top_eigenvectors
 from ldr.solvers.linalg.krylov import SymmetricOperator
+from ldr.solvers.linalg.missed import pencil_values, ratio_bound
 from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.orthonormal import sym
 from ldr.solvers.trace_ratio.by_products import (
@@ -131,7 +133,7 @@ class WidePencil:
         found = largest_ratio(self.A, self.B, self.diagonal, self.ridge, start, weights)
         basis = np.hstack([found.V, Z[:, :r]])
         products += found.products
-        return Narrow(self, basis, products, max(residual, found.residual), Y, r, True)
+        return Narrow(self, basis, products, max(residual, found.residual), Y, r, weights)
 
     def _pairs(self, r: int) -> tuple[Array | None, Array, int, float]:
         """B^{-1}U where A = UU'; generalised eigenvectors; products; and the residual."""
@@ -164,8 +166,8 @@ class Narrow:
     Y : ndarray (k, q) or None
         B^{-1}U, where A = UU'.
     r : int
-    of_ratio : bool
-        Whether the answer is a trace ratio's, or else generalised eigenvectors.
+    weights : ndarray (r,), optional
+        Of the columns of a trace ratio; without them the answer is generalised eigenvectors.
     """
 
     pencil: WidePencil
@@ -174,7 +176,7 @@ class Narrow:
     residual: float
     Y: Array | None
     r: int
-    of_ratio: bool = False
+    weights: Array | None = None
 
     @cached_property
     def basis(self) -> Array:
@@ -193,31 +195,60 @@ class Narrow:
         """Of M (d x r) with the value that was maximised, among all columns."""
         most = self._most(M, value)
         if math.isinf(most):
-            return Certificate("none", math.inf, self._unproved)
+            return self._by_chance(value)
         return Certificate.of_gap(
-            max(0.0, float(np.nextafter(most - value, math.inf))),
+            _gap(value, most),
             PROVED_GLOBAL * abs(value),
             "no M is better in all columns (proved from products)",
             "products with the rows bound the value in all columns",
         )
 
+    def _by_chance(self, value: float) -> Certificate:
+        """What a random vector tells of as many products again: see `missed`.
+
+        Columns in which nothing varies are told of where they would not raise the value.
+        """
+        pencil, r, Z = self.pencil, self.r, self.Z[:, : self.r + GUARDS]
+        AZ, BZ = pencil.A @ Z, pencil.B @ Z
+        first, second = (AZ, BZ) if self.weights is None else (AZ - value * BZ, Z)
+        least = generalised_top_eigenvectors(sym(Z.T @ first), sym(Z.T @ second), r)[0][-1]
+        empty = 0.0 if self.weights is None else -value * pencil.ridge
+        left_out = len(self.basis) > pencil.rows.k
+        raised = left_out and empty > least
+        outside = empty if left_out and not raised else -math.inf
+        if self.weights is None:
+            scale = 1.0 / np.sqrt(pencil.diagonal)
+            A, B = Plus(pencil.A, scale=scale), replace(pencil.B, scale=scale)
+            values = pencil_values(A, B, Z / scale[:, None], r, self.products, outside)
+            most = float(np.sum(values))
+        else:
+            most = ratio_bound(
+                pencil.A,
+                pencil.B,
+                Z,
+                value,
+                self.weights,
+                pencil.diagonal,
+                self.products,
+                pencil.ridge,
+                outside,
+            )
+        within = "the columns in which something varies" if raised else ""
+        return Certificate.of_chance(_gap(value, most), self.residual, within)
+
     @property
-    def _unproved(self) -> str:
-        """Why nothing is."""
-        what = f"the optimum of the subspace that was found (residual {self.residual:.0e})"
-        if self.pencil.U is None:
-            return f"{what}; that no direction was missed is not proved by products"
-        return f"{what}; a proof needs a ridge here, which bounds B from below: give ridge="
+    def _nested(self) -> bool:
+        return self.weights is not None and bool(self.weights[-1] < self.weights[0])
 
     def _most(self, M: Array, value: float) -> float:
         """What no M exceeds; infinite where nothing is proved."""
         pencil = self.pencil
-        if pencil.U is None or self.Y is None or pencil.ridge == 0:
+        if pencil.U is None or self.Y is None or pencil.ridge == 0 or self._nested:
             return math.inf
         values = np.linalg.eigvalsh(self._inverse_form(pencil.U, self.Y, pencil.B @ self.Y))
-        top = values[::-1][: 1 if self.of_ratio else self.r]
+        top = values[::-1][: self.r if self.weights is None else 1]
         most = float(np.sum(top)) + _ROUNDINGS * self.r * float(np.abs(values).sum())
-        if not self.of_ratio:
+        if self.weights is None:
             return most
         return min(most, self._largest_ratio(M[pencil.rows.varied], pencil.U, value))
 
@@ -274,6 +305,10 @@ class Narrow:
             if np.linalg.eigvalsh(F)[-1] <= 1.0 - _ROUNDINGS * len(F):
                 return float(t)
         return math.inf
+
+
+def _gap(value: float, most: float) -> float:
+    return max(0.0, float(np.nextafter(most - value, math.inf)))
 
 
 def of_classes(samples: Samples, codes: Codes, classes: int) -> WidePencil:

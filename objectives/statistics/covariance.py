@@ -75,6 +75,10 @@ class CovarianceOperator:
         return self.samples.d, self.samples.d
 
     @property
+    def is_sparse(self) -> bool:
+        return self.samples.is_sparse
+
+    @property
     def most_products(self) -> int:
         """Beyond which the array is the cheaper way; of sparse data it may be too large to make."""
         return self.samples.d if self.samples.is_sparse else min(self.samples.shape) // 8

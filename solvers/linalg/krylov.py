@@ -39,6 +39,8 @@ class Ritz:
     products : int
         Vectors that A was applied to.
     converged : bool
+    block : ndarray (k, b)
+        The vectors, and those that only helped.
     """
 
     values: Array
@@ -46,6 +48,13 @@ class Ritz:
     residual: float
     products: int
     converged: bool
+    block: Array
+
+    @property
+    def accuracy(self) -> float:
+        """The residual, relative to the largest eigenvalue."""
+        size = float(np.abs(self.values).max())
+        return self.residual / size if size > 0 else 0.0
 
 
 def block_krylov(
@@ -99,13 +108,13 @@ def block_krylov(
         residual = float(np.linalg.norm(R[:, :r], axis=0).max())
         converged = residual <= tolerance * float(np.abs(theta).max()) or V.shape[1] == k
         if converged or products >= most_products:
-            return Ritz(theta[:r], vectors[:, :r], residual, products, converged)
+            return Ritz(theta[:r], vectors[:, :r], residual, products, converged, vectors)
         if V.shape[1] + b > min(_BLOCKS * b, k):
             kept = U[:, : min(2 * b, V.shape[1])]
             V, AV = V @ kept, AV @ kept
         block = complement(V, R)
         if not block.shape[1]:
-            return Ritz(theta[:r], vectors[:, :r], residual, products, True)
+            return Ritz(theta[:r], vectors[:, :r], residual, products, True, vectors)
 
 
 def complement(V: Array, R: Array) -> Array:

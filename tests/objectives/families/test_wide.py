@@ -9,7 +9,7 @@ from scipy.sparse import csr_array, random_array
 
 import ldr
 from ldr.errors import DataError, SingularError
-from ldr.objectives import factor_analysis
+from ldr.objectives import LDA, factor_analysis
 from ldr.objectives.data import samples
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.families.wide import of_classes
@@ -84,6 +84,8 @@ def test_products_find_what_arrays_find(name, filled, monkeypatch):
     assert products.value == pytest.approx(arrays.value, rel=rel)
     assert products.baseline == pytest.approx(arrays.baseline, rel=rel)
     assert any("products" in note for note in products.notes)
+    claim = products.certificate
+    assert claim.kind in ("global", "bound") and claim.gap <= 1e-10 * abs(arrays.value)
     for found, known in zip(each(products.P), each(arrays.P), strict=True):
         assert np.linalg.norm(found - known) <= 1e-6 * np.linalg.norm(known)
     for found, known in zip(each(products.mean), each(arrays.mean), strict=True):
@@ -113,6 +115,10 @@ def test_fa_of_products_has_the_likelihood_of_arrays(weights, filled, monkeypatc
         ldr.solve("fa", X, 3)
 
 
+def pencil_of_classes():
+    return of_classes(as_samples(X), np.unique(Y, return_inverse=True)[1], CLASSES)
+
+
 @pytest.mark.parametrize("ridge", [0.05, 1.0])
 @pytest.mark.parametrize("r", [1, 2, 4])
 def test_bounds_of_ratios_hold_and_are_tight(ridge, r, monkeypatch, by_products):
@@ -121,7 +127,7 @@ def test_bounds_of_ratios_hold_and_are_tight(ridge, r, monkeypatch, by_products)
     assert best.certificate.kind == "global" and best.certificate.gap < 1e-10
     assert certificate.kind in ("global", "bound") and np.isfinite(certificate.gap)
     value = ldr.solve("lda", X, r, y=Y, ridge=ridge).value
-    pencil = of_classes(as_samples(X), *np.unique(Y, return_inverse=True)[::-1][:1], CLASSES)
+    pencil = pencil_of_classes()
     rest = pencil.against(ridge, 1.0).solved(r, np.ones(r))
     for share in (1e-4, 1e-2, 0.3):  # of other points the bound is not below the optimum
         noise = np.random.default_rng(1).standard_normal((D, r))
@@ -133,9 +139,15 @@ def test_bounds_of_ratios_hold_and_are_tight(ridge, r, monkeypatch, by_products)
         assert rho + rest.certificate(M, rho).gap >= value * (1 - 1e-13)
 
 
-def test_a_ridge_is_asked_for(by_products):
-    certificate = ldr.solve("lda", X, 2, y=Y).certificate
-    assert certificate.kind == "none" and "ridge=" in certificate.message
+def test_a_bound_of_nested_ratios_is_of_nested_ratios(by_products):
+    """A worse point is not said to be the best: all ratios of its span alone are below its own."""
+    given = {"y": Y, "ridge": 0.3, "nested": True}
+    best = ldr.solve("lda", X, 3, **given)
+    assert best.certificate.kind == "bound" and best.certificate.gap < 1e-10
+    weights = LDA(nested=True).column_weights(3)
+    rest = pencil_of_classes().against(0.3, 1.0).solved(3, weights)
+    worse = 0.999 * best.value
+    assert worse + rest.certificate(best.P.T, worse).gap >= best.value * (1 - 1e-13)
 
 
 def test_shrinkage_of_many_columns_is_refused(by_products):
