@@ -50,7 +50,7 @@ def rate(optimum: Optimum, line: Callable[[float], BoundObjective], length: floa
         They agree nowhere: the problem jumps, as graphs of neighbours and ranks do.
     """
     if math.isinf(length):
-        at = _at(optimum, line, 0.0)
+        at = still(optimum, line, 0.0)
         return at.combined(1.0, -1.0, at)
     problem, M = optimum.problem, optimum.M
     gradient, value = problem.at(M).gradient, problem.reported(problem.value(M))
@@ -82,13 +82,13 @@ def rate(optimum: Optimum, line: Callable[[float], BoundObjective], length: floa
 def difference(optimum: Optimum, line: Callable[[float], BoundObjective], h: float) -> Rate:
     """By one central difference."""
     try:
-        ahead, behind = (_at(optimum, line, t) for t in (h, -h))
+        ahead, behind = (still(optimum, line, t) for t in (h, -h))
     except DataError as error:  # entries that are whole numbers, or 0 and 1
         raise ArgumentError(f"the data cannot move along this direction: {error}") from error
     return ahead.combined(0.5 / h, -0.5 / h, behind)
 
 
-def _at(optimum: Optimum, line: Callable[[float], BoundObjective], t: float) -> Rate:
+def still(optimum: Optimum, line: Callable[[float], BoundObjective], t: float) -> Rate:
     """The gradient and the numbers of another problem at the same user's matrices."""
     own, problem = optimum.problem, line(t)
     M = same_point(optimum, problem)

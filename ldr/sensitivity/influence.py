@@ -1,4 +1,4 @@
-"""Which rows decide: how an optimum moves with the weight of each."""
+"""Which rows decide: how an optimum moves where each of them is left out."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ldr.sensitivity.derivative import across, difference
+from ldr.sensitivity.derivative import across, still
 from ldr.sensitivity.moving import Line
 from ldr.sensitivity.optimum import Optimum
 from ldr.solvers.limits import check
@@ -17,22 +17,25 @@ from ldr.solvers.manifolds import Array
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# Of a row's weight, and of the size of M: differences are good to its square.
+# Of the size of M: differences are good to its square.
 _STEP = 1e-3
 
 
 @dataclass(frozen=True)
 class Influence:
-    """The infinitesimal influence of each row: derivatives in its weight.
+    """The influence of each row, for each unit of its weight.
 
-    Leaving row i out moves the optimum by the derivative times minus its weight, to first order.
+    Where row i is left out, its weight 0, the optimum moves by -Hess^{-1} of the gradient of what
+    is left, to first order. All that rows choose is chosen again without it, as medians of
+    distances are. A series is cut there: pairs of rows that it is in go, its neighbours are not
+    joined. For many rows this is the influence function, the derivative in the row's weight.
 
     Attributes
     ----------
     subspace : ndarray (n,)
-        Length (Frobenius) of the projector's derivative; of several views that of all together.
+        How far the projector moves (Frobenius, to first order); of several views all together.
     value : ndarray (n,)
-        Derivative of the objective's value.
+        What the row adds to the objective's value: leaving it out takes that away.
     name : str
         The objective's.
     rows : tuple of str or None
@@ -68,17 +71,18 @@ class Influence:
 
 
 def influence(optimum: Optimum, line: Line) -> Influence:
-    """Of every row; two problems are bound for each."""
+    """Of every row; one problem is bound for each."""
     n = line.data.samples.n
     weights = line.data.samples.weights
     maps = optimum.problem.maps(optimum.M)
     inverses = [np.asarray(np.linalg.pinv(P), dtype=np.float64) for P in maps]
     subspace, value = np.zeros(n), np.zeros(n)
+    whole = still(optimum, line, 0.0)
     for i in range(n):
         check()
         weight = 1.0 if weights is None else float(weights[i])
-        along = replace(line, weights=np.arange(n) == i)
-        rate = difference(optimum, along, _STEP * weight)
+        without = still(optimum, replace(line, weights=np.arange(n) == i), -weight)
+        rate = whole.combined(1.0 / weight, -1.0 / weight, without)
         move = -optimum.solve(rate.gradient)
         value[i] = rate.observed.value
         rates: list[Array] = [

@@ -154,9 +154,9 @@ class Sensitivity:
 
     @in_words
     def influence(self) -> Influence:
-        """Which rows decide: the derivatives in the weight of each row.
+        """Which rows decide: what leaving each of them out does, to first order.
 
-        Two problems are bound for every row.
+        One problem is bound for every row.
 
         Returns
         -------

@@ -447,23 +447,36 @@ def test_other_data_and_directions_are_refused_in_words():
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
-    "name", ["robust-pca", *(pytest.param(k, marks=pytest.mark.slow) for k in ("pca", "lda"))]
+    ("name", "parameters"),
+    [
+        ("robust-pca", {"loss": "huber"}),
+        ("maf", {}),
+        *(
+            pytest.param(name, {}, marks=pytest.mark.slow)
+            for name in ("robust-pca", "pca", "lda", "tica", "sdr")
+        ),
+    ],
 )
-def test_influence_tells_what_leaving_rows_out_does(name):
+def test_influence_tells_what_leaving_rows_out_does(name, parameters):
     X, y = real_data.wine()
     X = real_data.standardised(X)
-    y = y if name == "lda" else None
-    result = ldr.solve(name, X, 2, y=y, tolerance=1e-12)
+    y, series = y if name in ("lda", "sdr") else None, name in ("maf", "tica")
+    result = ldr.solve(name, X, 2, y=y, tolerance=1e-12, random_state=0, **parameters)
     influence = result.sensitivity(X, y).influence()
-    rows = np.arange(0, len(X), 6)
+    rows = np.arange(2, len(X), 2 if series else 6)
+    options = {**parameters, "certify": False, "tolerance": 1e-12}
+    if result.solver != "closed-form":
+        options |= {"start": result.M, "starts": 1}
     moved, changed = [], []
     for row in rows:
         others = np.arange(len(X)) != row
-        without = ldr.solve(name, X[others], 2, y=None if y is None else y[others], certify=False)
+        groups = (others.cumsum() > row)[others] if series else None  # cut there
+        labels = None if y is None else y[others]
+        without = ldr.solve(name, X[others], 2, y=labels, groups=groups, **options)
         moved.append(np.linalg.norm(projectors(without)[0] - projectors(result)[0]))
         changed.append(without.value - result.value)
-    assert spearmanr(influence.subspace[rows], moved).statistic > 0.99
-    assert spearmanr(-influence.value[rows], changed).statistic > 0.99
+    assert spearmanr(influence.subspace[rows], moved).statistic > 0.95
+    assert spearmanr(-influence.value[rows], changed).statistic > 0.95
     assert len(influence.plot().axes) == 2
 
 
@@ -494,17 +507,18 @@ def test_influence_names_the_rows_of_a_data_frame():
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_influence_is_the_derivative_along_a_weight():
+def test_influence_is_for_each_unit_of_weight_and_a_derivative_of_many_rows():
     X = real_data.standardised(real_data.wine()[0])[::4]
-    weights = 1.0 + np.arange(len(X)) % 3
+    weights = 100.0 + np.arange(len(X)) % 3
+    weights[5] = 0.01
     result = ldr.solve("fa", X, 2, sample_weight=weights, tolerance=1e-12)
     sensitivity = result.sensitivity(X, sample_weight=weights)
     influence = sensitivity.influence()
     found = sensitivity.along(sample_weight=np.arange(len(X)) == 5)
-    assert np.linalg.norm(found.projector) == pytest.approx(influence.subspace[5], rel=1e-5)
-    assert found.value == pytest.approx(influence.value[5], rel=1e-5)
+    assert np.linalg.norm(found.projector) == pytest.approx(influence.subspace[5], rel=1e-4)
+    assert found.value == pytest.approx(influence.value[5], rel=1e-4)
     with pytest.raises(ArgumentError, match="sample_weight has zeros"):
-        result.sensitivity(X, sample_weight=weights - 1.0)
+        result.sensitivity(X, sample_weight=np.where(weights > 100.0, weights, 0.0))
     y = real_data.wine()[1][::4]
     shrunk = ldr.solve("lda", X, 1, y=y, shrinkage="auto").sensitivity(X, y=y)
     with pytest.raises(ArgumentError, match="'lda' takes no weights"):
