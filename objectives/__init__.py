@@ -92,8 +92,8 @@ if TYPE_CHECKING:  # the methods
     from ldr.objectives.sir import PrincipalHessianDirections as PrincipalHessianDirections
     from ldr.objectives.sdr import SDR as SDR
     from ldr.objectives.dpca import DemixedPCA as DemixedPCA
-    from ldr.objectives.sdr import GKDR as GKDR
-    from ldr.objectives.hsic import HSIC as HSIC
+    from ldr.objectives.gkdr import GKDR as GKDR
+    from ldr.objectives.sdr import HSIC as HSIC
     # isort: on
 
 list = registry.list_objectives

@@ -329,13 +329,7 @@ class Xdawn(Objective):
 
 
 def places(samples: Samples) -> Codes:
-    """The place of each row in its trial.
-
-    Raises
-    ------
-    DataError
-        Trials of different lengths.
-    """
+    """The place of each row in its trial."""
     codes = None if samples.marks is None else samples.marks.codes
     if codes is None:
         return np.zeros(samples.n, dtype=np.intp)

@@ -206,13 +206,7 @@ class FactorModel(Pickled):
 
 
 def check_observed(samples: Samples) -> Array:
-    """The rows, NaN where missing, each row and each column with something observed.
-
-    Raises
-    ------
-    DataError
-        A row or a column has nothing; the data are sparse.
-    """
+    """The rows, NaN where missing, each row and each column with something observed."""
     if samples.is_sparse:
         raise DataError(
             f"{samples.name} is sparse and has missing values (NaN); pass {samples.name}.toarray()"

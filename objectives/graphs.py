@@ -160,12 +160,7 @@ def few(rows: Integers, numbers: int) -> list[Integers]:
 
 
 def check_settled(samples: Samples, neighbours: int) -> None:
-    """Refuse rows of which the last neighbour and the next row are equally far.
-
-    Raises
-    ------
-    SingularError
-    """
+    """Refuse rows of which the last neighbour and the next row are equally far."""
     k = neighbours
     if k >= samples.n - 1:
         return

@@ -10,13 +10,7 @@ from ldr.solvers.errors import ArgumentError
 
 
 def coefficient(value: object) -> float | None:
-    """A number to multiply by, or None where the value is none.
-
-    Raises
-    ------
-    ArgumentError
-        It is infinite or NaN.
-    """
+    """A number to multiply by, or None where the value is none."""
     weight = real(value)
     if weight is not None and not math.isfinite(weight):
         raise ArgumentError(f"the weight of an objective must be a finite number, got {value!r}")

@@ -185,6 +185,8 @@ class SoftNeighbours(LabelledPairs):
         Weight of ||Y||^2, which holds the scale of M down.
     """
 
+    provable = True
+
     ridge: float = field(default=0.0, kw_only=True)
 
     @cached_property
@@ -197,10 +199,6 @@ class SoftNeighbours(LabelledPairs):
 
     def at(self, M: Array) -> SoftNeighbourPoint:
         return SoftNeighbourPoint(self, M)
-
-    @property
-    def provable(self) -> bool:
-        return True
 
     def proof(self, M: Array) -> Certificate | None:
         found = self.certificate(M)

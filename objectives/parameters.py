@@ -27,13 +27,7 @@ class Need(StrEnum):
 
 
 def need_named(name: str) -> Need:
-    """The need of that name.
-
-    Raises
-    ------
-    ArgumentError
-        There is none.
-    """
+    """The need of that name."""
     try:
         return Need(name)
     except ValueError:

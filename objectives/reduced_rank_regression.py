@@ -94,6 +94,8 @@ class ReducedRank(BoundObjective):
         See `Regression`.
     """
 
+    exchangeable = True
+
     Z: Array
     inverse: Array
     T: Array
@@ -153,10 +155,6 @@ class ReducedRank(BoundObjective):
         E = self.directions(self.r)
         coefficients = np.linalg.lstsq(self.Z @ E, self.T, rcond=None)[0]
         return self._factored(E, np.asarray(coefficients.T, dtype=np.float64))
-
-    @property
-    def exchangeable(self) -> bool:
-        return True
 
     def axes(self, M: Array, seen: Sequence[Variation | None]) -> Axes:
         """The singular vectors of the coefficients, by their singular values."""

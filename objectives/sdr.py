@@ -1,10 +1,11 @@
-"""Sufficient dimension reduction by kernels, and by the gradients of their regression."""
+"""Kernels of projected rows: sufficient dimension reduction, and dependence on a response."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache, cached_property, partial
-from typing import Any
 
 import numpy as np
 import scipy
@@ -15,33 +16,90 @@ from ldr.objectives.families.batches import on_some_rows
 from ldr.objectives.families.gram import Gram, GramPoint, kernel_width
 from ldr.objectives.families.landmarks import (
     Approximation,
-    Landmarks,
     gram_footprint,
     keep_landmarks,
     landmarks_of,
 )
 from ldr.objectives.families.projected import DenseRows
 from ldr.objectives.families.responses import KINDS, Response
-from ldr.objectives.families.trace import Trace
-from ldr.objectives.families.whitened_trace import spectral_bound
 from ldr.objectives.kernels import centred_gram, weighted_centre
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, declared, number, numbers, whole, word
 from ldr.objectives.problem import BoundObjective
 from ldr.objectives.starts.directions import (
     gradient_directions,
-    gradient_outer_product,
     principal_directions,
 )
 from ldr.objectives.starts.slices import sliced_directions
 from ldr.objectives.statistics.sums import weighted
 from ldr.solvers.errors import SingularError
-from ldr.solvers.linalg.bounds import SUMS_ROUNDING
+from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.manifolds import Array
+
+# A start, from a factor of the other Gram matrix.
+Heuristic = Callable[[Array], Array]
+
+
+class KernelMethod(Objective):
+    """Base of the methods of K_XM, the Gram matrix of the projected rows, and of K_z of others.
+
+    Parameters
+    ----------
+    width : float, optional
+        sigma of XM's kernel; by default the median distance of the rows of X, times sqrt(r/d).
+    response : {"auto", "labels", "quantity"}
+        What y is. "auto" reads strings, booleans and at most 20 distinct whole numbers as labels;
+        where it guessed so from numbers, a note says it.
+    landmarks : int, "auto" or None
+        How many random landmark rows approximate K_XM (Nystrom), Kz then being approximated by
+        incomplete Cholesky of at most that rank; the approximated objective has exact derivatives.
+        None is the exact form. "auto" takes, above n = 500, the pivots of an incomplete Cholesky
+        decomposition of K_XM where 300 (or n/4) leave out 1e-10 of its trace, as in few dimensions:
+        the landmarks of a part of the run are those at its beginning, and a note tells how far the
+        value may be from the exact one. Where they do not suffice, it is 200 random rows above n =
+        2000 and the exact form up to it.
+    """
+
+    weighted = by_pairs = True
+    sparse = False
+
+    width: float | None
+    response_width: float | None
+    response: str
+    landmarks: int | str | None
+
+    def footprint(self, data: Data) -> Footprint:
+        return gram_footprint(data.samples, self.landmarks)
+
+    def bind(self, data: Data, r: int) -> BoundObjective:
+        m = landmarks_of(self.name, data.samples, self.landmarks)
+        if data.samples.stored:
+            return on_some_rows(self, data, r)
+        rows = DenseRows.centred(data, self)
+        X, n, w = rows.X, len(rows.X), rows.weights
+        z = Response(None, X, w) if data.y is None else Response.of(data.y, n, self.response, w)
+        width = self.width or kernel_width(X, w, r, data.samples.d)
+        first = self.heuristic(X, z, r)
+        pivoted = self.landmarks == "auto" and w is None
+        factor = partial(z.factor, self.response_width)
+        near = Approximation.of(X, width, factor, first, m, pivoted=pivoted)
+        notes = z.notes if near is None else (*z.notes, near.note)
+        form = self.form(X, r, z, near, first, data.samples.weight)
+        return form(self, (rows.view.noting(*notes),), X, r, width=width)
+
+    @abstractmethod
+    def heuristic(self, X: Array, z: Response, r: int) -> Heuristic:
+        """M from a factor of K_z."""
+
+    @abstractmethod
+    def form(
+        self, X: Array, r: int, z: Response, near: Approximation | None, first: Heuristic, n: float
+    ) -> Callable[..., Gram]:
+        """The problem, of the total weight n: from landmarks, or exact where there are none."""
 
 
 @dataclass(frozen=True)
-class SDR(Objective):
+class SDR(KernelMethod):
     """Keep what X says about z: min tr(Kz (K_XM + n eps I)^{-1}) over subspaces.
 
     K are centred Gram matrices of Gaussian kernels, exp(-||y_i - y_j||^2 / (2 sigma^2)), of the
@@ -63,23 +121,10 @@ class SDR(Objective):
     ----------
     epsilon : float
         Regularisation, eps > 0.
-    width : float, optional
-        sigma of XM's kernel; by default the median distance of the rows of X, times sqrt(r/d).
     response_width : float, optional
         sigma of the response's kernel; by default the median distance of the responses.
     slices : int
         Of the heuristic, for a continuous response.
-    response : {"auto", "labels", "quantity"}
-        What y is. "auto" reads strings, booleans and at most 20 distinct whole numbers as labels;
-        where it guessed so from numbers, a note says it.
-    landmarks : int, "auto" or None
-        How many random landmark rows approximate K_XM (Nystrom), Kz then being approximated by
-        incomplete Cholesky of at most that rank; the approximated objective has exact derivatives.
-        None is the exact form. "auto" takes, above n = 500, the pivots of an incomplete Cholesky
-        decomposition of K_XM where 300 (or n/4) leave out 1e-10 of its trace, as in few dimensions:
-        the landmarks of a part of the run are those at its beginning, and a note tells how far the
-        value may be from the exact one. Where they do not suffice, it is 200 random rows above n =
-        2000 and the exact form up to it.
     annealing : tuple of float
         Factors of sigma, say (4, 2): from every start the objective with that wider kernel is
         solved first, in turn. Wider kernels have fewer local optima; a run takes about twice the
@@ -87,13 +132,11 @@ class SDR(Objective):
     """
 
     name = "sdr"
-    weighted = by_pairs = True
     formula = "min tr(K_z (K_XM + n eps I)^{-1})"
     source = "Fukumizu, Bach & Jordan 2009; Cunningham & Ghahramani 2015, 3.1.8"
     sense = "min"
     needs = (Need.RESPONSE,)
     baseline = "sliced inverse regression"
-    sparse = False
 
     epsilon: float = number(1e-3, positive=True)
     width: float | None = number(None, optional=True, positive=True)
@@ -103,64 +146,29 @@ class SDR(Objective):
     landmarks: int | str | None = declared("auto", keep_landmarks)
     annealing: tuple[float, ...] = numbers((), positive=True)
 
-    def footprint(self, data: Data) -> Footprint:
-        return gram_footprint(data.samples, self.landmarks)
+    def heuristic(self, X: Array, z: Response, r: int) -> Heuristic:
+        slices = cache(lambda: sliced_directions(X, z, r, self.slices, z.weights))
+        return lambda Z: slices()
 
-    def bind(self, data: Data, r: int) -> BoundObjective:
-        m = landmarks_of(self.name, data.samples, self.landmarks)
-        if data.samples.stored:
-            return on_some_rows(self, data, r)
-        rows = DenseRows.centred(data, self)
-        X, n, w = rows.X, len(rows.X), rows.weights
-        response = Response.of(data.y, n, self.response, w)
-        width = self.width or kernel_width(X, w, r, data.samples.d)
-
-        @cache
-        def slices() -> Array:
-            return sliced_directions(X, response, r, self.slices, w)
-
-        approximation = Approximation.of(
-            X,
-            width,
-            partial(response.factor, self.response_width),
-            lambda Z: slices(),
-            m,
-            pivoted=self.landmarks == "auto" and w is None,
-        )
-        if approximation is None:
-            Z, _ = response.factor(self.response_width, None)
+    def form(
+        self, X: Array, r: int, z: Response, near: Approximation | None, first: Heuristic, n: float
+    ) -> Callable[..., Gram]:
+        w, ridge = z.weights, n * self.epsilon
+        kind: Callable[..., Gram]
+        if near is None:
+            Z = z.factor(self.response_width, None)[0]
+            kind = partial(KernelRegression, Z=weighted(Z, w), ridge=ridge)
         else:
-            Z = approximation.Z
-        common: dict[str, Any] = {
-            "w": w,
-            "annealing": self.annealing,
-            "width": width,
-            "heuristics": {
-                "sir": slices,
-                "gradient outer product": lambda: gradient_directions(X, Z, r, self.epsilon, w),
-                "pca": lambda: principal_directions(weighted(X, w), r),
-            },
-            "screens": True,
-        }
-        view = rows.view.noting(*response.notes)
-        ridge = data.samples.weight * self.epsilon
-        if approximation is None:
-            return KernelRegression(self, (view,), X, r, Z=weighted(Z, w), ridge=ridge, **common)
-        return Landmarks(
-            self,
-            (view.noting(approximation.note),),
-            X,
-            r,
-            Z,
-            approximation.rows,
-            pivoted=approximation.pivoted,
             # Woodbury: (G + ridge I)^{-1} = (I - PC (ridge W + C'PC)^{-1} C'P) / ridge
-            constant=float(np.vdot(Z, Z)) / ridge,
-            scale=1.0 / ridge,
-            a=ridge,
-            b=1.0,
-            **common,
-        )
+            Z = near.Z
+            constant = float(np.vdot(Z, Z)) / ridge
+            kind = near.form(constant=constant, scale=1.0 / ridge, a=ridge, b=1.0)
+        heuristics = {
+            "sir": lambda: first(Z),
+            "gradient outer product": lambda: gradient_directions(X, Z, r, self.epsilon, w),
+            "pca": lambda: principal_directions(weighted(X, w), r),
+        }
+        return partial(kind, w=w, annealing=self.annealing, heuristics=heuristics, screens=True)
 
 
 class KernelPoint(GramPoint):
@@ -235,61 +243,99 @@ class KernelRegression(Gram):
         return KernelPoint(self, M)
 
 
-# Rows beyond which a random sample stands for all: an n x n matrix is solved with.
-_MOST_ROWS = 5000
-
-
 @dataclass(frozen=True)
-class GKDR(Objective):
-    """Keep the directions along which the response changes: max tr(M'GM), by eigenvectors.
+class HSIC(KernelMethod):
+    """Depend as much as possible on z: max tr(K_XM Kz)/(n - 1)^2 over subspaces.
 
-    G = mean_i D_i'(K + n eps I)^{-1} K_z (K + n eps I)^{-1} D_i is the mean outer product of the
-    gradients of the kernel regression of the response's features on X: K and K_z are Gram matrices
-    of Gaussian kernels of X and of the response (of labels, 1 where two are equal), and D_i has the
-    rows (x_j - x_i)'k(x_j, x_i)/width^2. Like sdr it assumes no shape of the dependence, and needs
-    no start; sdr has it as one. P = M'. Time is cubic in the rows: beyond 5000 a random sample of
-    them stands for all.
+    K are centred Gram matrices of Gaussian kernels, exp(-||y_i - y_j||^2 / (2 sigma^2)), of the
+    projected data XM and of the response z = y (for labels, 1 where two are equal). Without y, z is
+    X itself: the projection that keeps the similarities of the rows (unsupervised). P = M'. The
+    heuristic is the solution for a linear kernel of XM, the top eigenvectors of X'Kz X.
+
+    Cost of an evaluation: exact, time O(n^2 r) and memory O(n^2); from m landmarks and a factor of
+    Kz of rank p <= m O(n m (m + p) + n d r), memory O(n (m + p)).
+
+    Source: Gretton, Bousquet, Smola and Schoelkopf 2005; Barshan, Ghodsi, Azimifar and Zolghadri
+    Jahromi 2011 (linear kernel); Wang, Sha and Jordan 2010 (unsupervised).
 
     Parameters
     ----------
-    epsilon : float
-        Regularisation, eps > 0.
-    width : float, optional
-        Of X's kernel; by default the median distance of the rows.
     response_width : float, optional
-        Of the response's kernel; by default the median distance of the responses.
-    response : {"auto", "labels", "quantity"}
-        What y is, as in sdr.
+        sigma of z's kernel; by default the median distance of its rows.
     """
 
-    name = "gkdr"
-    weighted = True
-    formula = "max tr(M'GM), G = mean_i D_i'(K + n eps I)^{-1} K_z (K + n eps I)^{-1} D_i"
-    source = "Fukumizu & Leng 2014"
+    name = "hsic"
+    formula = "max tr(K_XM K_z)/(n - 1)^2"
+    source = "Gretton et al. 2005; Barshan et al. 2011"
     sense = "max"
-    needs = (Need.RESPONSE,)
-    baseline = "top eigenvectors of G"
-    exact = "yes"
-    sparse = False
+    baseline = "top eigenvectors of X'K_z X (supervised pca)"
 
-    epsilon: float = number(1e-3, positive=True)
-    width: float | None = number(None, optional=True, positive=True, power=1)
+    width: float | None = number(None, optional=True, positive=True)
     response_width: float | None = number(None, optional=True, positive=True)
     response: str = word("auto", KINDS)
+    landmarks: int | str | None = declared("auto", keep_landmarks)
 
-    def footprint(self, data: Data) -> Footprint:
-        """Rows x rows, of a sample where they are too many."""
-        share = min(1.0, _MOST_ROWS / data.samples.n) if data.samples.n_known else 0.0
-        return Footprint(rows=6.0, pairs=3.5 * share**2)
+    def explains(self, data: Data) -> bool:
+        return data.y is not None
 
-    def bind(self, data: Data, r: int) -> BoundObjective:
-        if data.samples.stored or data.samples.n > _MOST_ROWS:
-            return on_some_rows(self, data, r)
-        rows = DenseRows.centred(data, self)
-        w = rows.weights
-        width = self.width or kernel_width(rows.X, w, 1, 1)
-        response = Response.of(data.y, len(rows.X), self.response, w)
-        Z = response.features(self.response_width, None)[0]
-        G = gradient_outer_product(rows.X, Z, width, self.epsilon, w)
-        doubt = r * SUMS_ROUNDING * (1.0 + 1.0 / self.epsilon) * spectral_bound(G)
-        return Trace(self, (rows.view.noting(*response.notes),), G, r, doubt=doubt)
+    def heuristic(self, X: Array, z: Response, r: int) -> Heuristic:
+        return lambda Z: top_eigenvectors(_squared(X.T @ Z), r)[1]
+
+    def form(
+        self, X: Array, r: int, z: Response, near: Approximation | None, first: Heuristic, n: float
+    ) -> Callable[..., Gram]:
+        w = z.weights
+        kind: Callable[..., Gram]
+        if near is None:
+            G = centred_gram(z.gram(self.response_width), w)
+            outer, kind = X.T @ (G @ X), partial(Dependence, G=G, n=n)
+        else:
+            outer, kind = _squared(X.T @ near.Z), near.form(scale=1.0 / (len(X) - 1) ** 2)
+        heuristics = {
+            "supervised pca": lambda: top_eigenvectors(outer, r)[1],
+            "pca": lambda: principal_directions(weighted(X, w), r),
+        }
+        return partial(kind, heuristics=heuristics)
+
+
+def _squared(A: Array) -> Array:
+    return A @ A.T
+
+
+class DependencePoint(GramPoint):
+    """F(K) = -tr(K G)/(n - 1)^2, linear in K."""
+
+    def __init__(self, problem: Dependence, M: Array) -> None:
+        super().__init__(problem, M)
+        self._weights = problem.weights
+
+    @cached_property
+    def value(self) -> float:
+        return float(np.vdot(self.K, self._weights))
+
+    @property
+    def weights(self) -> Array:
+        return self._weights
+
+
+@dataclass(frozen=True)
+class Dependence(Gram):
+    """HSIC on the Grassmann manifold, exact.
+
+    Parameters
+    ----------
+    G : ndarray (n, n)
+        Centred Gram matrix of z; of weighted rows W H'KH W, H = I - w1'/N.
+    n : float
+        N.
+    """
+
+    G: Array = field(kw_only=True)
+    n: float = field(kw_only=True)
+
+    @cached_property
+    def weights(self) -> Array:
+        return self.G / -((self.n - 1.0) ** 2)
+
+    def at(self, M: Array) -> DependencePoint:
+        return DependencePoint(self, M)

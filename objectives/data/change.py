@@ -63,6 +63,9 @@ class MadeSamples(Samples):
         The others.
     """
 
+    stored = True
+    is_sparse = False
+
     @property
     @abstractmethod
     def making(self) -> Callable[[Samples], Samples]:
@@ -75,14 +78,6 @@ class MadeSamples(Samples):
     @property
     def n(self) -> int:
         return int(self.array.n)
-
-    @property
-    def is_sparse(self) -> bool:
-        return False
-
-    @property
-    def stored(self) -> bool:
-        return True
 
     def piece(self, where: slice) -> Samples:
         return self.making(self.array.piece(where))

@@ -16,13 +16,7 @@ _SMALL = 2**28
 
 
 def afford(size: float, what: str, way_out: str) -> None:
-    """Refuse what takes so many bytes, unless they are there.
-
-    Raises
-    ------
-    TooLargeError
-        It names the size, the limit and the way out.
-    """
+    """Refuse what takes so many bytes, unless they are there."""
     if size <= _SMALL:
         return
     limit, whose = available()
@@ -171,13 +165,7 @@ class Footprint:
         return {shape: _NUMBER * size for shape, size in numbers.items()}
 
     def afford(self, name: str, views: Sequence[Samples]) -> None:
-        """Refuse what would not fit.
-
-        Raises
-        ------
-        TooLargeError
-            It names the size, the limit and the way out.
-        """
+        """Refuse what would not fit."""
         sizes = self.sizes(views)
         shape = max(sizes, key=lambda shape: sizes[shape])
         afford(sum(sizes.values()), f"{name}, with its arrays of {shape},", _WAYS_OUT[shape])

@@ -31,6 +31,9 @@ class AccumulatedSamples(Samples):
         With this block: what was asked for by now.
     """
 
+    repeatable = False
+    n_known = False
+
     block: Samples = field(kw_only=True)
     before: Totals = field(kw_only=True)
     totals: Totals = field(default_factory=dict, kw_only=True)
@@ -46,27 +49,13 @@ class AccumulatedSamples(Samples):
             before=before,
         )
 
-    @property
-    def n_known(self) -> bool:
-        return False
-
-    @property
-    def repeatable(self) -> bool:
-        return False
-
     def reduce(
         self,
         term: Callable[..., Term],
         merge: Callable[[Term, Term], Term],
         *beside: Beside,
     ) -> Term:
-        """The sum over all blocks so far.
-
-        Raises
-        ------
-        ArgumentError
-            Another term than for the blocks before: it depends on more than sums.
-        """
+        """The sum over all blocks so far."""
         blocks = (
             other.block if isinstance(other, AccumulatedSamples) else other for other in beside
         )

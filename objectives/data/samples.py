@@ -227,13 +227,7 @@ class Samples:
         return fold(term, merge, (partial(read, where) for where in pieces), workers_for(self.d))
 
     def taken(self, allow_nan: bool) -> Samples:
-        """These samples, by a method that can use missing values or one that cannot.
-
-        Raises
-        ------
-        DataError
-            It cannot, and there are some.
-        """
+        """These samples, by a method that can use missing values or one that cannot."""
         if self.has_nan and not allow_nan:
             raise MissingValuesError(
                 f"{self.name} has missing values (NaN), which this method cannot use"
@@ -245,13 +239,7 @@ class Samples:
         return self
 
     def dense(self) -> Array:
-        """All rows as one float64 array, shape (n, d); a view where possible.
-
-        Raises
-        ------
-        DataError
-            The data are sparse.
-        """
+        """All rows as one float64 array, shape (n, d); a view where possible."""
         if self.is_sparse:
             raise DataError(
                 f"{self.name} is sparse ({self.n} x {self.d}) and is never made dense here; "

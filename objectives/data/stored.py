@@ -53,16 +53,11 @@ class StoredSamples(Samples):
         Whether NaN, missing values, are accepted; whether they occur is known of a piece only.
     """
 
+    stored = True
+    is_sparse = False
+
     tally: Tally = field(default_factory=Tally, repr=False)
     allow_nan: bool = False
-
-    @property
-    def is_sparse(self) -> bool:
-        return False
-
-    @property
-    def stored(self) -> bool:
-        return True
 
     @property
     def passes(self) -> float:
@@ -141,12 +136,7 @@ class StoredSamples(Samples):
         return self.in_memory().dense()
 
     def afford(self, rows: int) -> None:
-        """Refuse to read so many rows at once, unless there is memory for what is made of them.
-
-        Raises
-        ------
-        TooLargeError
-        """
+        """Refuse to read so many rows at once, unless there is memory for what is made of them."""
         afford(
             _COPIES * 8.0 * rows * self.d,
             f"{self.name} ({rows} x {self.d}) and what is made of it by this method, which needs "

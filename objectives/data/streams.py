@@ -76,13 +76,7 @@ class Stream:
         return self._again is not None
 
     def finish(self, rows: int) -> None:
-        """Note how many rows a whole pass has found.
-
-        Raises
-        ------
-        DataError
-            Too few; another number than before, or than the response has.
-        """
+        """Note how many rows a whole pass has found."""
         if self.n is not None and self.n != rows:
             raise DataError(f"{self.name} gave {rows} rows, expected {self.n}")
         if rows < self._minimum_rows:
@@ -92,13 +86,7 @@ class Stream:
         self.n = rows
 
     def blocks(self) -> Iterator[Block]:
-        """Give the blocks, from the first on.
-
-        Raises
-        ------
-        DataError
-            They are gone; a block does not fit to the first.
-        """
+        """Give the blocks, from the first on."""
         for i, block in enumerate(self._iterator()):
             array, names = self._matrix(block, i)
             if array.shape[1] != self.d:
@@ -176,14 +164,12 @@ class StreamSamples(StoredSamples):
     array : Stream
     """
 
+    n_known = False
+
     @classmethod
     def of(cls, X: object, name: str, minimum_rows: int = 1) -> StreamSamples:
         stream = Stream(X, name, minimum_rows)
         return cls(stream, stream.feature_names, name)
-
-    @property
-    def n_known(self) -> bool:
-        return False
 
     @property
     def repeatable(self) -> bool:
@@ -191,13 +177,7 @@ class StreamSamples(StoredSamples):
 
     @property
     def n(self) -> int:
-        """The number of rows; a stream that can be begun again is read for it, once.
-
-        Raises
-        ------
-        DataError
-            They have not been read yet, and can be read once only.
-        """
+        """The number of rows; a stream that can be begun again is read for it, once."""
         if self.array.n is None and not self.array.repeatable:
             raise DataError(
                 f"{self.name} is an iterator of blocks, and this method asks for the number of its "

@@ -139,13 +139,7 @@ def in_batches(
 
 
 def on_some_rows(objective: Stated, data: Data, r: int) -> BoundObjective:
-    """The problem of a random sample of rows, which a note mentions.
-
-    Raises
-    ------
-    DataError
-        y has another length than X.
-    """
+    """The problem of a random sample of rows, which a note mentions."""
     samples, y = data.samples, data.y
     chosen = spread_rows(samples.n, _STANDING_ROWS)
     if y is not None:

@@ -222,6 +222,8 @@ class Bilinear(BoundObjective):
         Whether there may be more in the directions that the coordinates leave out.
     """
 
+    exchangeable = True
+
     baseline_exact = True
 
     K: Array
@@ -255,10 +257,6 @@ class Bilinear(BoundObjective):
         with decomposing(min(self.K.shape), SINGULAR_COST):
             U, values, Vt = np.linalg.svd(self.K, full_matrices=False)
         return U[:, : self.r], values, Vt[: self.r].T
-
-    @property
-    def exchangeable(self) -> bool:
-        return True
 
     def axes(self, M: Array, seen: Sequence[Variation | None]) -> Axes:
         """The singular vectors of Ma'K Mb."""

@@ -224,6 +224,8 @@ class FactorLikelihood(BoundObjective):
         The solver's columns are the user's divided by it.
     """
 
+    exchangeable = True
+
     noise: Noise = field(kw_only=True)
     r: int = field(kw_only=True)
     n: float = field(kw_only=True)
@@ -242,10 +244,6 @@ class FactorLikelihood(BoundObjective):
     @property
     def order(self) -> int:
         return self.noise.k
-
-    @property
-    def exchangeable(self) -> bool:
-        return True
 
     def axes(self, M: Array, seen: Sequence[Variation | None]) -> Axes:
         """In which M'Psi^{-1}M is diagonal, largest first (Lawley and Maxwell)."""
@@ -345,13 +343,7 @@ class Factors(FactorLikelihood):
 
 
 def check_rank(r: int, rank: int) -> None:
-    """Refuse as many factors as explain the covariance without noise.
-
-    Raises
-    ------
-    SingularError
-        r >= rank.
-    """
+    """Refuse as many factors as explain the covariance without noise."""
     if r >= rank:
         raise SingularError(
             f"the likelihood is unbounded: r = {r} factors explain the covariance, of "

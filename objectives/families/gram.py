@@ -134,13 +134,7 @@ class Gram(Projected):
 
 
 def in_range(X: Array, width: float) -> tuple[Array, float]:
-    """Rows and the width of their kernel in a unit in which the width's powers are numbers.
-
-    Raises
-    ------
-    ArgumentError
-        The width is so far below the rows' lengths that powers of those, in its unit, are none.
-    """
+    """Rows and the width of their kernel in a unit in which the width's powers are numbers."""
     longest = float(np.abs(X).max(initial=0.0))
     if longest / _LONGEST > width:
         raise ArgumentError(

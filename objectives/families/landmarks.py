@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Self
 
 import numpy as np
@@ -63,13 +63,7 @@ def landmarks_for(n: int, landmarks: int | str | None) -> int | None:
 
 
 def landmarks_of(name: str, samples: Samples, landmarks: int | str | None) -> int | None:
-    """How many landmarks to take of the rows; None for the exact form, which alone takes weights.
-
-    Raises
-    ------
-    ArgumentError
-        The rows have weights, and are not in memory or too many.
-    """
+    """How many landmarks to take of the rows; None for the exact form, which takes weights."""
     m = None if samples.stored else landmarks_for(samples.n, landmarks)
     if samples.weights is not None and (samples.stored or m is not None):
         raise ArgumentError(
@@ -140,6 +134,13 @@ class Approximation:
         Z, left_out = factor(m)
         note = f"K_XM is approximated from {m} landmark rows" + _of_response(Z, left_out)
         return cls(Z, landmark_rows(n, m), False, note)
+
+    def form(
+        self, *, scale: float, constant: float = 0.0, a: float = 1.0, b: float = 0.0
+    ) -> Callable[..., Landmarks]:
+        """The problem from these landmarks, but for what it is of."""
+        made = partial(Landmarks, Z=self.Z, rows=self.rows, pivoted=self.pivoted)
+        return partial(made, constant=constant, scale=scale, a=a, b=b)
 
 
 def pivots(Y: Array, width: float) -> tuple[np.ndarray, float]:

@@ -60,13 +60,11 @@ _THOROUGH: Effort = (1.05, 10_000)
 class DualBounded(BoundObjective):
     """A problem whose values have a bound of multipliers, that can be brought nearer the least."""
 
+    provable = True
+
     @abstractmethod
     def certified(self, M: Array, effort: Effort | None) -> Certificate:
         """What the multipliers at M prove, and with an effort what better ones do."""
-
-    @property
-    def provable(self) -> bool:
-        return True
 
     def proof(self, M: Array) -> Certificate | None:
         found = self.certified(M, None)

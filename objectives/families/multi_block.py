@@ -102,6 +102,8 @@ class MultiBlock(DualBounded):
     r : int
     """
 
+    exchangeable = True
+
     C: Array
     widths: tuple[int, ...]
     r: int
@@ -116,10 +118,6 @@ class MultiBlock(DualBounded):
     @property
     def order(self) -> int:
         return sum(self.widths)
-
-    @property
-    def exchangeable(self) -> bool:
-        return True
 
     @cached_property
     def ends(self) -> npt.NDArray[np.intp]:

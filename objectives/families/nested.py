@@ -53,13 +53,7 @@ class NestedMethod(Objective):
             vars(self).update(domain="St", formula=formula)
 
     def column_weights(self, r: int) -> Array:
-        """v_j, the sum of the weights of all levels r_k >= j, in units of v_1.
-
-        Raises
-        ------
-        ArgumentError
-            The largest level is not r.
-        """
+        """v_j, the sum of the weights of all levels r_k >= j, in units of v_1."""
         if not self.nested:
             return np.ones(r)
         levels = range(1, r + 1) if self.nested is True else self.nested
@@ -75,13 +69,7 @@ class NestedMethod(Objective):
 
 
 def _levels(nested: Any) -> Any:
-    """True or False; levels in order, as a tuple; or a dict of levels in order and weights.
-
-    Raises
-    ------
-    ArgumentError
-        It is something else.
-    """
+    """True or False; levels in order, as a tuple; or a dict of levels in order and weights."""
     if isinstance(nested, (bool, np.bool_)):
         return bool(nested)
     several = isinstance(nested, (Mapping, Sequence, np.ndarray)) and not isinstance(nested, str)

@@ -251,6 +251,8 @@ class LabelledPairs(Pairwise):
         Class c has the rows from boundaries[c] on.
     """
 
+    exchangeable = True
+
     lengths: Array
     boundaries: np.ndarray
 
@@ -263,10 +265,6 @@ class LabelledPairs(Pairwise):
         """Rows that are worked on together, of one class."""
         ends, n = map(int, self.boundaries), len(self.X)
         return [rows for start, stop in pairwise(ends) for rows in row_slices(start, stop, n)]
-
-    @property
-    def exchangeable(self) -> bool:
-        return True
 
     def axes(self, M: Array, seen: Sequence[Variation | None]) -> Axes:
         """In which the user's columns of M are orthogonal, the longest first."""

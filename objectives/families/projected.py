@@ -160,13 +160,7 @@ class DenseRows:
 
     @classmethod
     def centred(cls, data: Data, objective: Stated) -> DenseRows:
-        """The centred rows; where n < d, in coordinates of their span.
-
-        Raises
-        ------
-        DataError
-            X is sparse: centring it, or a kernel of its rows, would fill it.
-        """
+        """The centred rows; where n < d, in coordinates of their span."""
         samples = data.samples
         if samples.is_sparse:
             raise DataError(

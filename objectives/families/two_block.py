@@ -128,6 +128,8 @@ class TwoBlock(DualBounded):
         What was added to the diagonals of Caa and Cbb, and is in what the coordinates leave out.
     """
 
+    exchangeable = True
+
     Caa: Array
     Cab: Array
     Cbb: Array
@@ -199,10 +201,6 @@ class TwoBlock(DualBounded):
         Wa, Wb = _inverse_factor(self.Caa), _inverse_factor(self.Cbb)
         U, correlations, Vt = np.linalg.svd(Wa.T @ self.Cab @ Wb, full_matrices=False)
         return Wa @ U[:, : self.r], Wb @ Vt[: self.r].T, np.minimum(correlations, 1.0)
-
-    @property
-    def exchangeable(self) -> bool:
-        return True
 
     def hidden(self, M: Array) -> float:
         """Of lost directions that M may enter too: they may covary as the root of their share."""

@@ -18,13 +18,7 @@ from ldr.solvers.manifolds import Array
 
 
 def ridge_amount(B: Array, ridge: float) -> float:
-    """What a ridge, in units of B's mean diagonal, adds to it.
-
-    Raises
-    ------
-    ArgumentError
-        It is no number any more.
-    """
+    """What a ridge, in units of B's mean diagonal, adds to it."""
     amount = ridge * float(B.trace()) / len(B)
     if not math.isfinite(amount):
         raise ArgumentError(f"ridge = {ridge:g} is too large for data of this unit: lower it")

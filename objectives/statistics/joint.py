@@ -84,11 +84,6 @@ def view_moments(views: Sequence[Samples], *, rows: int | None = None) -> ViewMo
     ViewMoments
         Accuracy as for `moments`: the error of cross entry (i, j) is relative to
         sqrt(Saa_ii Sbb_jj).
-
-    Raises
-    ------
-    DataError
-        The views have different numbers of rows.
     """
     first, *others = views
     for other in others:

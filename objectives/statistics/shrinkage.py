@@ -101,13 +101,7 @@ class JointShrinkage:
 
     @classmethod
     def of(cls, share: float, variances: Sequence[Array]) -> JointShrinkage:
-        """By a share towards the variances of each view's columns.
-
-        Raises
-        ------
-        SingularError
-            s = 1: all covariances would be zero.
-        """
+        """By a share towards the variances of each view's columns."""
         if share == 1.0:
             raise SingularError(
                 "the rows say no more of how columns vary together than noise would: "

@@ -12,13 +12,7 @@ from ldr.solvers.errors import DataError
 
 
 def typical_length(X: Array) -> float:
-    """The power of two nearest to the root mean square of the rows' norms: it rounds nothing.
-
-    Raises
-    ------
-    DataError
-        All rows are zero: of centred data, all rows are equal.
-    """
+    """The power of two nearest to the root mean square of the rows' norms: it rounds nothing."""
     largest = float(np.abs(X).max())
     if largest == 0:
         raise DataError("all rows of X are equal, expected data that vary")

@@ -184,12 +184,7 @@ def zeros(rows: int, columns: int) -> Array:
 
 
 def _afford(rows: int, columns: int) -> None:
-    """Refuse sums that do not fit, before they are made: with a copy, as they are made symmetric.
-
-    Raises
-    ------
-    TooLargeError
-    """
+    """Refuse sums that do not fit, before they are made: twice, as they are made symmetric."""
     afford(
         2 * 8.0 * rows * columns,
         f"sums of shape ({rows}, {columns}), made symmetric,",
