@@ -78,24 +78,6 @@ def test_floors_are_one_package_from_any_folder(tmp_path):
     assert run_python(program, tmp_path).split() == ["True", "False", "False"]
 
 
-def test_floors_import_downwards_only(tmp_path):
-    # The packages above are replaced by empty ones, so that importing a floor does not run them.
-    program = """
-import sys, types
-from pathlib import Path
-import importlib.util
-root = Path(importlib.util.find_spec("ldr").origin).parent
-package = types.ModuleType("ldr"); package.__path__ = [str(root)]
-sys.modules["ldr"] = package
-import ldr.solvers
-print(sorted(m for m in sys.modules if m.startswith("ldr.") and not m.startswith("ldr.solvers")))
-import ldr.objectives
-print(sorted(m for m in sys.modules if m.startswith("ldr.")
-             and not m.startswith(("ldr.solvers", "ldr.objectives"))))
-"""
-    assert run_python(program, tmp_path).split() == ["[]", "[]"]
-
-
 def test_pickles_of_modules_that_are_gone_are_refused_in_words():
     written_earlier = b"cldr.objectives.classical_lda\nClassicalLDA\n)R."
     words = r"has no module 'ldr\.objectives\.classical_lda'.* pickle .*keep P and mean"

@@ -475,13 +475,6 @@ def test_scores_are_of_results():
         ldr.score(ldr.solve("pca", X, 2), X[:, :12])
 
 
-def test_ridge_makes_the_unbounded_ratio_bounded_and_is_said():
-    result = ldr.solve("lda", FEW, 1, y=[0, 0, 0, 0, 1, 1, 1, 1], ridge=0.1)
-    assert np.isfinite(result.value)
-    assert any("ridge" in note for note in result.notes)
-    assert result.M.shape == (20, 1)
-
-
 def test_exceptions_are_what_users_already_catch():
     assert issubclass(ArgumentError, ValueError)
     assert issubclass(DataError, ValueError)
@@ -521,17 +514,6 @@ def test_no_convergence_is_a_flag_and_a_warning_with_the_best_point():
     assert "NOT CONVERGED" in repr(result)
     assert result.value >= result.baseline
     assert result.value == max(result.history["value"])
-
-
-def test_keyboard_interrupt_returns_the_best_point():
-    def interrupt(iteration):
-        if iteration.number == 3:
-            raise KeyboardInterrupt
-
-    with pytest.warns(ConvergenceWarning, match="interrupted"):
-        result = ldr.solve("lda", X, 2, y=y, solver="lbfgs", observers=[interrupt])
-    assert result.value > result.baseline
-    assert result.M.shape == (13, 2)
 
 
 def test_transform_refuses_other_columns():

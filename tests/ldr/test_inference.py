@@ -335,11 +335,6 @@ def test_p_values_of_cca_are_those_of_the_paper(data, monkeypatch):
     assert 0.005 <= expected[0] <= 0.1 < expected[2]
 
 
-def test_correlations_are_those_of_classical_cca():
-    d = canonical_bases(*PAIR)[0]
-    assert d.sum() == pytest.approx(ldr.solve("classical-cca", PAIR, 3).value, rel=1e-12)
-
-
 MULTIVARIATE = pytest.importorskip("statsmodels.multivariate.multivariate_ols")
 
 

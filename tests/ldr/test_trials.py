@@ -171,22 +171,3 @@ def test_what_is_no_trials():
         ldr.MAF(1).fit([TRIALS[0], TRIALS[1][:, :3]])
     with pytest.raises(DataError, match=r"groups is the string 'trial', which names a column"):
         ldr.solve("maf", X, 2, groups="trial")
-
-
-def test_lists_of_trajectories_as_deeptime_has_them():
-    covariance = pytest.importorskip("deeptime.covariance", reason="deeptime is not installed")
-    lengths = np.array([10, 25, 7, 40])
-    trials = [np.cumsum(rng.standard_normal((n, 3)), axis=0) for n in lengths]
-    theirs = covariance.Covariance(
-        lagtime=2, compute_c00=True, compute_c0t=True, compute_ctt=True, bessels_correction=False
-    )
-    model = theirs.fit(trials).fetch_model()
-    mean = np.concatenate(trials).mean(axis=0)
-    ours = ldr.solve("autocovariance", trials, 3, lag=2)
-    # deeptime centres each side of the pairs by its own mean: about ours instead
-    uncentred = covariance.Covariance(
-        lagtime=2, compute_c00=False, compute_c0t=True, remove_data_mean=False,
-        bessels_correction=False,
-    ).fit([trial - mean for trial in trials]).fetch_model().cov_0t  # fmt: skip
-    S = 0.5 * (uncentred + uncentred.T)
-    assert model is not None and ours.value == pytest.approx(np.trace(S), rel=1e-12)

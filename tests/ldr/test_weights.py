@@ -284,19 +284,6 @@ def test_standard_deviations_are_weighted():
     assert sparse.value == pytest.approx(expected.value, rel=1e-11)
 
 
-def test_statsmodels_weighted_pca():
-    """Where the definitions agree: its weights are of columns, ours of rows."""
-    multivariate = pytest.importorskip("statsmodels.multivariate.pca")
-    theirs = multivariate.PCA(
-        np.sqrt(WHOLE)[:, None] * (X - np.average(X, 0, WHOLE)),
-        standardize=False,
-        demean=False,
-        normalize=False,
-    )
-    found = ldr.solve("pca", X, 2, sample_weight=WHOLE)
-    assert found.value == pytest.approx(float(np.sum(theirs.eigenvals[2:])), rel=1e-10)
-
-
 def test_scores_folds_and_draws():
     result = ldr.solve("fa", X, 2, sample_weight=WHOLE)
     rows = np.repeat(np.arange(N), WHOLE.astype(int))

@@ -287,24 +287,6 @@ def test_derivatives_whose_squares_are_no_numbers_are_refused(scale):
         ldr.solve("sfa", X, 1, derivatives=X_dot * scale)
 
 
-@pytest.mark.parametrize("r", [1, 3, 9])
-def test_davidson_field_and_trust_region_agree(r):
-    rng = np.random.default_rng(r)
-    X, Y = rng.standard_normal((2, 200, 60))
-    problem = bound_ratio(X.T @ (X * np.linspace(0, 3, 60)), Y.T @ Y, r)
-    problem = bound_ratio(problem.A, problem.B, r)
-    start = problem.random_point(rng)
-    runs = [
-        minimise(problem, start, solver, Stopping(1e-10))
-        for solver in (SelfConsistentField(), Davidson(), TrustRegion())
-    ]
-    for run in runs:
-        assert run.status.converged
-        assert run.value == pytest.approx(runs[0].value, rel=1e-12)
-        assert problem.manifold.distance_from(run.M) < 1e-14
-        assert problem.certificate(run.M).kind == "global"
-
-
 def test_the_smallest_curvature_is_that_of_the_whole_hessian():
     """Of the matrix of the Hessian in a basis of the tangent space; Lanczos ends earlier."""
     X = real_data.standardised(load_breast_cancer().data)

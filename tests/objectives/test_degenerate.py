@@ -200,13 +200,6 @@ def test_a_class_of_one_sample_is_an_error(key):
         ldr.solve(name_of(key), clean(), 2, y=y, **RANDOM[key][2])
 
 
-def test_digits_ranks_are_stated():
-    X, y = real_data.digits()
-    for name in ("lda", "classical-lda", "lpp", "npe", "sir", "save"):
-        result = ldr.solve(name, X, 3, y=y)
-        assert any("rank 61 of 64" in note for note in result.notes), (name, result.notes)
-
-
 def test_the_badly_conditioned_need_no_scaling():
     """breast_cancer as measured: condition number 6e11; whitened methods do not see units."""
     X, y = real_data.breast_cancer()

@@ -5,7 +5,7 @@ import tracemalloc
 import numpy as np
 import pytest
 import scipy.sparse
-from scipy.linalg import sqrtm, subspace_angles
+from scipy.linalg import sqrtm
 from scipy.stats import multivariate_normal
 from sklearn import datasets
 
@@ -134,31 +134,6 @@ def test_the_model_that_the_data_have_exactly_is_certified_and_others_are_local(
     assert ldr.solve("fa", X, 2).certificate.kind == "local"
 
 
-def test_planted_loadings_are_recovered():
-    rows, M, noise = planted(20_000, 30, 3)
-    result = ldr.solve("fa", rows, 3)
-    angle = np.degrees(subspace_angles(result.M, M).max())
-    print(f"largest angle between planted and found loadings: {angle:.2f} degrees")
-    assert angle < 1.5
-    np.testing.assert_allclose(result.parameters["noise_variances"], noise, rtol=0.1)
-    pca = ldr.solve("pca", rows, 3)
-    assert angle < 0.5 * np.degrees(subspace_angles(pca.M, M).max())
-
-
-def test_bic_finds_the_planted_number_of_factors():
-    rows, _, _ = planted(800, 12, 3)
-    bics = [ldr.solve("fa", rows, r, certify=False).model.bic for r in range(1, 6)]
-    assert int(np.argmin(bics)) + 1 == 3
-
-
-def test_em_is_monotone_and_reaches_the_profile_likelihood():
-    result = ldr.solve("fa", X, 1, solver="em")
-    values = np.array(result.history["value"])
-    assert len(values) > 20 and values[0] - values[-1] > 1
-    assert np.all(np.diff(values) <= 1e-12 * abs(values[0]))
-    assert result.value == pytest.approx(ldr.solve("fa", X, 1).value, rel=1e-10)
-
-
 def test_the_units_of_the_columns_change_the_model_and_nothing_else():
     units = 10.0 ** np.random.default_rng(0).uniform(-3, 3, 13)
     for unit in (units, 1e-100, 1e100):
@@ -258,19 +233,6 @@ def test_likelihood_at_least_that_of_scikit_learn(name):
         np.testing.assert_allclose(same.posterior_mean(rows), theirs.transform(rows), atol=1e-8)
 
 
-@pytest.mark.parametrize("r", [1, 2, 3])
-@pytest.mark.filterwarnings("ignore:::statsmodels")  # of a Hessian that is not inverted
-def test_likelihood_at_least_that_of_statsmodels(r):
-    from statsmodels.multivariate.factor import Factor
-
-    found = Factor(X, n_factor=r, method="ml").fit()
-    theirs = ldr.objectives.FactorModel(
-        X.mean(axis=0), found.loadings, found.uniqueness, len(X), 0.0, 0
-    )
-    assert ldr.solve("fa", X, r).model.score(X) >= theirs.score(X) - 1e-6
-    assert theirs.score(X) > ldr.solve("ppca", X, r).model.score(X)
-
-
 @pytest.mark.filterwarnings("ignore::ldr.errors.ConvergenceWarning")  # along a valley
 @pytest.mark.parametrize(("data", "r"), [("iris", 2), ("breast_cancer", 1), ("diabetes", 1)])
 def test_no_random_start_ends_below_the_own_ones(data, r):
@@ -343,10 +305,3 @@ def test_refusals():
         ldr.solve("pca", X, 2, solver="em")
     with pytest.raises(ArgumentError, match="'variable-projection' needs variables"):
         ldr.solve(PPCA(), X, 2, solver="variable-projection")
-
-
-def test_no_convergence_is_said():
-    with pytest.warns(ConvergenceWarning):
-        result = ldr.solve("fa", X, 2, max_iterations=2)
-    assert not result.converged and result.iterations == 2
-    assert result.model.log_likelihood == pytest.approx(-result.value)

@@ -2,10 +2,8 @@
 
 import numpy as np
 import pytest
-import scipy.sparse
 
 import ldr
-from ldr.errors import DataError
 from ldr.objectives import HSIC, Data
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.kernels import median_distance
@@ -75,21 +73,6 @@ def test_the_heuristic_is_exact_for_a_wide_kernel():
     Kz = Kz - Kz.mean(axis=1, keepdims=True)
     top = np.linalg.eigvalsh(X.T @ Kz @ X)[-2:].sum()
     assert wide.value == pytest.approx(top / 1e6 / (len(X) - 1) ** 2, rel=1e-3)
-
-
-def test_many_rows_take_landmarks():
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((2400, 5))
-    y = X[:, 0] ** 2 + 0.1 * rng.standard_normal(2400)
-    result = ldr.solve("hsic", X, 1, y=y, certify=False, starts=2)
-    assert abs(result.M[0, 0]) > 0.99
-    assert any("incomplete Cholesky decomposition, K_z by rank" in note for note in result.notes)
-    assert any("pivots the value is that of K_XM to" in note for note in result.notes)
-
-
-def test_sparse_rows_are_refused():
-    with pytest.raises(DataError, match="X is sparse; hsic needs dense rows"):
-        ldr.solve("hsic", scipy.sparse.csr_array(np.eye(9)), 2)
 
 
 def test_fewer_rows_than_columns_lose_nothing():

@@ -96,14 +96,6 @@ def test_sources_with_heavy_and_with_light_tails_are_found(seed, contrast):
     np.testing.assert_allclose(Y.T @ Y / len(Y), np.eye(4), atol=1e-10)
 
 
-@pytest.mark.parametrize("noise", [0.05, 0.15])
-def test_sources_are_found_under_noise(noise):
-    X, sources = mixed(3, ("laplace", "sine", "sparse"), noise=noise)
-    result = ldr.solve("ica", X, 3, starts=4, random_state=0)
-    print(f"noise {noise}: {np.round(matches(result.transform(X), sources), 4)}")
-    assert matches(result.transform(X), sources).min() > 0.9
-
-
 # FastICA does not get to the last digits that are asked of it.
 their_iterations = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -122,20 +114,6 @@ def test_one_source_is_fasticas():
     )
     Y = theirs.fit_transform(X)
     assert abs(np.corrcoef(ours.transform(X)[:, 0], Y[:, 0])[0, 1]) > 1 - 1e-10
-
-
-@their_iterations
-def test_all_sources_are_fasticas():
-    """Of a square mixture: FastICA maximises a sum of sizes, here it is squares; same sources."""
-    X, sources = mixed(1, ("laplace", "uniform", "sine", "sparse"), n=5000, d=4)
-    ours = ldr.solve("ica", X, 4, starts=4, random_state=0)
-    theirs = FastICA(4, whiten="unit-variance", random_state=0, tol=1e-10, max_iter=2000)
-    Y = theirs.fit_transform(X)
-    agreement = matches(ours.transform(X), Y)
-    print(f"with FastICA {np.round(agreement, 5)}")
-    assert agreement.min() > 0.999
-    ours_found, theirs_found = (matches(Z, sources).min() for Z in (ours.transform(X), Y))
-    assert ours_found > theirs_found - 0.002
 
 
 def test_fobi_separates_different_kurtoses():

@@ -94,22 +94,6 @@ def test_value_is_the_formula_for_quantities():
     assert problem.at(M).value == pytest.approx(formula, rel=1e-9)
 
 
-def test_centring_without_forming_the_projector():
-    K = np.random.default_rng(0).standard_normal((7, 7))
-    K = K + K.T
-    P = np.eye(7) - 1 / 7
-    np.testing.assert_allclose(centred_gram(K), P @ K @ P, atol=1e-14)
-
-
-def test_slices_find_a_linear_dependence():
-    rng = np.random.default_rng(3)
-    X = rng.standard_normal((300, 5))
-    direction = np.array([1.0, 2.0, 0.0, 0.0, -1.0]) / np.sqrt(6)
-    result = ldr.solve(SDR(), X, 1, y=X @ direction + 0.1 * rng.standard_normal(300))
-    assert abs(result.baseline_M[:, 0] @ direction) > 0.99
-    assert abs(result.M[:, 0] @ direction) > 0.99
-
-
 @pytest.mark.filterwarnings("ignore::ldr.errors.ConvergenceWarning")
 def test_more_dimensions_than_slices_give_is_filled_by_principal_components():
     X, y = real_data.wine()

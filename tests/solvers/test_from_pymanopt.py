@@ -100,17 +100,6 @@ def test_dominant_invariant_subspace(wrap, derivatives, products):
     assert (run.evaluations["gradient"] >= 2 * run.evaluations["hessian"]) is not products
 
 
-def test_pca():
-    manifold = kinds.Stiefel(6, 2)
-
-    @by_autograd(manifold)
-    def cost(W):
-        return anp.sum((X - anp.dot(anp.dot(X, W), W.T)) ** 2)
-
-    run = solved(pymanopt.Problem(manifold, cost))
-    assert run.value == pytest.approx((np.linalg.svd(X)[1][2:] ** 2).sum(), rel=1e-12)
-
-
 def test_dominant_eigenvector():
     manifold = kinds.Sphere(8)
 
@@ -134,17 +123,6 @@ def test_low_rank_approximation():
     run = solved(pymanopt.Problem(manifold, cost))
     assert run.value == pytest.approx((np.linalg.svd(X)[1][2:] ** 2).sum(), rel=1e-12)
     assert [part.shape for part in run.point] == [(40, 2), (2,), (6, 2)]
-
-
-def test_linear_regression():
-    manifold, y = kinds.Euclidean(6), X @ np.arange(6.0) + 1.0
-
-    @by_autograd(manifold)
-    def cost(w):
-        return anp.sum((y - anp.dot(X, w)) ** 2)
-
-    run = solved(pymanopt.Problem(manifold, cost))
-    assert run.point == pytest.approx(np.linalg.lstsq(X, y)[0], rel=1e-9)
 
 
 def test_rotations_that_align_clouds_of_points():

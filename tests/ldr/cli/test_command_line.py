@@ -42,14 +42,6 @@ def test_demo_prints_a_table_and_saves_a_picture(call, tmp_path):
         assert word in done.stdout
 
 
-def test_methods_lists_the_registry(tmp_path):
-    done = run("methods", folder=tmp_path)
-    assert done.returncode == 0 and done.stderr == ""
-    lines = done.stdout.splitlines()
-    assert [line.split()[0] for line in lines] == list(ldr.objectives.REGISTRY)
-    assert "Reconstruct the data from r coordinates" in lines[0]
-
-
 def test_methods_tells_all_about_one(call, tmp_path):
     done = call("methods", "sfa", folder=tmp_path)
     assert done.returncode == 0

@@ -18,7 +18,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics import pairwise_distances
-from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold, cross_val_score
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -276,17 +276,6 @@ def test_kernel_versions_are_scored_by_their_features(inner):
         estimator.inverse_transform(estimator.transform(X))
 
 
-def test_a_models_score_is_the_likelihood():
-    estimator = ldr.PCA(2).fit(X)
-
-    class Model:
-        def score(self, given):
-            return float(len(np.asarray(given.array)))
-
-    object.__setattr__(estimator.result_, "model", Model())
-    assert estimator.score(X[:7]) == 7.0
-
-
 @pytest.mark.smoke
 def test_two_views():
     a, b = real_data.tumour_views()
@@ -383,12 +372,6 @@ def test_frames_in_and_out(library):
     assert isinstance(out, frame_type) and list(out.columns) == ["pca0", "pca1"]
 
 
-def test_pandas_index_is_kept():
-    frame = pd.DataFrame(X, columns=NAMES, index=[f"wine {k}" for k in range(len(X))])
-    Y = ldr.PCA(2).set_output(transform="pandas").fit_transform(frame)
-    assert list(Y.index) == list(frame.index)
-
-
 def test_grid_search_over_the_objectives_own_parameters():
     search = GridSearchCV(
         make_pipeline(StandardScaler(), ldr.OrthogonalLDA(), KNeighborsClassifier()),
@@ -421,11 +404,6 @@ def test_estimators_of_two_views_and_reducers_predict():
     reducer = Reducer("lda", 2).fit(X, labels)
     np.testing.assert_array_equal(reducer.predict(X), reducer.result_.predict(X))
     assert not hasattr(Reducer("pca"), "predict") and not hasattr(ldr.PCA(), "predict")
-
-
-def test_cross_validation_uses_the_score():
-    scores = cross_val_score(ldr.OrthogonalLDA(2), X, labels, cv=StratifiedKFold(3))
-    assert scores.shape == (3,) and np.all((0.9 < scores) & (scores <= 1))
 
 
 @pytest.mark.slow

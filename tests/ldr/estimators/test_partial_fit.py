@@ -83,19 +83,6 @@ def _tuple(value):
     return value if isinstance(value, tuple) else (value,)
 
 
-@pytest.mark.smoke
-def test_each_call_gives_the_projection_of_the_rows_so_far():
-    X = methods.X
-    parts = ldr.PCA(2)
-    for start, stop in ((0, 20), (20, 45), (45, N)):
-        parts.partial_fit(X[start:stop])
-        whole = ldr.PCA(2).fit(X[:stop])
-        assert parts.result_.value == pytest.approx(whole.result_.value, rel=1e-12)
-        np.testing.assert_allclose(
-            np.abs(parts.transform(X)), np.abs(whole.transform(X)), atol=1e-10
-        )
-
-
 @pytest.mark.parametrize("lag", [1, 7])
 def test_blocks_of_a_time_series_may_be_shorter_than_the_lag(lag):
     parts = ldr.MAF(2, lag=lag).partial_fit(methods.X[:30])

@@ -191,13 +191,6 @@ def test_convergence_of_a_closed_form_is_a_point():
     assert len(right.lines[0].get_ydata()) == 1
 
 
-def test_convergence_into_given_axes():
-    figure = Figure()
-    axes = figure.subplots(1, 2)
-    result = ldr.solve("lda", X, 2, y=labels)
-    assert result.plot_convergence(ax=axes) is figure
-
-
 @pytest.mark.parametrize("r", [1, 2, 3])
 def test_compare_shows_both_on_the_same_scales(r):
     result = ldr.solve("lda", X, r, y=names)
@@ -217,13 +210,6 @@ def test_compare_shows_both_on_the_same_scales(r):
         )
     assert left.get_suptitle() == f"heuristic: {result.baseline:.6g}"
     assert f"{result.value:.6g}, improvement {result.improvement:+.3g}" in right.get_suptitle()
-
-
-def test_compare_of_two_views():
-    views = tumour_views()
-    figure = plots.compare(ldr.solve("cca", views, 2), views)
-    assert [len(sub.axes) for sub in figure.subfigs] == [2, 2]
-    assert draws(figure)
 
 
 def test_compare_needs_orthogonal_maps():

@@ -309,6 +309,8 @@ def test_methods_that_look_rows_up_say_so():
     once = iter([X])
     with pytest.raises(DataError, match=r"another pass|rows in another order|number of its rows"):
         ldr.solve("robust-pca", once, 2)
+    with pytest.raises(DataError, match="is a stream of blocks"):
+        ldr.solve(SUM_OVER_ROWS, iter([X]), 2)
     found = ldr.solve("lpp", [X[:7], X[7:]], 2)
     assert found.value == pytest.approx(ldr.solve("lpp", X, 2).value, rel=1e-10)
 
@@ -638,21 +640,6 @@ def test_pieces_follow_boundaries():
     for k in range(50):
         draws = np.random.default_rng(k)
         check([0, *np.cumsum(draws.integers(0, 30, 20)).tolist()], int(draws.integers(1, 40)))
-
-
-def test_a_function_of_blocks_is_counted_where_the_number_of_rows_is_asked_for():
-    """An iterator is not: its rows would be gone."""
-    rng = np.random.default_rng(0)
-    parts = [rng.laplace(size=(rows, 4)) for rows in (150, 0, 250)]
-    own = ldr.objective(sum_over_rows=True, backend="numpy", gradient=lambda M, X: 2 * X.T @ X @ M)(
-        lambda M, X: float(np.sum((X @ M) ** 2))
-    )
-    assert as_samples(lambda: iter(parts)).n == 400
-    found = ldr.solve("ica", lambda: iter(parts), 2, starts=1)
-    expected = ldr.solve("ica", np.vstack(parts), 2, starts=1)
-    assert found.value == pytest.approx(expected.value, rel=1e-10)
-    with pytest.raises(DataError, match="is a stream of blocks"):
-        ldr.solve(own, iter(parts), 2)
 
 
 def test_text_of_parquet_is_looked_up_by_codes(tmp_path):

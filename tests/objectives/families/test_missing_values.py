@@ -242,24 +242,6 @@ def test_a_start_of_the_users(name, rows):
     assert again.history["value"][0] < afresh.history["value"][0]
 
 
-def test_several_starts_begin_with_the_heuristics_and_agree():
-    starts = ldr.solve("fa", X, 2, starts=3, random_state=0, certify=False).starts
-    assert len(starts.values) == 3 and starts.agreeing == 3
-
-
-def test_data_frames_and_nothing_changed_in_place():
-    import pandas as pd
-
-    frame = pd.DataFrame(X, columns=[f"c{j}" for j in range(13)])
-    kept = frame.copy()
-    result = ldr.solve("ppca", frame, 2)
-    assert result.feature_names[0] == "c0"
-    assert result.value == pytest.approx(ldr.solve("ppca", X, 2).value, rel=1e-12)
-    assert result.model.score(frame) == pytest.approx(result.model.score(X), rel=1e-12)
-    pd.testing.assert_frame_equal(frame, kept)
-    assert any("entries are missing" in note for note in result.notes)
-
-
 def test_refusals():
     def having(where, value):
         bad = X.copy()
@@ -296,6 +278,7 @@ def test_rows_of_a_file_may_have_missing_entries(name, tmp_path):
     np.save(path, X)
     result = ldr.solve(name, path, 2)
     np.testing.assert_allclose(result.transform(path), result.model.posterior_mean(X), rtol=1e-10)
+    assert any("entries are missing" in note for note in result.notes)
     rows = as_samples(path, allow_nan=True)
     assert ldr.solve(name, rows, 2).value == result.value
     with pytest.raises(DataError, match="NaN or infinite"):

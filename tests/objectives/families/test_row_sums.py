@@ -195,12 +195,6 @@ def test_expectation_maximisation_in_pieces(saved):
         np.testing.assert_allclose(there.at(M).improved(), here.at(M).improved(), rtol=1e-9)
 
 
-def test_complete_rows_in_a_file_have_the_closed_form(saved):
-    result = solve("ppca", saved(X), R)
-    assert result.solver == "closed-form"
-    assert result.value == pytest.approx(solve("ppca", X, R).value, rel=1e-12)
-
-
 def test_missing_values_in_a_file(saved):
     with pytest.raises(DataError, match=r"NaN or infinite value\(s\), the first in row"):
         solve("pca", saved(GAPS), R)
@@ -406,15 +400,6 @@ def test_what_is_no_sum_is_refused(saved):
         solve(with_a_constant, saved(X), R)
 
 
-def test_the_two_numbers_are_shown():
-    @ldr.objective(manifold="stiefel", sum_over_rows=True)
-    def largest(M, X):
-        return 7.0 + 0.0 * jnp.sum(X @ M)
-
-    with pytest.raises(ObjectiveError, match=r"f\(M, X\) = 7, .* = 14 "):
-        solve(largest, X, R)
-
-
 def test_a_wrong_gradient_is_found_on_some_rows(saved):
     wrong = ldr.objective(
         **OPTIONS, backend="numpy", gradient=lambda M, X: 1.1 * spread_gradient(M, X)
@@ -437,13 +422,6 @@ def test_all_rows_at_once_are_refused_where_they_do_not_fit(saved, monkeypatch):
     with pytest.raises(DataError, match="sum_over_rows=True"):
         solve(ldr.objective(manifold="grassmann")(spread), saved(X), R)
     assert solve(OWN["jax"], saved(X), R, random_state=0).converged
-
-
-def test_sum_over_rows_is_a_flag():
-    with pytest.raises(ArgumentError, match="sum_over_rows must be True or False"):
-        ldr.objective(sum_over_rows="yes")(spread)
-    assert "sum_over_rows=True" in repr(OWN["jax"])
-    assert "sum_over_rows" not in repr(ldr.objective(spread))
 
 
 def test_own_terms_are_pickled_by_value_and_compiled_once(saved, monkeypatch):
@@ -491,18 +469,6 @@ def test_stochastic_optimum_in_memory(monkeypatch):
     result = solve(OWN["numpy"], X, R, solver="svrg", random_state=0)
     assert result.converged
     assert result.value == pytest.approx(in_memory().value, rel=1e-10)
-
-
-def test_stochastic_principal_components(saved):
-    @ldr.objective(manifold="grassmann", sense="max", sum_over_rows=True)
-    def variance(M, X):
-        return jnp.sum((X @ M) ** 2)
-
-    rows = heavy_tails(n=2000) @ np.diag(np.linspace(1, 3, D))
-    result = solve(variance, rows, R, solver="svrg", random_state=0)
-    exact = len(rows) * np.linalg.eigvalsh(np.cov(rows.T, bias=True))[-R:].sum()
-    assert result.converged
-    assert result.value == pytest.approx(exact, rel=1e-12)
 
 
 @pytest.mark.parametrize("name", ["uica", "robust-pca", "ppca"])
