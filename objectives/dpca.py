@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 import numpy as np
@@ -15,6 +15,7 @@ from ldr.objectives.coordinates import Coordinates
 from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.labels import as_array
+from ldr.objectives.families.matrices import DataForms, TraceMatrices
 from ldr.objectives.families.pencil import SumOfSquares
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.unwhitened import Unwhitened
@@ -25,6 +26,8 @@ from ldr.objectives.parameters import Need, declared, number
 from ldr.objectives.problem import Fitted
 from ldr.objectives.statistics import ClassMoments, class_moments
 from ldr.objectives.statistics.covariance import KnownScatter, Variation
+from ldr.objectives.statistics.products import OneSided
+from ldr.objectives.statistics.sums import membership
 from ldr.objectives.view import Compact
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.manifolds import Array
@@ -97,7 +100,7 @@ class DemixedPCA(Objective):
             lambda found: (SumOfSquares(found.total, found.mean, float(found.n)),),
             given,
         )
-        added = self._added(cells.apart, shape)
+        added = self.added(cells.apart, shape)
         K = whitened.rows((cells.counts[:, None] * found.apart).T @ added)
         A = K.T @ K
         view = compact.view(cells.mean, KnownScatter(cells.total, cells.n))
@@ -111,6 +114,16 @@ class DemixedPCA(Objective):
             K=K,
             total=float(np.sum(cells.counts[:, None] * added**2)),
         )
+
+    def forms(self, data: DataForms) -> TraceMatrices | None:
+        rows, n = data.rows, data.rows.n
+        cells = data.groups(lambda y: self._cells(y, n))
+        inverse = data.inverse(rows.scatter(), self.ridge)
+        if cells is None or inverse is None:
+            return None
+        parts = _Parts(self, *cells)
+        D = inverse @ rows.form(parts)
+        return TraceMatrices(rows.form(parts.T) @ D, decoder=D)
 
     def _cells(self, y: npt.ArrayLike, n: int) -> tuple[npt.NDArray[np.intp], tuple[int, ...]]:
         """The combination of levels of each row, and how many levels every factor has."""
@@ -136,7 +149,7 @@ class DemixedPCA(Objective):
             )
         return cells, shape
 
-    def _added(self, means: Array, shape: tuple[int, ...]) -> Array:
+    def added(self, means: Array, shape: tuple[int, ...]) -> Array:
         """What the sets add to the mean of each cell, by inclusion and exclusion."""
         grid = means.reshape(*shape, -1)
         total = np.zeros_like(grid)
@@ -146,6 +159,27 @@ class DemixedPCA(Objective):
                     others = tuple(k for k in range(len(shape)) if k not in inner)
                     total += (-1) ** (len(subset) - size) * grid.mean(axis=others, keepdims=True)
         return total.reshape(means.shape)
+
+
+@dataclass(frozen=True, eq=False)
+class _Parts(OneSided):
+    """F with FX = X_f, in every row what the factors add to its cell; or the transpose."""
+
+    objective: DemixedPCA
+    codes: npt.NDArray[np.intp]
+    shape: tuple[int, ...]
+    back: bool = False
+
+    def __matmul__(self, Y: Array) -> Array:
+        members = membership(self.codes, math.prod(self.shape))
+        counts, sums = np.bincount(self.codes)[:, None], np.asarray(members @ Y)
+        if self.back:
+            return (self.objective.added(sums, self.shape) / counts)[self.codes]
+        return self.objective.added(sums / counts, self.shape)[self.codes]
+
+    @property
+    def T(self) -> _Parts:
+        return replace(self, back=not self.back)
 
 
 @dataclass(frozen=True)

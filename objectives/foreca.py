@@ -84,7 +84,8 @@ class ForeCA(Objective):
             R = seen.T @ R @ seen
         else:
             seen = np.eye(len(values))
-        return SpectralEntropy(self, (view,), R, r, whitened, seen)
+        length = self._length(parts)
+        return SpectralEntropy(self, (view,), R, r, whitened, seen, length)
 
     def _length(self, parts: Sequence[Array]) -> int:
         """Of a segment."""
@@ -121,18 +122,25 @@ def spectra(parts: Sequence[Array], length: int, logs: Sequence[Array] | None = 
     ndarray (length // 2, k, k)
         The mean over segments, which count the geometric mean of their weights.
     """
-    step, k = max(1, length // 2), parts[0].shape[1]
-    window = np.sin(np.pi * np.arange(length) / length)[:, None] ** 2
+    k, window = parts[0].shape[1], _window(length)
     found, counts = np.zeros((length // 2, k, k)), 0.0
     for i, part in enumerate(parts):
-        for start in range(0, len(part) - length + 1, step):
-            where = slice(start, start + length)
+        for where in _segments(len(part), length):
             z = np.fft.rfft(window * part[where], axis=0)[1:]
             sides = np.stack([z.real, z.imag], axis=1)  # (F, 2, k)
             count = 1.0 if logs is None else float(np.exp(logs[i][where].mean()))
             found += count * (sides.transpose(0, 2, 1) @ sides)
             counts += count
     return found / counts
+
+
+def _window(length: int) -> Array:
+    return np.sin(np.pi * np.arange(length) / length)[:, None] ** 2
+
+
+def _segments(n: int, length: int) -> list[slice]:
+    starts = range(0, n - length + 1, max(1, length // 2))
+    return [slice(start, start + length) for start in starts]
 
 
 class SpectralEntropyPoint(Point):
@@ -177,15 +185,55 @@ class SpectralEntropyPoint(Point):
     def gradient(self) -> Array:
         return -2.0 * self._scale * np.einsum("fj,fij->ij", self._c / self._s, self._RM)
 
-    def hessian_vector(self, V: Array) -> Array:
-        da = 2.0 * np.einsum("ij,fij->fj", V, self._RM)
+    @property
+    def pulls(self) -> Array:
+        """df/da."""
+        return -self._scale * self._c / self._s
+
+    def change_of_pulls(self, da: Array) -> Array:
         ds = da.sum(axis=0)
         dp = (da - self._p * ds) / self._s
         dh = -np.sum(self._log * dp, axis=0)
         dc = dp / np.maximum(self._p, np.finfo(float).tiny) + dh
-        change = np.einsum("fj,fij->ij", (dc - self._c * ds / self._s) / self._s, self._RM)
-        change += np.einsum("fj,fij->ij", self._c / self._s, self._R @ V)
-        return -2.0 * self._scale * change
+        return -self._scale * (dc - self._c * ds / self._s) / self._s
+
+    def hessian_vector(self, V: Array) -> Array:
+        da = 2.0 * np.einsum("ij,fij->fj", V, self._RM)
+        change = np.einsum("fj,fij->ij", self.change_of_pulls(da), self._RM)
+        return 2.0 * (change + np.einsum("fj,fij->ij", self.pulls, self._R @ V))
+
+
+class SpectralRows:
+    """The same function of white rows Y = ZM, of one series: a_f is the mean power of segments."""
+
+    def __init__(self, point: SpectralEntropyPoint, Y: Array, length: int) -> None:
+        self._point, self._shape, self._length = point, Y.shape, length
+        self._segments = _segments(len(Y), length)
+        self._z = self._transformed(Y)
+
+    def _transformed(self, Y: Array) -> np.ndarray:
+        """(segments, F, r)."""
+        pieces = np.array([Y[where] for where in self._segments])
+        return np.asarray(np.fft.rfft(_window(self._length) * pieces, axis=1)[:, 1:])
+
+    def _back(self, z: np.ndarray) -> Array:
+        """The derivative in Y of the mean over segments of Re <z, its transform>, twice."""
+        half = 2.0 if self._length % 2 else np.r_[np.full(z.shape[1] - 1, 2.0), 4.0][:, None]
+        whole = np.concatenate([np.zeros_like(z[:, :1]), half * z], axis=1)
+        pieces = np.fft.irfft(whole, self._length, axis=1) * (0.5 * self._length)
+        found = np.zeros(self._shape)
+        for where, piece in zip(self._segments, _window(self._length) * pieces, strict=True):
+            found[where] += piece
+        return found / len(self._segments)
+
+    @cached_property
+    def slope(self) -> Array:
+        return self._back(self._point.pulls * self._z)
+
+    def curvature(self, dY: Array) -> Array:
+        dz = self._transformed(dY)
+        da = 2.0 * np.mean(self._z.real * dz.real + self._z.imag * dz.imag, axis=0)
+        return self._back(self._point.change_of_pulls(da) * self._z + self._point.pulls * dz)
 
 
 @dataclass(frozen=True)
@@ -200,6 +248,8 @@ class SpectralEntropy(BoundObjective):
     whitened : Whitened
     seen : ndarray (m, k)
         Of those coordinates.
+    length : int
+        Of a segment.
     """
 
     exchangeable = True
@@ -208,6 +258,7 @@ class SpectralEntropy(BoundObjective):
     r: int
     whitened: Whitened
     seen: Array
+    length: int
 
     def __post_init__(self) -> None:
         check_dimension(self.r, self.R.shape[1])
@@ -223,6 +274,9 @@ class SpectralEntropy(BoundObjective):
 
     def at(self, M: Array) -> SpectralEntropyPoint:
         return SpectralEntropyPoint(self, M)
+
+    def of_rows(self, Z: Array, M: Array) -> SpectralRows:
+        return SpectralRows(self.at(M), Z @ M, self.length)
 
     def hidden(self, M: Array) -> float:
         # white rows that are e away have powers that are 2e sqrt(a_f) away, dh = -sum c_f da_f / s

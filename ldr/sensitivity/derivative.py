@@ -29,8 +29,10 @@ from ldr.solvers.manifolds import Array
 from ldr.solvers.riemannian import RiemannianProblem
 
 # Of a line's length: the first step of differences; each further one is shorter by this.
-_STEP, _SHORTER = 5e-3, 4.0
+_STEP, _SHORTER = 5e-4, 4.0
 _STEPS, _COLUMNS = 9, 4
+# Plain differences that agree to this are good where they are extrapolated.
+_ALIKE = 2e-6
 # Extrapolated differences that agree to this, relatively, are good; that do not, useless. Where
 # they agree to the middle one and less the next time, rounding has begun to tell.
 _GOOD, _ROUNDED, _USELESS = 1e-9, 1e-7, 1e-5
@@ -64,6 +66,8 @@ def rate(optimum: Optimum, line: Callable[[float], BoundObjective], length: floa
             q = _SHORTER ** (2 * j)
             row.append(row[-1].combined(q / (q - 1), -1 / (q - 1), upper))
             found = max(row[j].apart(other, least) for other in (row[j - 1], upper))
+            if j == 1 and found <= _ALIKE:  # a series in (h/rho)^2: the next term is its square
+                found *= found
             if found < error:
                 best, error = row[j], found
         if error <= _GOOD or before <= min(error, _ROUNDED):

@@ -124,10 +124,11 @@ class Products:
             moved = self._absolute(dSM - 0.5 * (problem.signed @ EM))
             gradient, value = (-2.0 / problem.unit) * moved, -float(np.vdot(M, moved))
             within = sym(M.T @ moved)
+        decoded = dT if f.decoder is None else times(f.decoder)
         return Rate(
             problem.manifold.project(M, gradient),
             Observed(
-                tuple(each.T for each in dT),
+                tuple(each.T for each in decoded),
                 () if f.white else tuple(dT),
                 tuple(map(self._mean, dX[: len(T)])),
                 problem.objective.sign * value,
@@ -166,13 +167,16 @@ class Products:
             Numbers of coordinates tie.
         """
         T = self._T
+        found = [np.zeros_like(each) for each in self.X]
+        if (D := self.formula.decoder) is not None:
+            found = D.pulled(self.X, T, V)
+            V = D.transposed.times(self.X, V)
         W = np.zeros((T[0].shape[1],) * 2)
         if len(matrix_of(self.optimum.axes)):
             pairs = zip(T, V, strict=True)
             inside = np.sum([each.T @ cotangent for each, cotangent in pairs], axis=0)
             W = sym(self.optimum.turn(inside))
         told = self._pulled_of_sizes if self.formula.of == "sizes" else self._pulled_of_traces
-        found = [np.zeros_like(each) for each in self.X]
         for F, U, view in told(V, W):
             found = added(found, F.pulled(self.X, T, U))
             if view is not None and self.formula.ridge:
@@ -286,7 +290,10 @@ class Products:
 
     @cached_property
     def _T(self) -> list[Array]:
-        return [P.T for P in self.optimum.problem.maps(self.optimum.M)]
+        problem, M = self.optimum.problem, self.optimum.M
+        if self.formula.decoder is not None:
+            return list(problem.lift(M))
+        return [P.T for P in problem.maps(M)]
 
     @cached_property
     def _Y(self) -> list[Array]:

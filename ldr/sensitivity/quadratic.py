@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from ldr.objectives.data.cells import Cells
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.labels import as_array
-from ldr.objectives.families.matrices import MovingKernel
+from ldr.objectives.families.matrices import Grouped, MovingKernel
 from ldr.objectives.kernels import as_response, deviations
-from ldr.objectives.statistics.products import LessMeans
+from ldr.objectives.statistics.products import OneSided
 from ldr.objectives.statistics.sums import membership
 from ldr.sensitivity.forms import Blocks, Form, Inverse, Quadratic, TimesTrace, centred
 from ldr.solvers.manifolds import Array
@@ -80,7 +80,7 @@ class QuadraticRows:
             return self._of(lambda X: self._centre_transposed(times(K, self._centre(X))))
 
         found, view = of(K), self.view
-        if isinstance(K, LessMeans):
+        if isinstance(K, OneSided):
             return replace(found, back=of(K.T).kernel)
         if moving is None:
             return found
@@ -188,7 +188,7 @@ class QuadraticData:
     def times_trace(self, A: Form, inverse: Inverse, F: csr_array) -> TimesTrace:
         return TimesTrace(A, inverse, F)
 
-    def groups(self, of: Callable[[Cells], Codes]) -> Codes:
+    def groups(self, of: Callable[[Cells], Grouped]) -> Grouped:
         return of(self.y)
 
     def links(self, weights: Callable[[Data], csr_array]) -> csr_array:

@@ -50,6 +50,8 @@ class Ratio:
     weights : ndarray (r,) or None
         Of T's columns in the traces, where they are not alike: canonical coordinates diagonalise
         A + f B then.
+    decoder : Form or None
+        D with P' = DT, where that is not T.
     of : {"trace", "sizes", "determinant"}
         What stands in the place of tr A: the sizes of its eigenvalues, or its log-determinant.
     """
@@ -62,6 +64,7 @@ class Ratio:
     residual: bool = False
     shares: Array | None = None
     weights: Array | None = None
+    decoder: Square | None = None
     of: str = "trace"
 
     @classmethod
@@ -73,7 +76,7 @@ class Ratio:
         match found:
             case TraceMatrices(A=S, scale=scale):
                 A = scale * S
-                return cls(A, A, residual=found.residual)
+                return cls(A, A, residual=found.residual, decoder=found.decoder)
             case PencilMatrices(A=S, scale=scale):
                 A = scale * S
                 return cls(A, A, white=over, ridge=ridge, shares=found.shares)

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ldr.objectives.data.data import Data
-from ldr.objectives.families.projected import WhitePoint, WhiteProjected
+from ldr.objectives.families.projected import OfWhiteRows, WhitePoint, WhiteProjected
+from ldr.sensitivity.forms import centred
 from ldr.sensitivity.moving import Line
 from ldr.sensitivity.optimum import Observed, Optimum, Rate
 from ldr.solvers.manifolds import Array
@@ -40,14 +41,17 @@ class WhiteRows:
     @classmethod
     def of(cls, optimum: Optimum, data: Data) -> WhiteRows | None:
         """None of other problems, and of rows with weights."""
-        problem = optimum.problem
-        if not isinstance(problem, WhiteProjected) or problem.w is not None:
+        problem, samples = optimum.problem, data.samples
+        if not isinstance(problem, OfWhiteRows) or samples.marks is not None:
             return None
-        (coordinates,), unit = problem.coordinates, np.eye(problem.X.shape[1])
-        if len(unit) != data.samples.d:
+        if getattr(problem.objective, "ridge", 0.0) != 0:
+            return None  # they are not quite white
+        (coordinates,), unit = problem.coordinates, np.eye(len(optimum.M))
+        if len(unit) != samples.d:
             return None  # the coordinates move with the rows
         L = coordinates.map(unit, coordinates.lift(unit)).T
-        return cls(optimum, problem.X, L, problem.at(optimum.M))
+        Z = problem.X if isinstance(problem, WhiteProjected) else centred(samples.dense()) @ L
+        return cls(optimum, Z, L, problem.of_rows(Z, optimum.M))
 
     def rate(self, line: Line) -> Rate | None:
         """None where something else than the rows moves."""

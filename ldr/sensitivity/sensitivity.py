@@ -111,7 +111,7 @@ class Sensitivity:
     def pullback(self, P: Any) -> Any:
         """The derivative in X of <P, the map>: what a loss that moves by P for each entry wants.
 
-        Of methods of sums over rows and of graphs. Of log-det-pca and of functions of one's own it
+        Of methods of sums over rows, of graphs and of spectra. Of log-det-pca and one's own it
         takes jax.
 
         Parameters

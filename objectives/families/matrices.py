@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol, Self, TypeAlias
+from typing import TYPE_CHECKING, Protocol, Self, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 Codes: TypeAlias = NDArray[np.intp]
+Grouped = TypeVar("Grouped")
 # A symmetric matrix that mixes rows, perhaps known by its products; or its diagonal.
 Kernel: TypeAlias = Array | Between
 # Least eigenvalue of a matrix scaled to a unit diagonal, by which it may be divided here; those of
@@ -103,7 +104,7 @@ class DataForms(DataSums, Protocol):
     def times_trace(self, A: Array, inverse: Array, F: csr_array) -> Array:
         """A tr(B^{-1}X'F'FX) of such an inverse."""
 
-    def groups(self, of: Callable[[Cells], Codes]) -> Codes | None:
+    def groups(self, of: Callable[[Cells], Grouped]) -> Grouped | None:
         """What is made of y; None where it is not known yet."""
 
     def links(self, weights: Callable[[Data], csr_array]) -> csr_array | None:
@@ -187,12 +188,15 @@ class TraceMatrices(Solvable):
         Whether the value is |scale| times what M leaves of tr A, A >= 0.
     varied : ndarray (b, k, k), optional
         Of all that varies: where it has not full rank, M would have to stay in its range.
+    decoder : ndarray (b, k, k), optional
+        D with P' = DM, where that is not M.
     """
 
     A: Array
     scale: float = 1.0
     residual: bool = field(default=False, kw_only=True)
     varied: Array | None = field(default=None, kw_only=True)
+    decoder: Array | None = field(default=None, kw_only=True)
 
     def solve(self, r: int, certify: bool = True) -> StackedOptima:
         values, vectors = stacked_eigen(self.A)

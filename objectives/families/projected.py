@@ -10,7 +10,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -130,11 +130,21 @@ class WhitePoint(Protocol):
     def curvature(self, dY: Array) -> Array: ...
 
 
+@runtime_checkable
+class OfWhiteRows(Protocol):
+    """A problem of white rows Z, of which no more is known than a function of ZM and one of M."""
+
+    def of_rows(self, Z: Array, M: Array) -> WhitePoint: ...
+
+
 class WhiteProjected(Projected):
-    """Of white rows, of which no more is known than the function of XM and one of M."""
+    """Which keeps the rows."""
 
     @abstractmethod
     def at(self, M: Array) -> WhitePoint: ...  # type: ignore[override]
+
+    def of_rows(self, Z: Array, M: Array) -> WhitePoint:
+        return self.at(M)
 
 
 @dataclass(frozen=True)

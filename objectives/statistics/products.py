@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -143,8 +144,16 @@ class Squares:
         return self
 
 
+class OneSided(ABC):
+    """Not symmetric."""
+
+    @property
+    @abstractmethod
+    def T(self) -> OneSided: ...
+
+
 @dataclass(frozen=True, eq=False)
-class LessMeans:
+class LessMeans(OneSided):
     """K - ab'."""
 
     K: csr_array

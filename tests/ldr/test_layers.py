@@ -166,8 +166,8 @@ def test_methods_without_a_formula_go_both_ways():
 
 
 def test_methods_by_differences_say_so_backwards():
-    X, y, _ = methods.RANDOM["dpca"]
-    project = ldr.layer("dpca", 2)
+    X, y, _ = methods.RANDOM["dca"]
+    project = ldr.layer("dca", 2)
     with pytest.raises(Exception, match=r"along directions only.*`jax.jvp`"):
         jax.grad(lambda X: project(X, y)[0, 0])(X).block_until_ready()
 

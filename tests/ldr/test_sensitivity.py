@@ -126,19 +126,9 @@ QUADRATIC = (
     *("olpp", "olpp classes", "olpp epsilon", "onpp", "onpp classes", "onpp class-neighbours"),
     *("orthogonal-lpp", "orthogonal-npe", "lda nested", "gcpca nested", "orthogonal-lpp nested"),
     *("save", "directional-regression", "vamp", "ssd"),
-    *("ica", "ica kurtosis", "uica", "uica student"),
+    *("ica", "ica kurtosis", "uica", "uica student", "foreca", "dpca"),
 )
-EVERY_KIND = (
-    "mds",
-    "lda nested",
-    "opca",
-    "cca",
-    "phd",
-    "npe",
-    "directional-regression",
-    "ssd",
-    "ica",
-)
+WHITE = ("ica", "uica", "foreca")  # whose M is of white rows
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -162,7 +152,7 @@ def test_products_with_the_rows_say_what_problems_bound_again_say(key, monkeypat
     sensitivity = result.sensitivity(X, y)
     line = as_line(result.objective, sensitivity.data, 2, X=dX)
     bound = Derivative.along(sensitivity.optimum, line)
-    told = ["value", "mean", "projector", "P"] + ["M"] * (key.split()[0] not in ("ica", "uica"))
+    told = ["value", "mean", "projector", "P"] + ["M"] * (key.split()[0] not in WHITE)
     expected = {name: getattr(bound, name) for name in told}
     monkeypatch.setattr(Line, "__call__", None)  # nothing is bound again
     found = sensitivity.along(dX)
@@ -187,7 +177,7 @@ def test_rows_without_a_label_may_say_so_by_anything():
 
 COTANGENT = (
     *("cca", "xdawn", "phd", "vamp", "ssd", "directional-regression"),
-    *("lpp", "npe", "lda nested", "ica"),
+    *("lpp", "npe", "lda nested", "ica", "foreca", "dpca"),
 )
 
 
