@@ -46,22 +46,21 @@ class Objective(Brief, ABC):
         The manifold as the formula has it: Gr, St x St, R.
     exact : str
         When the baseline is the global optimum: "yes", "no" or a condition.
-    transposed : bool
-        Whether the map is P = M'; not where M is whitened or the coefficients of a model.
-    relative_improvement : bool
-        Whether the improvement on the baseline is a share of its value.
-    predicts : str
-        What a result predicts of new rows: "classes", the "response", the other "view"; or "".
+    transposed, relative_improvement : bool
+        Whether the map is P = M' (not where M is whitened or the coefficients of a model), and the
+        improvement on the baseline a share of its value.
+    predicts, latent : str, bool
+        What a result predicts of new rows: "classes", the "response", the other "view"; or "". And
+        whether it does so by scores of which the response has its own.
     missing, imputes, sparse : bool
         Whether missing values in X (NaN) are accepted, its model fills them in, X may be sparse.
     rule : {"parallel analysis", "bic"} or None
         What tells the number of dimensions where that is left to the data.
     weighted, repeats : bool
         Whether weights of the rows are taken, and whole ones repeat rows; else they are importance.
-    by_pairs : bool
-        Whether every step looks at all pairs of rows, or at a factor of their kernel.
-    by_place : bool
-        Whether the rows are known by their places, so that none may be left out.
+    by_pairs, by_place : bool
+        Whether every step looks at all pairs of rows, or at a factor of their kernel; whether rows
+        are known by their places, so that none may be left out.
     from_sums : bool
         Whether sums over rows are all that it knows of the data: `Samples.reduce` adds them up, and
         their terms do not depend on other sums, so that blocks of rows can be added one at a time.
@@ -88,6 +87,7 @@ class Objective(Brief, ABC):
     transposed: ClassVar[bool] = True
     relative_improvement: ClassVar[bool] = True
     predicts: ClassVar[str] = ""
+    latent: ClassVar[bool] = False
     missing: ClassVar[bool] = False
     imputes: ClassVar[bool] = False
     sparse: ClassVar[bool] = True

@@ -20,7 +20,7 @@ from ldr.objectives.families.regression import Fit, Regression
 from ldr.objectives.kernels import as_response
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, word
-from ldr.objectives.prediction import Outputs, Pair
+from ldr.objectives.prediction import LinearPredictor, Outputs, Pair
 from ldr.objectives.problem import Fitted, check_dimension
 from ldr.objectives.statistics import joint_moments
 from ldr.objectives.statistics.covariance import KnownScatter, Variation
@@ -88,10 +88,12 @@ class PLSRegression(Objective):
     w_k maximises ||w'X'Y|| among unit vectors whose scores Xw are uncorrelated with the earlier
     ones (simpls), or does so of what the earlier scores leave of X (nipals). M (d x q) are the
     coefficients on the centred data; P has the weights with which the scores are uncorrelated and
-    of unit variance. `parameters["vip"]` is the importance of each column of X, whose mean square
-    is 1: sqrt(d sum_k s_k w_jk^2 / sum_k s_k), s_k what score k explains of ||Y||^2. Columns of X
-    and of Y in different units should be standardised. Once the response is explained, further
-    weights are of principal components of what is left of X, and the coefficients stay.
+    of unit variance. The scores U of Y are those that predict it best: the least ||Y - UQ'||_F, of
+    least norm, with the regression Q of Y on the scores. `parameters["vip"]` is the importance of
+    each column of X, whose mean square is 1: sqrt(d sum_k s_k w_jk^2 / sum_k s_k), s_k what score k
+    explains of ||Y||^2. Columns of X and of Y in different units should be standardised. Once the
+    response is explained, further weights are of principal components of what is left of X, and the
+    coefficients stay.
 
     Parameters
     ----------
@@ -112,6 +114,7 @@ class PLSRegression(Objective):
     domain = "R"
     exact = "yes"
     from_sums = True
+    latent = True
 
     algorithm: str = word("simpls", ("simpls", "nipals"))
 
@@ -121,7 +124,9 @@ class PLSRegression(Objective):
         check_dimension(r, fit.Z.shape[1])
         weights, rotations = successive_weights(fit.Z, fit.T, r, self.algorithm == "nipals")
         Q = np.linalg.qr(rotations)[0]
-        coordinates = fit.view.coordinates
+        coordinates, n = fit.view.coordinates, fit.stats.n
+        P = math.sqrt(n) * coordinates.lift(rotations).T
+        sign = signs(P)
         return ScoreRegression(
             self,
             (replace(fit.view, coordinates=Subspace(Q, coordinates)),),
@@ -132,8 +137,9 @@ class PLSRegression(Objective):
             outputs=Outputs.of(data.y, fit.stats.mean_b),
             rounding=fit.rounding,
             weights=coordinates.lift(weights),
-            P=math.sqrt(fit.stats.n) * coordinates.lift(rotations).T,
-            explained=np.sum((fit.T.T @ fit.Z @ rotations) ** 2, axis=0),
+            P=sign[:, None] * P,
+            scores=fit.Z @ rotations * sign,
+            n=n,
         )
 
 
@@ -179,16 +185,31 @@ class ScoreRegression(Regression):
         Of length 1.
     P : ndarray (r, d)
         To scores of unit variance.
-    explained : ndarray (r,)
-        What each score explains of the outputs' sum of squares.
+    scores : ndarray (m, r)
+        The same in the rows of Z, of length 1.
+    n : float
+        The number of rows of the data, or the sum of their weights.
     """
 
     weights: Array = field(kw_only=True)
     P: Array = field(kw_only=True)
-    explained: Array = field(kw_only=True)
+    scores: Array = field(kw_only=True)
+    n: float = field(kw_only=True)
+
+    @property
+    def explained(self) -> Array:
+        """What each score explains of the outputs' sum of squares, (r,)."""
+        return np.asarray(self.unit * np.sum((self.T.T @ self.scores) ** 2, axis=0))
 
     def maps(self, M: Array) -> tuple[Array, ...]:
-        return (signs(self.P)[:, None] * self.P,)
+        return (self.P,)
+
+    def predictors(
+        self, M: Array, maps: tuple[Array, ...], means: tuple[Array, ...]
+    ) -> tuple[LinearPredictor, ...]:
+        """By the scores: what they explain of ZM is all of it."""
+        loadings = self.scores.T @ (self.Z @ M) * math.sqrt(self.unit / self.n)
+        return (self.outputs.predictor(self.P, loadings),)
 
     def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
         """The share of the outputs' sum of squares that each score explains."""

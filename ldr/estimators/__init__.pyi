@@ -5,7 +5,7 @@ from .background import WithBackground
 from .base import Options
 from .base import Projection as Projection
 from .named import Named
-from .predicting import Classifies, Regresses
+from .predicting import Classifies, Latent, Regresses
 from .reducer import Reducer as Reducer
 from .two_views import TwoViews
 
@@ -32,6 +32,12 @@ class _TwoViewsWeighted(Named, TwoViews):
     def score(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> float: ...
 
 class _RegressesWeighted(Regresses, Named):
+    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
+    def partial_fit(
+        self, X: Any, y: Any = None, *, classes: Any = None, sample_weight: Any = None
+    ) -> Self: ...
+
+class _LatentWeighted(Latent, Named):
     def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
     def partial_fit(
         self, X: Any, y: Any = None, *, classes: Any = None, sample_weight: Any = None
@@ -302,7 +308,7 @@ class Lasso(_RegressesWeighted):
 class PrincipalComponentsRegression(_RegressesWeighted):
     def __init__(self, n_components: int | float | str = 2, **options: Unpack[Options]) -> None: ...
 
-class PLSRegression(_RegressesWeighted):
+class PLSRegression(_LatentWeighted):
     def __init__(
         self,
         n_components: int | float | str = 2,

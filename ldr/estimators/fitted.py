@@ -7,7 +7,11 @@ from typing import Any
 import numpy as np
 
 from ldr.objectives.data.views import as_tuple
+from ldr.objectives.prediction import LinearPredictor
 from ldr.result import Result
+
+# Loadings of the response below this share of the largest are rounding.
+_NOTHING = 1e-13
 
 
 def named(result: Result) -> dict[str, Any]:
@@ -18,7 +22,7 @@ def named(result: Result) -> dict[str, Any]:
     coordinates in a column, by least squares.
     """
     seen = result.directions.variations
-    found = {}
+    found: dict[str, Any] = {}
     if len(seen) == 1 and seen[0] is not None and result.directions.orthonormal:
         variances, n = seen[0].variances, seen[0].n
         found["explained_variance_"] = variances * (n / (n - 1))
@@ -28,10 +32,18 @@ def named(result: Result) -> dict[str, Any]:
     for name in ("noise_variance", "noise_variances"):
         if name in result.parameters:
             found["noise_variance_"] = result.parameters[name]
+    scales = (1.0,) * len(seen) if result.scale is None else as_tuple(result.scale)
+    loadings = [
+        None if one is None else (one.loadings.T * scale).T
+        for one, scale in zip(seen, scales, strict=True)
+    ]
+    if result.objective.latent:
+        (predictor,) = result.predictors
+        assert isinstance(predictor, LinearPredictor)
+        found["x_rotations_"], found["x_loadings_"] = result.P.T, loadings[0]
+        found["y_rotations_"] = np.linalg.pinv(predictor.B, rcond=_NOTHING)
+        found["y_loadings_"] = predictor.B.T
     if isinstance(result.P, tuple) and len(result.P) == 2:  # of more there are no such names
-        scales = (1.0, 1.0) if result.scale is None else as_tuple(result.scale)
-        for view, P, one, scale in zip("xy", result.P, seen, scales, strict=True):
-            found[f"{view}_weights_"] = P.T
-            if one is not None:
-                found[f"{view}_loadings_"] = (one.loadings.T * scale).T
-    return found
+        for view, P, loading in zip("xy", result.P, loadings, strict=True):
+            found[f"{view}_weights_"], found[f"{view}_loadings_"] = P.T, loading
+    return {name: value for name, value in found.items() if value is not None}

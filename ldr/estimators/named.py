@@ -9,7 +9,7 @@ from typing import Any
 from ldr.estimators.background import WithBackground
 from ldr.estimators.base import OPTIONS, Projection
 from ldr.estimators.doors import doors
-from ldr.estimators.predicting import Classifies, Regresses
+from ldr.estimators.predicting import Classifies, Latent, Regresses
 from ldr.estimators.two_views import TwoViews
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, described
@@ -102,7 +102,9 @@ def _bases(method: type[Objective]) -> tuple[type, ...]:
     # Of scikit-learn's classifiers every label is a class.
     if method.predicts == "classes" and not hasattr(method, "unlabelled"):
         return (Classifies, Named)
-    return (Regresses, Named) if method.predicts == "response" else (Named,)
+    if method.predicts != "response":
+        return (Named,)
+    return (Latent if method.latent else Regresses, Named)
 
 
 def signature_of(method: type[Objective]) -> inspect.Signature:

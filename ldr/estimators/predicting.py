@@ -8,8 +8,10 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from ldr.estimators.base import Projection
+from ldr.estimators.given import other_rows
 from ldr.io.alignment import aligned
-from ldr.objectives.prediction import ClassPredictor
+from ldr.objectives.prediction import ClassPredictor, LinearPredictor
+from ldr.projecting import project_rows
 from ldr.solvers.manifolds import Array
 
 
@@ -89,3 +91,57 @@ class Regresses(RegressorMixin, Projection):
         tags.target_tags.multi_output = True
         tags.regressor_tags.poor_score = self._traits().transposed  # few components know no y
         return tags
+
+
+class Latent(Regresses):
+    """A regressor by scores, of which the response has its own: `PLSRegression`.
+
+    ``transform(X, y)`` gives the scores of both, as scikit-learn's does. `fit_transform` gives
+    those of X alone, as a step of a Pipeline wants them, unless y has several columns.
+
+    Attributes
+    ----------
+    x_rotations_, y_rotations_ : ndarray (n_features, n_components), (q, n_components)
+        Scores are (X - mean) rotations; y's is the pseudoinverse of its loadings, transposed.
+    x_loadings_, y_loadings_ : ndarray (n_features, n_components), (q, n_components)
+        Of the scores of X in the columns, by least squares.
+    """
+
+    def transform(self, X: Any, y: Any = None) -> Any:
+        """Scores of X, or of both.
+
+        Parameters
+        ----------
+        X : array, memory map, sparse matrix or DataFrame (m, d)
+        y : array, memory map, sparse matrix or DataFrame (m, q) or (m,), optional
+            The response of the same rows. Its scores u are those that predict it best: the least
+            ||y - mean - u y_loadings_'||.
+
+        Returns
+        -------
+        ndarray (m, n_components), or a pair of them
+        """
+        scores = self._project(X)
+        return scores if y is None else (scores, self._scores_of(aligned(X, y, "y", "X")))
+
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
+        """`fit`, and the scores of X; of a y of several columns those of both.
+
+        Parameters
+        ----------
+        X : array, memory map, sparse matrix or DataFrame (n, d)
+        y : array, memory map, sparse matrix or DataFrame (n, q) or (n,)
+        **fit_params
+            Of `fit`.
+
+        Returns
+        -------
+        ndarray (n, n_components), or a pair of them
+        """
+        scores = super().fit_transform(X, y, **fit_params)
+        return scores if len(self.y_loadings_) == 1 else (scores, self._scores_of(y))
+
+    def _scores_of(self, y: Any) -> Array:
+        (found,) = self.result_.predictors
+        assert isinstance(found, LinearPredictor)
+        return project_rows(other_rows(y, "y"), "y", None, found.mean, self.y_rotations_.T, None)

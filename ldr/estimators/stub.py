@@ -30,7 +30,7 @@ from .background import WithBackground
 from .base import Options
 from .base import Projection as Projection
 from .named import Named
-from .predicting import Classifies, Regresses
+from .predicting import Classifies, Latent, Regresses
 from .reducer import Reducer as Reducer
 from .two_views import TwoViews
 

@@ -2,7 +2,10 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.cross_decomposition import PLSRegression
+from sklearn.linear_model import LinearRegression
+from sklearn.pipeline import make_pipeline
 
 import ldr
 from ldr.errors import ArgumentError
@@ -65,6 +68,41 @@ def test_nipals_is_scikit_learns(outputs, r):
     explained /= np.sum(theirs.x_scores_**2, axis=0)
     vip = np.sqrt(X.shape[1] * unit @ explained / explained.sum())
     np.testing.assert_allclose(ours.parameters["vip"], vip, rtol=1e-6)
+
+
+@pytest.mark.parametrize("r", [1, 2, 3])
+def test_scores_of_the_response_are_scikit_learns(outputs, r):
+    """Theirs have another length: those of X, and so those of Y."""
+    X, Y = outputs
+    theirs = PLSRegression(r, scale=False, tol=1e-15, max_iter=100_000).fit(X, Y)
+    ours = ldr.PLSRegression(r, algorithm="nipals").fit(X, Y)
+    of_x, of_y = ours.transform(X, Y)
+    lengths = np.linalg.norm(theirs.x_scores_, axis=0) / np.sqrt(len(X))
+    lengths *= np.sign(np.sum(of_x * theirs.x_scores_, axis=0))
+    for expected, found in zip(theirs.transform(X, Y), (of_x, of_y), strict=True):
+        np.testing.assert_allclose(found * lengths, expected, atol=1e-7 * np.abs(expected).max())
+    for name in ("x_loadings_", "y_loadings_"):
+        expected = getattr(theirs, name)
+        found = getattr(ours, name) / lengths
+        np.testing.assert_allclose(found, expected, atol=1e-7 * np.abs(expected).max())
+    np.testing.assert_allclose(ours.predict(X) - Y.mean(axis=0), of_x @ ours.y_loadings_.T)
+    least = [np.linalg.lstsq(ours.y_loadings_, y, rcond=None)[0] for y in centred(Y)]
+    np.testing.assert_allclose(of_y, least, atol=1e-7 * np.abs(of_y).max())
+    both = clone(ours).fit_transform(X, Y)
+    np.testing.assert_array_equal(both, (of_x, of_y))
+
+
+def test_a_step_of_a_pipeline_gives_scores_of_the_rows():
+    X, y = real_data.diabetes()
+    steps = make_pipeline(ldr.PLSRegression(3, standardise=True), LinearRegression()).fit(X, y)
+    scores, of_y = steps[0].transform(X, y)
+    assert scores.shape == of_y.shape == (len(X), 3)
+    np.testing.assert_allclose(of_y @ steps[0].y_loadings_[0], centred(y))
+    np.testing.assert_allclose(steps.predict(X), steps[0].predict(X))
+    with pytest.raises(ArgumentError, match="y has 2 columns, expected 1"):
+        steps[0].transform(X, np.ones((len(X), 2)))
+    constant = ldr.PLSRegression(2).fit(X, np.ones(len(X)))
+    np.testing.assert_array_equal(constant.transform(X, np.ones(len(X)))[1], 0)
 
 
 @pytest.mark.parametrize("r", [1, 3, 10])

@@ -96,17 +96,8 @@ def to_check(estimator):
 _PLAIN = ["lda", "cca", "contrastive-pca", "mds-distances", "lpp", "sdr"]
 
 
-def _do_not_apply(estimator):
-    name, found = type(estimator).__name__, {}
-    if name == "PLSRegression":  # by whose name scikit-learn takes it for its own
-        for check in ("check_transformer_general", "check_transformer_data_not_an_array"):
-            found[check] = "transform takes X alone"
-    return found
-
-
 @parametrize_with_checks(
     [Reducer("pca"), Reducer(LDA(ridge=0.1)), *(to_check(ESTIMATORS[n]) for n in _PLAIN)],
-    expected_failed_checks=_do_not_apply,
 )
 def test_scikit_learns_checks(estimator, check):
     check(estimator)
@@ -118,7 +109,6 @@ _CHECKED = {*_PLAIN, "exponential-family-pca"}  # their data are no 0 and 1
 @pytest.mark.slow
 @parametrize_with_checks(
     [to_check(estimator) for name, estimator in ESTIMATORS.items() if name not in _CHECKED],
-    expected_failed_checks=_do_not_apply,
 )
 def test_scikit_learns_checks_of_all(estimator, check):
     check(estimator)
