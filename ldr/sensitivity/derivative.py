@@ -29,10 +29,10 @@ from ldr.solvers.manifolds import Array
 from ldr.solvers.riemannian import RiemannianProblem
 
 # Of a line's length: the first step of differences; each further one is shorter by this.
-_STEP, _SHORTER = 5e-4, 4.0
-_STEPS, _COLUMNS = 9, 4
+_STEP, _SHORTER = 2e-3, 4.0
+_STEPS, _COLUMNS = 8, 4
 # Plain differences that agree to this are good where they are extrapolated.
-_ALIKE = 2e-6
+_ALIKE = 1e-5
 # Extrapolated differences that agree to this, relatively, are good; that do not, useless. Where
 # they agree to the middle one and less the next time, rounding has begun to tell.
 _GOOD, _ROUNDED, _USELESS = 1e-9, 1e-7, 1e-5
