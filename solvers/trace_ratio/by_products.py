@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,7 +19,7 @@ _STEPS = 300
 # The basis is cut back to the block and the last step beside it once it is so many blocks wide.
 _BLOCKS = 3
 # Rows of a basis that are combined at a time.
-_TURNED_ROWS = 4096
+_ROWS = 4096
 # Of conjugate gradients, relative to the right-hand side, and the steps that may take.
 _SOLVED = 1e-11
 _SOLVING_STEPS = 500
@@ -72,41 +72,62 @@ def block_davidson(
     """
     d, width = start.shape
     room = np.empty((3, d, min(_BLOCKS * width, d)))  # S, AS and BS, S with orthonormal columns
+    inside = np.empty((2, 0, 0))  # S'AS and S'BS
 
-    def add(k: int, V: Array) -> int:
+    def add(V: Array) -> None:
+        nonlocal inside
+        k = inside.shape[1]
         there = slice(k, k + V.shape[1])
         room[0, :, there], room[1, :, there], room[2, :, there] = V, A @ V, B @ V
-        return there.stop
+        S, wider = room[0, :, : there.stop], np.empty((2, there.stop, there.stop))
+        wider[:, :k, :k] = inside
+        for found, image in zip(wider, room[1:], strict=True):
+            found[:, there] = S.T @ image[:, there]
+            found[there, :k] = found[:k, there].T
+            found[there, there] = sym(found[there, there])
+        inside = wider
 
-    k = add(0, np.linalg.qr(start / np.linalg.norm(start, axis=0))[0])
-    products, last = k, np.empty((k, 0))
+    add(np.linalg.qr(start / np.linalg.norm(start, axis=0))[0])
+    products, last = width, np.empty((width, 0))
     while True:
-        S, AS, BS = room[..., :k]
-        U, s, t = (each[..., :width] for each in small(sym(S.T @ AS), sym(S.T @ BS)))
-        V, AV, BV = S @ U, AS @ U, (BS @ U) * s
-        sizes = np.linalg.norm(AV, axis=0) + np.linalg.norm(BV, axis=0)
-        R = AV
-        R -= BV
-        R -= V * t
+        k = inside.shape[1]
+        U, s, t = (each[..., :width] for each in small(*inside))
+        R, sizes = _residuals(room[..., :k], U, s, t)
         residual = float((np.linalg.norm(R, axis=0) / sizes)[:r].max())
         if residual <= _RESIDUAL or products >= _STEPS * width or k == d:
-            return Found(V, residual, products)
+            return Found(room[0, :, :k] @ U, residual, products)
         if k + width > room.shape[2]:
             kept = np.linalg.qr(np.hstack([U, last]))[0]
             _turn(room, k, kept)
-            k, U = kept.shape[1], kept.T @ U
+            U, inside = kept.T @ U, sym(kept.T @ inside @ kept)
+            k = len(U)
         T = complement(room[0, :, :k], preconditioned(R, s, t))[:, : room.shape[2] - k]
         if not T.shape[1]:
-            return Found(V, residual, products)
-        k, products = add(k, T), products + T.shape[1]
+            return Found(room[0, :, :k] @ U, residual, products)
+        add(T)
+        products += T.shape[1]
         last = np.vstack([U, np.zeros((T.shape[1], U.shape[1]))])
+
+
+def _residuals(room: Array, U: Array, s: Array, t: Array) -> tuple[Array, Array]:
+    """AV - BV diag(s) - V diag(t) of V = SU, and the sizes of what cancels in them."""
+    R, squares = np.empty((room.shape[1], U.shape[1])), np.zeros((2, U.shape[1]))
+    for rows in _few_rows(room):
+        S, AS, BS = room[:, rows]
+        AV, BV = AS @ U, (BS @ U) * s
+        squares += np.sum(AV**2, axis=0), np.sum(BV**2, axis=0)
+        R[rows] = AV - BV - (S @ U) * t
+    return R, np.sum(np.sqrt(squares), axis=0)
 
 
 def _turn(room: Array, k: int, Q: Array) -> None:
     """The first k columns, combined by Q; in their place."""
-    for start in range(0, room.shape[1], _TURNED_ROWS):
-        rows = room[:, start : start + _TURNED_ROWS]
-        rows[..., : Q.shape[1]] = rows[..., :k] @ Q
+    for rows in _few_rows(room):
+        room[:, rows, : Q.shape[1]] = room[:, rows, :k] @ Q
+
+
+def _few_rows(room: Array) -> Iterator[slice]:
+    return (slice(k, k + _ROWS) for k in range(0, room.shape[1], _ROWS))
 
 
 def largest_ratio(
