@@ -209,9 +209,10 @@ class Narrow:
         Columns in which nothing varies are told of where they would not raise the value.
         """
         pencil, r, Z = self.pencil, self.r, self.Z[:, : self.r + GUARDS]
-        AZ, BZ = pencil.A @ Z, pencil.B @ Z
-        first, second = (AZ, BZ) if self.weights is None else (AZ - value * BZ, Z)
-        least = generalised_top_eigenvectors(sym(Z.T @ first), sym(Z.T @ second), r)[0][-1]
+        first, second = sym(Z.T @ (pencil.A @ Z)), sym(Z.T @ (pencil.B @ Z))
+        if self.weights is not None:
+            first, second = first - value * second, Z.T @ Z
+        least = generalised_top_eigenvectors(first, second, r)[0][-1]
         empty = 0.0 if self.weights is None else -value * pencil.ridge
         left_out = len(self.basis) > pencil.rows.k
         raised = left_out and empty > least

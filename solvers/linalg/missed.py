@@ -84,15 +84,16 @@ def largest_of_rest(
 
 def _ends(H: Callable[[Array], Array], b: Array) -> tuple[float, float]:
     """About the least eigenvalue of H, and the largest, by Lanczos from b."""
-    V, v = np.empty((len(b), 0)), b
+    V, k, v = np.empty((min(_LANCZOS, len(b)), len(b))).T, 0, b
     diagonal, beside, size = [], [float(np.linalg.norm(b))], 0.0
-    while beside[-1] > _NARROWEST * size and V.shape[1] < min(_LANCZOS, len(b)):
-        V = np.hstack([V, v / beside[-1]])
-        v = H(V[:, -1:])
-        diagonal.append(float(np.vdot(V[:, -1:], v)))
+    while beside[-1] > _NARROWEST * size and k < V.shape[1]:
+        V[:, k : k + 1] = v / beside[-1]
+        v = H(V[:, k : k + 1])
+        diagonal.append(float(V[:, k] @ v[:, 0]))
         size = max(size, float(np.linalg.norm(v)))
+        k += 1
         for _ in range(2):
-            v = v - V @ (V.T @ v)
+            v = v - V[:, :k] @ (V[:, :k].T @ v)
         beside.append(float(np.linalg.norm(v)))
     theta, U = scipy.linalg.eigh_tridiagonal(diagonal, beside[1:-1])
     return float(theta[0]) - beside[-1] * abs(float(U[-1, 0])), float(theta[-1])
@@ -186,8 +187,7 @@ def ratio_bound(
         A further eigenvalue of A - rho B, of directions that are left out.
     """
     Q, r = np.linalg.qr(V)[0], len(weights)
-    AQ, BQ = A @ Q, B @ Q
-    theta = np.linalg.eigvalsh(sym(Q.T @ (AQ - rho * BQ)))[::-1]
+    theta = np.linalg.eigvalsh(sym(Q.T @ (A @ Q - rho * (B @ Q))))[::-1]
     tau = _SHARE * theta[r - 1] + (1.0 - _SHARE) * theta[-1]
     scale = 1.0 / np.sqrt(abs(rho) * diagonal[:, None])
 
@@ -197,6 +197,7 @@ def ratio_bound(
 
     beyond = largest_of_rest(scaled, np.linalg.qr(scale * Q)[0], most_products, enough=0.0)
     rest = max(tau + max(beyond, 0.0) / float(np.min(scale)) ** 2, outside)
+    AQ, BQ = A @ Q, B @ Q
 
     def f(t: float) -> float:
         HQ = AQ - t * BQ
