@@ -16,10 +16,11 @@ from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.data.marks import Marks
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.batches import in_batches
+from ldr.objectives.families.pairs_of_classes import Rows
 from ldr.objectives.families.projected import DenseRows
 from ldr.objectives.families.responses import Response
 from ldr.objectives.families.row_sum import in_pieces
-from ldr.objectives.families.transport import KEPT, Rows, Transport
+from ldr.objectives.families.transport import KEPT, Transport
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, number, whole
 from ldr.objectives.prediction import GroupedRows
@@ -41,7 +42,7 @@ _POINTS = (
     "distances between the classes. It says nothing of other rows: classical-lda with ridge= or "
     "shrinkage='auto' counts what varies within classes"
 )
-# Steps between two models of frozen plans.
+# Steps before the first model of frozen plans.
 _RENEWAL = 5
 # Rows beyond which pairs are those within batches.
 _MOST_ROWS = 10_000
@@ -86,7 +87,7 @@ class WDA(Objective):
 
     def footprint(self, data: Data) -> Footprint:
         n = data.samples.n if data.samples.n_known else math.inf
-        pairs = 15.0 if n**2 <= 2 * KEPT else 0.6 if n <= _MOST_ROWS else 0.0
+        pairs = 15.0 if n**2 <= 2 * KEPT else 1.6 if n <= _MOST_ROWS else 0.0
         return Footprint(rows=6.0, row=100.0, pairs=pairs)
 
     def bind(self, data: Data, r: int) -> BoundObjective:

@@ -28,7 +28,7 @@ _INVARIANT = 1e-9
 _DECIDED, _LEAST_STEPS = 1e-4, 10
 
 # Steps before the residuals are preconditioned.
-_PLAIN_STEPS = 4
+_PLAIN_STEPS = 2
 
 # Saddles to leave in a row.
 _ESCAPES = 5
@@ -117,8 +117,13 @@ def _lanczos(manifold: Manifold, point: RiemannianPoint, V: Array, most: int) ->
 def _davidson(
     manifold: Manifold, point: RiemannianPoint, V: Array, most: int, preconditioner: Preconditioner
 ) -> Space:
-    """The same by preconditioned residuals, after some plain ones, which see the largest values."""
+    """The same by preconditioned residuals, after some plain ones, which see the largest values.
+
+    V is preconditioned too: the small curvatures come first.
+    """
     M = point.M
+    V = manifold.project(M, preconditioner(M, V))
+    V = V / manifold.norm(M, V)
     basis: list[Array] = []
     images: list[Array] = []
     T = np.zeros((0, 0))

@@ -9,13 +9,15 @@ classes of like sizes are padded with rows without a share, and worked on togeth
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import math
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from ldr.objectives.families.pairs_of_classes import Pairs, Rows
 from ldr.objectives.families.projected import Projected, ProjectedPoint
 from ldr.solvers.errors import DataError
 from ldr.solvers.limits import check
@@ -23,10 +25,6 @@ from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.orthonormal import sym
 from ldr.solvers.problem import Preconditioner
 
-Rows = npt.NDArray[np.intp]
-
-# Distances that are in the cache together, and the least size of a class padded to the largest.
-_NUMBERS, _LIKE = 2**15, 0.75
 # Distances of a point whose plans are kept for its Hessian products, about half of all.
 KEPT = 2**20
 # Of a preconditioner, the least curvature relative to the largest.
@@ -35,70 +33,23 @@ _FLOOR = 1e-3
 _FAR, _NOTHING = 300.0, 690.0
 
 
-@dataclass(frozen=True)
-class Classes:
-    """Classes of like sizes: their codes, their rows, (c, m), and the share that each has."""
+class Workspace(threading.local):
+    """Arrays by name, written over by their next use; each thread has its own.
 
-    codes: Rows
-    rows: Rows
-    shares: Array
-
-    def __getitem__(self, which: Rows | slice) -> Classes:
-        return Classes(self.codes[which], self.rows[which], self.shares[which])
-
-
-@dataclass(frozen=True)
-class Pairs:
-    """Pairs of classes: those of `a` with those of `b`, each with itself or with a later one.
-
-    `kinds` are 0 within a class and 1 between two.
+    The pages of a new array cost more than what is computed in it.
     """
 
-    a: Classes
-    b: Classes
-    kinds: Rows
+    def __init__(self) -> None:
+        self._arrays: dict[str, Array] = {}
 
-    @property
-    def numbers(self) -> int:
-        """Distances in them."""
-        return self.a.rows.size * self.b.rows.shape[1]
+    def __reduce__(self) -> tuple[type[Workspace], tuple[()]]:
+        return Workspace, ()
 
-    @classmethod
-    def of(cls, codes: Rows, weights: Array | None) -> list[Pairs]:
-        """All of them, so many at a time as the cache holds."""
-        groups = list(_like_sizes(codes, weights))
-        found = []
-        for one in groups:
-            for other in groups:  # after few steps W(c, c') is not W(c', c): the first is moved
-                i, j = np.nonzero(one.codes[:, None] <= other.codes)
-                a, b = one[i], other[j]
-                found.append(cls(a, b, (a.codes != b.codes).astype(np.intp)))
-        return [part for pairs in found for part in pairs._parts()]
-
-    def _parts(self) -> Iterator[Pairs]:
-        step = max(1, _NUMBERS // (self.a.rows.shape[1] * self.b.rows.shape[1]))
-        for start in range(0, len(self.kinds), step):
-            where = slice(start, start + step)
-            yield Pairs(self.a[where], self.b[where], self.kinds[where])
-
-
-def _like_sizes(codes: Rows, weights: Array | None) -> Iterator[Classes]:
-    """Classes by their sizes, the large ones first, filled up with their first rows."""
-    w = np.ones(len(codes)) if weights is None else weights
-    counted = [np.flatnonzero((codes == c) & (w > 0)) for c in range(int(codes.max()) + 1)]
-    sizes = np.array([len(own) for own in counted])
-    pairs, most = np.count_nonzero(sizes) * (np.count_nonzero(sizes) + 1) // 2, int(sizes.max())
-    likeness = 0.0 if pairs * most**2 <= _NUMBERS else _LIKE  # all at once
-    while sizes.any():
-        most = int(sizes.max())
-        like = np.flatnonzero((sizes > 0) & (sizes >= likeness * most))
-        sizes[like] = 0
-        rows, shares = np.empty((len(like), most), dtype=np.intp), np.zeros((len(like), most))
-        for k, c in enumerate(like):
-            own = counted[c]
-            rows[k, : len(own)], rows[k, len(own) :] = own, own[0]
-            shares[k, : len(own)] = w[own] / w[own].sum()
-        yield Classes(like, rows, shares)
+    def array(self, name: str, shape: tuple[int, ...]) -> Array:
+        size = math.prod(shape)
+        if name not in self._arrays or self._arrays[name].size < size:
+            self._arrays[name] = np.empty(size)
+        return self._arrays[name][:size].reshape(shape)
 
 
 def _times(K: Array, x: Array) -> Array:
@@ -119,18 +70,24 @@ class Plans:
 
     Attributes
     ----------
-    D, K : ndarray (pairs, m, m')
+    K, KD : ndarray (pairs, m, m')
+        KD is K o D.
     W : ndarray (pairs,)
     S : ndarray (pairs, m, m')
         dW/dD.
     """
 
-    def __init__(self, A: Array, B: Array, pairs: Pairs, reg: float, steps: int) -> None:
-        """Of D = AB'."""
-        self._A, self._B, self._reg = A, B, reg
-        self.D = np.matmul(A, _transposed(B))
-        np.maximum(self.D, 0.0, out=self.D)
-        self.K, u = _kernel(self.D * (-1.0 / reg), pairs.a.shares)
+    def __init__(
+        self, A: Array, B: Array, pairs: Pairs, reg: float, steps: int, room: Workspace
+    ) -> None:
+        """Of D = AB', in arrays of the room."""
+        self._A, self._B, self._reg, self._room = A, B, reg, room
+        shape = (*A.shape[:2], B.shape[1])
+        D = np.matmul(A, _transposed(B), out=room.array("KD", shape))
+        self.farthest = float(np.maximum(D, 0.0, out=D).max())
+        E = np.multiply(D, -1.0 / reg, out=room.array("K", shape))
+        self.K, u = _kernel(E, self.farthest / reg > _FAR, pairs.a.shares)
+        self.KD = np.multiply(D, self.K, out=D)
         # u_0 .. u_k, v_1 .. v_k, K'u_0 .. K'u_{k-1}, Kv_1 .. Kv_k
         self._u, self._v = [u], list[Array]()
         self._Ku, self._Kv = list[Array](), list[Array]()
@@ -152,8 +109,8 @@ class Plans:
     @cached_property
     def _backwards(self) -> tuple[list[Array], list[Array], list[Array], list[Array]]:
         """dW in u_l and v_l (through what follows), in Kv_l and in K'u_{l-1}, l = 1 .. k."""
-        in_u = _times(self._KD, self._v[-1])
-        in_v = _times(_transposed(self._KD), self._u[-1])
+        in_u = _times(self.KD, self._v[-1])
+        in_v = _times(_transposed(self.KD), self._u[-1])
         found: list[tuple[Array, Array, Array, Array]] = []
         for u, v, Ku, Kv in self._steps():
             s = -in_u * u / Kv
@@ -169,10 +126,6 @@ class Plans:
         return zip(self._u[:0:-1], self._v[::-1], self._Ku[::-1], self._Kv[::-1], strict=True)
 
     @cached_property
-    def _KD(self) -> Array:
-        return self.K * self.D
-
-    @cached_property
     def S(self) -> Array:
         """K o H with H = uv' - (uv' o AB' + sum_l s_l v_l' + u_{l-1} q_l')/reg."""
         _, _, s, q = self._backwards
@@ -180,20 +133,24 @@ class Plans:
         left = [u[..., None], u[..., None] * self._A, _columns([*s, *self._u[:-1]])]
         right = [v[..., None], v[..., None] * self._B, _columns([*self._v, *q])]
         right[1:] = [columns * (-1.0 / self._reg) for columns in right[1:]]
-        S = np.matmul(np.concatenate(left, -1), _transposed(np.concatenate(right, -1)))
-        S *= self.K
-        return S
+        return self._of_kernel(left, right, self._room.array("S", self.K.shape))
 
-    def change(self, A: Array, B: Array) -> Array:
+    def _of_kernel(self, left: list[Array], right: list[Array], out: Array) -> Array:
+        """K o LR'."""
+        L, R = np.concatenate(left, -1), np.concatenate(right, -1)
+        product = np.matmul(L, _transposed(R), out=out)
+        return np.multiply(product, self.K, out=product)
+
+    def change(self, A: Array, B: Array, room: Workspace) -> Array:
         """The derivative of S along dD = AB': every line of the above, in its order."""
         K, reg, last = self.K, self._reg, len(self._v)
         u, v = self._u, self._v
         in_u, in_v, s, q = self._backwards
-        dD = np.matmul(A, _transposed(B))
-        dD *= -1.0 / reg
-        dK = K * dD
+        dE = np.matmul(A * (-1.0 / reg), _transposed(B), out=room.array("dE", K.shape))
+        dK = np.multiply(K, dE, out=room.array("dK", K.shape))
         dK_vq = np.matmul(dK, _columns([*v, *q]))
-        dK_us = np.matmul(_transposed(dK), _columns([*u[:-1], *s]))
+        dK_us = np.matmul(_transposed(dK), _columns([*u, *s]))
+        KD_dE = np.multiply(self.KD, dE, out=dK)
         du, dv = [np.zeros_like(u[0])], list[Array]()
         dKu, dKv = list[Array](), list[Array]()
         for k in range(last):
@@ -201,15 +158,14 @@ class Plans:
             dv.append(-v[k] * dKu[k] / self._Ku[k])
             dKv.append(dK_vq[..., k] + _times(K, dv[k]))
             du.append(-u[k + 1] * dKv[k] / self._Kv[k])
-        dKD = self.D - reg
-        dKD *= dK
-        in_du = _times(dKD, v[-1]) + _times(self._KD, dv[-1])
-        in_dv = _times(_transposed(dKD), u[-1]) + _times(_transposed(self._KD), du[-1])
+        in_du = _times(KD_dE, v[-1]) - reg * dK_vq[..., last - 1] + _times(self.KD, dv[-1])
+        in_dv = _times(_transposed(KD_dE), u[-1]) - reg * dK_us[..., last]
+        in_dv += _times(_transposed(self.KD), du[-1])
         ds, dq = [np.zeros(0)] * last, [np.zeros(0)] * last
         for k in reversed(range(last)):
             up = in_du * u[k + 1] + in_u[k] * du[k + 1] + s[k] * dKv[k]
             ds[k] = -up / self._Kv[k]
-            in_dv = in_dv + dK_us[..., last + k] + _times(_transposed(K), ds[k])
+            in_dv = in_dv + dK_us[..., last + 1 + k] + _times(_transposed(K), ds[k])
             dq[k] = -(in_dv * v[k] + in_v[k] * dv[k] + q[k] * dKu[k]) / self._Ku[k]
             in_du, in_dv = dK_vq[..., last + k] + _times(K, dq[k]), np.zeros_like(in_dv)
         plan, du_, dv_ = u[-1][..., None], du[-1][..., None], dv[-1][..., None]
@@ -219,20 +175,18 @@ class Plans:
         left.append(_columns([*ds, *s, *du[:-1], *u[:-1]]))
         right.append(_columns([*v, *dv, *q, *dq]))
         right[2:] = [columns * (-1.0 / reg) for columns in right[2:]]
-        dS = np.matmul(np.concatenate(left, -1), _transposed(np.concatenate(right, -1)))
-        dS *= K
-        dD *= self.S
-        dS += dD
+        dS = self._of_kernel(left, right, room.array("dS", K.shape))
+        dS += np.multiply(dE, self.S, out=dE)
         return dS
 
 
-def _kernel(E: Array, a: Array) -> tuple[Array, Array]:
+def _kernel(E: Array, far: bool, a: Array) -> tuple[Array, Array]:
     """K = exp(E) and u_0 = a. Where that is nothing but zeros, diag(x) K diag(y) and a/x.
 
     Every row and column of it has a 1, so that no step divides by zero; G and W are the same.
     """
     u = a
-    if E.min() < -_FAR:
+    if far:
         E -= E.max(axis=1)[:, None, :]
         nearest = E.max(axis=2)
         E -= nearest[:, :, None]
@@ -252,17 +206,21 @@ class TransportPoint(ProjectedPoint):
         super().__init__(problem.X, M)
         self._problem = problem
 
-    def plans(self) -> Iterable[tuple[Pairs, Plans]]:
-        if self._kept is None:
-            return self._made()
-        return self._kept
+    def plans(self) -> Iterator[tuple[Pairs, Plans]]:
+        """One after the other, in the same arrays."""
+        room = self._problem.workspace
+        return self._made(lambda: room)
 
     @cached_property
-    def _kept(self) -> list[tuple[Pairs, Plans]] | None:
-        few = sum(pairs.numbers for pairs in self._problem.pairs) <= KEPT
-        return list(self._made()) if few else None
+    def _kept(self) -> list[tuple[Pairs, Plans]]:
+        return list(self._made(Workspace))
 
-    def _made(self) -> Iterator[tuple[Pairs, Plans]]:
+    @property
+    def _for_products(self) -> Iterable[tuple[Pairs, Plans]]:
+        few = sum(pairs.numbers for pairs in self._problem.pairs) <= KEPT
+        return self._kept if few else self.plans()
+
+    def _made(self, room: Callable[[], Workspace]) -> Iterator[tuple[Pairs, Plans]]:
         Y, ones = self.Y, np.ones(len(self.Y))
         squares = np.einsum("ij,ij->i", Y, Y)
         left, right = (
@@ -272,7 +230,7 @@ class TransportPoint(ProjectedPoint):
         for pairs in self._problem.pairs:
             check()
             A, B = left[pairs.a.rows], right[pairs.b.rows]
-            yield pairs, Plans(A, B, pairs, self._problem.reg, self._problem.steps)
+            yield pairs, Plans(A, B, pairs, self._problem.reg, self._problem.steps, room())
 
     @cached_property
     def _sums(self) -> tuple[Array, Array]:
@@ -282,7 +240,7 @@ class TransportPoint(ProjectedPoint):
             np.add.at(W, pairs.kinds, plans.W)
             _add_laplacian(s, plans.S, pairs, self.Y)
         if not np.isfinite(W).all():
-            largest = max(float(plans.D.max()) for _, plans in self.plans())
+            largest = max(plans.farthest for _, plans in self.plans())
             raise DataError(
                 f"distances of X are too large for reg = {self._problem.reg:g}: their squares are "
                 f"up to {largest:.2g}; divide the columns of X by their standard deviations, or "
@@ -308,8 +266,9 @@ class TransportPoint(ProjectedPoint):
         Y, ones, own = self.Y, np.ones(len(dY)), np.einsum("ij,ij->i", self.Y, dY)
         left = 2.0 * np.column_stack([-Y, -dY, own, ones])
         right = np.column_stack([dY, Y, ones, own])
-        for pairs, plans in self.plans():
-            change = plans.change(left[pairs.a.rows], right[pairs.b.rows])
+        room = self._problem.workspace
+        for pairs, plans in self._for_products:
+            change = plans.change(left[pairs.a.rows], right[pairs.b.rows], room)
             _add_laplacian(c, change, pairs, self.Y)
             _add_laplacian(c, plans.S, pairs, dY)
         f, share = W[0] / W[1], self._problem.share
@@ -324,10 +283,11 @@ class TransportPoint(ProjectedPoint):
         d = X.shape[1]
         degrees, cross = np.zeros(len(X)), np.zeros((d, d))
         for pairs, plans in self.plans():
-            S = plans.S * signs[pairs.kinds][:, None, None]
-            np.add.at(degrees, pairs.a.rows, S.sum(axis=2))
-            np.add.at(degrees, pairs.b.rows, S.sum(axis=1))
-            cross += X[pairs.a.rows].reshape(-1, d).T @ np.matmul(S, X[pairs.b.rows]).reshape(-1, d)
+            S, sign = plans.S, signs[pairs.kinds][:, None]
+            np.add.at(degrees, pairs.a.rows, sign * S.sum(axis=2))
+            np.add.at(degrees, pairs.b.rows, sign * S.sum(axis=1))
+            left = sign[..., None] * X[pairs.a.rows]
+            cross += left.reshape(-1, d).T @ np.matmul(S, X[pairs.b.rows]).reshape(-1, d)
         return X.T @ (degrees[:, None] * X) - cross - cross.T
 
     def of_coordinates(self) -> Array:
@@ -370,6 +330,10 @@ class Transport(Projected):
     share: float = 1.0
 
     preconditioner_cost = 2
+
+    @cached_property
+    def workspace(self) -> Workspace:
+        return Workspace()
 
     @cached_property
     def pairs(self) -> list[Pairs]:

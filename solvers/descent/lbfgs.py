@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -104,8 +105,8 @@ class LBFGS(Solver[QuasiNewtonState]):
     memory : int
         Number of pairs kept.
     renewal : int, optional
-        Steps for which a preconditioner of the problem's serves, where it has one; by default it
-        is asked for none.
+        Steps before a preconditioner of the problem's is made, where it has one, and then renewed
+        after twice as many each time; by default it is asked for none.
     """
 
     name = "lbfgs"
@@ -141,7 +142,8 @@ class LBFGS(Solver[QuasiNewtonState]):
     def _preconditioner(
         self, problem: RiemannianProblem, state: QuasiNewtonState
     ) -> Preconditioner | None:
-        """Made where the first steps have led, and anew after so many more."""
-        if self.renewal and state.steps and state.steps % self.renewal == 0:
+        """Made where the first steps have led, and anew after as many as there have been."""
+        times = state.steps / self.renewal if self.renewal else 0.0
+        if times >= 1 and math.log2(times).is_integer():
             return problem.problem.preconditioner(state.point.M)
         return state.preconditioner

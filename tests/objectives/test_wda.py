@@ -1,5 +1,7 @@
 """Wasserstein discriminant analysis: Sinkhorn's iteration by its definition, its limits, POT's."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 import scipy
@@ -93,6 +95,18 @@ def test_the_gradient_is_a_product_with_the_laplacians_of_frozen_plans():
     U = problem.manifold.random_tangent(M, rng)
     across = problem.manifold.project(M, H @ U) - U @ (M.T @ H @ M)
     np.testing.assert_allclose(problem.preconditioner(M)(M, across), U, rtol=1e-8)
+
+
+def test_an_evaluation_works_in_the_arrays_of_the_one_before():
+    """New ones of all distances would cost more than what is computed in them."""
+    problem, rng = bound(*real_data.breast_cancer(), reg=10.0), np.random.default_rng(0)
+    points = [problem.at(problem.random_point(rng)) for _ in range(2)]
+    first = points[0].gradient
+    tracemalloc.start()
+    assert not np.allclose(points[1].gradient, first)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 8 * max(pairs.numbers for pairs in problem.pairs)
 
 
 def test_frozen_plans_spare_evaluations_and_products():
@@ -230,31 +244,52 @@ def test_bad_reg(reg):
         ldr.solve("wda", X, 2, y=Y, reg=reg)
 
 
+def rated_by_pot(M, X, y, reg, plan):
+    """Its function, which rounds X to single precision."""
+    dr = pot()
+    classes = dr.split_classes(X, y)
+    shares = [np.ones(len(A)) / len(A) for A in classes]
+    sums = [0.0, 0.0]
+    for i, A in enumerate(classes):
+        for j in range(i, len(classes)):
+            D = dr.dist(A @ M, classes[j] @ M)
+            sums[i < j] += np.sum(plan(shares[i], shares[j], D, reg, 10) * D)
+    return sums[0] / sums[1]
+
+
+def pot():
+    return pytest.importorskip("ot.dr", reason="POT is not installed: wda is compared with nothing")
+
+
 def test_pot():
     """Its own value of our M is not above that of its own, from the same start."""
-    dr = pytest.importorskip("ot.dr", reason="POT is not installed: wda is compared with nothing")
+    dr = pot()
     M0 = np.linalg.qr(np.random.default_rng(0).standard_normal((13, 2)))[0]
     theirs, _ = dr.wda(X.copy(), Y, 2, reg=10.0, k=10, P0=M0.copy(), maxiter=50)
     ours = ldr.solve("wda", X, 2, y=Y, reg=10.0, start=M0).M
+    values = [rated_by_pot(M, X, Y, 10.0, dr.sinkhorn) for M in (ours, theirs)]
+    assert values[0] == pytest.approx(bound(X, Y, reg=10.0).at(ours).value, rel=1e-5)
+    assert values[0] <= values[1] * (1 + 1e-6)
 
-    def value(M):
-        classes = dr.split_classes(X, Y)
-        shares = [np.ones(len(A)) / len(A) for A in classes]
-        sums = [0.0, 0.0]
-        for i, A in enumerate(classes):
-            for j in range(i, len(classes)):
-                D = dr.dist(A @ M, classes[j] @ M)
-                sums[i < j] += np.sum(dr.sinkhorn(shares[i], shares[j], D, 10.0, 10) * D)
-        return sums[0] / sums[1]
 
-    assert value(ours) == pytest.approx(bound(X, Y, reg=10.0).at(ours).value, rel=1e-5)
-    assert value(ours) <= value(theirs) * (1 + 1e-6)  # it rounds X to single precision
+def test_where_pots_kernel_is_zero_its_logarithms_agree():
+    """Digits in pixels: squared distances of hundreds, reg = 1; other masses are moved there."""
+    dr = pot()
+    rows, labels = real_data.digits()
+    rows, labels = rows[labels < 3][:60], labels[labels < 3][:60]
+    M0 = np.linalg.qr(np.random.default_rng(0).standard_normal((rows.shape[1], 2)))[0]
+    theirs, _ = dr.wda(rows.copy(), labels, 2, reg=1.0, k=10, P0=M0.copy(), maxiter=10)
+    ours = ldr.solve("wda", rows, 2, y=labels, start=M0).M
+    defined = [ratio(rows @ M, labels, 1.0) for M in (ours, theirs)]
+    assert defined[0] <= defined[1]
+    for M, value in zip((ours, theirs), defined, strict=True):
+        by_logarithms = rated_by_pot(M, rows, labels, 1.0, dr.sinkhorn_log)
+        assert by_logarithms == pytest.approx(value, rel=1e-4)
+        assert rated_by_pot(M, rows, labels, 1.0, dr.sinkhorn) > 1.2 * value
 
 
 @pytest.mark.slow
 def test_five_thousand_rows_fit():
-    import tracemalloc
-
     rng = np.random.default_rng(0)
     rows, labels = rng.standard_normal((5000, 10)), np.arange(5000) % 2
     problem = bound(rows + labels[:, None], labels)
