@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import textwrap
 from dataclasses import dataclass
-from typing import Any
 
 from ldr.doors import in_words
 from ldr.objectives.data.opening import with_columns
 from ldr.solvers.checks import flag
 from ldr.suited import Beside, beside
+from ldr.types import PerRow, Rows
 
 
 @dataclass(frozen=True)
@@ -185,7 +185,7 @@ class Choice(tuple[Advice, ...]):
 
 
 @in_words
-def choose(X: Any = None, y: Any = None, *, time_order: bool = False) -> Choice:
+def choose(X: Rows = None, y: PerRow = None, *, time_order: bool = False) -> Choice:
     """Which methods answer which question, of data like these.
 
     Nothing is solved; `ldr.compare` judges methods on held-out rows.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ldr.horn import parallel_analysis
@@ -22,12 +20,14 @@ _ROUNDING = 1e-12
 _RISES = 2
 
 
-def is_open(r: Any) -> bool:
+def is_open(r: object) -> bool:
     """Whether the data are to tell the number of dimensions."""
     return r == "auto" if isinstance(r, str) else isinstance(r, float) and 0 < r < 1
 
 
-def as_dimension(r: Any, objective: Objective, data: Data) -> tuple[int, tuple[str, ...]]:
+def as_dimension(
+    r: int | float | str, objective: Objective, data: Data
+) -> tuple[int, tuple[str, ...]]:
     """The number of dimensions, and a note of the rule that found it.
 
     Raises
@@ -44,7 +44,7 @@ def as_dimension(r: Any, objective: Objective, data: Data) -> tuple[int, tuple[s
             "whole number"
         )
     if r != "auto":
-        return _by_share(r, objective, data)
+        return _by_share(float(r), objective, data)
     if data.samples.weights is not None or objective.rule is None:
         raise ArgumentError(
             f"r = 'auto' has no rule for objective {objective.name!r}"

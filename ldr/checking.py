@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from ldr.solvers.pickles import Pickled
 from ldr.solvers.problem import Problem
 from ldr.solvers.riemannian import RiemannianProblem
 from ldr.standardising import Units
+from ldr.types import PerRow, Rows
 
 SLOPE_TOLERANCE = 0.1
 SYMMETRY_TOLERANCE = 1e-8
@@ -123,15 +124,15 @@ def _error_line(error: float, tolerance: float) -> tuple[bool, str]:
 @in_words
 def check(
     objective: str | Objective,
-    X: Any,
+    X: Rows,
     r: int = 2,
     *,
-    y: Any = None,
-    sample_weight: Any = None,
-    groups: Any = None,
+    y: PerRow = None,
+    sample_weight: PerRow = None,
+    groups: PerRow = None,
     standardise: bool = False,
     random_state: int | np.random.Generator | None = 0,
-    **parameters: Any,
+    **parameters: object,
 ) -> Check:
     """Test an objective's gradient, Hessian and declared manifold on data, at a random point.
 
@@ -235,7 +236,7 @@ def _direction_of(factor: Manifold, M: Array, rng: np.random.Generator) -> Array
     return (float(np.linalg.norm(M)) or 1.0) * factor.random_tangent(M, rng)
 
 
-def _noise(value: Any, size: float) -> float:
+def _noise(value: Callable[[float], float], size: float) -> float:
     """Rounding error of f, from its scatter around a parabola over steps of the order of 1e-7."""
     u = np.linspace(-1, 1, 13)
     values = np.array([value(3e-7 * t) for t in u])

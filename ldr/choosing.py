@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from ldr.solvers.pickles import Pickled
 from ldr.solvers.solver import Solver
 from ldr.solving import solve
 from ldr.standardising import divided
+from ldr.types import Argument, PerRow, PerView, Rows, Splitter
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -115,21 +116,21 @@ class Path(Pickled):
 
 def path(
     objective: str | Objective,
-    X: Any,
+    X: Rows,
     dimensions: Sequence[int],
     *,
-    y: Any = None,
-    sample_weight: Any = None,
-    groups: Any = None,
+    y: PerRow = None,
+    sample_weight: PerRow = None,
+    groups: PerRow = None,
     standardise: bool = False,
-    folds: Any = None,
+    folds: int | Splitter | None = None,
     solver: str | Solver = "auto",
     starts: int | None = None,
     tolerance: float = 1e-10,
     max_iterations: int | None = None,
     certify: bool = True,
     random_state: int | np.random.Generator | None = None,
-    **parameters: Any,
+    **parameters: object,
 ) -> Path:
     """Solve an objective for several dimensions, each from the one before.
 
@@ -183,7 +184,7 @@ def path(
         Sampled.of(objective, X, y, "folds", sample_weight, groups) if folds is not None else None
     )
     rng = as_generator(random_state)
-    options: dict[str, Any] = {
+    options: dict[str, Argument] = {
         "standardise": standardise,
         "solver": solver,
         "starts": starts,
@@ -192,7 +193,7 @@ def path(
         "random_state": rng,
     }
     order = _ascending(dimensions)
-    if sampled is None:
+    if sampled is None or folds is None:
         X, y = with_marks(objective, X, y, sample_weight, groups)
         along = _along(objective, X, y, order, certify=certify, **options)
         return Path(tuple(complete(along, len(order), "dimensions")))
@@ -218,7 +219,7 @@ def _mean_and_error(scores: Array) -> tuple[float, float]:
     return float(scores.mean()), unit * float(error)
 
 
-def _ascending(dimensions: Any) -> list[int]:
+def _ascending(dimensions: Iterable[int]) -> list[int]:
     try:
         order = sorted(whole("dimensions", r, 1) for r in dimensions)
     except TypeError:
@@ -229,7 +230,12 @@ def _ascending(dimensions: Any) -> list[int]:
 
 
 def _along(
-    objective: Objective, X: Any, y: Any, order: list[int], starts: int | None, **options: Any
+    objective: Objective,
+    X: Rows,
+    y: PerRow,
+    order: list[int],
+    starts: int | None,
+    **options: Argument,
 ) -> Iterator[Result]:
     results: list[Result] = []
     for r in order:
@@ -241,7 +247,7 @@ def _along(
         yield results[-1]
 
 
-def _nested_start(objective: Objective, X: Any, y: Any, r: int, previous: Result) -> Any:
+def _nested_start(objective: Objective, X: Rows, y: PerRow, r: int, previous: Result) -> PerView:
     """The better of the heuristic and the previous M completed; a closed form needs neither."""
     if previous.solver == "closed-form":
         return "baseline"
@@ -259,7 +265,7 @@ def _nested_start(objective: Objective, X: Any, y: Any, r: int, previous: Result
     return single(nested)
 
 
-def _value(problem: BoundObjective, point: Any) -> float:
+def _value(problem: BoundObjective, point: Array | list[Array]) -> float:
     return problem.at(problem.lower(point) if isinstance(point, list) else point).value
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -23,7 +22,7 @@ from ldr.objectives.kernels import is_categorical
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need
 from ldr.objectives.registry import named
-from ldr.resampling import Rows, Sampled, runs_of
+from ldr.resampling import Indices, Sampled, runs_of
 from ldr.result import Result
 from ldr.solvers.checks import flag, whole
 from ldr.solvers.errors import ArgumentError, ConvergenceWarning, DataError, SingularError
@@ -31,18 +30,19 @@ from ldr.solvers.limits import complete
 from ldr.solving import solve
 from ldr.standardising import Units
 from ldr.suited import asked_for, beyond, has_gaps, suited
+from ldr.types import Argument, PerRow, Rows, Splitter
 
 
 @in_words
 def compare(
     methods: Sequence[str | Objective] | None = None,
-    X: Any = None,
-    y: Any = None,
+    X: Rows = None,
+    y: PerRow = None,
     r: int | float | str = 2,
     *,
-    folds: Any = 5,
-    sample_weight: Any = None,
-    groups: Any = None,
+    folds: int | Splitter = 5,
+    sample_weight: PerRow = None,
+    groups: PerRow = None,
     standardise: bool = False,
     time_order: bool = False,
     starts: int | None = None,
@@ -129,7 +129,7 @@ def compare(
     rows = Sampled.of(like, X, y, "folds", weights, groups)
     parts = _folds(rows, folds, rng, weights, groups)
     dimension, notes = _dimension(r, first, rows, gaps, standardise)
-    options: dict[str, Any] = {
+    options: dict[str, Argument] = {
         "standardise": standardise,
         "starts": starts,
         "workers": workers,
@@ -172,7 +172,7 @@ def _of_one_kind(objectives: Sequence[Objective]) -> Objective:
     return first
 
 
-def _like(objectives: Sequence[Objective], y: Any, ordered: bool, weighted: bool) -> Objective:
+def _like(objectives: Sequence[Objective], y: PerRow, ordered: bool, weighted: bool) -> Objective:
     """By whose needs the rows are read and split into folds, the same for all methods."""
     first, need = objectives[0], None
     if ordered:
@@ -186,8 +186,8 @@ def _like(objectives: Sequence[Objective], y: Any, ordered: bool, weighted: bool
 
 
 def _folds(
-    rows: Sampled, folds: Any, rng: np.random.Generator, weights: Any, groups: Any
-) -> list[tuple[Rows, Rows]]:
+    rows: Sampled, folds: int | Splitter, rng: np.random.Generator, weights: PerRow, groups: PerRow
+) -> list[tuple[Indices, Indices]]:
     """Pieces or trials of a time series, whole groups, else every class in each."""
     if groups is None or rows.ordered:
         return rows.folds(folds, rng, groups)
@@ -203,8 +203,8 @@ def _folds(
 
 
 def _dimension(
-    r: Any, first: Objective, rows: Sampled, gaps: bool, standardise: bool
-) -> tuple[Any, tuple[str, ...]]:
+    r: int | float | str, first: Objective, rows: Sampled, gaps: bool, standardise: bool
+) -> tuple[int | float | str, tuple[str, ...]]:
     """The same for all methods, and what says why, where pca of the rows is to tell it."""
     if not is_open(r):
         return r, ()
@@ -223,10 +223,10 @@ def _compared(
     objective: Objective,
     why: str,
     rows: Sampled,
-    r: int,
+    r: int | float | str,
     by: Mapping[str, Judge],
-    parts: Sequence[tuple[Rows, Rows]],
-    options: Mapping[str, Any],
+    parts: Sequence[tuple[Indices, Indices]],
+    options: dict[str, Argument],
 ) -> Compared:
     """A method solved on all rows, and judged fold by fold."""
     sampled = Sampled.of(objective, rows.data.X, rows.data.y, "folds")
@@ -251,7 +251,11 @@ def _compared(
 
 
 def _judge(
-    scores: dict[str, list[float]], by: Mapping[str, Judge], result: Result, old: Any, new: Any
+    scores: dict[str, list[float]],
+    by: Mapping[str, Judge],
+    result: Result,
+    old: tuple[Rows, PerRow, Indices],
+    new: tuple[Rows, PerRow, Indices],
 ) -> None:
     shown_rows = 0 if Need.BACKGROUND in result.objective.needs else slice(None)
     where = [
@@ -262,5 +266,5 @@ def _judge(
         scores[name].append(judge(result, *where))
 
 
-def _views(X: Any, shown_rows: Any) -> Any:
+def _views(X: Rows, shown_rows: int | slice) -> Rows:
     return X[shown_rows] if isinstance(X, tuple) else X

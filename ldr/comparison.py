@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -14,12 +14,15 @@ from ldr.judging import OWN
 from ldr.result import Result
 from ldr.solvers.manifolds import Array
 from ldr.solvers.pickles import Pickled
+from ldr.types import Frame, PerRow, Rows
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 # An improvement below this is none: heuristic and optimum are one.
 _SAME = 1e-9
+# A row of the table.
+Record: TypeAlias = Mapping[str, str | float | None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,8 +74,8 @@ class Comparison(Pickled):
 
     methods: tuple[Compared, ...]
     folds: int
-    X: Any
-    y: Any
+    X: Rows
+    y: PerRow
     left_out: Mapping[str, str]
     notes: tuple[str, ...] = ()
 
@@ -82,7 +85,7 @@ class Comparison(Pickled):
         return tuple(self.methods[0].scores)
 
     @property
-    def records(self) -> list[dict[str, Any]]:
+    def records(self) -> list[Record]:
         """The table's rows, each method's and its heuristic's where that is another projection.
 
         Of each score the mean over the folds and its standard error. "held-out value" is the
@@ -90,7 +93,7 @@ class Comparison(Pickled):
         """
         return [row for method in self.methods for row in self._rows(method)]
 
-    def _rows(self, method: Compared) -> Iterator[dict[str, Any]]:
+    def _rows(self, method: Compared) -> Iterator[Record]:
         result = method.result
         kind = None if result.certificate is None else result.certificate.kind
         yield {
@@ -114,20 +117,23 @@ class Comparison(Pickled):
             }
 
     @property
-    def table(self) -> Any:
+    def table(self) -> Frame:
         """`records` as a pandas.DataFrame; the records themselves where pandas is not installed."""
         return _framed(self.records)
 
     @property
-    def directions(self) -> Any:
+    def directions(self) -> Frame:
         """The numbers of every direction of every method, as `Result.components` has them.
 
         A pandas.DataFrame, or the records where pandas is not installed.
         """
         numbers = [(m.name, m.result.directions.columns()) for m in self.methods]
-        records = [
-            {"method": name, "direction": k + 1}
-            | {what: float(column[k]) for what, column in columns.items()}
+        records: list[Record] = [
+            {
+                "method": name,
+                "direction": k + 1,
+                **{what: float(column[k]) for what, column in columns.items()},
+            }
             for name, columns in numbers
             for k in range(len(next(iter(columns.values()), ())))
         ]
@@ -138,7 +144,7 @@ class Comparison(Pickled):
         """Of the columns that are shown."""
         return [*self._columns, "time"]
 
-    def cells(self, record: Mapping[str, Any]) -> list[str]:
+    def cells(self, record: Record) -> list[str]:
         """A record as text, in the order of the header."""
         return [_shown(record, column) for column in (*self._columns, "seconds")]
 
@@ -185,7 +191,7 @@ class Comparison(Pickled):
                 )
         return found
 
-    def plot(self, X: Any = None, y: Any = None) -> Figure:
+    def plot(self, X: Rows = None, y: PerRow = None) -> Figure:
         """The projections side by side; see `ldr.plots.side_by_side`.
 
         Parameters
@@ -226,7 +232,7 @@ class Comparison(Pickled):
         return "\n".join(text)
 
 
-def _framed(records: list[dict[str, Any]]) -> Any:
+def _framed(records: list[Record]) -> Frame:
     try:
         import pandas
     except ImportError:
@@ -237,7 +243,7 @@ def _framed(records: list[dict[str, Any]]) -> Any:
 _NUMBERS = ("value", "improvement", "certificate")
 
 
-def _shown(record: Mapping[str, Any], column: str) -> str:
+def _shown(record: Record, column: str) -> str:
     """A cell of the table as text."""
     value = record[column]
     if value is None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from string import ascii_lowercase
-from typing import Any
 
 import numpy as np
 
 from ldr.objectives.statistics.covariance import Variation
 from ldr.solvers.manifolds import Array
+from ldr.types import Frame
 
 # Numbers of a line of `Directions.brief`.
 _SHOWN = 5
@@ -55,7 +55,7 @@ class Directions:
             found[f"r2_share{end}"] = np.diff(found[f"r2{end}"], prepend=0.0)
         return found
 
-    def table(self, names: Sequence[str]) -> Any:
+    def table(self, names: Sequence[str]) -> Frame:
         """A DataFrame with a row a coordinate, where pandas is there; else the columns."""
         try:
             from pandas import DataFrame

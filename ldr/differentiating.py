@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ldr.objectives.objective import Objective
 from ldr.solvers.run import Run
+from ldr.types import PerRow, PerView, Rows
 
 if TYPE_CHECKING:
     from ldr.sensitivity.sensitivity import Sensitivity
@@ -17,11 +18,11 @@ class Differentiates:
     objective: Objective
     r: int
     run: Run
-    scale: Any
-    features: Any
+    scale: PerView
+    features: PerView
 
     def sensitivity(
-        self, X: Any, y: Any = None, *, sample_weight: Any = None, groups: Any = None
+        self, X: Rows, y: PerRow = None, *, sample_weight: PerRow = None, groups: PerRow = None
     ) -> Sensitivity:
         """The optimum as a function of its data, to be differentiated.
 

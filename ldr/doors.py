@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar
 
 import numpy as np
 
@@ -62,9 +62,9 @@ def _for_gaps() -> str:
     return f"{names} take missing values (NaN), and their `impute` fills them in"
 
 
-def _array(error: Any) -> str:
+def _array(error: object) -> str:
     """The array that NumPy could not allocate, where it was NumPy."""
-    if not hasattr(error, "shape"):
+    if not (hasattr(error, "shape") and hasattr(error, "dtype")):
         return "an array that the method needs"
     size = math.prod(error.shape) * np.dtype(error.dtype).itemsize
     return f"an array of shape {tuple(error.shape)}, {size / 2**30:.3g} GiB,"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,7 @@ from ldr.solvers.errors import DataError
 from ldr.solvers.limits import complete
 from ldr.solvers.manifolds import Array
 from ldr.solvers.pickles import Pickled
+from ldr.types import Rows
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -65,7 +66,7 @@ class ParallelAnalysis(Pickled):
 
 
 def parallel_analysis(
-    X: Any,
+    X: Rows,
     *,
     null: str = "permutation",
     correlation: bool = True,

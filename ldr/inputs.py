@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -23,12 +22,13 @@ from ldr.solvers.checks import number, whole
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.run import Stopping
 from ldr.solvers.solver import Solver
+from ldr.types import PerRow, Rows, XandY
 
 # Seconds in which nothing is solved.
 _SHORTEST = 1e-6
 
 
-def as_objective(objective: str | Objective, parameters: dict[str, Any]) -> Objective:
+def as_objective(objective: str | Objective, parameters: dict[str, object]) -> Objective:
     """The objective that a name or an instance stands for."""
     if "sample_weight" in parameters:  # which the doors that take it name themselves
         raise ArgumentError(
@@ -47,7 +47,7 @@ def as_objective(objective: str | Objective, parameters: dict[str, Any]) -> Obje
 
 @in_words
 def as_data(
-    objective: Objective, X: Any, y: Any, sample_weight: Any = None, groups: Any = None
+    objective: Objective, X: Rows, y: PerRow, sample_weight: PerRow = None, groups: PerRow = None
 ) -> Data:
     """The data, checked against what the objective needs, with weights and trials of the rows."""
     beside = {"sample_weight": sample_weight, "groups": groups}
@@ -55,7 +55,7 @@ def as_data(
 
 
 def data_in_order(
-    objective: Objective, X: Any, y: Any, sample_weight: Any = None, groups: Any = None
+    objective: Objective, X: Rows, y: PerRow, sample_weight: PerRow = None, groups: PerRow = None
 ) -> Data:
     """The same of what `in_order` has seen."""
     listed = isinstance(X, list)
@@ -91,7 +91,7 @@ def data_in_order(
     return marked(objective, data, sample_weight, groups, listed)
 
 
-def in_order(objective: Objective, X: Any, y: Any, **beside: Any) -> tuple[Any, ...]:
+def in_order(objective: Objective, X: Rows, y: PerRow, **beside: PerRow) -> tuple[Rows, ...]:
     """X, y and what else stands beside the rows: columns read by name, rows paired by index."""
     if isinstance(X, dict) and objective.views > 1:
         X = tuple(X.values())
@@ -100,8 +100,8 @@ def in_order(objective: Objective, X: Any, y: Any, **beside: Any) -> tuple[Any, 
 
 
 def with_marks(
-    objective: Objective, X: Any, y: Any, sample_weight: Any, groups: Any
-) -> tuple[Any, Any]:
+    objective: Objective, X: Rows, y: PerRow, sample_weight: PerRow, groups: PerRow
+) -> XandY:
     """X, whose rows have their weights and trials with them, and y, for `as_data`."""
     plain = not isinstance(X, list) and getattr(X, "ndim", 2) == 2
     if plain and sample_weight is None and groups is None:
@@ -110,7 +110,7 @@ def with_marks(
     return data.X, data.y
 
 
-def _with_background(objective: Objective, X: Any) -> tuple[Samples, Samples]:
+def _with_background(objective: Objective, X: Rows) -> tuple[Samples, Samples]:
     """The samples and the background (or the noise) of a pair with the same columns."""
     if not isinstance(X, (tuple, list)) or len(X) != 2:
         raise DataError(
@@ -125,7 +125,7 @@ def _with_background(objective: Objective, X: Any) -> tuple[Samples, Samples]:
     return sample, background
 
 
-def check_r(r: Any, objective: Objective, data: Data) -> None:
+def check_r(r: object, objective: Objective, data: Data) -> None:
     d = objective.largest_r(data)
     if isinstance(r, bool) or not isinstance(r, (int, np.integer)):
         raise ArgumentError(f"r must be a whole number, got {r!r}")
@@ -133,7 +133,7 @@ def check_r(r: Any, objective: Objective, data: Data) -> None:
         raise ArgumentError(f"r = {r} is out of range: expected 1 <= r <= d = {d}")
 
 
-def as_generator(random_state: Any) -> np.random.Generator:
+def as_generator(random_state: int | np.random.Generator | None) -> np.random.Generator:
     try:
         return np.random.default_rng(random_state)
     except (TypeError, ValueError):
@@ -142,13 +142,13 @@ def as_generator(random_state: Any) -> np.random.Generator:
         ) from None
 
 
-def as_stopping(tolerance: Any, max_iterations: Any) -> Stopping:
+def as_stopping(tolerance: object, max_iterations: object) -> Stopping:
     if max_iterations is not None:
         max_iterations = whole("max_iterations", max_iterations, 0)
     return Stopping(number("tolerance", tolerance), max_iterations)
 
 
-def as_seconds(time_limit: Any) -> float:
+def as_seconds(time_limit: object) -> float:
     if time_limit is None:
         return math.inf
     seconds = number("time_limit", time_limit, positive=True, finite=False)
@@ -160,7 +160,7 @@ def as_seconds(time_limit: Any) -> float:
     return seconds
 
 
-def check_observers(observers: Any) -> None:
+def check_observers(observers: object) -> None:
     """Refuse what is no sequence of callables."""
     if not isinstance(observers, (list, tuple)):
         raise ArgumentError(f"observers must be a list of callables, got {observers!r}")
@@ -169,7 +169,7 @@ def check_observers(observers: Any) -> None:
             raise ArgumentError(f"observers must be callables, got {observer!r}")
 
 
-def as_solver(solver: Any) -> str | Solver:
+def as_solver(solver: object) -> str | Solver:
     if not isinstance(solver, str):
         hint = ""
         if isinstance(solver, type) and issubclass(solver, Solver):

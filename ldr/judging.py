@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -16,11 +15,12 @@ from ldr.objectives.data.views import as_tuple
 from ldr.objectives.kernels import as_response, is_categorical
 from ldr.objectives.prediction import ClassPredictor
 from ldr.objectives.statistics import class_moments
-from ldr.resampling import Rows
+from ldr.resampling import Indices
 from ldr.result import Result
 from ldr.scoring import score
 from ldr.solvers.errors import ArgumentError, DataError, SingularError
 from ldr.solvers.manifolds import Array
+from ldr.types import PerRow, Rows
 
 # Neighbours that say what a row is.
 NEIGHBOURS = 5
@@ -44,10 +44,10 @@ class Part:
         Of a time series: equal for rows that follow on one another.
     """
 
-    X: Any
-    y: Any
+    X: Rows
+    y: PerRow
     Y: tuple[Array, ...]
-    runs: Rows
+    runs: Indices
 
     @property
     def weights(self) -> Array:
@@ -66,7 +66,7 @@ class Part:
 Judge = Callable[[Result, Part, Part], float]
 
 
-def judges(X: Any, y: Any, *, views: int, ordered: bool, gaps: bool) -> dict[str, Judge]:
+def judges(X: Rows, y: PerRow, *, views: int, ordered: bool, gaps: bool) -> dict[str, Judge]:
     """What a projection is judged by, the first above all, and what its own objective says last.
 
     Labels are predicted from the coordinates, or a response, the second view, the next row's
@@ -115,7 +115,7 @@ def _own(result: Result, old: Part, new: Part) -> float:
         return float("nan")
 
 
-def _nearest(old: Part, new: Part) -> tuple[Rows, Array]:
+def _nearest(old: Part, new: Part) -> tuple[Indices, Array]:
     """The training rows that are nearest to each new one, and how much they count."""
     from sklearn.neighbors import NearestNeighbors
 
@@ -151,7 +151,7 @@ def _nearest_mean(result: Result, old: Part, new: Part) -> float:
     return _accuracy(predictor.predict(new.Y[0] - centre), new)
 
 
-def _accuracy(said: Any, new: Part) -> float:
+def _accuracy(said: np.ndarray, new: Part) -> float:
     return float(np.average(said == as_array(new.y), weights=new.weights))
 
 

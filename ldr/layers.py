@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -14,16 +13,17 @@ from ldr.objectives.data.views import as_tuple, single
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need
 from ldr.result import Result
-from ldr.sensitivity.formulas import Given, formula_of
+from ldr.sensitivity.formulas import Given, Traced, formula_of
 from ldr.sensitivity.implicit import moved, regular
 from ldr.sensitivity.moving import numbers_of, parameter, with_parameters
 from ldr.sensitivity.sensitivity import Sensitivity
 from ldr.solvers.checks import whole
 from ldr.solvers.errors import DataError, SingularError
 from ldr.solving import solve
+from ldr.types import Argument
 
 
-def layer(objective: str | Objective, r: int, **options: Any) -> Callable[..., Any]:
+def layer(objective: str | Objective, r: int, **options: Argument) -> Callable[..., Traced]:
     """A function of jax arrays, X to the optimal P, with derivatives.
 
     The optimum is found by `ldr.solve`, in a callback, so that the function can be compiled; its
@@ -81,12 +81,12 @@ def layer(objective: str | Objective, r: int, **options: Any) -> Callable[..., A
     whole("r", r, 1)
     background = Need.BACKGROUND in objective.needs
 
-    def solved(X: Any, y: Any, parameters: dict[str, Any]) -> Result:
+    def solved(X: Traced, y: Traced, parameters: dict[str, Traced]) -> Result:
         X = _in_float64(X)
         own = with_parameters(objective, {name: float(p) for name, p in parameters.items()})
         return solve(own, single(X), r, y=as_given(y), certify=False, **options)
 
-    def check_shapes(X: Any, y: Any) -> None:
+    def check_shapes(X: Traced, y: Traced) -> None:
         """What can be refused before anything is computed, in words and outside a callback."""
         like = single(tuple(np.zeros(each.shape) for each in X))
         data = as_data(objective, like, None if y is None else np.zeros(y.shape))
@@ -97,18 +97,20 @@ def layer(objective: str | Objective, r: int, **options: Any) -> Callable[..., A
                 f"{data.samples.n} rows of X"
             )
 
-    def shapes(X: Any) -> Any:
+    def shapes(X: Traced) -> Traced:
         views = X[:1] if background else X
         return tuple(jax.ShapeDtypeStruct((r, each.shape[1]), each.dtype) for each in views)
 
-    def optima(X: Any, y: Any, parameters: dict[str, Any]) -> Any:
+    def optima(X: Traced, y: Traced, parameters: dict[str, Traced]) -> Traced:
         """P of one problem, or of those that `jax.vmap` asks for together."""
         batch = X[0].shape[:-2]
         if not batch:
             return solved(X, y, parameters).P
         own = [{name: p[k] for name, p in parameters.items()} for k in np.ndindex(batch)]
         given = [np.asarray(each, dtype=np.float64).reshape(-1, *each.shape[-2:]) for each in X]
-        labels: Any = None if y is None else np.asarray(y).reshape(len(own), *y.shape[len(batch) :])
+        labels: Traced = (
+            None if y is None else np.asarray(y).reshape(len(own), *y.shape[len(batch) :])
+        )
         if options or own.count(own[0]) < len(own) or np.ndim(labels) > 2:
             each = [
                 as_tuple(solved([A[k] for A in given], None if y is None else labels[k], one).P)
@@ -121,8 +123,10 @@ def layer(objective: str | Objective, r: int, **options: Any) -> Callable[..., A
             found = as_tuple(many.P)
         return tuple(P.reshape(*batch, *P.shape[1:]) for P in found)
 
-    def called(function: Callable[..., Any], X: Any, *beside: Any, together: bool = False) -> Any:
-        def in_kind(*given: Any) -> Any:
+    def called(
+        function: Callable[..., Traced], X: Traced, *beside: Traced, together: bool = False
+    ) -> Traced:
+        def in_kind(*given: Traced) -> Traced:
             found = as_tuple(function(*given))
             return tuple(
                 np.asarray(each, shape.dtype) for each, shape in zip(found, shapes(X), strict=True)
@@ -132,23 +136,25 @@ def layer(objective: str | Objective, r: int, **options: Any) -> Callable[..., A
         return jax.pure_callback(in_kind, shapes(X), X, *beside, vmap_method=method)
 
     @jax.jit
-    def step(T: Any, X: Any, y: Any, parameters: Any, dX: Any, moves: Any) -> Any:
+    def step(
+        T: Traced, X: Traced, y: Traced, parameters: Traced, dX: Traced, moves: Traced
+    ) -> Traced:
         given = Given(X, y, parameters)
         formula = formula_of(objective, given)
         assert formula is not None
         return moved(formula, T, given, Given(dX, None, moves))
 
-    def along(X: Any, y: Any, parameters: dict[str, Any], moves: Any) -> Any:
+    def along(X: Traced, y: Traced, parameters: dict[str, Traced], moves: Traced) -> Traced:
         """J of some moves, for methods without a formula: dP of (moves, dP - J moves) = (moves, 0).
 
         A linear system is what jax can be told the solution of, and that of its transpose.
         """
         forth, back, add = _along(solved), _pulled(solved), jax.tree.map
 
-        def times(moves: Any) -> Any:
+        def times(moves: Traced) -> Traced:
             return called(forth, X, y, parameters, *moves)
 
-        def transposed(cotangents: Any) -> Any:
+        def transposed(cotangents: Traced) -> Traced:
             like = add(lambda each: jax.ShapeDtypeStruct(each.shape, each.dtype), moves)
             given = X, y, parameters, cotangents
             return jax.pure_callback(back, like, *given, vmap_method="sequential")
@@ -164,11 +170,11 @@ def layer(objective: str | Objective, r: int, **options: Any) -> Callable[..., A
         )[1]
 
     @jax.custom_jvp
-    def optimum(X: Any, y: Any, parameters: dict[str, Any]) -> Any:
+    def optimum(X: Traced, y: Traced, parameters: dict[str, Traced]) -> Traced:
         return called(optima, X, y, parameters, together=True)
 
     @optimum.defjvp
-    def derivative(primals: Any, tangents: Any) -> Any:
+    def derivative(primals: Traced, tangents: Traced) -> Traced:
         X, y, parameters = primals
         dX, _, moves = tangents
         P = optimum(X, y, parameters)
@@ -182,7 +188,7 @@ def layer(objective: str | Objective, r: int, **options: Any) -> Callable[..., A
         one = jax.pure_callback(_check(solved), shape, *told, vmap_method="sequential")
         return P, tuple(each.T * one for each in dT)
 
-    def project(X: Any, y: Any = None, **parameters: Any) -> Any:
+    def project(X: Traced, y: Traced = None, **parameters: Traced) -> Traced:
         single_view = not isinstance(X, (tuple, list))
         X = tuple(map(jax.numpy.asarray, (X,) if single_view else X))
         dtype = X[0].dtype
@@ -199,10 +205,12 @@ def layer(objective: str | Objective, r: int, **options: Any) -> Callable[..., A
     return project
 
 
-def _along(solved: Callable[..., Result]) -> Callable[..., Any]:
+def _along(solved: Callable[..., Result]) -> Callable[..., Traced]:
     """dP by `Result.sensitivity`, for methods without a formula."""
 
-    def along(X: Any, y: Any, parameters: dict[str, Any], dX: Any, moves: Any) -> Any:
+    def along(
+        X: Traced, y: Traced, parameters: dict[str, Traced], dX: Traced, moves: Traced
+    ) -> Traced:
         directions = {name: float(move) for name, move in moves.items() if float(move) != 0}
         sensitivity = _sensitivity(solved, X, y, parameters)
         return sensitivity.along(single(_in_float64(dX)), **directions).P
@@ -210,10 +218,10 @@ def _along(solved: Callable[..., Result]) -> Callable[..., Any]:
     return along
 
 
-def _pulled(solved: Callable[..., Result]) -> Callable[..., Any]:
+def _pulled(solved: Callable[..., Result]) -> Callable[..., Traced]:
     """What a cotangent of P is in X and in the parameters."""
 
-    def pulled(X: Any, y: Any, parameters: dict[str, Any], cotangents: Any) -> Any:
+    def pulled(X: Traced, y: Traced, parameters: dict[str, Traced], cotangents: Traced) -> Traced:
         V, sensitivity = _in_float64(cotangents), _sensitivity(solved, X, y, parameters)
         found = as_tuple(sensitivity.pullback(single(V)))
         moves = {}
@@ -229,19 +237,21 @@ def _pulled(solved: Callable[..., Result]) -> Callable[..., Any]:
 
 
 def _sensitivity(
-    solved: Callable[..., Result], X: Any, y: Any, parameters: dict[str, Any]
+    solved: Callable[..., Result], X: Traced, y: Traced, parameters: dict[str, Traced]
 ) -> Sensitivity:
     return solved(X, y, parameters).sensitivity(single(_in_float64(X)), as_given(y))
 
 
-def _in_float64(X: Any) -> tuple[Any, ...]:
+def _in_float64(X: Traced) -> tuple[Traced, ...]:
     return tuple(np.asarray(each, dtype=np.float64) for each in X)
 
 
-def _check(solved: Callable[..., Result]) -> Callable[..., Any]:
+def _check(solved: Callable[..., Result]) -> Callable[..., Traced]:
     """One; an error where the optimum is not alone or its axes tie, with the numbers that do."""
 
-    def check(J: Any, left: Any, T: Any, X: Any, y: Any, parameters: dict[str, Any]) -> Any:
+    def check(
+        J: Traced, left: Traced, T: Traced, X: Traced, y: Traced, parameters: dict[str, Traced]
+    ) -> Traced:
         if not regular(J, left, T):
             still = single(tuple(map(np.zeros_like, _in_float64(X))))
             _ = _sensitivity(solved, X, y, parameters).along(still).P  # says what ties
@@ -251,6 +261,6 @@ def _check(solved: Callable[..., Result]) -> Callable[..., Any]:
     return check
 
 
-def as_given(y: Any) -> Any:
+def as_given(y: Traced) -> Traced:
     """y as `ldr.solve` takes it."""
     return None if y is None else np.asarray(y)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -19,9 +18,10 @@ from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need
 from ldr.objectives.registry import REGISTRY
 from ldr.solvers.errors import ArgumentError, DataError
+from ldr.types import PerRow, Rows, XandY
 
 
-def of_array(X: Any) -> tuple[Any, Any]:
+def of_array(X: Rows) -> XandY:
     """The rows of an array (trials, time, channels) below one another, and the trial of each.
 
     Any other X as it is, and None.
@@ -31,7 +31,7 @@ def of_array(X: Any) -> tuple[Any, Any]:
     return X.reshape(-1, X.shape[2]), np.repeat(np.arange(len(X)), X.shape[1])
 
 
-def of_list(X: Any) -> tuple[Any, Any]:
+def of_list(X: Rows) -> XandY:
     """The same of a list of arrays (time, channels)."""
     if not isinstance(X, list) or not X or not all(np.ndim(part) == 2 for part in X):
         return of_array(X)
@@ -43,7 +43,9 @@ def of_list(X: Any) -> tuple[Any, Any]:
     return np.concatenate(arrays), np.repeat(np.arange(len(X)), list(map(len, arrays)))
 
 
-def marked(objective: Objective, data: Data, sample_weight: Any, groups: Any, listed: bool) -> Data:
+def marked(
+    objective: Objective, data: Data, sample_weight: PerRow, groups: PerRow, listed: bool
+) -> Data:
     """The data with weights and trials beside their rows.
 
     Parameters
@@ -87,14 +89,14 @@ def marked(objective: Objective, data: Data, sample_weight: Any, groups: Any, li
     return data if stays else data.of_rows_that_count()
 
 
-def _trials(ids: Any, samples: Samples) -> Any:
+def _trials(ids: PerRow, samples: Samples) -> np.ndarray | None:
     """None where there is one trial only, which later blocks of rows may not go on with."""
     trials = as_trials(ids, samples.n)
     one = not isinstance(samples, AccumulatedSamples) and bool((trials == trials[0]).all())
     return None if one else trials
 
 
-def _of_rows(y: Any, groups: Any, samples: Samples) -> Any:
+def _of_rows(y: PerRow, groups: PerRow, samples: Samples) -> PerRow:
     """Labels or a response with an entry for each row, where y has one for each trial."""
     if y is None or groups is None or isinstance(y, CodedLabels) or not samples.n_known:
         return y

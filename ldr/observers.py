@@ -24,6 +24,7 @@ from ldr.solvers.run import Iteration
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.live import Live
+    from rich.text import Text
 
 _REFRESH_SECONDS = 0.1
 
@@ -174,7 +175,7 @@ class Bar:
         self._bars.update(self._tasks[what], completed=done, total=total)
 
 
-def _line(iteration: Iteration) -> Any:
+def _line(iteration: Iteration) -> Text:
     from rich.text import Text
 
     text = (

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ldr.doors import in_words
@@ -13,10 +11,11 @@ from ldr.objectives.data.marks import as_trials
 from ldr.result import Result
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.manifolds import Array
+from ldr.types import PerRow, Rows
 
 
 @in_words
-def log_power(result: Result, X: Any, groups: Any = None) -> Array:
+def log_power(result: Result, X: Rows, groups: PerRow = None) -> Array:
     """The logarithm of the mean square of each coordinate in each trial: features of csp and spoc.
 
     Parameters

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Protocol
 
 from ldr.doors import in_words
 from ldr.objectives.objective import Objective
@@ -10,6 +10,8 @@ from ldr.objectives.prediction import Predictor
 from ldr.projecting import project_rows
 from ldr.solvers.checks import whole
 from ldr.solvers.errors import ArgumentError
+from ldr.solvers.manifolds import Array
+from ldr.types import PerView, Rows
 
 
 class Predicting(Protocol):
@@ -20,15 +22,15 @@ class Predicting(Protocol):
     @property
     def predictors(self) -> tuple[Predictor, ...]: ...
     @property
-    def mean(self) -> Any: ...
+    def mean(self) -> PerView: ...
     @property
-    def features(self) -> Any: ...
+    def features(self) -> PerView: ...
     @property
-    def feature_names(self) -> Any: ...
+    def feature_names(self) -> PerView: ...
 
 
 @in_words
-def predicted(result: Predicting, X: Any, view: int, question: str) -> Any:
+def predicted(result: Predicting, X: Rows, view: int, question: str) -> Array:
     """What the predictor of a view says of new rows, asked by the name of its method.
 
     Raises

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from operator import add
-from typing import Any
 
 import numpy as np
 
@@ -18,9 +17,10 @@ from ldr.objectives.factor_model import FactorModel
 from ldr.objectives.features import Features
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.manifolds import Array
+from ldr.types import Rows
 
 
-def views_of(X: Any, count: int, names: tuple[str, ...]) -> Any:
+def views_of(X: Rows, count: int, names: tuple[str, ...]) -> Rows:
     """The arrays of several views, those of a dict in the order of the names solved for."""
     if isinstance(X, dict):
         named = {str(name): view for name, view in X.items()}
@@ -35,7 +35,9 @@ def views_of(X: Any, count: int, names: tuple[str, ...]) -> Any:
     return X
 
 
-def in_kind(X: Any, project: Callable[[Any, str], Array], name: str, names: tuple[str, ...]) -> Any:
+def in_kind(
+    X: Rows, project: Callable[[Rows, str], Array], name: str, names: tuple[str, ...]
+) -> Rows:
     """The projection in X's own kind of container; of Dask's it is computed later."""
     lazy = lazy_rows(X)
     if lazy is None:
@@ -46,7 +48,7 @@ def in_kind(X: Any, project: Callable[[Any, str], Array], name: str, names: tupl
 
 
 def project_rows(
-    X: Any,
+    X: Rows,
     name: str,
     features: Features | None,
     mean: Array,

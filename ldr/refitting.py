@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -29,6 +28,7 @@ from ldr.solvers.trust_region import TrustRegion
 from ldr.solvers.warn import warn
 from ldr.solving import as_result
 from ldr.standardising import divided, undone
+from ldr.types import PerRow, Rows
 
 
 class WithZeros(Problem):
@@ -45,7 +45,12 @@ class WithZeros(Problem):
 
 @in_words
 def refit(
-    result: Result, X: Any, *, y: Any = None, sample_weight: Any = None, groups: Any = None
+    result: Result,
+    X: Rows,
+    *,
+    y: PerRow = None,
+    sample_weight: PerRow = None,
+    groups: PerRow = None,
 ) -> Result:
     """Optimise the objective again without its penalty, keeping the zeros of a solution.
 

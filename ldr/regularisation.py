@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -17,9 +16,11 @@ from ldr.objectives.sparse import SparseMethod
 from ldr.result import Result
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.limits import complete, within
+from ldr.solvers.manifolds import Array
 from ldr.solvers.pickles import Pickled
 from ldr.solvers.solver import Solver
 from ldr.solving import solve
+from ldr.types import PerRow, PerView, Rows
 
 
 @dataclass(frozen=True, repr=False)
@@ -58,7 +59,7 @@ class RegularisationPath(Pickled):
 
 
 @in_words
-def _next_start(result: Result) -> Any:
+def _next_start(result: Result) -> Array | str:
     """M, or the heuristic where the zeros leave it too few directions to start from."""
     full = all(np.linalg.matrix_rank(M) == M.shape[1] for M in as_tuple(result.M))
     return result.M if full else "baseline"
@@ -66,20 +67,20 @@ def _next_start(result: Result) -> Any:
 
 def regularisation_path(
     objective: str | Objective,
-    X: Any,
+    X: Rows,
     r: int,
     penalties: Sequence[float],
     *,
-    y: Any = None,
-    sample_weight: Any = None,
-    groups: Any = None,
+    y: PerRow = None,
+    sample_weight: PerRow = None,
+    groups: PerRow = None,
     standardise: bool = False,
     solver: str | Solver = "auto",
     max_iterations: int | None = None,
     time_limit: float | None = None,
     certify: bool = False,
     random_state: int | np.random.Generator | None = None,
-    **parameters: Any,
+    **parameters: object,
 ) -> RegularisationPath:
     """Solve an objective plus an l1 penalty for each of several weights, each from the last M.
 
@@ -137,7 +138,7 @@ def regularisation_path(
     weights = sorted(L1(penalty).weight for penalty in penalties)
 
     def along() -> Iterator[Result]:
-        start: Any = "baseline"
+        start: Array | str = "baseline"
         for weight in weights:
             result = solve(
                 _penalised(smooth, weight),
@@ -165,6 +166,6 @@ def _penalised(smooth: Objective, weight: float) -> Objective:
     return smooth + L1(weight)
 
 
-def _share_of_zeros(M: Any) -> float:
+def _share_of_zeros(M: PerView) -> float:
     blocks = as_tuple(M)
     return sum(int(np.sum(N == 0)) for N in blocks) / sum(N.size for N in blocks)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import ldr
 from ldr import plots
@@ -17,6 +17,7 @@ from ldr.objectives.registry import REGISTRY, Entry
 from ldr.plots.canvas import parts
 from ldr.plots.drawn import Drawn, DrawnComparison, DrawnFinding
 from ldr.solvers.errors import ArgumentError
+from ldr.types import PerRow, Rows
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -59,8 +60,8 @@ class Section:
 def write_report(
     path: str | Path,
     result: Drawn,
-    X: Any,
-    y: Any = None,
+    X: Rows,
+    y: PerRow = None,
     *,
     data_name: str = "",
     findings: Sequence[DrawnFinding] = (),
@@ -95,8 +96,8 @@ def write_report(
 
 def html(
     result: Drawn,
-    X: Any,
-    y: Any = None,
+    X: Rows,
+    y: PerRow = None,
     *,
     data_name: str = "",
     findings: Sequence[DrawnFinding] = (),
@@ -178,7 +179,7 @@ def write_finding(
         file.write_text(text, encoding="utf-8")
 
 
-def _page(template: str, **what: Any) -> str:
+def _page(template: str, **what: object) -> str:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
@@ -240,7 +241,7 @@ def _words(result: Drawn, findings: Sequence[DrawnFinding]) -> Iterator[tuple[st
     yield "What it does not mean", " ".join(doubts)
 
 
-def _pictures(result: Drawn, X: Any, y: Any) -> Iterator[tuple[str, str, Figure]]:
+def _pictures(result: Drawn, X: Rows, y: PerRow) -> Iterator[tuple[str, str, Figure]]:
     """Those that this result has."""
     yield "Projection", "The projected rows.", plots.projection(result, X, y)
     if result.r >= 3 and not isinstance(result.P, tuple):
@@ -270,7 +271,7 @@ def _comparison(draw: Callable[[], Figure]) -> Iterator[tuple[str, str, Figure]]
     yield "Heuristic and optimum", caption, figure
 
 
-def _table(summary: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+def _table(summary: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, str]]:
     """Names and values of all figures, nested ones under their parent's name."""
     for key, value in summary.items():
         name = f"{prefix}{key}".replace("_", " ")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,8 +16,9 @@ from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need
 from ldr.solvers.checks import whole
 from ldr.solvers.errors import ArgumentError, DataError
+from ldr.types import PerRow, Rows, Splitter, XandY
 
-Rows = npt.NDArray[np.intp]
+Indices = npt.NDArray[np.intp]
 # Of a jackknife.
 _GROUPS = 100
 
@@ -40,11 +40,11 @@ class Sampled:
     def of(
         cls,
         objective: Objective,
-        X: Any,
-        y: Any,
+        X: Rows,
+        y: PerRow,
         what: str,
-        sample_weight: Any = None,
-        groups: Any = None,
+        sample_weight: PerRow = None,
+        groups: PerRow = None,
     ) -> Sampled:
         """Refuse distances: their rows are columns too."""
         if Need.DISTANCES in objective.needs:
@@ -64,12 +64,12 @@ class Sampled:
         return Need.TIME_ORDER in self.objective.needs
 
     @property
-    def trials(self) -> Rows | None:
+    def trials(self) -> Indices | None:
         """The trial of each row, 0, 1, ...; None where there is one only, or no order."""
         marks = self.data.samples.marks
         return marks.codes if marks is not None and self.ordered else None
 
-    def take(self, rows: Rows, background: Rows | None = None) -> tuple[Any, Any]:
+    def take(self, rows: Indices, background: Indices | None = None) -> XandY:
         """(X, y) of some rows; and of some rows of the background, all by default."""
         views = tuple(view.take(rows) for view in self.data.views)
         other = self.data.background
@@ -78,7 +78,7 @@ class Sampled:
         y = None if self.data.y is None else np.asarray(self.data.y)[rows]
         return Data(views, None, other).X, y
 
-    def part(self, rows: Rows) -> tuple[Any, Any]:
+    def part(self, rows: Indices) -> XandY:
         """(X, y) of some rows in their order; of a series what does not follow on is a trial."""
         X, y = self.take(rows)
         runs = runs_of(rows, self.trials)
@@ -86,7 +86,7 @@ class Sampled:
             X = replace(X, marks=replace(X.marks or Marks(), trials=runs))
         return X, y
 
-    def classes(self) -> list[Rows]:
+    def classes(self) -> list[Indices]:
         """The rows of each class, for methods of labels; else all rows."""
         if Need.LABELS not in self.objective.needs:
             return [np.arange(self.n)]
@@ -94,8 +94,8 @@ class Sampled:
         return [np.flatnonzero(codes == k) for k in range(len(names))]
 
     def folds(
-        self, count: Any, rng: np.random.Generator, groups: Any = None
-    ) -> list[tuple[Rows, Rows]]:
+        self, count: int | Splitter, rng: np.random.Generator, groups: PerRow = None
+    ) -> list[tuple[Indices, Indices]]:
         """(training, held out) of each fold: every class in all; time series in one piece each.
 
         Of trials whole ones are held out. A splitter in the place of a count says itself, of y and
@@ -119,7 +119,7 @@ class Sampled:
                 held[rows] = rng.permutation(held[rows])
         return [(np.flatnonzero(held != k), np.flatnonzero(held == k)) for k in range(count)]
 
-    def _split(self, splitter: Any, groups: Any) -> list[tuple[Rows, Rows]]:
+    def _split(self, splitter: Splitter, groups: PerRow) -> list[tuple[Indices, Indices]]:
         y = None if self.data.y is None else as_array(self.data.y)
         try:
             parts = list(splitter.split(np.zeros((self.n, 1)), y, groups))
@@ -133,7 +133,7 @@ class Sampled:
             )
         return [(np.asarray(training), np.asarray(held)) for training, held in parts]
 
-    def without_groups(self, block: int | None) -> Iterator[Rows]:
+    def without_groups(self, block: int | None) -> Iterator[Indices]:
         """The rows without each of at most 100 groups of equal size: of neighbours in a series.
 
         Of trials without some of those.
@@ -150,8 +150,8 @@ class Sampled:
 
     @staticmethod
     def _folds_of_trials(
-        trials: Rows, count: int, rng: np.random.Generator
-    ) -> list[tuple[Rows, Rows]]:
+        trials: Indices, count: int, rng: np.random.Generator
+    ) -> list[tuple[Indices, Indices]]:
         most = int(trials[-1]) + 1
         if count > most:
             raise ArgumentError(
@@ -160,7 +160,7 @@ class Sampled:
         held = rng.permutation(np.arange(most) * count // most)[trials]
         return [(np.flatnonzero(held != k), np.flatnonzero(held == k)) for k in range(count)]
 
-    def draw(self, rng: np.random.Generator, block: int | None) -> tuple[Any, Any]:
+    def draw(self, rng: np.random.Generator, block: int | None) -> XandY:
         """(X, y) of rows drawn with replacement: within classes, or in blocks of a time series.
 
         Of trials whole ones are drawn; one that is drawn twice is two.
@@ -175,7 +175,7 @@ class Sampled:
         drawn = [rows[rng.integers(len(rows), size=len(rows))] for rows in self.classes()]
         return self.take(np.concatenate(drawn), background)
 
-    def _drawn_trials(self, trials: Rows, rng: np.random.Generator) -> tuple[Any, Any]:
+    def _drawn_trials(self, trials: Indices, rng: np.random.Generator) -> XandY:
         ends = np.searchsorted(trials, np.arange(trials[-1] + 2))
         drawn = rng.integers(len(ends) - 1, size=len(ends) - 1)
         rows = np.concatenate([np.arange(ends[k], ends[k + 1]) for k in drawn])
@@ -184,7 +184,7 @@ class Sampled:
         return replace(X, marks=replace(X.marks, trials=again)), y
 
 
-def runs_of(rows: Rows, trials: Rows | None = None) -> Rows:
+def runs_of(rows: Indices, trials: Indices | None = None) -> Indices:
     """0, 1, ... of ascending rows that follow on one another, within a trial."""
     ends = np.diff(rows) != 1
     if trials is not None:
@@ -192,7 +192,7 @@ def runs_of(rows: Rows, trials: Rows | None = None) -> Rows:
     return np.cumsum(np.append(False, ends))
 
 
-def _blocks(n: int, length: int, rng: np.random.Generator) -> Rows:
+def _blocks(n: int, length: int, rng: np.random.Generator) -> Indices:
     """n rows in blocks of successive ones that start anywhere (the moving block bootstrap)."""
     starts = rng.integers(n - length + 1, size=-(-n // length))
     return (starts[:, None] + np.arange(length)).ravel()[:n]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy as np
 from ldr.components import Directions, view_letters
 from ldr.differentiating import Differentiates
 from ldr.doors import in_words
+from ldr.numbers import finite, plain, shown
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.data.views import as_tuple, single
 from ldr.objectives.factor_model import FactorModel
@@ -25,9 +27,13 @@ from ldr.solvers.manifolds import Array
 from ldr.solvers.pickles import Pickled
 from ldr.solvers.run import Run
 from ldr.solvers.status import Status
+from ldr.types import Argument, Frame, PerRow, PerView, Rows
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from ldr.plots.canvas import Panels
 
 
 @dataclass(frozen=True)
@@ -90,12 +96,12 @@ class Result(Differentiates, Rotates, Pickled):
         the value are of divided columns; P, mean and model of the columns as they came.
     """
 
-    M: Any
-    P: Any
-    mean: Any
+    M: PerView
+    P: PerView
+    mean: PerView
     run: Run
     baseline: float | None
-    baseline_M: Any
+    baseline_M: PerView
     improvement: float | None
     certificate: Certificate | None
     solver: str
@@ -103,19 +109,19 @@ class Result(Differentiates, Rotates, Pickled):
     r: int
     seconds: float
     notes: tuple[str, ...] = ()
-    parameters: dict[str, Any] = field(default_factory=dict)
-    feature_names: Any = None
-    features: Any = None
+    parameters: dict[str, float | Array] = field(default_factory=dict)
+    feature_names: PerView = None
+    features: PerView = None
     starts: Starts | None = None
     model: FactorModel | None = None
-    scale: Any = None
+    scale: PerView = None
     predictors: tuple[Predictor, ...] = ()
-    baseline_P: Any = None
+    baseline_P: PerView = None
     directions: Directions = field(default_factory=Directions)
     view_names: tuple[str, ...] = ()
 
     @property
-    def components(self) -> Any:
+    def components(self) -> Frame:
         """What each coordinate is worth, as a DataFrame, or without pandas as a dict of arrays.
 
         The objective's own numbers come first; then the variance (over n), for orthonormal M its
@@ -125,7 +131,7 @@ class Result(Differentiates, Rotates, Pickled):
         return self.directions.table([f"{self.objective.name}{k}" for k in range(self.r)])
 
     @property
-    def correlations(self) -> Any:
+    def correlations(self) -> PerView:
         """Correlation matrix of the coordinates (r, r); a pair for two views.
 
         None where the rows are gone, or were distances.
@@ -182,7 +188,7 @@ class Result(Differentiates, Rotates, Pickled):
         return self.status.advice
 
     @property
-    def columns(self) -> Any:
+    def columns(self) -> PerView:
         """Names of the projected coordinates, "lda0", "lda1", ...; for two views a pair of tuples.
 
         Those of two views are "cca_a0", "cca_b0", ..., or have the names of the views.
@@ -196,7 +202,7 @@ class Result(Differentiates, Rotates, Pickled):
         )
 
     @in_words
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: Rows) -> Rows:
         """Project rows: Y = (X - mean) P', of their features where there is a feature map.
 
         Of likelihoods (ppca, fa) that is the posterior mean, also of rows with missing entries.
@@ -238,7 +244,7 @@ class Result(Differentiates, Rotates, Pickled):
             for i, (x, f, m, P, columns) in enumerate(parts)
         )
 
-    def predict(self, X: Any, *, view: int = 0) -> Any:
+    def predict(self, X: Rows, *, view: int = 0) -> Rows:
         """The response, the class or the other view of new rows.
 
         - Regressions predict the response on its own scale, mean_y + (x - mean) B: least-squares,
@@ -267,23 +273,23 @@ class Result(Differentiates, Rotates, Pickled):
         """
         return predicted(self, X, view, "predict")
 
-    def predict_proba(self, X: Any) -> Array:
+    def predict_proba(self, X: Rows) -> Array:
         """The probability of each class, (m, c), in the order of ``predictors[0].classes``."""
         return np.asarray(predicted(self, X, 0, "probabilities"))
 
-    def plot_projection(self, X: Any, y: Any = None, *, ax: Any = None) -> Figure:
+    def plot_projection(self, X: Rows, y: PerRow = None, *, ax: Axes | None = None) -> Figure:
         """Scatter plot of the projected rows, coloured by y; see `ldr.plots.projection`."""
         from ldr.plots import projection
 
         return projection(self, X, y, ax=ax)
 
-    def plot_convergence(self, *, ax: Any = None) -> Figure:
+    def plot_convergence(self, *, ax: Panels = None) -> Figure:
         """Value and gradient norm against iterations; see `ldr.plots.convergence`."""
         from ldr.plots import convergence
 
         return convergence(self, ax=ax)
 
-    def save(self, path: Any) -> None:
+    def save(self, path: str | Path) -> None:
         """Into an .npz file that `ldr.load` reads, without pickle; whole or not at all.
 
         Parameters
@@ -301,7 +307,9 @@ class Result(Differentiates, Rotates, Pickled):
 
         write_model(path, self)
 
-    def write_report(self, path: Any, X: Any, y: Any = None, **options: Any) -> None:
+    def write_report(
+        self, path: str | Path, X: Rows, y: PerRow = None, **options: Argument
+    ) -> None:
         """One HTML file with all figures and pictures; see `ldr.report.write_report`."""
         from ldr.report import write_report
 
@@ -327,17 +335,17 @@ class Result(Differentiates, Rotates, Pickled):
             "sense": self.objective.sense,
             "columns": [len(M) for M in as_tuple(self.M)],
             "r": self.r,
-            "value": _finite(self.value),
-            "baseline": _finite(self.baseline),
+            "value": finite(self.value),
+            "baseline": finite(self.baseline),
             "heuristic": self.objective.baseline,
-            "improvement": _finite(self.improvement),
+            "improvement": finite(self.improvement),
             "certificate": None
             if self.certificate is None
             else {
                 "kind": self.certificate.kind,
-                "gap": _finite(self.certificate.gap),
+                "gap": finite(self.certificate.gap),
                 "message": self.certificate.message,
-                "curvature": _finite(self.certificate.curvature),
+                "curvature": finite(self.certificate.curvature),
             },
             "converged": self.converged,
             "status": self.status.name.lower(),
@@ -345,11 +353,11 @@ class Result(Differentiates, Rotates, Pickled):
             "solver": self.solver,
             "iterations": self.iterations,
             "evaluations": dict(self.evaluations),
-            "gradient_norm": _finite(self.gradient_norm),
+            "gradient_norm": finite(self.gradient_norm),
             "seconds": self.seconds,
-            "fitted": {name: _plain(value) for name, value in self.parameters.items()},
+            "fitted": {name: plain(value) for name, value in self.parameters.items()},
             "components": {
-                name: [_finite(x) for x in column]
+                name: [finite(x) for x in column]
                 for name, column in self.directions.columns().items()
             },
             "starts": None
@@ -364,37 +372,24 @@ class Result(Differentiates, Rotates, Pickled):
             f"{self.objective!r}: {shapes} -> {self.r} dimensions",
             f"  value        {self.value:.12g}   ({self.objective.formula})",
         ]
+        return "\n".join([*lines, *(f"  {name:<12} {text}" for name, text in self._figures())])
+
+    def _figures(self) -> Iterator[tuple[str, str]]:
+        """What is known besides the value, in words, each with its name."""
         if self.baseline is not None:
-            lines.append(f"  baseline     {self.baseline:.12g}   ({self.objective.baseline})")
+            yield "baseline", f"{self.baseline:.12g}   ({self.objective.baseline})"
         if self.improvement is not None:
-            lines.append(f"  improvement  {self.improvement:+.3g}")
+            yield "improvement", f"{self.improvement:+.3g}"
         if self.certificate is not None:
-            lines.append(f"  certificate  {self.certificate}")
-        lines.append(
-            f"  solver       {self.solver}, {self.iterations} iterations, {self.seconds:.3g} s; "
-            f"{'converged' if self.converged else 'NOT CONVERGED'}: {self.message}"
+            yield "certificate", str(self.certificate)
+        steps = f"{self.solver}, {self.iterations} iterations, {self.seconds:.3g} s"
+        yield (
+            "solver",
+            f"{steps}; {'converged' if self.converged else 'NOT CONVERGED'}: {self.message}",
         )
         if self.starts is not None:
-            lines.append(f"  starts       {self.starts}")
+            yield "starts", str(self.starts)
         if brief := self.directions.brief():
-            lines.append(f"  components   {brief}")
-        lines += [f"  {name:<12} {shown(value)}" for name, value in self.parameters.items()]
-        lines += [f"  note         {note}" for note in self.notes]
-        return "\n".join(lines)
-
-
-def _finite(number: float | None) -> float | None:
-    """A number that JSON has."""
-    return float(number) if number is not None and math.isfinite(number) else None
-
-
-def _plain(value: Any) -> Any:
-    """A number, or an array as lists of numbers."""
-    return _finite(value) if np.ndim(value) == 0 else np.asarray(value).tolist()
-
-
-def shown(value: Any) -> str:
-    """A number, or a matrix with its rows below one another."""
-    if np.ndim(value) == 0:
-        return f"{value:.6g}"
-    return np.array2string(np.asarray(value), precision=4, threshold=40, prefix=" " * 15)
+            yield "components", brief
+        yield from ((name, shown(value)) for name, value in self.parameters.items())
+        yield from (("note", note) for note in self.notes)

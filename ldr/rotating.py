@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
@@ -16,14 +16,15 @@ from ldr.rotation import OBLIQUE, ROTATIONS
 from ldr.solvers.checks import choice
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
+from ldr.types import PerView
 
 
 class Rotates:
     """A result whose coordinates can be rotated."""
 
-    M: Any
-    P: Any
-    parameters: dict[str, Any]
+    M: PerView
+    P: PerView
+    parameters: dict[str, float | Array]
     notes: tuple[str, ...]
     objective: Objective
     model: FactorModel | None
@@ -75,7 +76,9 @@ class Rotates:
             P=P if views else P[0],
             model=self.model and self.model.turned(T, oblique),
             parameters={
-                name: T.T @ value @ back if np.shape(value) == (r, r) else value
+                name: T.T @ value @ back
+                if isinstance(value, np.ndarray) and value.shape == (r, r)
+                else value
                 for name, value in self.parameters.items()
             },
             directions=Directions(

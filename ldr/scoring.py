@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ldr.doors import in_words
 from ldr.inputs import as_data, with_marks
 from ldr.io.alignment import by_index
@@ -17,11 +15,17 @@ from ldr.solvers.errors import ArgumentError
 from ldr.solvers.linalg.lengths import power_of_two
 from ldr.solvers.manifolds import Array, Orthonormal, polar_factor
 from ldr.standardising import divided
+from ldr.types import PerRow, PerView, Rows
 
 
 @in_words
 def score(
-    result: Result, X: Any, y: Any = None, *, sample_weight: Any = None, groups: Any = None
+    result: Result,
+    X: Rows,
+    y: PerRow = None,
+    *,
+    sample_weight: PerRow = None,
+    groups: PerRow = None,
 ) -> float:
     """The result's quality on new data: larger is better.
 
@@ -78,7 +82,7 @@ def score(
     return value if objective.sense == "max" else -value
 
 
-def _carried(problem: BoundObjective, matrices: Any, maps: Any) -> Array:
+def _carried(problem: BoundObjective, matrices: tuple[Array, ...], maps: PerView) -> Array:
     """The solver's point, on new data, of the matrices and maps of a result.
 
     Of a whitened method whose matrix is orthonormal it is the span of the map that counts: what
@@ -96,7 +100,7 @@ def _carried(problem: BoundObjective, matrices: Any, maps: Any) -> Array:
     return problem.manifold.nearest(point) if together else point
 
 
-def _features(result: Result, X: Any) -> Any:
+def _features(result: Result, X: Rows) -> Rows:
     """The features of the new rows, by the maps that were fitted with the result."""
     if not isinstance(X, (tuple, list)):
         return result.features(as_samples(X))

@@ -7,7 +7,6 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
-from typing import Any
 
 import numpy as np
 
@@ -45,20 +44,21 @@ from ldr.solvers.status import Status
 from ldr.solvers.warn import warn
 from ldr.standardising import Units, units_matter
 from ldr.starting import GIVEN, own_starts, points_from, start_point, uses_own_starts
+from ldr.types import PerRow, Rows, Start
 
 
 @in_words
 def solve(
     objective: str | Objective,
-    X: Any,
+    X: Rows,
     r: int | float | str,
     *,
-    y: Any = None,
-    sample_weight: Any = None,
-    groups: Any = None,
+    y: PerRow = None,
+    sample_weight: PerRow = None,
+    groups: PerRow = None,
     standardise: bool = False,
     solver: str | Solver = "auto",
-    start: str | Array | Sequence[Array] = "baseline",
+    start: Start = "baseline",
     starts: int | None = None,
     workers: int = 1,
     tolerance: float = 1e-10,
@@ -68,7 +68,7 @@ def solve(
     certify: bool | str = True,
     random_state: int | np.random.Generator | None = None,
     device: str = "cpu",
-    **parameters: Any,
+    **parameters: object,
 ) -> Result:
     """The r-dimensional linear projection of X that optimises an objective.
 
@@ -373,7 +373,7 @@ def _brought(data: Data) -> list[str]:
     ]
 
 
-def _parameters(problem: BoundObjective, run: Run) -> dict[str, Any]:
+def _parameters(problem: BoundObjective, run: Run) -> dict[str, float | Array]:
     """Of the model; with a penalty also the stationarity measure |V|/t in the objective's units."""
     own = problem.parameters(run.M)
     if problem.penalty is None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from ldr.solvers.solver import Solver
 from ldr.solvers.status import Status
 from ldr.solving import solve
 from ldr.subspaces import principal_angles
+from ldr.types import PerRow, PerView, Rows, XandY
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -55,13 +56,13 @@ class Bootstrap(Pickled):
     question: ClassVar[str] = "How firm are the numbers?"
 
     result: Result
-    angles: Any
+    angles: PerView
     values: Array
     converged: np.ndarray
-    maps: Any
-    without: Any = None
+    maps: PerView
+    without: PerView = None
 
-    def quantiles(self, q: Any = (0.05, 0.5, 0.95)) -> Any:
+    def quantiles(self, q: float | Sequence[float] = (0.05, 0.5, 0.95)) -> PerView:
         """Quantiles of each principal angle.
 
         Parameters
@@ -76,7 +77,7 @@ class Bootstrap(Pickled):
             return tuple(np.quantile(angles, q, axis=0) for angles in self.angles)
         return np.quantile(self.angles, q, axis=0)
 
-    def interval(self, level: float = 0.9) -> Any:
+    def interval(self, level: float = 0.9) -> PerView:
         """An interval for every entry of P: BCa where `bca` was asked for, else percentiles.
 
         Of entries as they are after the draws were turned towards P: they say how firmly P's
@@ -108,7 +109,7 @@ class Bootstrap(Pickled):
             )
         return single(found)
 
-    def region(self, level: float = 0.9) -> Any:
+    def region(self, level: float = 0.9) -> PerView:
         """The largest principal angle, in radians, that a share `level` of the draws stays below.
 
         Around the span of P' it is a region of subspaces; a pair of angles for two views.
@@ -147,12 +148,12 @@ class Bootstrap(Pickled):
 
 def bootstrap(
     objective: str | Objective,
-    X: Any,
+    X: Rows,
     r: int,
     *,
-    y: Any = None,
-    sample_weight: Any = None,
-    groups: Any = None,
+    y: PerRow = None,
+    sample_weight: PerRow = None,
+    groups: PerRow = None,
     standardise: bool = False,
     draws: int = 100,
     block: int | None = None,
@@ -160,7 +161,7 @@ def bootstrap(
     solver: str | Solver = "auto",
     tolerance: float = 1e-8,
     random_state: int | np.random.Generator | None = None,
-    **parameters: Any,
+    **parameters: object,
 ) -> Bootstrap:
     """Solve again for resampled rows, and measure how far the subspace moves.
 
@@ -237,7 +238,7 @@ def bootstrap(
     if result.status is Status.INTERRUPTED:
         raise KeyboardInterrupt
 
-    def again(given: Iterator[tuple[Any, Any]]) -> Iterator[Result]:
+    def again(given: Iterator[XandY]) -> Iterator[Result]:
         for X_drawn, y_drawn in given:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)  # counted in `converged`
@@ -275,7 +276,7 @@ def _centred(sampled: Sampled, result: Result) -> Array:
     return np.hstack([view.dense() - mean for view, mean in views])
 
 
-def _turned(result: Result, found: list[Result], scores: Array | None) -> Any:
+def _turned(result: Result, found: list[Result], scores: Array | None) -> PerView:
     """The maps of all draws, (draws, r, d), turned towards the result's, all views alike."""
     reference, widths = np.hstack(as_tuple(result.P)), [P.shape[1] for P in as_tuple(result.P)]
     maps = np.array([aligned(np.hstack(as_tuple(o.P)), reference, scores) for o in found])
@@ -283,7 +284,7 @@ def _turned(result: Result, found: list[Result], scores: Array | None) -> Any:
     return single(views)
 
 
-def _check_block(block: Any, sampled: Sampled) -> None:
+def _check_block(block: object, sampled: Sampled) -> None:
     name = sampled.objective.name
     if sampled.trials is not None:
         if block is not None:
@@ -302,7 +303,7 @@ def _check_block(block: Any, sampled: Sampled) -> None:
         raise ArgumentError(f"block = {block} is too long: expected at most n = {sampled.n}")
 
 
-def _angles(result: Result, found: list[Result]) -> Any:
+def _angles(result: Result, found: list[Result]) -> PerView:
     if isinstance(result.P, tuple):
         return tuple(
             np.array([principal_angles(P.T, other.P[k].T) for other in found])

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from operator import mul, truediv
-from typing import Any
 
 import numpy as np
 
@@ -28,6 +27,7 @@ from ldr.objectives.statistics.sums import spread_rows
 from ldr.result import Result
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
+from ldr.types import PerView
 
 # Between standard deviations of columns, a ratio of which a method that depends on units is told.
 _FAR_APART = 1e3
@@ -111,7 +111,9 @@ def undone(result: Result, scales: tuple[Array, ...]) -> Result:
     )
 
 
-def _of_each(change: Callable[[Any, Array], Any], blocks: Any, units: Sequence[Array]) -> Any:
+def _of_each(
+    change: Callable[[PerView, Array], PerView], blocks: PerView, units: Sequence[Array]
+) -> PerView:
     """A block changed by its unit, or each of several; None stays None."""
     if isinstance(blocks, tuple):
         return tuple(change(block, unit) for block, unit in zip(blocks, units, strict=True))
@@ -132,7 +134,7 @@ class Divided(Features):
         return in_units(samples, self.scale)
 
 
-def divided(data: Data, scales: Any) -> Data:
+def divided(data: Data, scales: PerView) -> Data:
     """The data with the columns of each view divided; a background as the samples are."""
     scales = as_tuple(scales)
     views = tuple(in_units(view, scale) for view, scale in zip(data.views, scales, strict=True))

@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ldr.objectives.data.data import Data
 from ldr.objectives.problem import BoundObjective
 from ldr.solvers.checks import LARGEST, SMALLEST
 from ldr.solvers.errors import ArgumentError, TimeLimitError
 from ldr.solvers.manifolds import Array
+from ldr.types import Start
 
 # The name of a start that is an array.
 GIVEN = "given"
 
 
-def uses_own_starts(start: Any, count: int | None) -> bool:
+def uses_own_starts(start: Start, count: int | None) -> bool:
     """Whether the objective's own starts are wanted: they can cost as much as an iteration."""
     if isinstance(start, str):
         return start != "random" and (count != 1 or start != "baseline")
     return count is not None and count > 1
 
 
-def own_starts(problem: BoundObjective, start: Any, baseline: Array | None) -> dict[str, Array]:
+def own_starts(problem: BoundObjective, start: Start, baseline: Array | None) -> dict[str, Array]:
     """The objective's own starts; none where the time is over and the heuristic will do."""
     try:
         return problem.starts()
@@ -36,7 +37,7 @@ def own_starts(problem: BoundObjective, start: Any, baseline: Array | None) -> d
 
 def points_from(
     problem: BoundObjective,
-    start: Any,
+    start: Start,
     first: Array,
     named_starts: Mapping[str, Array],
     count: int | None,
@@ -64,7 +65,7 @@ def points_from(
 
 
 def start_point(
-    start: Any,
+    start: Start,
     problem: BoundObjective,
     data: Data,
     baseline: Array | None,
@@ -91,7 +92,7 @@ def start_point(
     return problem.lower(matrices)
 
 
-def _start_matrix(given: Any, shape: tuple[int, ...]) -> Array:
+def _start_matrix(given: npt.ArrayLike, shape: tuple[int, ...]) -> Array:
     """A start of the user's as a matrix of full rank."""
     try:
         M = np.asarray(given)

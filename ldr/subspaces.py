@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import scipy
 
 from ldr.solvers.errors import ArgumentError, DataError
@@ -22,7 +22,7 @@ _DISTANCES: dict[str, Callable[[Array], float]] = {
 }
 
 
-def principal_angles(A: Any, B: Any) -> Array:
+def principal_angles(A: npt.ArrayLike, B: npt.ArrayLike) -> Array:
     """The principal angles between the spans of the columns of two matrices, ascending.
 
     cos of angle k is the k-th largest singular value of Qa'Qb, Qa and Qb orthonormal bases, and its
@@ -63,7 +63,7 @@ def principal_angles(A: Any, B: Any) -> Array:
     return np.asarray(np.arctan2(sines, cosines))
 
 
-def distance(A: Any, B: Any, metric: str = "chordal") -> float:
+def distance(A: npt.ArrayLike, B: npt.ArrayLike, metric: str = "chordal") -> float:
     """The distance of the spans of two matrices with equally many columns.
 
     Source: Ye and Lim 2016, table 2.
@@ -98,7 +98,7 @@ def distance(A: Any, B: Any, metric: str = "chordal") -> float:
     return _DISTANCES[metric](principal_angles(A, B))
 
 
-def align(A: Any, B: Any) -> Array:
+def align(A: npt.ArrayLike, B: npt.ArrayLike) -> Array:
     """B turned to meet A: BQ with the orthogonal Q that minimises ||A - BQ||_F (Procrustes).
 
     Q is the polar factor of B'A. Bases of nearby subspaces become comparable entry by entry, and so
@@ -127,14 +127,14 @@ def align(A: Any, B: Any) -> Array:
     return np.asarray(B @ (U @ Vt))
 
 
-def _pair(A: Any, B: Any) -> tuple[Array, Array]:
+def _pair(A: npt.ArrayLike, B: npt.ArrayLike) -> tuple[Array, Array]:
     A, B = _matrix(A, "A"), _matrix(B, "B")
     if len(A) != len(B):
         raise DataError(f"A has {len(A)} rows and B {len(B)}, expected the same space")
     return A, B
 
 
-def _matrix(given: Any, name: str) -> Array:
+def _matrix(given: npt.ArrayLike, name: str) -> Array:
     """Two dimensions, real and finite."""
     try:
         A = np.asarray(given)

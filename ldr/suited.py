@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import Any
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need
 from ldr.objectives.registry import REGISTRY, named
 from ldr.solvers.errors import ArgumentError
+from ldr.types import PerRow, Rows
 
 # Methods by their names, each with why it was taken.
 Chosen = dict[str, tuple[Objective, str]]
@@ -68,7 +68,7 @@ _NEEDED = {
 }
 
 
-def beside(X: Any, y: Any = None, time_order: bool = False) -> Beside:
+def beside(X: Rows, y: PerRow = None, time_order: bool = False) -> Beside:
     """What was handed over."""
     if isinstance(X, (tuple, dict)):
         views = tuple(X.values()) if isinstance(X, dict) else X
@@ -81,7 +81,7 @@ def beside(X: Any, y: Any = None, time_order: bool = False) -> Beside:
     return Beside.TIME if time_order else Beside.NOTHING
 
 
-def suited(X: Any, y: Any = None, time_order: bool = False) -> Chosen:
+def suited(X: Rows, y: PerRow = None, time_order: bool = False) -> Chosen:
     """The methods of the registry that fit what was handed over, and why each was taken."""
     found = beside(X, y, time_order)
     if found is Beside.GAPS:
@@ -95,6 +95,6 @@ def suited(X: Any, y: Any = None, time_order: bool = False) -> Chosen:
     return chosen
 
 
-def has_gaps(X: Any) -> bool:
+def has_gaps(X: Rows) -> bool:
     samples = as_samples(X, "X", allow_nan=True)
     return samples.has_nan or (samples.stored and bool(np.isnan(samples.dense()).any()))

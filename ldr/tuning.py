@@ -6,9 +6,9 @@ import math
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import scipy
 
 from ldr.doors import in_words
@@ -29,11 +29,12 @@ from ldr.solvers.manifolds import Array
 from ldr.solvers.pickles import Pickled
 from ldr.solving import solve
 from ldr.standardising import in_units, undone
+from ldr.types import PerRow, Rows, Splitter, XandY
 
 # The name of numbers that the columns are multiplied by, among parameters.
 SCALES = "scales"
 # Loss of held-out rows, from coordinates and y of the training rows and of those.
-Loss = Callable[[Array, Any, Array, Any], float]
+Loss = Callable[[Array, PerRow, Array, PerRow], float]
 # Of coordinates: differences of a loss over it.
 _STEP = 1e-4
 # What a step may bring at least, relative to the loss, for the search to go on.
@@ -45,7 +46,7 @@ _POOR, _GOOD, _SHORTER, _LONGER = 0.1, 0.75, 0.25, 2.0
 _DAMPED = 0.2
 
 
-def log_loss(Y: Array, y: Any, held: Array, y_held: Any) -> float:
+def log_loss(Y: Array, y: PerRow, held: Array, y_held: PerRow) -> float:
     """Mean -log of the probability of the right class, the classes Gaussian in the coordinates."""
     codes, classes = as_labels(y, len(Y))
     moments = class_moments(Samples(Y), codes, len(classes))
@@ -56,7 +57,7 @@ def log_loss(Y: Array, y: Any, held: Array, y_held: Any) -> float:
     return -float(np.mean(scores[np.arange(len(held)), right]))
 
 
-def squared_error(Y: Array, y: Any, held: Array, y_held: Any) -> float:
+def squared_error(Y: Array, y: PerRow, held: Array, y_held: PerRow) -> float:
     """Mean squared error of least squares on the coordinates, a share of what the mean leaves."""
     known, wanted = as_response(y, len(Y)), as_response(y_held, len(held))
     centre, middle = Y.mean(axis=0), known.mean(axis=0)
@@ -86,9 +87,9 @@ class Tuning(Pickled):
         Of all rows at these parameters; its P and mean are for columns as they came.
     """
 
-    parameters: dict[str, Any]
+    parameters: dict[str, float | Array]
     loss: float
-    history: tuple[tuple[dict[str, Any], float], ...]
+    history: tuple[tuple[dict[str, Array], float], ...]
     solves: int
     result: Result
 
@@ -108,13 +109,13 @@ class _HeldOut:
     """The mean loss of held-out rows as a function of the logarithms of parameters, in decades."""
 
     objective: Objective
-    folds: list[tuple[tuple[Any, Any], tuple[Any, Any]]]
+    folds: list[tuple[XandY, XandY]]
     r: int
     loss: Loss
     at_first: Mapping[str, Array]
-    history: list[tuple[dict[str, Any], float]] = field(default_factory=list)
+    history: list[tuple[dict[str, Array], float]] = field(default_factory=list)
 
-    def parameters(self, decades: Array) -> dict[str, Any]:
+    def parameters(self, decades: Array) -> dict[str, Array]:
         found, start = {}, 0
         for name, value in self.at_first.items():
             step = decades[start : start + value.size].reshape(value.shape)
@@ -131,7 +132,9 @@ class _HeldOut:
         self.history.append((parameters, value))
         return value, np.mean(gradients, axis=0)
 
-    def _of_fold(self, parameters: dict[str, Any], training: Any, held: Any) -> tuple[float, Array]:
+    def _of_fold(
+        self, parameters: dict[str, Array], training: XandY, held: XandY
+    ) -> tuple[float, Array]:
         (X, y), (Z, z) = training, held
         scales = parameters.get(SCALES)
         if scales is not None:
@@ -157,7 +160,7 @@ class _HeldOut:
                 gradient.append(math.log(10.0) * self._along(Y, y, W, z, *moved))
         return self.loss(Y, y, W, z), np.array(gradient)
 
-    def _along(self, Y: Array, y: Any, W: Array, z: Any, dY: Array, dW: Array) -> float:
+    def _along(self, Y: Array, y: PerRow, W: Array, z: PerRow, dY: Array, dW: Array) -> float:
         """The derivative of the loss, the coordinates moving."""
         size = max(float(np.abs(dY).max()), float(np.abs(dW).max()))
         if size == 0:
@@ -217,12 +220,12 @@ def _updated(B: Array, s: Array, y: Array) -> Array:
     return B - np.outer(Bs, Bs) / own + np.outer(y, y) / float(s @ y)
 
 
-def _with(objective: Objective, parameters: Mapping[str, Any]) -> Objective:
+def _with(objective: Objective, parameters: Mapping[str, Array]) -> Objective:
     own = {name: value for name, value in parameters.items() if name != SCALES}
     return with_parameters(objective, own)
 
 
-def _scaled(X: Any, scales: Array) -> Any:
+def _scaled(X: Rows, scales: Array) -> Rows:
     """Samples, or samples and background, with their columns multiplied."""
     scaled = tuple(in_units(one, 1.0 / scales) for one in as_tuple(X))
     return scaled if isinstance(X, tuple) else scaled[0]
@@ -231,13 +234,13 @@ def _scaled(X: Any, scales: Array) -> Any:
 @in_words
 def tune(
     objective: str | Objective,
-    X: Any,
+    X: Rows,
     r: int,
-    parameters: Mapping[str, Any],
+    parameters: Mapping[str, npt.ArrayLike],
     *,
-    y: Any = None,
+    y: PerRow = None,
     loss: str | Loss | None = None,
-    folds: Any = 5,
+    folds: int | Splitter = 5,
     evaluations: int = 30,
     random_state: int | np.random.Generator | None = None,
 ) -> Tuning:
@@ -315,7 +318,7 @@ def tune(
     return Tuning(found, value, history, len(history) * len(parts), result)
 
 
-def _start(objective: Objective, name: str, value: Any) -> Array:
+def _start(objective: Objective, name: str, value: npt.ArrayLike) -> Array:
     if name != SCALES:
         parameter(objective, name)
     start = np.asarray(value, dtype=np.float64)
@@ -324,7 +327,7 @@ def _start(objective: Objective, name: str, value: Any) -> Array:
     return start
 
 
-def _loss(loss: Any, y: Any) -> Loss:
+def _loss(loss: str | Loss | None, y: PerRow) -> Loss:
     if callable(loss):
         return loss
     if y is None:

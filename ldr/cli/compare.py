@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
-import math
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ldr.cli.inputs import files_read, load, names_in, one_line_each, rows_of
 from ldr.cli.options import DataFile, Dimension, Json, Seed, Selection
 from ldr.cli.printing import FAILED, check_outputs
+from ldr.numbers import finite
+
+if TYPE_CHECKING:
+    from ldr.comparison import Comparison
 
 
 def compare(
@@ -85,16 +88,15 @@ def compare(
         raise typer.Exit(FAILED)
 
 
-def _plain(found: Any) -> dict[str, Any]:
+def _plain(found: Comparison) -> dict[str, object]:
     """A comparison as what JSON can hold."""
     return {
-        "records": [{name: _finite(cell) for name, cell in row.items()} for row in found.records],
+        "records": [
+            {name: cell if isinstance(cell, str) else finite(cell) for name, cell in row.items()}
+            for row in found.records
+        ],
         "findings": found.findings,
         "left_out": dict(found.left_out),
         "why": {method.name: method.why for method in found.methods},
         "folds": found.folds,
     }
-
-
-def _finite(cell: Any) -> Any:
-    return None if isinstance(cell, float) and not math.isfinite(cell) else cell

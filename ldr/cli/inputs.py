@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from ldr.cli.options import NEEDED, Selection
+from ldr.types import PerRow, Rows
 
 if TYPE_CHECKING:
     from ldr.objectives.objective import Objective
@@ -35,8 +36,8 @@ class Input:
     """
 
     objective: Objective
-    X: Any
-    y: Any
+    X: Rows
+    y: PerRow
     shown: Any
     options: dict[str, Any] = field(default_factory=dict)
 

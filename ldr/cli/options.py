@@ -168,7 +168,7 @@ def with_fields(verb: Callable[..., None]) -> Callable[..., None]:
             parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
 
     @wraps(verb)
-    def called(**options: Any) -> None:
+    def called(**options: object) -> None:
         for name, group in groups.items():
             options[name] = group(**{each.name: options.pop(each.name) for each in fields(group)})
         verb(**options)

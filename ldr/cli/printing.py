@@ -41,7 +41,6 @@ def print_result(result: Result, name: str, written: list[str]) -> None:
     from rich.text import Text
 
     from ldr.objectives.data.views import as_tuple
-    from ldr.result import shown
 
     shapes = " x ".join(str(len(M)) for M in as_tuple(result.M))
     table = Table(
@@ -54,20 +53,7 @@ def print_result(result: Result, name: str, written: list[str]) -> None:
     table.add_column(style="bold", no_wrap=True)
     table.add_column(overflow="fold")
     rows = [("objective", result.objective.formula), ("value", f"{result.value:.12g}")]
-    if result.baseline is not None:
-        rows.append(("heuristic", f"{result.baseline:.12g}  ({result.objective.baseline})"))
-    if result.improvement is not None:
-        rows.append(("improvement", f"{result.improvement:+.3g}"))
-    if result.certificate is not None:
-        rows.append(("certificate", str(result.certificate)))
-    steps = f"{result.iterations} iterations, {result.seconds:.3g} s"
-    rows.append(("solver", f"{result.solver}, {steps}: {result.message}"))
-    if result.starts is not None:
-        rows.append(("starts", str(result.starts)))
-    if brief := result.directions.brief():
-        rows.append(("components", brief))
-    rows += [(key, shown(value)) for key, value in result.parameters.items()]
-    rows += [("note", note) for note in result.notes]
+    rows += result._figures()
     rows += [("written", path) for path in written]
     for key, text in rows:
         table.add_row(key, Text(text))

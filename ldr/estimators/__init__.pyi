@@ -1,40 +1,65 @@
 # Written by python -m ldr.estimators.stub; not by hand.
 from typing import Any, Self, Unpack
 
+import numpy.typing as npt
+
+from ldr.objectives.data.cells import Matrix
+from ldr.types import PerRow, Rows
+
 from .background import WithBackground
 from .base import Options
 from .base import Projection as Projection
 from .named import Named
 from .predicting import Classifies, Latent, Regresses
 from .reducer import Reducer as Reducer
-from .two_views import TwoViews
+from .two_views import TwoViews, Views
 
 ESTIMATORS: dict[str, type[Named]]
 
 class _Weighted(Named):
-    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
+    def fit(self, X: Rows, y: PerRow = None, *, sample_weight: PerRow = None) -> Self: ...
     def partial_fit(
-        self, X: Any, y: Any = None, *, classes: Any = None, sample_weight: Any = None
+        self,
+        X: Rows,
+        y: PerRow = None,
+        *,
+        classes: npt.ArrayLike | None = None,
+        sample_weight: PerRow = None,
     ) -> Self: ...
-    def score(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> float: ...
+    def score(self, X: Rows, y: PerRow = None, *, sample_weight: PerRow = None) -> float: ...
 
 class _ClassifiesWeighted(Classifies, Named):
-    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
+    def fit(self, X: Rows, y: PerRow = None, *, sample_weight: PerRow = None) -> Self: ...
     def partial_fit(
-        self, X: Any, y: Any = None, *, classes: Any = None, sample_weight: Any = None
+        self,
+        X: Rows,
+        y: PerRow = None,
+        *,
+        classes: npt.ArrayLike | None = None,
+        sample_weight: PerRow = None,
     ) -> Self: ...
 
 class _TwoViewsWeighted(Named, TwoViews):
-    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
+    def fit(self, X: Rows, y: PerRow = None, *, sample_weight: PerRow = None) -> Self: ...
     def partial_fit(
-        self, X: Any, y: Any = None, *, classes: Any = None, sample_weight: Any = None
+        self,
+        X: Rows,
+        y: PerRow = None,
+        *,
+        classes: npt.ArrayLike | None = None,
+        sample_weight: PerRow = None,
     ) -> Self: ...
-    def score(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> float: ...
+    def score(self, X: Rows, y: PerRow = None, *, sample_weight: PerRow = None) -> float: ...
 
 class _RegressesWeighted(Regresses, Named):
-    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
+    def fit(self, X: Rows, y: PerRow = None, *, sample_weight: PerRow = None) -> Self: ...
     def partial_fit(
-        self, X: Any, y: Any = None, *, classes: Any = None, sample_weight: Any = None
+        self,
+        X: Rows,
+        y: PerRow = None,
+        *,
+        classes: npt.ArrayLike | None = None,
+        sample_weight: PerRow = None,
     ) -> Self: ...
 
 class _LatentWeighted(Latent, Named):
@@ -44,27 +69,32 @@ class _LatentWeighted(Latent, Named):
     ) -> Self: ...
 
 class _InTrials(Named):
-    def fit(self, X: Any, y: Any = None, *, groups: Any = None) -> Self: ...
+    def fit(self, X: Rows, y: PerRow = None, *, groups: PerRow = None) -> Self: ...
     def partial_fit(
-        self, X: Any, y: Any = None, *, classes: Any = None, groups: Any = None
+        self,
+        X: Rows,
+        y: PerRow = None,
+        *,
+        classes: npt.ArrayLike | None = None,
+        groups: PerRow = None,
     ) -> Self: ...
-    def score(self, X: Any, y: Any = None, *, groups: Any = None) -> float: ...
+    def score(self, X: Rows, y: PerRow = None, *, groups: PerRow = None) -> float: ...
 
 class _WithBackgroundWeighted(Named, WithBackground):
     def fit(
-        self, X: Any, y: Any = None, *, background: Any = None, sample_weight: Any = None
+        self, X: Rows, y: PerRow = None, *, background: Rows = None, sample_weight: PerRow = None
     ) -> Self: ...
     def partial_fit(
         self,
-        X: Any,
-        y: Any = None,
+        X: Rows,
+        y: PerRow = None,
         *,
-        classes: Any = None,
-        background: Any = None,
-        sample_weight: Any = None,
+        classes: npt.ArrayLike | None = None,
+        background: Rows = None,
+        sample_weight: PerRow = None,
     ) -> Self: ...
     def score(
-        self, X: Any, y: Any = None, *, background: Any = None, sample_weight: Any = None
+        self, X: Rows, y: PerRow = None, *, background: Rows = None, sample_weight: PerRow = None
     ) -> float: ...
 
 class PCA(_Weighted):
@@ -157,7 +187,7 @@ class SemiSupervisedDA(Named):
         self,
         n_components: int | float | str = 2,
         *,
-        graph: Any = "neighbours",
+        graph: str | Matrix = "neighbours",
         neighbours: int = 10,
         heat: float | str | None = None,
         epsilon: float | None = None,
@@ -185,7 +215,7 @@ class SparseCCA(_TwoViewsWeighted):
         *,
         penalty: float = 0.01,
         ridge: float = 0.0,
-        views: Any = None,
+        views: Views | None = None,
         **options: Unpack[Options],
     ) -> None: ...
 
@@ -222,7 +252,7 @@ class OrthogonalCCA(_TwoViewsWeighted):
         shrinkage: str | None = None,
         ridge: float = 0.0,
         orthonormalise: str = "polar",
-        views: Any = None,
+        views: Views | None = None,
         **options: Unpack[Options],
     ) -> None: ...
 
@@ -233,13 +263,17 @@ class ClassicalCCA(_TwoViewsWeighted):
         *,
         shrinkage: str | None = None,
         ridge: float = 0.0,
-        views: Any = None,
+        views: Views | None = None,
         **options: Unpack[Options],
     ) -> None: ...
 
 class PLS(_TwoViewsWeighted):
     def __init__(
-        self, n_components: int | float | str = 2, *, views: Any = None, **options: Unpack[Options]
+        self,
+        n_components: int | float | str = 2,
+        *,
+        views: Views | None = None,
+        **options: Unpack[Options],
     ) -> None: ...
 
 class MCCA(_TwoViewsWeighted):
@@ -249,18 +283,26 @@ class MCCA(_TwoViewsWeighted):
         *,
         shrinkage: str | None = None,
         ridge: float = 0.0,
-        views: Any = None,
+        views: Views | None = None,
         **options: Unpack[Options],
     ) -> None: ...
 
 class MaxDiff(_TwoViewsWeighted):
     def __init__(
-        self, n_components: int | float | str = 2, *, views: Any = None, **options: Unpack[Options]
+        self,
+        n_components: int | float | str = 2,
+        *,
+        views: Views | None = None,
+        **options: Unpack[Options],
     ) -> None: ...
 
 class MaxBet(_TwoViewsWeighted):
     def __init__(
-        self, n_components: int | float | str = 2, *, views: Any = None, **options: Unpack[Options]
+        self,
+        n_components: int | float | str = 2,
+        *,
+        views: Views | None = None,
+        **options: Unpack[Options],
     ) -> None: ...
 
 class OrthogonalMCCA(_TwoViewsWeighted):
@@ -270,7 +312,7 @@ class OrthogonalMCCA(_TwoViewsWeighted):
         *,
         shrinkage: str | None = None,
         ridge: float = 0.0,
-        views: Any = None,
+        views: Views | None = None,
         **options: Unpack[Options],
     ) -> None: ...
 
@@ -280,7 +322,7 @@ class ReducedRankRegression(_TwoViewsWeighted):
         n_components: int | float | str = 2,
         *,
         heuristic: str = "pcr",
-        views: Any = None,
+        views: Views | None = None,
         **options: Unpack[Options],
     ) -> None: ...
 
@@ -472,7 +514,7 @@ class LPP(Named):
         self,
         n_components: int | float | str = 2,
         *,
-        graph: Any = "neighbours",
+        graph: str | Matrix = "neighbours",
         neighbours: int = 10,
         heat: float | str | None = None,
         epsilon: float | None = None,
@@ -487,7 +529,7 @@ class OLPP(Named):
         self,
         n_components: int | float | str = 2,
         *,
-        graph: Any = "neighbours",
+        graph: str | Matrix = "neighbours",
         neighbours: int = 10,
         heat: float | str | None = None,
         epsilon: float | None = None,
@@ -499,7 +541,7 @@ class OrthogonalLPP(Named):
         self,
         n_components: int | float | str = 2,
         *,
-        graph: Any = "neighbours",
+        graph: str | Matrix = "neighbours",
         neighbours: int = 10,
         heat: float | str | None = None,
         epsilon: float | None = None,
@@ -514,7 +556,7 @@ class NPE(Named):
         self,
         n_components: int | float | str = 2,
         *,
-        graph: Any = "neighbours",
+        graph: str | Matrix = "neighbours",
         neighbours: int = 10,
         regularisation: float = 0.001,
         shrinkage: str | None = None,
@@ -527,7 +569,7 @@ class ONPP(Named):
         self,
         n_components: int | float | str = 2,
         *,
-        graph: Any = "neighbours",
+        graph: str | Matrix = "neighbours",
         neighbours: int = 10,
         regularisation: float = 0.001,
         **options: Unpack[Options],
@@ -538,7 +580,7 @@ class OrthogonalNPE(Named):
         self,
         n_components: int | float | str = 2,
         *,
-        graph: Any = "neighbours",
+        graph: str | Matrix = "neighbours",
         neighbours: int = 10,
         regularisation: float = 0.001,
         shrinkage: str | None = None,

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Self
 
+import numpy.typing as npt
 from sklearn.utils.metaestimators import available_if
 
 from ldr.estimators.base import Projection, of_points
 from ldr.estimators.partial_fit import from_sums
+from ldr.types import PerRow, Rows
 
 
 class WithBackground(Projection):
     """An estimator that compares X with a background: noise, or what is to be ignored."""
 
-    def fit(self, X: Any, y: Any = None, *, background: Any = None) -> Self:
+    def fit(self, X: Rows, y: PerRow = None, *, background: Rows = None) -> Self:
         """Find the projection.
 
         Parameters
@@ -32,7 +34,12 @@ class WithBackground(Projection):
 
     @available_if(from_sums)
     def partial_fit(
-        self, X: Any, y: Any = None, *, classes: Any = None, background: Any = None
+        self,
+        X: Rows,
+        y: PerRow = None,
+        *,
+        classes: npt.ArrayLike | None = None,
+        background: Rows = None,
     ) -> Self:
         """Add a block of rows, and one of the background; see `Projection.partial_fit`.
 
@@ -50,7 +57,7 @@ class WithBackground(Projection):
         return self._add(X, y, classes, background)
 
     @available_if(of_points)
-    def score(self, X: Any, y: Any = None, *, background: Any = None) -> float:
+    def score(self, X: Rows, y: PerRow = None, *, background: Rows = None) -> float:
         """The objective of other data and another background; see `Projection.score`.
 
         Parameters

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from typing import Any, Self, TypedDict
+from typing import Self, TypedDict
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -34,6 +33,7 @@ from ldr.solvers.errors import ArgumentError, DataError, SingularError
 from ldr.solvers.manifolds import Array
 from ldr.solvers.solver import Solver
 from ldr.solving import solve
+from ldr.types import Argument, PerRow, PerView, Rows, Start
 
 
 class Options(TypedDict, total=False):
@@ -45,7 +45,7 @@ class Options(TypedDict, total=False):
 
     standardise: bool
     solver: str | Solver
-    start: str | Array | Sequence[Array]
+    start: Start
     starts: int | None
     workers: int
     tolerance: float
@@ -113,15 +113,15 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PartialFit):
 
     n_components: int | float | str
     result_: Result
-    components_: Any
-    mean_: Any
+    components_: PerView
+    mean_: PerView
 
-    def __init_subclass__(cls, **options: Any) -> None:
+    def __init_subclass__(cls, **options: object) -> None:
         super().__init_subclass__(**options)
         if vars(cls).get("__doc__"):
             cls.__doc__ = _with_attributes(cls.__doc__ or "")
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Rows, y: PerRow = None) -> Self:
         """Find the projection.
 
         Parameters
@@ -137,7 +137,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PartialFit):
         """
         return self._fit(X, y)
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: Rows) -> Rows:
         """Project rows: Y = (X - mean_) components_'.
 
         Parameters
@@ -151,7 +151,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PartialFit):
         return self._project(X)
 
     @available_if(of_points)
-    def inverse_transform(self, X: Any) -> Array:
+    def inverse_transform(self, X: Rows) -> Array:
         """The rows nearest to the mean whose projection is X: mean_ + X pinv(components_)'.
 
         With orthonormal components it is mean_ + X components_; with ``standardise=True`` nearest
@@ -174,7 +174,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PartialFit):
         return self._lift(X, self.components_, self.mean_, self.result_.scale)
 
     @available_if(predicts)
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Rows) -> Rows:
         """The class, the response or the second view of each row; see `ldr.Result.predict`.
 
         Parameters
@@ -188,7 +188,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PartialFit):
         return self._predicted(X)
 
     @available_if(of_points)
-    def score(self, X: Any, y: Any = None) -> float:
+    def score(self, X: Rows, y: PerRow = None) -> float:
         """The quality of the projection on other data: larger is better; see `ldr.score`.
 
         Parameters
@@ -205,14 +205,14 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PartialFit):
         """
         return self._score(X, y)
 
-    def _fit(self, X: Any, y: Any = None, background: Any = None, **beside: Any) -> Self:
+    def _fit(self, X: Rows, y: PerRow = None, background: Rows = None, **beside: PerRow) -> Self:
         objective = self._objective()
         samples, y = self._given(X, y, background, objective, reset=True)
         self._forget()
         self._solve(objective, samples, y, **beside)
         return self
 
-    def _solve(self, objective: Objective, samples: Any, y: Any, **beside: Any) -> None:
+    def _solve(self, objective: Objective, samples: PerView, y: PerRow, **beside: PerRow) -> None:
         """Find the projection and set what is fitted."""
         r = self.n_components
         if not is_open(r):
@@ -241,7 +241,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PartialFit):
         for name, value in named(self.result_).items():
             setattr(self, name, value)
 
-    def _project(self, X: Any, y: Any = None) -> Any:
+    def _project(self, X: Rows, y: PerRow = None) -> Rows:
         check_is_fitted(self)
         samples = X if is_dask(X) else self._samples(X, reset=False)
         if not isinstance(self.components_, tuple):
@@ -250,11 +250,11 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PartialFit):
             return self.result_.transform((samples, *other_views(y)))
         return _first_view(self.result_).transform(samples)
 
-    def _predicted(self, X: Any, question: str = "predict") -> Any:
+    def _predicted(self, X: Rows, question: str = "predict") -> Array:
         check_is_fitted(self)
         return predicted(self.result_, self._samples(X, reset=False), 0, question)
 
-    def _lift(self, Y: Any, P: Array, mean: Array, scale: Array | None) -> Array:
+    def _lift(self, Y: Rows, P: Array, mean: Array, scale: Array | None) -> Array:
         """Nearest in the units that the projection was found in."""
         features = self.result_.features
         if any(features) if isinstance(features, tuple) else features is not None:
@@ -269,7 +269,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PartialFit):
         back = P if orthonormal else np.linalg.pinv(P).T
         return np.asarray(given.dense() @ back * units + mean)
 
-    def _score(self, X: Any, y: Any = None, background: Any = None, **beside: Any) -> float:
+    def _score(self, X: Rows, y: PerRow = None, background: Rows = None, **beside: PerRow) -> float:
         check_is_fitted(self)
         data, y = self._given(X, y, background, self._objective(), reset=False)
         return score(self.result_, data, y, **beside)
@@ -301,14 +301,14 @@ def _first_view(result: Result) -> Result:
     )
 
 
-def _generator(random_state: Any) -> Any:
+def _generator(random_state: Argument) -> int | np.random.Generator | None:
     """scikit-learn's RandomState as a seed; the rest is what `ldr.solve` takes."""
     if isinstance(random_state, np.random.RandomState):
         return int(random_state.randint(np.iinfo(np.int32).max))
     return random_state
 
 
-def _observer(verbose: Any) -> AbstractContextManager[Progress | None]:
+def _observer(verbose: object) -> AbstractContextManager[Progress | None]:
     """What follows a run; scikit-learn's users say 1 for True."""
     wanted = flag("verbose", bool(verbose) if type(verbose) is int else verbose)
     return Progress() if wanted else nullcontext()

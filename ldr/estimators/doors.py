@@ -71,8 +71,9 @@ def check_taken(estimator: Projection, door: str, given: Iterable[str]) -> None:
 def _door(base: type[Projection], name: str, names: tuple[str, ...]) -> Any:
     original = inspect.unwrap(inspect.getattr_static(base, name))
     own = inspect.signature(original)
+    keyword = inspect.Parameter.KEYWORD_ONLY
     further = [
-        inspect.Parameter(each, inspect.Parameter.KEYWORD_ONLY, default=None) for each in names
+        inspect.Parameter(each, keyword, default=None, annotation="PerRow") for each in names
     ]
     signature = own.replace(parameters=[*own.parameters.values(), *further])
     target = TARGETS[name]

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ldr.objectives.data.views import as_tuple
 from ldr.objectives.prediction import LinearPredictor
 from ldr.result import Result
+from ldr.solvers.manifolds import Array
 
 # Loadings of the response below this share of the largest are rounding.
 _NOTHING = 1e-13
 
 
-def named(result: Result) -> dict[str, Any]:
+def named(result: Result) -> dict[str, float | Array]:
     """Attributes by scikit-learn's names, those that have a meaning here.
 
     Variances are over n - 1, as scikit-learn's PCA has them, those of orthonormal maps alone.
@@ -22,7 +21,7 @@ def named(result: Result) -> dict[str, Any]:
     coordinates in a column, by least squares.
     """
     seen = result.directions.variations
-    found: dict[str, Any] = {}
+    found: dict[str, float | Array] = {}
     if len(seen) == 1 and seen[0] is not None and result.directions.orthonormal:
         variances, n = seen[0].variances, seen[0].n
         found["explained_variance_"] = variances * (n / (n - 1))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -21,13 +21,17 @@ from ldr.objectives.data.stored import brought, is_dask
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import OF_Y, Need
 from ldr.solvers.errors import DataError
+from ldr.types import PerRow, Rows, XandY
+
+if TYPE_CHECKING:
+    from sklearn.utils import Tags
 
 
 class Given(BaseEstimator):
     """An estimator of an objective, which knows from it what data it takes."""
 
     n_features_in_: int
-    feature_names_in_: Any
+    feature_names_in_: np.ndarray
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Parameters that the version which pickled it did not have are as by default."""
@@ -49,16 +53,16 @@ class Given(BaseEstimator):
 
     def _given(
         self,
-        X: Any,
-        y: Any,
-        background: Any,
-        objective: Any,
+        X: Rows,
+        y: PerRow,
+        background: Rows,
+        objective: Objective,
         reset: bool,
         minimum_rows: int = 2,
-    ) -> Any:
+    ) -> XandY:
         """The data as `ldr.solve` takes them: X, or a pair, and y."""
         y = aligned(X, y, "y", "X")
-        samples: Any = self._samples(X, reset=reset, minimum_rows=minimum_rows)
+        samples: Rows = self._samples(X, reset=reset, minimum_rows=minimum_rows)
         if self._requires_y() and y is None:
             raise DataError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None"
@@ -73,7 +77,7 @@ class Given(BaseEstimator):
         return samples, _numbers(y) if Need.RESPONSE in objective.needs else y
 
     @in_words
-    def _samples(self, X: Any, *, reset: bool, minimum_rows: int = 1) -> Samples:
+    def _samples(self, X: Rows, *, reset: bool, minimum_rows: int = 1) -> Samples:
         """X checked by scikit-learn's rules, with the names of its columns."""
         if is_dask(X):
             return self._lazy_samples(X, reset, minimum_rows)
@@ -97,7 +101,7 @@ class Given(BaseEstimator):
             samples = replace(samples, marks=Marks(trials=trials + later))
         return samples if names is None else replace(samples, feature_names=tuple(names))
 
-    def _lazy_samples(self, X: Any, reset: bool, minimum_rows: int) -> Samples:
+    def _lazy_samples(self, X: Rows, reset: bool, minimum_rows: int) -> Samples:
         """Dask's rows, which scikit-learn would bring into memory to check them."""
         samples = as_samples(X, "X", minimum_rows, allow_nan=self._allows_nan())
         if reset:
@@ -116,7 +120,7 @@ class Given(BaseEstimator):
         """Whether NaN is a missing value."""
         return self._traits().missing
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         traits = self._traits()
         tags.target_tags.required = self._requires_y()
@@ -127,13 +131,13 @@ class Given(BaseEstimator):
         return tags
 
 
-def are_views(y: Any) -> bool:
+def are_views(y: PerRow) -> bool:
     """Whether y is a list of matrices."""
     listed = isinstance(y, (list, tuple)) and len(y) > 0
     return listed and all(getattr(view, "ndim", 0) == 2 for view in y)
 
 
-def other_views(y: Any) -> tuple[Samples, ...]:
+def other_views(y: PerRow) -> tuple[Samples, ...]:
     """The views beside the first: y, or where it is a list of matrices each of them."""
     if are_views(y):
         return tuple(other_rows(view, f"y[{i}]") for i, view in enumerate(y))
@@ -141,7 +145,7 @@ def other_views(y: Any) -> tuple[Samples, ...]:
 
 
 @in_words
-def other_rows(given: Any, name: str) -> Samples:
+def other_rows(given: Rows, name: str) -> Samples:
     """A second view or a background, by the rules for X; a single column may come as (n,)."""
     if type(given).__name__ == "LazyFrame" or hasattr(given, "columns") or is_dask(given):
         return as_samples(given, name, 1)
@@ -156,7 +160,7 @@ def other_rows(given: Any, name: str) -> Samples:
     return as_samples(array[:, None] if array.ndim == 1 else array, name, 1)
 
 
-def _numbers(y: Any) -> Any:
+def _numbers(y: PerRow) -> PerRow:
     """A response of Python objects as numbers, where they are numbers."""
     array = as_array(y)
     if array.dtype.kind != "O":

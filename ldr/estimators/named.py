@@ -117,7 +117,7 @@ def signature_of(method: type[Objective]) -> inspect.Signature:
         for field in fields.values()
     ]
     if method.views > 1:
-        own.append(inspect.Parameter("views", keyword, default=None, annotation="Any"))
+        own.append(inspect.Parameter("views", keyword, default=None, annotation="Views | None"))
     options = [
         inspect.Parameter(option, keyword, default=default)
         for option, default in OPTIONS.items()

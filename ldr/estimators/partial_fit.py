@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.utils.metaestimators import available_if
 
 from ldr.estimators.given import Given
@@ -16,6 +17,7 @@ from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.warn import warn
+from ldr.types import PerRow, PerView, Rows
 
 
 def from_sums(estimator: Given) -> bool:
@@ -32,14 +34,16 @@ class PartialFit(Given):
     standardise: bool
     n_samples_seen_: int
     _totals: tuple[Totals, ...]
-    _classes: Any
+    _classes: np.ndarray | None
 
     @abstractmethod
-    def _solve(self, objective: Objective, samples: Any, y: Any, **beside: Any) -> None:
+    def _solve(self, objective: Objective, samples: PerView, y: PerRow, **beside: PerRow) -> None:
         """Find the projection and set what is fitted."""
 
     @available_if(from_sums)
-    def partial_fit(self, X: Any, y: Any = None, *, classes: Any = None) -> Self:
+    def partial_fit(
+        self, X: Rows, y: PerRow = None, *, classes: npt.ArrayLike | None = None
+    ) -> Self:
         """Add a block of rows to those seen so far, and find the projection for all of them.
 
         For methods that know the data by sums over rows. The rows are not kept; the sums are, with
@@ -70,7 +74,12 @@ class PartialFit(Given):
             self.__dict__.pop(name, None)
 
     def _add(
-        self, X: Any, y: Any = None, classes: Any = None, background: Any = None, **beside: Any
+        self,
+        X: Rows,
+        y: PerRow = None,
+        classes: npt.ArrayLike | None = None,
+        background: Rows = None,
+        **beside: PerRow,
     ) -> Self:
         if self.standardise:
             raise ArgumentError(
@@ -98,7 +107,7 @@ class PartialFit(Given):
         self.n_samples_seen_ = getattr(self, "n_samples_seen_", 0) + blocks[0].n
         return self
 
-    def _known_classes(self, y: Any, n: int, classes: Any) -> Any:
+    def _known_classes(self, y: PerRow, n: int, classes: npt.ArrayLike | None) -> np.ndarray:
         """The labels of the first call."""
         given = None if classes is None else distinct(as_array(classes, "classes"), "classes")[0]
         if given is not None and len(given) == 0:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
+import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
@@ -13,6 +14,10 @@ from ldr.io.alignment import aligned
 from ldr.objectives.prediction import ClassPredictor, LinearPredictor
 from ldr.projecting import project_rows
 from ldr.solvers.manifolds import Array
+from ldr.types import Argument, PerRow, Rows, XandY
+
+if TYPE_CHECKING:
+    from sklearn.utils import Tags
 
 
 class Classifies(ClassifierMixin, Projection):
@@ -27,13 +32,13 @@ class Classifies(ClassifierMixin, Projection):
     """
 
     @property
-    def classes_(self) -> Any:
+    def classes_(self) -> np.ndarray:
         check_is_fitted(self)
         (found,) = self.result_.predictors
         assert isinstance(found, ClassPredictor)
         return found.classes
 
-    def predict_proba(self, X: Any) -> Array:
+    def predict_proba(self, X: Rows) -> Array:
         """The probability of each class, in the order of `classes_`.
 
         Parameters
@@ -46,7 +51,7 @@ class Classifies(ClassifierMixin, Projection):
         """
         return self._predicted(X, "probabilities")
 
-    def decision_function(self, X: Any) -> Array:
+    def decision_function(self, X: Rows) -> Array:
         """log p(k | x) up to what no class changes; of two classes the second's less the first's.
 
         Parameters
@@ -60,16 +65,16 @@ class Classifies(ClassifierMixin, Projection):
         decision = self._predicted(X, "decision")
         return decision[:, 1] - decision[:, 0] if decision.shape[1] == 2 else decision
 
-    def _given(self, X: Any, y: Any, *others: Any, **options: Any) -> Any:
+    def _given(self, X: Rows, y: PerRow, *others: Argument, **options: Argument) -> XandY:
         if getattr(y, "ndim", 1) == 2:
             y = column_or_1d(y, warn=True)
         return super()._given(X, y, *others, **options)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Rows, y: PerRow, sample_weight: PerRow = None) -> float:
         """The accuracy; of data frames, rows that belong together by their index."""
         return float(super().score(X, aligned(X, y, "y", "X"), sample_weight))
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.poor_score = self.n_components == 1  # of more than two classes
         return tags
@@ -82,11 +87,11 @@ class Regresses(RegressorMixin, Projection):
     ``ldr.score(estimator.result_, X, y)`` is the objective of new data.
     """
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Rows, y: PerRow, sample_weight: PerRow = None) -> float:
         """R2; of data frames, rows that belong together by their index."""
         return float(super().score(X, aligned(X, y, "y", "X"), sample_weight))
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         tags.regressor_tags.poor_score = self._traits().transposed  # few components know no y

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+import numpy as np
 
 from ldr.estimators.background import WithBackground
 from ldr.estimators.two_views import TwoViews
@@ -10,6 +10,7 @@ from ldr.inputs import as_objective
 from ldr.objectives.objective import Objective
 from ldr.objectives.registry import REGISTRY
 from ldr.solvers.solver import Solver
+from ldr.types import PerRow, Rows, Start
 
 
 class Reducer(TwoViews, WithBackground):
@@ -54,14 +55,14 @@ class Reducer(TwoViews, WithBackground):
         *,
         standardise: bool = False,
         solver: str | Solver = "auto",
-        start: Any = "baseline",
+        start: Start = "baseline",
         starts: int | None = None,
         workers: int = 1,
         tolerance: float = 1e-10,
         max_iterations: int | None = None,
         time_limit: float | None = None,
         certify: bool | str = True,
-        random_state: Any = None,
+        random_state: int | np.random.Generator | np.random.RandomState | None = None,
         device: str = "cpu",
         verbose: bool = False,
         rotation: str | None = None,
@@ -93,12 +94,12 @@ class Reducer(TwoViews, WithBackground):
 
     def fit(
         self,
-        X: Any,
-        y: Any = None,
+        X: Rows,
+        y: PerRow = None,
         *,
-        background: Any = None,
-        sample_weight: Any = None,
-        groups: Any = None,
+        background: Rows = None,
+        sample_weight: PerRow = None,
+        groups: PerRow = None,
     ) -> Reducer:
         """Find the projection.
 
@@ -119,7 +120,7 @@ class Reducer(TwoViews, WithBackground):
         """
         return self._fit(X, y, background, sample_weight=sample_weight, groups=groups)
 
-    def inverse_transform(self, X: Any, y: Any = None) -> Any:
+    def inverse_transform(self, X: Rows, y: PerRow = None) -> Rows:
         """Back from projected rows: mean_ + X pinv(components_)'.
 
         Parameters

@@ -19,12 +19,17 @@ NAMES_PATH = Path(__file__).parents[1] / "__init__.pyi"
 
 _WIDTH = 100
 _OPTIONS = "**options: Unpack[Options]"
-_KNOWN = {"int", "float", "str", "bool", "None", "Any", "tuple"}
+_KNOWN = {"int", "float", "str", "bool", "None", "Any", "tuple", "Matrix", "Views"}
 # How what an estimator takes beside its rows is called in the name of a base.
 _TAKEN = {"sample_weight": "Weighted", "groups": "InTrials"}
 
 _HEADER = """# Written by python -m ldr.estimators.stub; not by hand.
 from typing import Any, Self, Unpack
+
+import numpy.typing as npt
+
+from ldr.objectives.data.cells import Matrix
+from ldr.types import PerRow, Rows
 
 from .background import WithBackground
 from .base import Options
@@ -32,7 +37,7 @@ from .base import Projection as Projection
 from .named import Named
 from .predicting import Classifies, Latent, Regresses
 from .reducer import Reducer as Reducer
-from .two_views import TwoViews
+from .two_views import TwoViews, Views
 
 ESTIMATORS: dict[str, type[Named]]
 """
@@ -95,10 +100,9 @@ def _base(estimator: type[Named]) -> tuple[str, str]:
 
 def _door(name: str, door: Callable[..., object]) -> str:
     """A method that takes more than the base's does."""
-    given = inspect.signature(inspect.unwrap(door)).parameters.values()
-    shown = ["self", "X: Any"]
-    shown += [f"{each.name}: Any = None" for each in given if each.default is None]
-    shown.insert(3, "*")
+    given = [*inspect.signature(inspect.unwrap(door)).parameters.values()][1:]
+    shown = [f"{p.name}: {p.annotation}{' = None' if p.default is None else ''}" for p in given]
+    shown = ["self", *shown[:2], "*", *shown[2:]]
     return _method(name, shown, "float" if name == "score" else "Self")
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import Any, Self
+from typing import Self, TypeAlias
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -15,7 +15,13 @@ from ldr.estimators.given import are_views
 from ldr.objectives.data.labels import as_array
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.data.views import single
+from ldr.objectives.objective import Objective
 from ldr.solvers.errors import ArgumentError, DataError
+from ldr.solvers.manifolds import Array
+from ldr.types import PerRow, PerView, Rows, XandY
+
+# Column numbers or names, or a slice, of each view.
+Views: TypeAlias = Sequence[Sequence[int | str] | slice] | Mapping[str, Sequence[int | str] | slice]
 
 
 class TwoViews(Projection):
@@ -26,9 +32,9 @@ class TwoViews(Projection):
     holds them all.
     """
 
-    views: Any = None
+    views: Views | None = None
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Rows, y: PerRow = None) -> Self:
         """Find the projections of both views.
 
         Parameters
@@ -45,7 +51,7 @@ class TwoViews(Projection):
         """
         return self._fit(X, y)
 
-    def transform(self, X: Any, y: Any = None) -> Any:
+    def transform(self, X: Rows, y: PerRow = None) -> Rows:
         """Project the first view, or both.
 
         Parameters
@@ -63,7 +69,7 @@ class TwoViews(Projection):
         check_is_fitted(self)
         return np.hstack(self.result_.transform(self._grouped(X, reset=False)))
 
-    def _grouped(self, X: Any, reset: bool, minimum_rows: int = 1) -> Any:
+    def _grouped(self, X: Rows, reset: bool, minimum_rows: int = 1) -> PerView:
         """The views in the columns of X, by name where they have names."""
         samples = self._samples(X, reset=reset, minimum_rows=minimum_rows)
         if samples.stored:
@@ -81,7 +87,7 @@ class TwoViews(Projection):
         }
         return found if isinstance(self.views, dict) else tuple(found.values())
 
-    def _columns(self, d: int, names: Sequence[str]) -> dict[Any, list[int]]:
+    def _columns(self, d: int, names: Sequence[str]) -> dict[object, list[int]]:
         """The column numbers of each group, of d columns with names."""
         if not isinstance(self.views, (list, tuple, dict)) or len(self.views) < 2:
             raise ArgumentError(
@@ -90,7 +96,7 @@ class TwoViews(Projection):
             )
         numbers = {name: k for k, name in enumerate(names)} | {k: k for k in range(d)}
         given = self.views if isinstance(self.views, dict) else dict(enumerate(self.views))
-        groups: dict[Any, list[int]] = {}
+        groups: dict[object, list[int]] = {}
         for key, group in given.items():
             listed = range(d)[group] if isinstance(group, slice) else group
             try:
@@ -111,7 +117,7 @@ class TwoViews(Projection):
     def _n_features_out(self) -> int:
         return self.result_.r * (1 if self.views is None else len(self.components_))
 
-    def get_feature_names_out(self, input_features: Any = None) -> Any:
+    def get_feature_names_out(self, input_features: object = None) -> np.ndarray:
         """Names of the coordinates, with those of the views where they have names.
 
         Parameters
@@ -130,13 +136,13 @@ class TwoViews(Projection):
 
     def _given(
         self,
-        X: Any,
-        y: Any,
-        background: Any,
-        objective: Any,
+        X: Rows,
+        y: PerRow,
+        background: Rows,
+        objective: Objective,
         reset: bool,
         minimum_rows: int = 2,
-    ) -> Any:
+    ) -> XandY:
         if self.views is not None:
             return self._grouped(X, reset, minimum_rows), None
         given = super()._given(X, y, background, objective, reset, minimum_rows)
@@ -145,13 +151,13 @@ class TwoViews(Projection):
             self._flat = y is not None and not several and _dimensions(y) == 1
         return given
 
-    def _predicted(self, X: Any, question: str = "predict") -> Any:
+    def _predicted(self, X: Rows, question: str = "predict") -> Array:
         if self.views is not None:
             raise ArgumentError("predict is of views that are given apart: leave out views=")
         found = super()._predicted(X, question)
         return found[:, 0] if isinstance(self.components_, tuple) and self._flat else found
 
-    def inverse_transform(self, X: Any, y: Any = None) -> Any:
+    def inverse_transform(self, X: Rows, y: PerRow = None) -> Rows:
         """Back from projected rows, of the first view or of both; see `Projection`.
 
         Parameters
@@ -178,7 +184,7 @@ class TwoViews(Projection):
         )
         return single(parts)
 
-    def _ungrouped(self, X: Any) -> Any:
+    def _ungrouped(self, X: Rows) -> Array:
         """The columns of all views, of the coordinates of all side by side."""
         coordinates = as_samples(X, "X", 1).dense()
         if coordinates.shape[1] != self._n_features_out:
@@ -198,5 +204,5 @@ class TwoViews(Projection):
         return found
 
 
-def _dimensions(y: Any) -> int:
+def _dimensions(y: PerRow) -> int:
     return int((y if hasattr(y, "ndim") else as_array(y)).ndim)

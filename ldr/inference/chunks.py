@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -15,8 +15,10 @@ from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need
 from ldr.solvers.errors import DataError
 from ldr.solvers.manifolds import Array
+from ldr.types import PerRow, Rows, XandY
 
 Orders = npt.NDArray[np.intp]
+Problem: TypeAlias = tuple[tuple[Rows, ...], PerRow]
 
 # Numbers in the rows of a chunk, and the most problems in one: temporary arrays stay in the cache.
 _CHUNK_NUMBERS = 2**18
@@ -45,7 +47,7 @@ class Chunk:
     own_y: bool = False
     trials: Orders | None = None
 
-    def problem(self, k: int) -> tuple[Any, Any]:
+    def problem(self, k: int) -> XandY:
         """X and y of one problem, as `ldr.solve` takes them."""
         views = tuple(view if view.ndim == 2 else view[k] for view in self.views)
         y = self.y[k] if self.y is not None and self.own_y else self.y
@@ -56,16 +58,16 @@ class Chunk:
 class Single:
     """A problem of data that are no arrays of numbers in memory: sparse, tables, files."""
 
-    X: Any
-    y: Any
+    X: Rows
+    y: PerRow
     count: int = 1
     trials: None = None
 
-    def problem(self, k: int) -> tuple[Any, Any]:
+    def problem(self, k: int) -> XandY:
         return self.X, self.y
 
 
-def chunks(objective: Objective, X: Any, y: Any) -> Iterator[Chunk | Single]:
+def chunks(objective: Objective, X: Rows, y: PerRow) -> Iterator[Chunk | Single]:
     """The problems of a stack, or of an iterable, in chunks that are solved together.
 
     Raises
@@ -90,11 +92,11 @@ def takes_pairs(objective: Objective) -> bool:
     return objective.views > 1 or Need.BACKGROUND in objective.needs
 
 
-def _is_array(view: Any) -> bool:
+def _is_array(view: Rows) -> bool:
     return isinstance(view, np.ndarray) and view.ndim in (2, 3) and view.dtype.kind in "fiub"
 
 
-def _slices(objective: Objective, views: tuple[Array, ...], y: Any) -> Iterator[Chunk]:
+def _slices(objective: Objective, views: tuple[Array, ...], y: PerRow) -> Iterator[Chunk]:
     counts = {len(view) for view in views if view.ndim == 3}
     if y is not None and y.ndim == 2:
         counts.add(len(y))
@@ -122,26 +124,26 @@ def chunk_size(views: tuple[Array, ...]) -> int:
     return max(1, min(_CHUNK_MOST, _CHUNK_NUMBERS // numbers))
 
 
-def _gathered(objective: Objective, X: Any, y: Any) -> Iterator[Chunk | Single]:
+def _gathered(objective: Objective, X: Rows, y: PerRow) -> Iterator[Chunk | Single]:
     """Of an iterable: neighbours of one shape together, up to what a chunk holds."""
     shared = y is None or (isinstance(y, np.ndarray) and y.ndim == 1)
     labels = None if shared else iter(y)
     pair = takes_pairs(objective)
 
-    def paired() -> Iterator[tuple[tuple[Any, ...], Any]]:
+    def paired() -> Iterator[Problem]:
         for k, one in enumerate(X):
             of_one = y if labels is None else next(labels, None)
             if labels is not None and of_one is None:
                 raise DataError(f"y has {k} entries, fewer than the data sets in X")
             yield tuple(one) if pair else (one,), of_one
 
-    def shape(problem: tuple[tuple[Any, ...], Any]) -> Any:
+    def shape(problem: Problem) -> object:
         views, of_one = problem
         plain = all(_is_array(view) and view.ndim == 2 for view in views)
         return plain and (*(view.shape for view in views), np.shape(of_one))
 
     for plain, group in groupby(paired(), shape):
-        waiting: list[tuple[tuple[Any, ...], Any]] = []
+        waiting: list[Problem] = []
         for views, of_one in group:
             if not plain:
                 yield Single(views if pair else views[0], of_one)
@@ -154,7 +156,7 @@ def _gathered(objective: Objective, X: Any, y: Any) -> Iterator[Chunk | Single]:
             yield _stacked(waiting, shared)
 
 
-def _stacked(problems: list[tuple[tuple[Any, ...], Any]], shared: bool) -> Chunk:
+def _stacked(problems: list[Problem], shared: bool) -> Chunk:
     views = tuple(np.stack(parts) for parts in zip(*(views for views, _ in problems), strict=True))
     y = problems[0][1]
     if not shared:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -22,9 +23,12 @@ from ldr.solvers.checks import choice, number, whole
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
 from ldr.solvers.pickles import Pickled
+from ldr.types import Argument, PerRow, Rows, Splitter
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from ldr.plots.canvas import Panels
 
 RULES = ("permutation", "ladle", "bic", "folds", "parallel")
 _LIKELIHOODS = ("ppca", "fa")
@@ -61,9 +65,9 @@ class Dimension(Pickled):
     criterion: str
     candidates: np.ndarray
     scores: Array
-    threshold: Any = None
+    threshold: float | Array | None = None
 
-    def plot(self, *, ax: Any = None) -> Figure:
+    def plot(self, *, ax: Panels = None) -> Figure:
         """The scores, and the dimension that they say; see `ldr.plots.dimension`."""
         from ldr.plots import dimension
 
@@ -74,31 +78,30 @@ class Dimension(Pickled):
             f"{self.objective!r}: {self.r} directions, by {self.rule}",
             f"      r  {self.criterion}",
         ]
-        bars = [None] * len(self.scores) if self.threshold is None else self._bars()
+        bars: Sequence[float | None] = [None] * len(self.scores)
+        if self.threshold is not None:
+            bars = np.broadcast_to(self.threshold, self.scores.shape).tolist()
         for k, score, bar in zip(self.candidates, self.scores, bars, strict=True):
             beside = "" if bar is None else f"   against {bar:.4g}"
             lines.append(f"  {k:5d}  {score:.6g}{beside}{'   <' if k == self.r else ''}")
         return "\n".join(lines)
 
-    def _bars(self) -> list[float]:
-        return [float(b) for b in np.broadcast_to(self.threshold, self.scores.shape)]
-
 
 @in_words
 def dimension(
     objective: str | Objective,
-    X: Any,
-    y: Any = None,
+    X: Rows,
+    y: PerRow = None,
     *,
     method: str = "auto",
     most: int | None = None,
     level: float = 0.05,
     permutations: int = 999,
-    folds: Any = 5,
-    groups: Any = None,
+    folds: int | Splitter = 5,
+    groups: PerRow = None,
     standardise: bool = False,
     random_state: int | np.random.Generator | None = None,
-    **parameters: Any,
+    **parameters: object,
 ) -> Dimension:
     """How many directions there are.
 
@@ -280,7 +283,9 @@ def _bases(maps: Array) -> Array:
     return np.asarray(np.linalg.qr(maps.transpose(0, 2, 1))[0])
 
 
-def _by_parallel(objective: Objective, X: Any, level: float, rng: np.random.Generator) -> Dimension:
+def _by_parallel(
+    objective: Objective, X: Rows, level: float, rng: np.random.Generator
+) -> Dimension:
     if objective.name != "pca":
         raise ArgumentError(
             f"method='parallel' is of the correlation matrix, for pca; got {objective.name!r}"
@@ -295,11 +300,11 @@ def _by_parallel(objective: Objective, X: Any, level: float, rng: np.random.Gene
 
 def _by_path(
     objective: Objective,
-    X: Any,
+    X: Rows,
     rule: str,
     most: int,
-    folds: Any,
-    options: dict[str, Any],
+    folds: int | Splitter,
+    options: dict[str, Argument],
 ) -> Dimension:
     if rule == "bic" and objective.name not in _LIKELIHOODS:
         raise ArgumentError(f"method='bic' is of likelihoods, ppca and fa; got {objective.name!r}")

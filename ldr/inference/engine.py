@@ -8,7 +8,6 @@ import os
 from collections.abc import Callable, Iterable
 from contextvars import copy_context
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -25,6 +24,7 @@ from ldr.solvers.checks import whole
 from ldr.solvers.checks import workers as check_workers
 from ldr.solvers.manifolds import Array
 from ldr.solving import solve
+from ldr.types import Argument
 
 Stacks = tuple[Array, ...]
 
@@ -81,7 +81,7 @@ def optima(
     *,
     workers: int = -1,
     with_maps: bool = True,
-    **options: Any,
+    **options: Argument,
 ) -> Optima:
     """The optima of all problems, in order, chunks of them in threads.
 
@@ -113,7 +113,11 @@ def optima(
 
 
 def _of_chunk(
-    objective: Objective, chunk: Chunk | Single, r: int, with_maps: bool, options: dict[str, Any]
+    objective: Objective,
+    chunk: Chunk | Single,
+    r: int,
+    with_maps: bool,
+    options: dict[str, Argument],
 ) -> Optima:
     rows = _rows(objective, chunk, r)
     found = None if rows is None else _stacked(objective, rows, chunk, r, options)
@@ -164,7 +168,7 @@ def _stacked(
     rows: tuple[StackedRows, ...],
     chunk: Chunk | Single,
     r: int,
-    options: dict[str, Any],
+    options: dict[str, Argument],
 ) -> StackedOptima | None:
     assert isinstance(chunk, Chunk)
     y = chunk.y if chunk.y is None or chunk.own_y else chunk.y[None]
@@ -175,7 +179,7 @@ def _stacked(
 
 
 def _alone(
-    objective: Objective, chunk: Chunk | Single, k: int, r: int, options: dict[str, Any]
+    objective: Objective, chunk: Chunk | Single, k: int, r: int, options: dict[str, Argument]
 ) -> Optima:
     """One problem, by `ldr.solve`."""
     X, y = chunk.problem(k)

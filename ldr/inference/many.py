@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from ldr.doors import in_words
 from ldr.inference.chunks import chunks
@@ -15,6 +16,7 @@ from ldr.objectives.data.views import single
 from ldr.objectives.objective import Objective
 from ldr.solvers.manifolds import Array
 from ldr.solvers.pickles import Pickled
+from ldr.types import PerRow, PerView, Rows
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -48,8 +50,8 @@ class Solutions(Pickled):
     objective: Objective
     r: int
     values: Array
-    P: Any
-    mean: Any
+    P: PerView
+    mean: PerView
     numbers: Array | None
     gaps: Array
     alone: int
@@ -57,7 +59,7 @@ class Solutions(Pickled):
     def __len__(self) -> int:
         return len(self.values)
 
-    def plot(self, at: Any = None) -> Figure:
+    def plot(self, at: npt.ArrayLike | None = None) -> Figure:
         """The values along the problems, at their places; see `ldr.plots.solutions`."""
         from ldr.plots import solutions
 
@@ -74,13 +76,13 @@ class Solutions(Pickled):
 @in_words
 def solve_many(
     objective: str | Objective,
-    X: Any,
+    X: Rows,
     r: int,
     *,
-    y: Any = None,
+    y: PerRow = None,
     workers: int = -1,
     certify: bool = True,
-    **parameters: Any,
+    **parameters: object,
 ) -> Solutions:
     """Solve an objective for many data sets: windows of a series, groups, folds, resampled rows.
 

@@ -7,7 +7,6 @@ groups the orders stay inside them, or whole groups change labels.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from ldr.solvers.checks import choice, flag
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.manifolds import Array
 from ldr.standardising import Units
+from ldr.types import PerRow, Rows
 
 # What is permuted, and what is true then.
 NULLS = {
@@ -61,10 +61,10 @@ class Null:
     def of(
         cls,
         objective: Objective,
-        X: Any,
-        y: Any,
+        X: Rows,
+        y: PerRow,
         kind: str,
-        groups: Any,
+        groups: PerRow,
         standardise: bool = False,
     ) -> Null:
         """Of data as `ldr.solve` takes them, which are brought into memory."""
@@ -174,7 +174,7 @@ class Null:
         return orders
 
 
-def _natural(objective: Objective, y: Any, groups: Orders | None) -> str:
+def _natural(objective: Objective, y: PerRow, groups: Orders | None) -> str:
     """The null that fits a method, and its groups."""
     if objective.views > 1:
         return "second view"
@@ -189,7 +189,7 @@ def _orders(rng: np.random.Generator, count: int, n: int) -> Orders:
     return np.argsort(rng.random((count, n)), axis=1)
 
 
-def _shared(y: Any, groups: Orders | None) -> bool:
+def _shared(y: PerRow, groups: Orders | None) -> bool:
     """Whether y is the same in all rows of each group, and there are several groups of several."""
     if groups is None:
         return False
@@ -197,7 +197,7 @@ def _shared(y: Any, groups: Orders | None) -> bool:
     return 1 < len(firsts) < len(groups) and bool((y == y[firsts[groups]]).all())
 
 
-def _codes(groups: Any, n: int) -> Orders:
+def _codes(groups: PerRow, n: int) -> Orders:
     given = np.asarray(groups)
     if given.shape != (n,):
         raise DataError(f"groups has shape {given.shape}, expected ({n},), one group a row")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.manifolds import Array
 from ldr.solvers.pickles import Pickled
 from ldr.solving import solve
+from ldr.types import PerRow, Rows
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class ParametricTest(Pickled):
 
 @in_words
 def parametric_test(
-    objective: str | Objective, X: Any, *, y: Any = None, **parameters: Any
+    objective: str | Objective, X: Rows, *, y: PerRow = None, **parameters: object
 ) -> ParametricTest:
     """The classical tests of cca, lda, sir and save; exact or asymptotic for normal data.
 

@@ -6,7 +6,7 @@ import math
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -23,9 +23,12 @@ from ldr.solvers.limits import complete, within
 from ldr.solvers.manifolds import Array
 from ldr.solvers.pickles import Pickled
 from ldr.solving import solve
+from ldr.types import Argument, PerRow, Rows
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from ldr.plots.canvas import Panels
 
 # A permuted value counts as reaching the value where it is this near, relative: it is the same.
 _SAME = 1e-10
@@ -69,7 +72,7 @@ class PermutationTest(Pickled):
     error: float
     p_values: tuple[float, ...] | None
 
-    def plot(self, *, ax: Any = None) -> Figure:
+    def plot(self, *, ax: Panels = None) -> Figure:
         """The permuted values, and where the value stands; see `ldr.plots.permutation_test`."""
         from ldr.plots import permutation_test
 
@@ -92,20 +95,20 @@ class PermutationTest(Pickled):
 @in_words
 def permutation_test(
     objective: str | Objective,
-    X: Any,
+    X: Rows,
     r: int,
     *,
-    y: Any = None,
+    y: PerRow = None,
     permutations: int = 999,
     null: str = "auto",
-    groups: Any = None,
+    groups: PerRow = None,
     standardise: bool = False,
     stop_after: int | None = None,
     workers: int = -1,
     time_limit: float | None = None,
-    progress: Callable[[int, int], Any] | None = None,
+    progress: Callable[[int, int], object] | None = None,
     random_state: int | np.random.Generator | None = None,
-    **parameters: Any,
+    **parameters: object,
 ) -> PermutationTest:
     """Whether an optimum is more than what the method finds where there is nothing.
 
@@ -175,7 +178,7 @@ def permutation_test(
         whole("stop_after", stop_after, 1)
     rng = as_generator(random_state)
     hypothesis = Null.of(objective, X, y, null, groups, standardise)
-    options: dict[str, Any] = {
+    options: dict[str, Argument] = {
         "certify": False,
         "random_state": int(rng.integers(2**31)),
     }  # the same starts

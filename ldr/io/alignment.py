@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
 
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need
 from ldr.solvers.errors import DataError
+from ldr.types import PerRow, Rows
 
 _EXAMPLES = 3
 
 
-def by_index(objective: Objective, X: Any, y: Any, **beside: Any) -> tuple[Any, ...]:
+def by_index(objective: Objective, X: Rows, y: PerRow, **beside: PerRow) -> tuple[Rows, ...]:
     """X, y and what else stands beside the rows, all in the order of the index of the first view.
 
     A background has rows of its own.
@@ -29,7 +29,7 @@ def by_index(objective: Objective, X: Any, y: Any, **beside: Any) -> tuple[Any, 
     return (first, *others), *rows
 
 
-def aligned(first: Any, other: Any, name: str, first_name: str) -> Any:
+def aligned(first: Rows, other: PerRow, name: str, first_name: str) -> PerRow:
     """The other's rows in the order of the first's index, where both are pandas'; else as they are.
 
     Two Dask frames whose divisions are known must begin and end alike.
@@ -60,7 +60,7 @@ def aligned(first: Any, other: Any, name: str, first_name: str) -> Any:
     return other.iloc[places]
 
 
-def _index(rows: Any) -> Any:
+def _index(rows: Rows) -> PerRow:
     """Of a pandas DataFrame or Series; None of anything else."""
     pandas = sys.modules.get("pandas")
     if pandas is None or not isinstance(rows, (pandas.DataFrame, pandas.Series)):
@@ -68,7 +68,7 @@ def _index(rows: Any) -> Any:
     return rows.index
 
 
-def _check_divisions(first: Any, other: Any, name: str, first_name: str) -> None:
+def _check_divisions(first: Rows, other: PerRow, name: str, first_name: str) -> None:
     ends = [
         (rows.divisions[0], rows.divisions[-1])
         for rows in (first, other)

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from ldr.objectives.data.containers import check_dimensions, like
 from ldr.objectives.data.sources.dask_rows import is_frame
 from ldr.solvers.manifolds import Array
+from ldr.types import Argument, Rows
 
 # Of data and their name in messages.
-Project = Callable[[Any, str], Array]
+Project = Callable[[Rows, str], Array]
 
 
-def project_chunks(X: Any, project: Project, name: str, names: Sequence[str]) -> Any:
+def project_chunks(X: Rows, project: Project, name: str, names: Sequence[str]) -> Rows:
     """The projected rows, of which nothing has been computed yet.
 
     Parameters
@@ -52,14 +52,16 @@ def project_chunks(X: Any, project: Project, name: str, names: Sequence[str]) ->
     )
 
 
-def _partition(project: Project, name: str, empty: Any, part: Any, partition_info: Any) -> Any:
+def _partition(
+    project: Project, name: str, empty: Rows, part: Rows, partition_info: Argument
+) -> Rows:
     if len(part) == 0:
         return empty
     number = partition_info["number"]
     return like(part, project(part, f"{name}, partition {number}"), empty.columns)
 
 
-def _chunk(project: Project, name: str, r: int, chunk: Any, block_id: Any) -> Array:
+def _chunk(project: Project, name: str, r: int, chunk: Rows, block_id: Argument) -> Array:
     if len(chunk) == 0:
         return np.empty((0, r))
     return project(chunk, f"{name}, chunk {block_id[0]}")

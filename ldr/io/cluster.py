@@ -7,17 +7,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from ldr.io.files import TABLES, Table, ending_of
+from ldr.objectives.data.cells import Cells
 from ldr.objectives.data.map_reduce import PIECE_NUMBERS
 from ldr.objectives.data.sources.head import SEPARATORS, Head
 from ldr.objectives.data.sources.npy import NpyFile
 from ldr.objectives.data.sources.text import typed
 from ldr.objectives.data.stored import brought
 from ldr.solvers.errors import ArgumentError, DataError
+from ldr.types import Argument, Rows
 
 _TIMEOUT = 5.0  # seconds
 
@@ -100,7 +101,7 @@ class TextTable(Table):
     cells : Dask DataFrame
     """
 
-    cells: Any = None
+    cells: Rows = None
 
     @classmethod
     def of(cls, path: Path, separator: str) -> TextTable:
@@ -129,7 +130,7 @@ class TextTable(Table):
         return np.asarray(typed(array(texts, from_pandas=True)).to_numpy(zero_copy_only=False))
 
 
-def _array(file: NpyFile) -> Any:
+def _array(file: NpyFile) -> Rows:
     """Rows of a file as a Dask array, a chunk a piece."""
     import dask.array as arrays
 
@@ -140,6 +141,6 @@ def _array(file: NpyFile) -> Any:
     )
 
 
-def _read(file: NpyFile, block_info: Any = None) -> Any:
+def _read(file: NpyFile, block_info: Argument = None) -> Cells:
     start, stop = block_info[None]["array-location"][0]
     return file.read(start, stop)

@@ -19,7 +19,7 @@ import numpy as np
 from ldr.components import view_letters
 from ldr.doors import in_words
 from ldr.io.outputs import check_outputs, files_of, replaced
-from ldr.objectives.data.cells import Column
+from ldr.objectives.data.cells import Column, Matrix
 from ldr.objectives.data.opening import as_path, as_samples, open_path, stored
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.data.sources.columns import Columns
@@ -29,6 +29,7 @@ from ldr.objectives.data.views import as_tuple, single
 from ldr.result import Result
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.manifolds import Array
+from ldr.types import Rows
 
 # Bytes from which on a file is not loaded.
 LARGE = 2**26
@@ -51,7 +52,7 @@ class Table:
     """
 
     name: str
-    X: Any
+    X: Rows
     beside: dict[str, Array] = field(default_factory=dict)
 
     @property
@@ -194,7 +195,7 @@ def read(path: str | Path, separator: str = "") -> Table:
     return _one_of(arrays, wanted, path.name)
 
 
-def write_projection(path: str | Path, result: Result, X: Any) -> None:
+def write_projection(path: str | Path, result: Result, X: Rows) -> None:
     """Projected rows in a file, piece by piece where the rows are stored ones.
 
     Parameters
@@ -227,7 +228,7 @@ def write_projection(path: str | Path, result: Result, X: Any) -> None:
             write_frames(file, ending, parts, names)
 
 
-def write(path: str | Path, result: Result, Y: Any) -> None:
+def write(path: str | Path, result: Result, Y: Rows) -> None:
     """Projected rows in a file, which is whole or, if anything goes wrong, as it was before.
 
     Parameters
@@ -253,7 +254,7 @@ def write(path: str | Path, result: Result, Y: Any) -> None:
         _write(file, ending, result, Y)
 
 
-def _write(path: Path, ending: str, result: Result, Y: Any) -> None:
+def _write(path: Path, ending: str, result: Result, Y: Rows) -> None:
     pair = isinstance(result.P, tuple)
     if ending == ".npy":
         if pair:
@@ -288,7 +289,7 @@ def _projected(result: Result, views: tuple[Samples, ...], where: slice) -> Arra
     return np.hstack(as_tuple(result.transform(single(pieces))))
 
 
-def _is_frame(X: Any) -> bool:
+def _is_frame(X: Rows) -> bool:
     return hasattr(X, "iloc")
 
 
@@ -348,7 +349,7 @@ def _save_parts(path: Path, shape: tuple[int, int], parts: Iterable[Array]) -> N
             file.write(np.ascontiguousarray(part, "<f8").data)
 
 
-def _read_npz(path: Path) -> dict[str, Any]:
+def _read_npz(path: Path) -> dict[str, np.ndarray]:
     with open(path, "rb") as file, np.load(file) as archive:  # closed also where it is no archive
         if {"data", "indices", "indptr", "shape"} <= set(archive.files):
             from scipy.sparse import load_npz
@@ -357,7 +358,7 @@ def _read_npz(path: Path) -> dict[str, Any]:
         return {name: archive[name] for name in archive.files}
 
 
-def _read_mat(path: Path) -> dict[str, Any]:
+def _read_mat(path: Path) -> dict[str, np.ndarray]:
     from scipy.io import loadmat
 
     try:
@@ -369,7 +370,7 @@ def _read_mat(path: Path) -> dict[str, Any]:
     return {name: _plain(array) for name, array in arrays.items() if not name.startswith("__")}
 
 
-def _plain(array: Any) -> Any:
+def _plain(array: np.ndarray) -> np.ndarray:
     """A cell array as an array of strings, a sparse matrix by rows; others as they are."""
     if hasattr(array, "tocsr"):
         return array.tocsr()
@@ -378,7 +379,7 @@ def _plain(array: Any) -> Any:
     return array
 
 
-def _one_of(arrays: dict[str, Any], wanted: str | None, name: str) -> Table:
+def _one_of(arrays: dict[str, np.ndarray], wanted: str | None, name: str) -> Table:
     """The matrix among the arrays of a file, and those beside it."""
     matrices = [key for key, array in arrays.items() if array.ndim == 2 and min(array.shape) > 1]
     key = wanted or ("X" if "X" in arrays else matrices[0] if len(matrices) == 1 else None)
@@ -389,7 +390,7 @@ def _one_of(arrays: dict[str, Any], wanted: str | None, name: str) -> Table:
     return Table(name, _matrix(arrays[key], name), beside)
 
 
-def _matrix(array: Any, name: str) -> Any:
+def _matrix(array: np.ndarray, name: str) -> Matrix:
     """One column where there is only one dimension."""
     if array.ndim == 1:
         return array[:, None]

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from io import BytesIO
 from numbers import Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import numpy as np
@@ -19,6 +19,7 @@ from ldr.objectives.data.opening import as_path
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.data.stored import StoredSamples
 from ldr.solvers.errors import ArgumentError
+from ldr.types import Argument, Rows
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -57,7 +58,7 @@ def replaced(path: str | Path) -> Iterator[Path]:
         new.unlink(missing_ok=True)
 
 
-def write_figure(path: str | Path, figure: Figure, **style: Any) -> None:
+def write_figure(path: str | Path, figure: Figure, **style: Argument) -> None:
     """A picture in a file, of the kind that its ending says.
 
     Drawn in memory: matplotlib does not always say that a disk is full.
@@ -107,7 +108,7 @@ def check_outputs(
         seen[name] = path
 
 
-def files_of(X: Any) -> list[Path]:
+def files_of(X: Rows) -> list[Path]:
     """The files that the rows of X are read from, as far as X knows them."""
     if isinstance(X, (str, Path)):
         return [Path(X)]

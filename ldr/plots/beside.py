@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,16 +11,19 @@ from ldr.io.alignment import by_index
 from ldr.objectives.parameters import Need
 from ldr.plots.canvas import new_figure, parts
 from ldr.plots.colouring import colouring_of, draw_key
-from ldr.plots.drawn import DrawnComparison
+from ldr.plots.drawn import Drawn, DrawnComparison
 from ldr.plots.rows import draw_first
+from ldr.solvers.manifolds import Array
+from ldr.types import PerRow, Rows
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _COLUMNS = 4
 
 
-def side_by_side(comparison: DrawnComparison, X: Any, y: Any = None) -> Figure:
+def side_by_side(comparison: DrawnComparison, X: Rows, y: PerRow = None) -> Figure:
     """The first two coordinates of every method, and of its heuristic where that is another.
 
     Parameters
@@ -35,15 +38,15 @@ def side_by_side(comparison: DrawnComparison, X: Any, y: Any = None) -> Figure:
         A panel a projection, with its first score.
     """
     judged = comparison.judged_by[0]
-    panels: list[tuple[str, Any, Any]] = []
+    panels: list[tuple[str, Drawn, Mapping[str, Array]]] = []
     for method in comparison.methods:
         panels.append((method.name, method.result, method.scores))
-        if method.heuristic is not None:
+        if method.heuristic is not None and method.heuristic_scores is not None:
             panels.append((f"{method.name}: heuristic", method.heuristic, method.heuristic_scores))
     columns = min(_COLUMNS, len(panels))
     rows = -(-len(panels) // columns)
     figure = new_figure(1.2 + 3.1 * columns, 0.6 + 3.0 * rows)
-    axes: Sequence[Any] = list(np.ravel(figure.subplots(rows, columns, squeeze=False)))
+    axes: list[Axes] = list(np.ravel(figure.subplots(rows, columns, squeeze=False)))
     colouring = None
     for ax, (name, result, scores) in zip(axes, panels, strict=False):
         rows_of_X, labels = by_index(result.objective, X, y)

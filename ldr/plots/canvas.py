@@ -2,21 +2,37 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypeAlias, TypedDict
 
 import numpy as np
 
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
+from ldr.types import PerView
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure, SubFigure
+
+# Axes to draw in, one a panel, as a user hands them over; None is a new figure.
+Panels: TypeAlias = "Axes | Sequence[Axes] | np.ndarray | None"
 
 SINGLE = "#0072B2"
 HIGHLIGHT = "#D55E00"
 
 _LETTERS = 28  # of a feature's name
+
+
+class LineStyle(TypedDict, total=False):
+    """How a line is drawn."""
+
+    color: str
+    linestyle: str
+    linewidth: float
+    marker: str
+    markersize: float
+    mec: str
 
 
 def new_figure(width: float, height: float) -> Figure:
@@ -29,7 +45,7 @@ def new_figure(width: float, height: float) -> Figure:
     return figure
 
 
-def inches(figure: Any) -> float:
+def inches(figure: Figure | SubFigure) -> float:
     """Width of a figure or of a part of one."""
     return float(figure.bbox.width / figure.get_figure(root=True).dpi)
 
@@ -40,7 +56,7 @@ def figure_of(ax: Axes) -> Figure:
     return figure
 
 
-def given_panels(ax: Any, count: int) -> list[Axes]:
+def given_panels(ax: Panels, count: int) -> list[Axes]:
     """The caller's axes, or those of a new figure."""
     if ax is None:
         return list(np.ravel(new_figure(4.4 * count, 3.6).subplots(1, count, squeeze=False)))
@@ -101,6 +117,6 @@ def shortened(name: str) -> str:
     return name if len(name) <= _LETTERS else name[: _LETTERS - 1] + "…"
 
 
-def parts(Y: Any) -> tuple[Array, ...]:
+def parts(Y: PerView) -> tuple[Array, ...]:
     """The arrays of one view or of several, whatever container they are in."""
     return tuple(np.asarray(y) for y in (Y if isinstance(Y, tuple) else (Y,)))

@@ -15,6 +15,7 @@ from ldr.plots.canvas import SINGLE, figure_of, literal
 from ldr.plots.drawn import Drawn
 from ldr.solvers.errors import DataError
 from ldr.solvers.manifolds import Array
+from ldr.types import PerRow, Rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -76,7 +77,7 @@ class Colouring:
         ]
 
 
-def colouring_of(result: Drawn, y: Any, n: int, X: Any = None) -> Colouring:
+def colouring_of(result: Drawn, y: PerRow, n: int, X: Rows = None) -> Colouring:
     """By y; without it objectives of time are coloured by row, or by the dates of X's index."""
     needs = result.objective.needs
     if y is None:
@@ -120,7 +121,7 @@ def draw_points(ax: Axes, colouring: Colouring, *coordinates: Array) -> None:
     n = len(coordinates[0])
     size = float(np.clip(12000 / max(n, 1), 6, 26))
     alpha = float(np.clip(40 / max(n, 1) ** 0.5, 0.25, 0.85))
-    style: dict[str, Any] = {"s": size, "linewidths": 0, "rasterized": n > 2000}
+    style: dict[str, object] = {"s": size, "linewidths": 0, "rasterized": n > 2000}
     scatter: Any = ax.scatter
     if colouring.quantity is not None:
         scatter(*coordinates, c=colouring.quantity, cmap="viridis", **style)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from ldr.plots.drawn import Drawn
 from ldr.plots.rows import axis_names
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
+from ldr.types import PerRow, Rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,7 +35,7 @@ _REACH = 0.9
 _LINE = 9.5  # points from one name to the next
 
 
-def biplot(result: Drawn, X: Any, y: Any = None, *, ax: Any = None) -> Figure:
+def biplot(result: Drawn, X: Rows, y: PerRow = None, *, ax: Axes | None = None) -> Figure:
     """The rows by their first two coordinates, and an arrow for each column.
 
     An arrow is the correlations of a column with the two coordinates, so that it points where rows
@@ -57,23 +58,21 @@ def biplot(result: Drawn, X: Any, y: Any = None, *, ax: Any = None) -> Figure:
     X, y = by_index(result.objective, X, y)
     Y, correlations = _with_columns(result, X)
     colouring = colouring_of(result, y, len(Y), X)
-    own = ax is None
-    if own:
-        ax = new_figure(7.2, 5.4).subplots()
-    draw_points(ax, colouring, Y[:, 0], Y[:, 1])
+    panel = new_figure(7.2, 5.4).subplots() if ax is None else ax
+    draw_points(panel, colouring, Y[:, 0], Y[:, 1])
     reach = np.abs(Y).max() / max(float(np.abs(correlations).max()), 1e-300)
     arrows = correlations * _REACH * reach
-    kept = _draw_arrows(ax, arrows)
-    _finish(ax, result)
-    if own:
-        draw_key(figure_of(ax), [ax], colouring)
+    kept = _draw_arrows(panel, arrows)
+    _finish(panel, result)
+    if ax is None:
+        draw_key(figure_of(panel), [panel], colouring)
     else:
-        key_inside(ax, colouring)
-    _name_arrows(ax, arrows, kept, result)
-    return figure_of(ax)
+        key_inside(panel, colouring)
+    _name_arrows(panel, arrows, kept, result)
+    return figure_of(panel)
 
 
-def correlation_circle(result: Drawn, X: Any, *, ax: Any = None) -> Figure:
+def correlation_circle(result: Drawn, X: Rows, *, ax: Axes | None = None) -> Figure:
     """The correlations of each column with the first two coordinates, in the unit circle.
 
     Where coordinates are uncorrelated (pca, the classical methods) the squared length of an arrow
@@ -94,7 +93,7 @@ def correlation_circle(result: Drawn, X: Any, *, ax: Any = None) -> Figure:
     return figure_of(ax)
 
 
-def _with_columns(result: Drawn, X: Any) -> tuple[Array, Array]:
+def _with_columns(result: Drawn, X: Rows) -> tuple[Array, Array]:
     """The first two coordinates (m, 2), and the correlations of the columns with them (d, 2)."""
     if isinstance(result.P, tuple) or result.r < 2:
         raise ArgumentError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,6 +10,8 @@ from ldr.components import view_letters
 from ldr.plots.canvas import (
     HIGHLIGHT,
     SINGLE,
+    LineStyle,
+    Panels,
     figure_of,
     given_panels,
     mark_dimension,
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def path(found: DrawnPath, *, ax: Any = None) -> Figure:
+def path(found: DrawnPath, *, ax: Panels = None) -> Figure:
     """Value and baseline against the dimension, the elbow marked; held-out scores beside them.
 
     Parameters
@@ -41,12 +43,12 @@ def path(found: DrawnPath, *, ax: Any = None) -> Figure:
     first.plot(r, found.values, color=SINGLE, marker="o", markersize=4, label="optimised")
     proved = np.array([kind == "global" for kind in found.certificates])
     if not proved.all():
-        open_circles: dict[str, Any] = {"color": "white", "mec": SINGLE, "markersize": 4}
+        open_circles: LineStyle = {"color": "white", "mec": SINGLE, "markersize": 4}
         first.plot(
             r[~proved], found.values[~proved], "o", **open_circles, label="not proved global"
         )
     if not np.allclose(found.baselines, found.values, rtol=1e-10, equal_nan=True):
-        style: dict[str, Any] = {"linestyle": "--", "marker": "s", "markersize": 4}
+        style: LineStyle = {"linestyle": "--", "marker": "s", "markersize": 4}
         first.plot(r, found.baselines, color=HIGHLIGHT, label="heuristic", **style)
     first.legend(frameon=False, fontsize=9)
     objective = found.results[0].objective
@@ -62,7 +64,7 @@ def path(found: DrawnPath, *, ax: Any = None) -> Figure:
     return figure_of(first)
 
 
-def bootstrap(found: DrawnBootstrap, *, ax: Any = None) -> Figure:
+def bootstrap(found: DrawnBootstrap, *, ax: Panels = None) -> Figure:
     """The principal angles over the draws, beside those of random subspaces.
 
     Parameters
@@ -101,7 +103,7 @@ def bootstrap(found: DrawnBootstrap, *, ax: Any = None) -> Figure:
     return figure_of(panels[0])
 
 
-def parallel_analysis(found: DrawnAnalysis, *, ax: Any = None) -> Figure:
+def parallel_analysis(found: DrawnAnalysis, *, ax: Panels = None) -> Figure:
     """The eigenvalues, and the range of those of data without correlations.
 
     Parameters
@@ -114,7 +116,7 @@ def parallel_analysis(found: DrawnAnalysis, *, ax: Any = None) -> Figure:
     at = np.arange(1, len(found.eigenvalues) + 1)
     low = found.null.min(axis=0)
     panel.fill_between(at, low, found.threshold, color=HIGHLIGHT, alpha=0.25, linewidth=0)
-    style: dict[str, Any] = {"color": HIGHLIGHT, "linestyle": "--", "linewidth": 1}
+    style: LineStyle = {"color": HIGHLIGHT, "linestyle": "--", "linewidth": 1}
     panel.plot(at, found.threshold, **style, label="without correlations")
     panel.plot(at, found.eigenvalues, color=SINGLE, marker="o", markersize=4, label="data")
     panel.legend(frameon=False, fontsize=9)

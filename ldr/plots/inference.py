@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from ldr.plots.canvas import (
     HIGHLIGHT,
     SINGLE,
+    Panels,
     figure_of,
     given_panels,
     literal,
@@ -36,7 +38,9 @@ _BINS = 40
 _NAMED = 5
 
 
-def solutions(found: DrawnSolutions, at: Any = None, *, ax: Any = None) -> Figure:
+def solutions(
+    found: DrawnSolutions, at: npt.ArrayLike | None = None, *, ax: Panels = None
+) -> Figure:
     """The values along the problems, and the number of each direction where there is one.
 
     Parameters
@@ -62,7 +66,7 @@ def solutions(found: DrawnSolutions, at: Any = None, *, ax: Any = None) -> Figur
     return figure_of(panels[0])
 
 
-def influence(found: DrawnInfluence, *, ax: Any = None) -> Figure:
+def influence(found: DrawnInfluence, *, ax: Panels = None) -> Figure:
     """The influence of each row on the subspace and on the value, the largest by their numbers.
 
     Parameters
@@ -95,7 +99,7 @@ def influence(found: DrawnInfluence, *, ax: Any = None) -> Figure:
     return figure_of(panels[0])
 
 
-def permutation_test(found: DrawnTest, *, ax: Any = None) -> Figure:
+def permutation_test(found: DrawnTest, *, ax: Panels = None) -> Figure:
     """The optima of permuted data, and where the optimum of the data stands.
 
     Parameters
@@ -114,7 +118,7 @@ def permutation_test(found: DrawnTest, *, ax: Any = None) -> Figure:
     return figure_of(panel)
 
 
-def dimension(found: DrawnDimension, *, ax: Any = None) -> Figure:
+def dimension(found: DrawnDimension, *, ax: Panels = None) -> Figure:
     """What a rule looked at along r, what it was judged beside, and the dimension that it says.
 
     Parameters

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,15 +22,16 @@ from ldr.plots.colouring import (
 from ldr.plots.drawn import Drawn
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
+from ldr.types import PerRow, Rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, FigureBase
+    from matplotlib.figure import Figure, FigureBase, SubFigure
 
 _PANELS = 4  # coordinates in a scatter matrix, pairs of two views
 
 
-def projection(result: Drawn, X: Any, y: Any = None, *, ax: Any = None) -> Figure:
+def projection(result: Drawn, X: Rows, y: PerRow = None, *, ax: Axes | None = None) -> Figure:
     """The projected rows: a histogram (r = 1), a scatter plot (2) or a scatter matrix (3 and more).
 
     Parameters
@@ -70,7 +71,7 @@ def projection(result: Drawn, X: Any, y: Any = None, *, ax: Any = None) -> Figur
     return figure_of(ax)
 
 
-def space(result: Drawn, X: Any, y: Any = None) -> Figure:
+def space(result: Drawn, X: Rows, y: PerRow = None) -> Figure:
     """The first three coordinates of the projected rows, in perspective.
 
     Parameters
@@ -95,7 +96,7 @@ def space(result: Drawn, X: Any, y: Any = None) -> Figure:
         )
     colouring = colouring_of(result, y, len(Y[0]), X)
     figure = new_figure(6.4, 5.0)
-    ax: Any = figure.add_subplot(projection="3d")
+    ax = figure.add_subplot(projection="3d")
     draw_points(ax, colouring, Y[0][:, 0], Y[0][:, 1], Y[0][:, 2])
     for name, label in zip("xyz", _plain(axis_names(result))[0], strict=False):
         getattr(ax, f"set_{name}label")(label)
@@ -107,7 +108,7 @@ def space(result: Drawn, X: Any, y: Any = None) -> Figure:
     return figure
 
 
-def compare(result: Drawn, X: Any, y: Any = None) -> Figure:
+def compare(result: Drawn, X: Rows, y: PerRow = None) -> Figure:
     """The heuristic's projection beside the optimised one, on the same scales.
 
     Parameters
@@ -128,7 +129,7 @@ def compare(result: Drawn, X: Any, y: Any = None) -> Figure:
     return figure
 
 
-def draw_comparison(figure: FigureBase, result: Drawn, X: Any, y: Any = None) -> None:
+def draw_comparison(figure: Figure | SubFigure, result: Drawn, X: Rows, y: PerRow = None) -> None:
     """Draw `compare` into a figure, or into a part of one (a SubFigure)."""
     X, y = by_index(result.objective, X, y)
     before = _baseline_projection(result, X)
@@ -153,7 +154,7 @@ def draw_comparison(figure: FigureBase, result: Drawn, X: Any, y: Any = None) ->
         draw_key(rest[0], others, colouring, alone=True)
 
 
-def _baseline_projection(result: Drawn, X: Any) -> tuple[Array, ...]:
+def _baseline_projection(result: Drawn, X: Rows) -> tuple[Array, ...]:
     """The rows under the heuristic's map, which is M' like the optimised one."""
     if result.baseline is None:
         raise ArgumentError(f"objective {result.objective.name!r} has no heuristic to compare with")

@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ldr.plots.canvas import SINGLE, figure_of, literal, mark, new_figure, parts, tidy
+from ldr.plots.canvas import (
+    SINGLE,
+    LineStyle,
+    Panels,
+    figure_of,
+    given_panels,
+    literal,
+    mark,
+    new_figure,
+    parts,
+    tidy,
+    whole_ticks,
+)
 from ldr.plots.drawn import Drawn
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
@@ -19,7 +31,7 @@ if TYPE_CHECKING:
 _EPS = float(np.finfo(float).eps)
 
 
-def convergence(result: Drawn, *, ax: Any = None) -> Figure:
+def convergence(result: Drawn, *, ax: Panels = None) -> Figure:
     """How the run went: the distance to the best value, and the gradient norm, by iteration.
 
     Distances below the rounding of the value are drawn at that level. Of a closed form there is
@@ -31,31 +43,25 @@ def convergence(result: Drawn, *, ax: Any = None) -> Figure:
     ax : pair of matplotlib Axes, optional
         For the two panels; by default a new figure.
     """
+    left, right = given_panels(ax, 2)
     if ax is None:
-        figure = new_figure(8.4, 3.6)
-        left, right = figure.subplots(1, 2)
-        figure.suptitle(_title(result), fontsize=11)
-    else:
-        axes = list(np.ravel(np.asarray(ax, dtype=object)))
-        if len(axes) != 2:
-            raise ArgumentError(f"ax must be a pair of Axes, one a panel, got {len(axes)}")
-        left, right = axes
-        figure = figure_of(left)
+        figure_of(left).suptitle(_title(result), fontsize=11)
     values = np.asarray(result.history["value"])
     at = np.asarray(result.history["iteration"])
     # A solver that reports its end only has fewer entries than iterations: no line between them.
     complete = len(values) == result.iterations + 1
-    style = {"color": SINGLE, "marker": "o", "markersize": 4, "linestyle": "-" if complete else ""}
+    line = "-" if complete else ""
+    style: LineStyle = {"color": SINGLE, "marker": "o", "markersize": 4, "linestyle": line}
     _draw_gap(left, result, at, values, style)
     _draw_gradient(right, at, np.asarray(result.history["gradient_norm"]), style)
     for panel in (left, right):
         panel.set_xlabel("iteration")
         if result.iterations > 0:
-            panel.xaxis.get_major_locator().set_params(integer=True)
+            whole_ticks(panel)
         else:
             panel.set_xticks([0])
         tidy(panel)
-    return figure
+    return figure_of(left)
 
 
 def improvement(results: Drawn | Sequence[Drawn], names: Sequence[str] = ()) -> Figure:
@@ -105,7 +111,7 @@ def _title(result: Drawn) -> str:
     return f"{result.objective.name}, {shapes} to {result.r}, {result.solver}: {end}"
 
 
-def _draw_gap(ax: Axes, result: Drawn, at: Array, values: Array, style: dict[str, Any]) -> None:
+def _draw_gap(ax: Axes, result: Drawn, at: Array, values: Array, style: LineStyle) -> None:
     best = float(np.min(values) if result.objective.sense == "min" else np.max(values))
     if not np.any(values != best):
         ax.plot(at, values, **style)
@@ -118,7 +124,7 @@ def _draw_gap(ax: Axes, result: Drawn, at: Array, values: Array, style: dict[str
         mark(ax, abs(result.baseline - best), "heuristic")
 
 
-def _draw_gradient(ax: Axes, at: Array, norms: Array, style: dict[str, Any]) -> None:
+def _draw_gradient(ax: Axes, at: Array, norms: Array, style: LineStyle) -> None:
     ax.set_ylabel("gradient norm")
     positive = norms[norms > 0]
     if len(positive) > 0:

@@ -16,7 +16,6 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -27,6 +26,7 @@ from ldr.sensitivity.optimum import Observed, Optimum, Rate, combined, numbers, 
 from ldr.solvers.errors import ArgumentError, DataError, SingularError
 from ldr.solvers.manifolds import Array
 from ldr.solvers.riemannian import RiemannianProblem
+from ldr.types import PerView
 
 # Of a line's length: the first step of differences; each further one is shorter by this.
 _STEP, _SHORTER = 2e-3, 4.0
@@ -155,19 +155,19 @@ class Derivative:
         return self._rate.observed.value  # the gradient vanishes
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> PerView:
         moved = self._moved(self._optimum.problem.mean_at)
         return single(combined(1.0, self._rate.observed.mean, 1.0, moved))
 
     @property
-    def projector(self) -> Any:
+    def projector(self) -> PerView:
         problem = self._optimum.problem
         moved = self._moved(problem.maps)
         pairs = zip(problem.maps(self._optimum.M), self._rate.observed.P, moved, strict=True)
         return single(tuple(projector_rate(P, dP + along) for P, dP, along in pairs))
 
     @property
-    def M(self) -> Any:
+    def M(self) -> PerView:
         still, lifted = self._rate.observed.M, self._rate.lifted
         if not still and lifted is None:
             return self._by_differences.M
@@ -175,7 +175,7 @@ class Derivative:
         return single(combined(1.0, still if lifted is None else lifted(), 1.0, moved))
 
     @property
-    def P(self) -> Any:
+    def P(self) -> PerView:
         moved = self._moved(self._optimum.problem.maps, self._turn)
         return single(combined(1.0, self._rate.observed.P, 1.0, moved))
 

@@ -60,7 +60,7 @@ class TracedRows:
         X = self.X + self.mean
         return TracedRows(X, shares @ X)
 
-    def form(self, K: Any, moving: MovingKernel | None = None) -> Traced:
+    def form(self, K: Traced, moving: MovingKernel | None = None) -> Traced:
         if K.ndim == 1:
             return self.X.T @ (K[:, None] * self.X)
         between = K.tocoo()
@@ -103,13 +103,13 @@ class TracedData:
         between = (means * counts[:, None]).T @ means
         return between, self.rows.scatter() - between
 
-    def through(self, of: Callable[..., Any], back: Callable[..., Any]) -> None:
+    def through(self, of: Callable[..., Traced], back: Callable[..., Traced]) -> None:
         """NumPy's functions take no traced arrays."""
 
     def deviations(self) -> Traced:
         return self.y - self.y.mean()
 
-    def scatters_of_groups(self, groups: Callable[..., Any]) -> None:
+    def scatters_of_groups(self, groups: Callable[..., Traced]) -> None:
         """They are not known of labels that are not."""
 
     def labels(self) -> None:
@@ -118,14 +118,14 @@ class TracedData:
     def inverse(self, B: Traced, ridge: float) -> None:
         """It is of all columns."""
 
-    def times_trace(self, A: Traced, inverse: Traced, F: Any) -> Traced:
+    def times_trace(self, A: Traced, inverse: Traced, F: Traced) -> Traced:
         N = F.toarray() @ self.rows.X
         return A * (N * (N @ inverse)).sum()
 
-    def groups(self, of: Callable[..., Any]) -> None:
+    def groups(self, of: Callable[..., Traced]) -> None:
         """Nor are those of a response."""
 
-    def links(self, weights: Callable[..., Any]) -> None:
+    def links(self, weights: Callable[..., Traced]) -> None:
         """They jump with the rows."""
 
 

@@ -9,7 +9,6 @@ in O((d r)^3) time and O((d r)^2) memory; jax transposes, compiles and batches t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -102,7 +101,7 @@ def pulled(
     return [np.array(each) for each in found]
 
 
-def regular(J: Any, left: Any, T: Sequence[Any]) -> bool:
+def regular(J: Array, left: Array, T: Sequence[Array]) -> bool:
     """Whether the equations determine the derivative.
 
     Raises

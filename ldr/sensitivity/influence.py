@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,6 +16,8 @@ from ldr.solvers.manifolds import Array
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from ldr.plots.canvas import Panels
 
 # Of the size of M: differences are good to its square.
 _STEP = 1e-3
@@ -63,7 +65,7 @@ class Influence:
             lines.append(f"  on the {what:9} {told}")
         return "\n".join(lines)
 
-    def plot(self, *, ax: Any = None) -> Figure:
+    def plot(self, *, ax: Panels = None) -> Figure:
         """See `ldr.plots.influence`."""
         from ldr.plots import influence
 

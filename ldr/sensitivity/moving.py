@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ldr.marking import check_weighted, of_array
 from ldr.objectives.data.cells import Matrix
@@ -20,6 +20,7 @@ from ldr.objectives.problem import BoundObjective
 from ldr.solvers.checks import real
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.manifolds import Array
+from ldr.types import PerRow, Rows
 
 # Name of the weights of a sum, among parameters.
 WEIGHTS = "weights"
@@ -52,7 +53,7 @@ class Line:
     background: Array | None = None
     y: Array | None = None
     weights: Array | None = None
-    parameters: Mapping[str, Any] = field(default_factory=dict)
+    parameters: Mapping[str, npt.ArrayLike] = field(default_factory=dict)
 
     def __call__(self, t: float) -> BoundObjective:
         """The problem at t."""
@@ -116,7 +117,7 @@ def _reweighted(samples: Samples, dw: Array, t: float) -> Samples:
     return replace(samples, marks=Marks(_weights(samples) + t * dw, trials))
 
 
-def parameter(objective: Objective, name: str) -> Any:
+def parameter(objective: Objective, name: str) -> float | Array:
     """A number of the objective's, or the weights of a sum.
 
     Raises
@@ -142,11 +143,11 @@ def numbers_of(objective: Objective) -> dict[str, float]:
     return {name: value for name, value in known.items() if type(value) is float}
 
 
-def with_parameters(objective: Objective, values: Mapping[str, Any]) -> Objective:
+def with_parameters(objective: Objective, values: Mapping[str, float | Array]) -> Objective:
     """The objective with other numbers."""
     for name, value in values.items():
         if isinstance(objective, Sum) and name == WEIGHTS:
-            pairs = zip(value, objective.terms, strict=True)
+            pairs = zip(np.atleast_1d(value), objective.terms, strict=True)
             terms = tuple((float(weight), part) for weight, (_, part) in pairs)
             objective = replace(objective, terms=terms)
         else:
@@ -154,7 +155,7 @@ def with_parameters(objective: Objective, values: Mapping[str, Any]) -> Objectiv
     return objective
 
 
-def moved(objective: Objective, directions: Mapping[str, Any], t: float) -> Objective:
+def moved(objective: Objective, directions: Mapping[str, npt.ArrayLike], t: float) -> Objective:
     """The objective with parameters + t * directions."""
     values = {
         name: parameter(objective, name) + t * np.asarray(direction, dtype=np.float64)
@@ -168,10 +169,10 @@ def as_line(
     data: Data,
     r: int,
     *,
-    X: Any = None,
-    y: Any = None,
-    sample_weight: Any = None,
-    parameters: Mapping[str, Any] | None = None,
+    X: Rows = None,
+    y: PerRow = None,
+    sample_weight: PerRow = None,
+    parameters: Mapping[str, npt.ArrayLike] | None = None,
 ) -> Line:
     """The line of a direction as a user gives it.
 
@@ -203,7 +204,7 @@ def as_line(
     return Line(objective, data, r, views, background, y, sample_weight, parameters)
 
 
-def _pair(X: Any, samples: Sequence[Samples]) -> tuple[Array | None, ...]:
+def _pair(X: Rows, samples: Sequence[Samples]) -> tuple[Array | None, ...]:
     if not isinstance(X, (tuple, list)) or len(X) != len(samples):
         raise DataError(
             f"X must be {len(samples)} arrays, as the data are (None for one that stays), got "
@@ -223,7 +224,7 @@ def _moves(dX: Matrix, samples: Samples) -> Array:
     return numbers(dX, samples.shape, f"the direction of {samples.name}")
 
 
-def numbers(given: Any, shape: tuple[int, ...], name: str) -> Array:
+def numbers(given: npt.ArrayLike, shape: tuple[int, ...], name: str) -> Array:
     """A given array of real numbers of a shape."""
     array = np.asarray(of_array(given)[0])
     if array.dtype.kind not in "biuf" or array.shape != shape:
@@ -236,12 +237,12 @@ def numbers(given: Any, shape: tuple[int, ...], name: str) -> Array:
     return array
 
 
-def _check_parameter(objective: Objective, name: str, direction: Any) -> None:
+def _check_parameter(objective: Objective, name: str, direction: npt.ArrayLike) -> None:
     value = parameter(objective, name)
     if name == WEIGHTS and np.shape(direction) == np.shape(value):
         return
     if real(direction) is None:
-        expected = "a number" if np.ndim(value) == 0 else f"{len(value)} numbers"
+        expected = "a number" if np.ndim(value) == 0 else f"{np.size(value)} numbers"
         raise ArgumentError(f"{name} moves by {expected}, got {direction!r}")
     if value == 0:
         raise ArgumentError(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ldr.objectives.data.cells import Cells
+from ldr.objectives.data.cells import Cells, Matrix
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.labels import as_array
 from ldr.objectives.families.matrices import Grouped, MovingKernel
@@ -75,8 +75,8 @@ class QuadraticRows:
     def about(self, shares: Array) -> QuadraticRows:
         return replace(self, shares=shares)
 
-    def form(self, K: Any, moving: MovingKernel | None = None) -> Quadratic:
-        def of(K: Any) -> Quadratic:
+    def form(self, K: Matrix, moving: MovingKernel | None = None) -> Quadratic:
+        def of(K: Matrix) -> Quadratic:
             return self._of(lambda X: self._centre_transposed(times(K, self._centre(X))))
 
         found, view = of(K), self.view
@@ -205,6 +205,6 @@ class QuadraticData:
         return self.rows.of_groups(groups(self.y))
 
 
-def times(K: Any, Y: Array) -> Array:
+def times(K: Matrix, Y: Array) -> Array:
     """KY of a matrix, or of a diagonal."""
     return K[:, None] * Y if np.ndim(K) == 1 else np.asarray(K @ Y)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from ldr.doors import in_words
 from ldr.inputs import as_data
@@ -25,6 +26,7 @@ from ldr.sensitivity.rows import WhiteRows
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.manifolds import Array
 from ldr.solvers.run import Run
+from ldr.types import PerRow, PerView, Rows
 
 # By how much the value at the result's point may differ from the result's.
 _SAME = 1e-6
@@ -40,9 +42,9 @@ class Solved(Protocol):
     @property
     def run(self) -> Run: ...
     @property
-    def scale(self) -> Any: ...
+    def scale(self) -> PerView: ...
     @property
-    def features(self) -> Any: ...
+    def features(self) -> PerView: ...
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,12 @@ class Sensitivity:
 
     @in_words
     def along(
-        self, X: Any = None, *, y: Any = None, sample_weight: Any = None, **parameters: Any
+        self,
+        X: Rows = None,
+        *,
+        y: PerRow = None,
+        sample_weight: PerRow = None,
+        **parameters: npt.ArrayLike,
     ) -> Derivative:
         """The derivative along a direction: of X + t dX, y + t dy, weights, parameters.
 
@@ -108,7 +115,7 @@ class Sensitivity:
         return WhiteRows.of(self.optimum, self.data) if found is None else found
 
     @in_words
-    def pullback(self, P: Any) -> Any:
+    def pullback(self, P: PerView) -> PerView:
         """The derivative in X of <P, the map>: what a loss that moves by P for each entry wants.
 
         Of methods of sums over rows, of graphs and of spectra. Of log-det-pca and one's own it
@@ -174,7 +181,7 @@ class Sensitivity:
 
 @in_words
 def sensitivity(
-    result: Solved, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None
+    result: Solved, X: Rows, y: PerRow = None, sample_weight: PerRow = None, groups: PerRow = None
 ) -> Sensitivity:
     """The optimum of a result, of the data that it was solved for."""
     if result.scale is not None:
@@ -215,7 +222,7 @@ def sensitivity(
     return Sensitivity(result.objective, data, result.r, Optimum.of(problem, M), _names(X))
 
 
-def _names(X: Any) -> tuple[str, ...] | None:
+def _names(X: Rows) -> tuple[str, ...] | None:
     """Those of the rows of a data frame."""
     first = X[0] if isinstance(X, tuple) else X
     return tuple(map(str, first.index)) if hasattr(first, "iloc") else None

@@ -6,7 +6,6 @@ import copy
 import pickle
 import warnings
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
@@ -18,8 +17,9 @@ from ldr.objectives.objective import Objective
 from ldr.objectives.problem import BoundObjective
 from ldr.result import Result
 from ldr.solvers.errors import ConvergenceWarning
-from ldr.solvers.manifolds import Manifold
+from ldr.solvers.manifolds import Array, Manifold
 from ldr.solving import solve
+from ldr.types import Argument, PerRow, PerView, Rows
 
 _RANDOM = 20  # points held against what a certificate claims
 
@@ -29,14 +29,14 @@ class Case:
     """An objective, the data it is tested on, and how many dimensions are asked for."""
 
     objective: Objective
-    X: Any
+    X: Rows
     r: int
-    y: Any = None
+    y: PerRow = None
 
     def bound(self) -> BoundObjective:
         return self.objective.bind(as_data(self.objective, self.X, self.y), self.r)
 
-    def solved(self, **options: Any) -> Result:
+    def solved(self, **options: Argument) -> Result:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             return solve(self.objective, self.X, self.r, y=self.y, **options)
@@ -78,7 +78,7 @@ def matrices_lead_back_to_their_point(case: Case) -> None:
     assert_allclose(again, value, rtol=1e-8, atol=1e-10 * abs(value))
 
 
-def _lowered(problem: BoundObjective, M: Any) -> Any:
+def _lowered(problem: BoundObjective, M: PerView) -> Array:
     """The point of the user's matrices of M; what is fitted beside them stays."""
     manifold: Manifold = problem.manifold
     lowered = problem.lower(problem.lift(M)) if len(problem.blocks(M)) == 1 else M
@@ -132,7 +132,7 @@ OBJECTIVE = (
 )
 
 
-def check_objective(objective: Objective, X: Any, r: int = 2, *, y: Any = None) -> None:
+def check_objective(objective: Objective, X: Rows, r: int = 2, *, y: PerRow = None) -> None:
     """Test an objective of one's own, function or class, on data of a few rows and columns.
 
     Parameters

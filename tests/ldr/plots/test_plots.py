@@ -158,7 +158,7 @@ def test_bad_arguments_are_refused():
     ax = Figure().subplots()
     with pytest.raises(ldr.errors.ArgumentError, match="takes one panel"):
         plots.projection(result, X, ax=ax)
-    with pytest.raises(ldr.errors.ArgumentError, match="pair of Axes"):
+    with pytest.raises(ldr.errors.ArgumentError, match="2 Axes"):
         plots.convergence(result, ax=ax)
     with pytest.raises(ldr.errors.DataError, match=r"y has shape \(3,\), expected \(178,\)"):
         plots.projection(result, X, [1, 2, 3])
