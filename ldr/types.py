@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from ldr.solvers.manifolds import Array
 
@@ -23,6 +24,9 @@ PerRow: TypeAlias = Any
 An array, a Series, a list, the name of a column, the path of an .npy file; to estimators of two
 views the second one. None is nothing.
 """
+
+Labels: TypeAlias = npt.ArrayLike | None
+"""All the labels there are, once each."""
 
 Start: TypeAlias = str | Array | Sequence[Array]
 """Where a solver starts, by a name or by the matrix of each view."""

@@ -1,17 +1,15 @@
 # Written by python -m ldr.estimators.stub; not by hand.
 from typing import Any, Self, Unpack
 
-import numpy.typing as npt
-
 from ldr.objectives.data.cells import Matrix
-from ldr.types import PerRow, Rows
+from ldr.types import Labels, PerRow, Rows
 
 from .background import WithBackground
-from .base import Options
 from .base import Projection as Projection
 from .named import Named
 from .predicting import Classifies, Latent, Regresses
 from .reducer import Reducer as Reducer
+from .signatures import Options
 from .two_views import TwoViews, Views
 
 ESTIMATORS: dict[str, type[Named]]
@@ -19,64 +17,39 @@ ESTIMATORS: dict[str, type[Named]]
 class _Weighted(Named):
     def fit(self, X: Rows, y: PerRow = None, *, sample_weight: PerRow = None) -> Self: ...
     def partial_fit(
-        self,
-        X: Rows,
-        y: PerRow = None,
-        *,
-        classes: npt.ArrayLike | None = None,
-        sample_weight: PerRow = None,
+        self, X: Rows, y: PerRow = None, *, classes: Labels = None, sample_weight: PerRow = None
     ) -> Self: ...
     def score(self, X: Rows, y: PerRow = None, *, sample_weight: PerRow = None) -> float: ...
 
 class _ClassifiesWeighted(Classifies, Named):
     def fit(self, X: Rows, y: PerRow = None, *, sample_weight: PerRow = None) -> Self: ...
     def partial_fit(
-        self,
-        X: Rows,
-        y: PerRow = None,
-        *,
-        classes: npt.ArrayLike | None = None,
-        sample_weight: PerRow = None,
+        self, X: Rows, y: PerRow = None, *, classes: Labels = None, sample_weight: PerRow = None
     ) -> Self: ...
 
 class _TwoViewsWeighted(Named, TwoViews):
     def fit(self, X: Rows, y: PerRow = None, *, sample_weight: PerRow = None) -> Self: ...
     def partial_fit(
-        self,
-        X: Rows,
-        y: PerRow = None,
-        *,
-        classes: npt.ArrayLike | None = None,
-        sample_weight: PerRow = None,
+        self, X: Rows, y: PerRow = None, *, classes: Labels = None, sample_weight: PerRow = None
     ) -> Self: ...
     def score(self, X: Rows, y: PerRow = None, *, sample_weight: PerRow = None) -> float: ...
 
 class _RegressesWeighted(Regresses, Named):
     def fit(self, X: Rows, y: PerRow = None, *, sample_weight: PerRow = None) -> Self: ...
     def partial_fit(
-        self,
-        X: Rows,
-        y: PerRow = None,
-        *,
-        classes: npt.ArrayLike | None = None,
-        sample_weight: PerRow = None,
+        self, X: Rows, y: PerRow = None, *, classes: Labels = None, sample_weight: PerRow = None
     ) -> Self: ...
 
 class _LatentWeighted(Latent, Named):
-    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self: ...
+    def fit(self, X: Rows, y: PerRow = None, *, sample_weight: PerRow = None) -> Self: ...
     def partial_fit(
-        self, X: Any, y: Any = None, *, classes: Any = None, sample_weight: Any = None
+        self, X: Rows, y: PerRow = None, *, classes: Labels = None, sample_weight: PerRow = None
     ) -> Self: ...
 
 class _InTrials(Named):
     def fit(self, X: Rows, y: PerRow = None, *, groups: PerRow = None) -> Self: ...
     def partial_fit(
-        self,
-        X: Rows,
-        y: PerRow = None,
-        *,
-        classes: npt.ArrayLike | None = None,
-        groups: PerRow = None,
+        self, X: Rows, y: PerRow = None, *, classes: Labels = None, groups: PerRow = None
     ) -> Self: ...
     def score(self, X: Rows, y: PerRow = None, *, groups: PerRow = None) -> float: ...
 
@@ -89,7 +62,7 @@ class _WithBackgroundWeighted(Named, WithBackground):
         X: Rows,
         y: PerRow = None,
         *,
-        classes: npt.ArrayLike | None = None,
+        classes: Labels = None,
         background: Rows = None,
         sample_weight: PerRow = None,
     ) -> Self: ...

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Self
 
-import numpy.typing as npt
 from sklearn.utils.metaestimators import available_if
 
 from ldr.estimators.base import Projection, of_points
 from ldr.estimators.partial_fit import from_sums
-from ldr.types import PerRow, Rows
+from ldr.types import Labels, PerRow, Rows
 
 
 class WithBackground(Projection):
@@ -38,7 +37,7 @@ class WithBackground(Projection):
         X: Rows,
         y: PerRow = None,
         *,
-        classes: npt.ArrayLike | None = None,
+        classes: Labels = None,
         background: Rows = None,
     ) -> Self:
         """Add a block of rows, and one of the background; see `Projection.partial_fit`.

@@ -6,7 +6,7 @@ import inspect
 import re
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from typing import Self, TypedDict
+from typing import Self
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -17,6 +17,7 @@ from ldr.asking import is_open
 from ldr.estimators.fitted import named
 from ldr.estimators.given import Given, other_views
 from ldr.estimators.partial_fit import PartialFit
+from ldr.estimators.signatures import OPTIONS
 from ldr.inputs import as_data
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.data.stored import is_dask
@@ -31,49 +32,8 @@ from ldr.scoring import score
 from ldr.solvers.checks import choice, flag, whole
 from ldr.solvers.errors import ArgumentError, DataError, SingularError
 from ldr.solvers.manifolds import Array
-from ldr.solvers.solver import Solver
 from ldr.solving import solve
-from ldr.types import Argument, PerRow, PerView, Rows, Start
-
-
-class Options(TypedDict, total=False):
-    """What every estimator passes on to `ldr.solve`.
-
-    `verbose` is the observer that follows the run on the terminal, `rotation` what is done to the
-    result.
-    """
-
-    standardise: bool
-    solver: str | Solver
-    start: Start
-    starts: int | None
-    workers: int
-    tolerance: float
-    max_iterations: int | None
-    time_limit: float | None
-    certify: bool | str
-    random_state: int | np.random.Generator | np.random.RandomState | None
-    device: str
-    verbose: bool
-    rotation: str | None
-
-
-# Their default values.
-OPTIONS: Options = {
-    "standardise": False,
-    "solver": "auto",
-    "start": "baseline",
-    "starts": None,
-    "workers": 1,
-    "tolerance": 1e-10,
-    "max_iterations": None,
-    "time_limit": None,
-    "certify": True,
-    "random_state": None,
-    "device": "cpu",
-    "verbose": False,
-    "rotation": None,
-}
+from ldr.types import Argument, PerRow, PerView, Rows
 
 
 def of_points(estimator: Given) -> bool:

@@ -21,7 +21,7 @@ def named(result: Result) -> dict[str, float | Array]:
     coordinates in a column, by least squares.
     """
     seen = result.directions.variations
-    found: dict[str, float | Array] = {}
+    found: dict[str, float | Array | None] = {}
     if len(seen) == 1 and seen[0] is not None and result.directions.orthonormal:
         variances, n = seen[0].variances, seen[0].n
         found["explained_variance_"] = variances * (n / (n - 1))
@@ -40,7 +40,7 @@ def named(result: Result) -> dict[str, float | Array]:
         (predictor,) = result.predictors
         assert isinstance(predictor, LinearPredictor)
         found["x_rotations_"], found["x_loadings_"] = result.P.T, loadings[0]
-        found["y_rotations_"] = np.linalg.pinv(predictor.B, rcond=_NOTHING)
+        found["y_rotations_"] = np.asarray(np.linalg.pinv(predictor.B, rcond=_NOTHING))
         found["y_loadings_"] = predictor.B.T
     if isinstance(result.P, tuple) and len(result.P) == 2:  # of more there are no such names
         for view, P, loading in zip("xy", result.P, loadings, strict=True):

@@ -7,9 +7,10 @@ import inspect
 from typing import Any
 
 from ldr.estimators.background import WithBackground
-from ldr.estimators.base import OPTIONS, Projection
+from ldr.estimators.base import Projection
 from ldr.estimators.doors import doors
 from ldr.estimators.predicting import Classifies, Latent, Regresses
+from ldr.estimators.signatures import initialiser, with_options
 from ldr.estimators.two_views import TwoViews
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, described
@@ -82,7 +83,7 @@ def estimator_of(method: type[Objective]) -> type[Named]:
         "__module__": "ldr.estimators",
         "__qualname__": name,
         "__doc__": _docstring(method),
-        "__init__": _initialiser(method, name),
+        "__init__": initialiser(signature_of(method), name),
         "_method": method,
     }
     if Need.DISTANCES in method.needs:
@@ -108,46 +109,19 @@ def _bases(method: type[Objective]) -> tuple[type, ...]:
 
 
 def signature_of(method: type[Objective]) -> inspect.Signature:
-    """(self, n_components=2, *, the objective's fields, OPTIONS); shared names stand once."""
+    """(self, n_components=2, *, the objective's fields, OPTIONS)."""
     keyword = inspect.Parameter.KEYWORD_ONLY
     plain = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    fields = {field.name: field for field in dataclasses.fields(method)}  # type: ignore[arg-type]
     own = [
-        inspect.Parameter(field.name, keyword, default=field.default, annotation=field.type)
-        for field in fields.values()
+        inspect.Parameter("self", plain),
+        inspect.Parameter("n_components", plain, default=2, annotation="int | float | str"),
     ]
+    for field in dataclasses.fields(method):  # type: ignore[arg-type]
+        kept = {"default": field.default, "annotation": field.type}
+        own.append(inspect.Parameter(field.name, keyword, **kept))
     if method.views > 1:
         own.append(inspect.Parameter("views", keyword, default=None, annotation="Views | None"))
-    options = [
-        inspect.Parameter(option, keyword, default=default)
-        for option, default in OPTIONS.items()
-        if option not in fields
-    ]
-    return inspect.Signature(
-        [
-            inspect.Parameter("self", plain),
-            inspect.Parameter("n_components", plain, default=2, annotation="int | float | str"),
-            *own,
-            *options,
-        ]
-    )
-
-
-def _initialiser(method: type[Objective], name: str) -> Any:
-    signature = signature_of(method)
-
-    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
-        try:
-            given = signature.bind(self, *args, **kwargs)
-        except TypeError as error:
-            raise TypeError(f"{name}: {error}") from None
-        given.apply_defaults()
-        for parameter, value in list(given.arguments.items())[1:]:
-            setattr(self, parameter, value)
-
-    __init__.__signature__ = signature  # type: ignore[attr-defined]
-    __init__.__qualname__ = f"{name}.__init__"
-    return __init__
+    return with_options(own)
 
 
 def _docstring(method: type[Objective]) -> str:

@@ -6,7 +6,6 @@ from abc import abstractmethod
 from typing import Self
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.utils.metaestimators import available_if
 
 from ldr.estimators.given import Given
@@ -17,7 +16,7 @@ from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.warn import warn
-from ldr.types import PerRow, PerView, Rows
+from ldr.types import Labels, PerRow, PerView, Rows
 
 
 def from_sums(estimator: Given) -> bool:
@@ -41,9 +40,7 @@ class PartialFit(Given):
         """Find the projection and set what is fitted."""
 
     @available_if(from_sums)
-    def partial_fit(
-        self, X: Rows, y: PerRow = None, *, classes: npt.ArrayLike | None = None
-    ) -> Self:
+    def partial_fit(self, X: Rows, y: PerRow = None, *, classes: Labels = None) -> Self:
         """Add a block of rows to those seen so far, and find the projection for all of them.
 
         For methods that know the data by sums over rows. The rows are not kept; the sums are, with
@@ -77,7 +74,7 @@ class PartialFit(Given):
         self,
         X: Rows,
         y: PerRow = None,
-        classes: npt.ArrayLike | None = None,
+        classes: Labels = None,
         background: Rows = None,
         **beside: PerRow,
     ) -> Self:
@@ -107,7 +104,7 @@ class PartialFit(Given):
         self.n_samples_seen_ = getattr(self, "n_samples_seen_", 0) + blocks[0].n
         return self
 
-    def _known_classes(self, y: PerRow, n: int, classes: npt.ArrayLike | None) -> np.ndarray:
+    def _known_classes(self, y: PerRow, n: int, classes: Labels) -> np.ndarray:
         """The labels of the first call."""
         given = None if classes is None else distinct(as_array(classes, "classes"), "classes")[0]
         if given is not None and len(given) == 0:

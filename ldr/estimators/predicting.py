@@ -14,7 +14,7 @@ from ldr.io.alignment import aligned
 from ldr.objectives.prediction import ClassPredictor, LinearPredictor
 from ldr.projecting import project_rows
 from ldr.solvers.manifolds import Array
-from ldr.types import Argument, PerRow, Rows, XandY
+from ldr.types import Argument, PerRow, PerView, Rows, XandY
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags
@@ -112,7 +112,7 @@ class Latent(Regresses):
         Of the scores of X in the columns, by least squares.
     """
 
-    def transform(self, X: Any, y: Any = None) -> Any:
+    def transform(self, X: Rows, y: PerRow = None) -> PerView:
         """Scores of X, or of both.
 
         Parameters
@@ -129,7 +129,7 @@ class Latent(Regresses):
         scores = self._project(X)
         return scores if y is None else (scores, self._scores_of(aligned(X, y, "y", "X")))
 
-    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
+    def fit_transform(self, X: Rows, y: PerRow = None, **fit_params: Argument) -> PerView:
         """`fit`, and the scores of X; of a y of several columns those of both.
 
         Parameters
@@ -146,7 +146,7 @@ class Latent(Regresses):
         scores = super().fit_transform(X, y, **fit_params)
         return scores if len(self.y_loadings_) == 1 else (scores, self._scores_of(y))
 
-    def _scores_of(self, y: Any) -> Array:
+    def _scores_of(self, y: PerRow) -> Array:
         (found,) = self.result_.predictors
         assert isinstance(found, LinearPredictor)
         return project_rows(other_rows(y, "y"), "y", None, found.mean, self.y_rotations_.T, None)

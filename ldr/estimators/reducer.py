@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Unpack
 
 from ldr.estimators.background import WithBackground
+from ldr.estimators.signatures import Options, keeping
 from ldr.estimators.two_views import TwoViews
 from ldr.inputs import as_objective
 from ldr.objectives.objective import Objective
 from ldr.objectives.registry import REGISTRY
-from ldr.solvers.solver import Solver
-from ldr.types import PerRow, Rows, Start
+from ldr.types import PerRow, Rows
 
 
 class Reducer(TwoViews, WithBackground):
@@ -48,40 +48,13 @@ class Reducer(TwoViews, WithBackground):
     (178, 2)
     """
 
+    @keeping
     def __init__(
         self,
         objective: str | Objective = "lda",
         n_components: int | float | str = 2,
-        *,
-        standardise: bool = False,
-        solver: str | Solver = "auto",
-        start: Start = "baseline",
-        starts: int | None = None,
-        workers: int = 1,
-        tolerance: float = 1e-10,
-        max_iterations: int | None = None,
-        time_limit: float | None = None,
-        certify: bool | str = True,
-        random_state: int | np.random.Generator | np.random.RandomState | None = None,
-        device: str = "cpu",
-        verbose: bool = False,
-        rotation: str | None = None,
-    ) -> None:
-        self.objective = objective
-        self.n_components = n_components
-        self.standardise = standardise
-        self.solver = solver
-        self.start = start
-        self.starts = starts
-        self.workers = workers
-        self.tolerance = tolerance
-        self.max_iterations = max_iterations
-        self.time_limit = time_limit
-        self.certify = certify
-        self.random_state = random_state
-        self.device = device
-        self.verbose = verbose
-        self.rotation = rotation
+        **options: Unpack[Options],
+    ) -> None: ...
 
     def _objective(self) -> Objective:
         return as_objective(self.objective, {})

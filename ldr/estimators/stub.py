@@ -10,9 +10,9 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from ldr.estimators.base import OPTIONS
 from ldr.estimators.doors import TARGETS, taken_by
 from ldr.estimators.named import ESTIMATORS, Named, signature_of
+from ldr.estimators.signatures import OPTIONS
 
 PATH = Path(__file__).with_name("__init__.pyi")
 NAMES_PATH = Path(__file__).parents[1] / "__init__.pyi"
@@ -26,17 +26,15 @@ _TAKEN = {"sample_weight": "Weighted", "groups": "InTrials"}
 _HEADER = """# Written by python -m ldr.estimators.stub; not by hand.
 from typing import Any, Self, Unpack
 
-import numpy.typing as npt
-
 from ldr.objectives.data.cells import Matrix
-from ldr.types import PerRow, Rows
+from ldr.types import Labels, PerRow, Rows
 
 from .background import WithBackground
-from .base import Options
 from .base import Projection as Projection
 from .named import Named
 from .predicting import Classifies, Latent, Regresses
 from .reducer import Reducer as Reducer
+from .signatures import Options
 from .two_views import TwoViews, Views
 
 ESTIMATORS: dict[str, type[Named]]
