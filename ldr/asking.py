@@ -13,6 +13,7 @@ from ldr.running import best_of, closed_form_run, solve_from, solver_for
 from ldr.solvers.errors import ArgumentError, SingularError
 from ldr.solvers.manifolds import Grassmann
 from ldr.solvers.run import Stopping
+from ldr.types import Dimension
 
 # A share is reached to rounding.
 _ROUNDING = 1e-12
@@ -25,9 +26,7 @@ def is_open(r: object) -> bool:
     return r == "auto" if isinstance(r, str) else isinstance(r, float) and 0 < r < 1
 
 
-def as_dimension(
-    r: int | float | str, objective: Objective, data: Data
-) -> tuple[int, tuple[str, ...]]:
+def as_dimension(r: Dimension, objective: Objective, data: Data) -> tuple[int, tuple[str, ...]]:
     """The number of dimensions, and a note of the rule that found it.
 
     Raises

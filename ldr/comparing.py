@@ -30,7 +30,7 @@ from ldr.solvers.limits import complete
 from ldr.solving import solve
 from ldr.standardising import Units
 from ldr.suited import asked_for, beyond, has_gaps, suited
-from ldr.types import Argument, PerRow, Rows, Splitter
+from ldr.types import Argument, Dimension, PerRow, Rows, Splitter
 
 
 @in_words
@@ -38,7 +38,7 @@ def compare(
     methods: Sequence[str | Objective] | None = None,
     X: Rows = None,
     y: PerRow = None,
-    r: int | float | str = 2,
+    r: Dimension = 2,
     *,
     folds: int | Splitter = 5,
     sample_weight: PerRow = None,
@@ -203,8 +203,8 @@ def _folds(
 
 
 def _dimension(
-    r: int | float | str, first: Objective, rows: Sampled, gaps: bool, standardise: bool
-) -> tuple[int | float | str, tuple[str, ...]]:
+    r: Dimension, first: Objective, rows: Sampled, gaps: bool, standardise: bool
+) -> tuple[Dimension, tuple[str, ...]]:
     """The same for all methods, and what says why, where pca of the rows is to tell it."""
     if not is_open(r):
         return r, ()
@@ -223,7 +223,7 @@ def _compared(
     objective: Objective,
     why: str,
     rows: Sampled,
-    r: int | float | str,
+    r: Dimension,
     by: Mapping[str, Judge],
     parts: Sequence[tuple[Indices, Indices]],
     options: dict[str, Argument],

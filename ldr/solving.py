@@ -44,14 +44,14 @@ from ldr.solvers.status import Status
 from ldr.solvers.warn import warn
 from ldr.standardising import Units, units_matter
 from ldr.starting import GIVEN, own_starts, points_from, start_point, uses_own_starts
-from ldr.types import PerRow, Rows, Start
+from ldr.types import Dimension, PerRow, Rows, Start
 
 
 @in_words
 def solve(
     objective: str | Objective,
     X: Rows,
-    r: int | float | str,
+    r: Dimension,
     *,
     y: PerRow = None,
     sample_weight: PerRow = None,

@@ -25,6 +25,9 @@ An array, a Series, a list, the name of a column, the path of an .npy file; to e
 views the second one. None is nothing.
 """
 
+Dimension: TypeAlias = int | float | str
+"""To how many dimensions: a number, a share of the variance, or "auto"."""
+
 Labels: TypeAlias = npt.ArrayLike | None
 """All the labels there are, once each."""
 

@@ -2,7 +2,7 @@
 from typing import Any, Self, Unpack
 
 from ldr.objectives.data.cells import Matrix
-from ldr.types import Labels, PerRow, Rows
+from ldr.types import Dimension, Labels, PerRow, Rows
 
 from .background import WithBackground
 from .base import Projection as Projection
@@ -71,15 +71,15 @@ class _WithBackgroundWeighted(Named, WithBackground):
     ) -> float: ...
 
 class PCA(_Weighted):
-    def __init__(self, n_components: int | float | str = 2, **options: Unpack[Options]) -> None: ...
+    def __init__(self, n_components: Dimension = 2, **options: Unpack[Options]) -> None: ...
 
 class LogDetPCA(_Weighted):
-    def __init__(self, n_components: int | float | str = 2, **options: Unpack[Options]) -> None: ...
+    def __init__(self, n_components: Dimension = 2, **options: Unpack[Options]) -> None: ...
 
 class RobustPCA(_Weighted):
     def __init__(
         self,
-        n_components: int | float | str = 2,
+        n_components: Dimension = 2,
         *,
         loss: str = "l1",
         epsilon: float = 0.001,
@@ -89,17 +89,13 @@ class RobustPCA(_Weighted):
 
 class SparsePCA(_Weighted):
     def __init__(
-        self,
-        n_components: int | float | str = 2,
-        *,
-        penalty: float = 1.0,
-        **options: Unpack[Options],
+        self, n_components: Dimension = 2, *, penalty: float = 1.0, **options: Unpack[Options]
     ) -> None: ...
 
 class ExponentialFamilyPCA(_Weighted):
     def __init__(
         self,
-        n_components: int | float | str = 2,
+        n_components: Dimension = 2,
         *,
         family: str = "bernoulli",
         saturation: float = 4.0,
@@ -107,27 +103,23 @@ class ExponentialFamilyPCA(_Weighted):
     ) -> None: ...
 
 class PPCA(_Weighted):
-    def __init__(self, n_components: int | float | str = 2, **options: Unpack[Options]) -> None: ...
+    def __init__(self, n_components: Dimension = 2, **options: Unpack[Options]) -> None: ...
 
 class FactorAnalysis(_Weighted):
     def __init__(
-        self,
-        n_components: int | float | str = 2,
-        *,
-        least_noise: float = 1e-06,
-        **options: Unpack[Options],
+        self, n_components: Dimension = 2, *, least_noise: float = 1e-06, **options: Unpack[Options]
     ) -> None: ...
 
 class MDS(_Weighted):
-    def __init__(self, n_components: int | float | str = 2, **options: Unpack[Options]) -> None: ...
+    def __init__(self, n_components: Dimension = 2, **options: Unpack[Options]) -> None: ...
 
 class DistanceMDS(_Weighted):
-    def __init__(self, n_components: int | float | str = 2, **options: Unpack[Options]) -> None: ...
+    def __init__(self, n_components: Dimension = 2, **options: Unpack[Options]) -> None: ...
 
 class MDSStress(_Weighted):
     def __init__(
         self,
-        n_components: int | float | str = 2,
+        n_components: Dimension = 2,
         *,
         weights: str = "none",
         epsilon: float = 0.001,
@@ -137,7 +129,7 @@ class MDSStress(_Weighted):
 class OrthogonalLDA(_ClassifiesWeighted):
     def __init__(
         self,
-        n_components: int | float | str = 2,
+        n_components: Dimension = 2,
         *,
         shrinkage: str | None = None,
         ridge: float = 0.0,
@@ -148,7 +140,7 @@ class OrthogonalLDA(_ClassifiesWeighted):
 class ClassicalLDA(_ClassifiesWeighted):
     def __init__(
         self,
-        n_components: int | float | str = 2,
+        n_components: Dimension = 2,
         *,
         shrinkage: str | None = None,
         ridge: float = 0.0,
@@ -158,7 +150,7 @@ class ClassicalLDA(_ClassifiesWeighted):
 class SemiSupervisedDA(Named):
     def __init__(
         self,
-        n_components: int | float | str = 2,
+        n_components: Dimension = 2,
         *,
         graph: str | Matrix = "neighbours",
         neighbours: int = 10,
@@ -174,7 +166,7 @@ class SemiSupervisedDA(Named):
 class SparseLDA(_ClassifiesWeighted):
     def __init__(
         self,
-        n_components: int | float | str = 2,
+        n_components: Dimension = 2,
         *,
         penalty: float = 0.3,
         ridge: float = 0.0,
@@ -184,7 +176,7 @@ class SparseLDA(_ClassifiesWeighted):
 class SparseCCA(_TwoViewsWeighted):
     def __init__(
         self,
-        n_components: int | float | str = 2,
+        n_components: Dimension = 2,
         *,
         penalty: float = 0.01,
         ridge: float = 0.0,
@@ -195,7 +187,7 @@ class SparseCCA(_TwoViewsWeighted):
 class LMNN(Classifies, Named):
     def __init__(
         self,
-        n_components: int | float | str = 2,
+        n_components: Dimension = 2,
         *,
         neighbours: int = 3,
         penalty: float = 1.0,
@@ -205,12 +197,12 @@ class LMNN(Classifies, Named):
     ) -> None: ...
 
 class NCA(Classifies, Named):
-    def __init__(self, n_components: int | float | str = 2, **options: Unpack[Options]) -> None: ...
+    def __init__(self, n_components: Dimension = 2, **options: Unpack[Options]) -> None: ...
 
 class WDA(_ClassifiesWeighted):
     def __init__(
         self,
-        n_components: int | float | str = 2,
+        n_components: Dimension = 2,
         *,
         reg: float = 1.0,
         iterations: int = 10,
@@ -220,7 +212,7 @@ class WDA(_ClassifiesWeighted):
 class OrthogonalCCA(_TwoViewsWeighted):
     def __init__(
         self,
-        n_components: int | float | str = 2,
+        n_components: Dimension = 2,
         *,
         shrinkage: str | None = None,
         ridge: float = 0.0,
@@ -232,7 +224,7 @@ class OrthogonalCCA(_TwoViewsWeighted):
 class ClassicalCCA(_TwoViewsWeighted):
     def __init__(
         self,
-        n_components: int | float | str = 2,
+        n_components: Dimension = 2,
         *,
         shrinkage: str | None = None,
         ridge: float = 0.0,
@@ -242,17 +234,13 @@ class ClassicalCCA(_TwoViewsWeighted):
 
 class PLS(_TwoViewsWeighted):
     def __init__(
-        self,
-        n_components: int | float | str = 2,
-        *,
-        views: Views | None = None,
-        **options: Unpack[Options],
+        self, n_components: Dimension = 2, *, views: Views | None = None, **options: Unpack[Options]
     ) -> None: ...
 
 class MCCA(_TwoViewsWeighted):
     def __init__(
         self,
-        n_components: int | float | str = 2,
+        n_components: Dimension = 2,
         *,
         shrinkage: str | None = None,
         ridge: float = 0.0,
@@ -262,26 +250,18 @@ class MCCA(_TwoViewsWeighted):
 
 class MaxDiff(_TwoViewsWeighted):
     def __init__(
-        self,
-        n_components: int | float | str = 2,
-        *,
-        views: Views | None = None,
-        **options: Unpack[Options],
+        self, n_components: Dimension = 2, *, views: Views | None = None, **options: Unpack[Options]
     ) -> None: ...
 
 class MaxBet(_TwoViewsWeighted):
     def __init__(
-        self,
-        n_components: int | float | str = 2,
-        *,
-        views: Views | None = None,
-        **options: Unpack[Options],
+        self, n_components: Dimension = 2, *, views: Views | None = None, **options: Unpack[Options]
     ) -> None: ...
 
 class OrthogonalMCCA(_TwoViewsWeighted):
     def __init__(
         self,
-        n_components: int | float | str = 2,
+        n_components: Dimension = 2,
         *,
         shrinkage: str | None = None,
         ridge: float = 0.0,
@@ -292,7 +272,7 @@ class OrthogonalMCCA(_TwoViewsWeighted):
 class ReducedRankRegression(_TwoViewsWeighted):
     def __init__(
         self,
-        n_components: int | float | str = 2,
+        n_components: Dimension = 2,
         *,
         heuristic: str = "pcr",
         views: Views | None = None,
@@ -300,42 +280,30 @@ class ReducedRankRegression(_TwoViewsWeighted):
     ) -> None: ...
 
 class LeastSquares(_RegressesWeighted):
-    def __init__(self, n_components: int | float | str = 2, **options: Unpack[Options]) -> None: ...
+    def __init__(self, n_components: Dimension = 2, **options: Unpack[Options]) -> None: ...
 
 class RidgeRegression(_RegressesWeighted):
     def __init__(
-        self,
-        n_components: int | float | str = 2,
-        *,
-        penalty: float = 1.0,
-        **options: Unpack[Options],
+        self, n_components: Dimension = 2, *, penalty: float = 1.0, **options: Unpack[Options]
     ) -> None: ...
 
 class Lasso(_RegressesWeighted):
     def __init__(
-        self,
-        n_components: int | float | str = 2,
-        *,
-        penalty: float = 1.0,
-        **options: Unpack[Options],
+        self, n_components: Dimension = 2, *, penalty: float = 1.0, **options: Unpack[Options]
     ) -> None: ...
 
 class PrincipalComponentsRegression(_RegressesWeighted):
-    def __init__(self, n_components: int | float | str = 2, **options: Unpack[Options]) -> None: ...
+    def __init__(self, n_components: Dimension = 2, **options: Unpack[Options]) -> None: ...
 
 class PLSRegression(_LatentWeighted):
     def __init__(
-        self,
-        n_components: int | float | str = 2,
-        *,
-        algorithm: str = "simpls",
-        **options: Unpack[Options],
+        self, n_components: Dimension = 2, *, algorithm: str = "simpls", **options: Unpack[Options]
     ) -> None: ...
 
 class MAF(_InTrials):
     def __init__(
         self,
-        n_components: int | float | str = 2,
+        n_components: Dimension = 2,
         *,
         lag: int = 1,
         shrinkage: str | None = None,
@@ -347,7 +315,7 @@ class MAF(_InTrials):
 class ClassicalMAF(_InTrials):
     def __init__(
         self,
-        n_components: int | float | str = 2,
+        n_components: Dimension = 2,
         *,
         lag: int = 1,
         shrinkage: str | None = None,
@@ -357,13 +325,13 @@ class ClassicalMAF(_InTrials):
 
 class Autocovariance(_InTrials):
     def __init__(
-        self, n_components: int | float | str = 2, *, lag: int = 1, **options: Unpack[Options]
+        self, n_components: Dimension = 2, *, lag: int = 1, **options: Unpack[Options]
     ) -> None: ...
 
 class SquaredDifference(_InTrials):
     def __init__(
         self,
-        n_components: int | float | str = 2,
+        n_components: Dimension = 2,
         *,
         lag: int = 1,
         extreme: str = "min",
@@ -373,7 +341,7 @@ class SquaredDifference(_InTrials):
 class SFA(_InTrials):
     def __init__(
         self,
-        n_components: int | float | str = 2,
+        n_components: Dimension = 2,
         *,
         whiten: bool = False,
         degree: int = 1,
@@ -384,7 +352,7 @@ class SFA(_InTrials):
 class OrthogonalSFA(_InTrials):
     def __init__(
         self,
-        n_components: int | float | str = 2,
+        n_components: Dimension = 2,
         *,
         shrinkage: str | None = None,
         nested: Any = False,
@@ -395,7 +363,7 @@ class OrthogonalSFA(_InTrials):
 class TICA(_InTrials):
     def __init__(
         self,
-        n_components: int | float | str = 2,
+        n_components: Dimension = 2,
         *,
         lag: int = 1,
         shrinkage: str | None = None,
@@ -406,7 +374,7 @@ class TICA(_InTrials):
 class VAMP(_InTrials):
     def __init__(
         self,
-        n_components: int | float | str = 2,
+        n_components: Dimension = 2,
         *,
         lag: int = 1,
         shrinkage: str | None = None,
@@ -418,7 +386,7 @@ class VAMP(_InTrials):
 class Dynamics(_InTrials):
     def __init__(
         self,
-        n_components: int | float | str = 2,
+        n_components: Dimension = 2,
         *,
         skew: bool = False,
         derivatives: Any = None,
@@ -428,7 +396,7 @@ class Dynamics(_InTrials):
 class DCA(_InTrials):
     def __init__(
         self,
-        n_components: int | float | str = 2,
+        n_components: Dimension = 2,
         *,
         window: int = 1,
         ridge: float = 0.0,
@@ -438,7 +406,7 @@ class DCA(_InTrials):
 class ForeCA(_InTrials):
     def __init__(
         self,
-        n_components: int | float | str = 2,
+        n_components: Dimension = 2,
         *,
         segment: int | None = None,
         ridge: float = 0.0,
@@ -448,7 +416,7 @@ class ForeCA(_InTrials):
 class CSP(_InTrials):
     def __init__(
         self,
-        n_components: int | float | str = 2,
+        n_components: Dimension = 2,
         *,
         ridge: float = 0.0,
         average: str = "rows",
@@ -457,13 +425,13 @@ class CSP(_InTrials):
 
 class SPoC(_InTrials):
     def __init__(
-        self, n_components: int | float | str = 2, *, ridge: float = 0.0, **options: Unpack[Options]
+        self, n_components: Dimension = 2, *, ridge: float = 0.0, **options: Unpack[Options]
     ) -> None: ...
 
 class Xdawn(_InTrials):
     def __init__(
         self,
-        n_components: int | float | str = 2,
+        n_components: Dimension = 2,
         *,
         target: Any = None,
         ridge: float = 0.0,
@@ -473,7 +441,7 @@ class Xdawn(_InTrials):
 class SSD(_InTrials):
     def __init__(
         self,
-        n_components: int | float | str = 2,
+        n_components: Dimension = 2,
         *,
         signal: tuple[float, ...] = ...,
         noise: tuple[float, ...] = ...,
@@ -485,7 +453,7 @@ class SSD(_InTrials):
 class LPP(Named):
     def __init__(
         self,
-        n_components: int | float | str = 2,
+        n_components: Dimension = 2,
         *,
         graph: str | Matrix = "neighbours",
         neighbours: int = 10,
@@ -500,7 +468,7 @@ class LPP(Named):
 class OLPP(Named):
     def __init__(
         self,
-        n_components: int | float | str = 2,
+        n_components: Dimension = 2,
         *,
         graph: str | Matrix = "neighbours",
         neighbours: int = 10,
@@ -512,7 +480,7 @@ class OLPP(Named):
 class OrthogonalLPP(Named):
     def __init__(
         self,
-        n_components: int | float | str = 2,
+        n_components: Dimension = 2,
         *,
         graph: str | Matrix = "neighbours",
         neighbours: int = 10,
@@ -527,7 +495,7 @@ class OrthogonalLPP(Named):
 class NPE(Named):
     def __init__(
         self,
-        n_components: int | float | str = 2,
+        n_components: Dimension = 2,
         *,
         graph: str | Matrix = "neighbours",
         neighbours: int = 10,
@@ -540,7 +508,7 @@ class NPE(Named):
 class ONPP(Named):
     def __init__(
         self,
-        n_components: int | float | str = 2,
+        n_components: Dimension = 2,
         *,
         graph: str | Matrix = "neighbours",
         neighbours: int = 10,
@@ -551,7 +519,7 @@ class ONPP(Named):
 class OrthogonalNPE(Named):
     def __init__(
         self,
-        n_components: int | float | str = 2,
+        n_components: Dimension = 2,
         *,
         graph: str | Matrix = "neighbours",
         neighbours: int = 10,
@@ -564,18 +532,18 @@ class OrthogonalNPE(Named):
 
 class SignalNoise(_WithBackgroundWeighted):
     def __init__(
-        self, n_components: int | float | str = 2, *, alpha: float = 1.0, **options: Unpack[Options]
+        self, n_components: Dimension = 2, *, alpha: float = 1.0, **options: Unpack[Options]
     ) -> None: ...
 
 class ContrastivePCA(_WithBackgroundWeighted):
     def __init__(
-        self, n_components: int | float | str = 2, *, alpha: float = 1.0, **options: Unpack[Options]
+        self, n_components: Dimension = 2, *, alpha: float = 1.0, **options: Unpack[Options]
     ) -> None: ...
 
 class OPCA(_WithBackgroundWeighted):
     def __init__(
         self,
-        n_components: int | float | str = 2,
+        n_components: Dimension = 2,
         *,
         shrinkage: str | None = None,
         ridge: float = 0.0,
@@ -585,7 +553,7 @@ class OPCA(_WithBackgroundWeighted):
 class GCPCA(_WithBackgroundWeighted):
     def __init__(
         self,
-        n_components: int | float | str = 2,
+        n_components: Dimension = 2,
         *,
         ridge: float = 0.0,
         nested: Any = False,
@@ -594,22 +562,18 @@ class GCPCA(_WithBackgroundWeighted):
 
 class ClassicalGCPCA(_WithBackgroundWeighted):
     def __init__(
-        self, n_components: int | float | str = 2, *, ridge: float = 0.0, **options: Unpack[Options]
+        self, n_components: Dimension = 2, *, ridge: float = 0.0, **options: Unpack[Options]
     ) -> None: ...
 
 class ICA(_Weighted):
     def __init__(
-        self,
-        n_components: int | float | str = 2,
-        *,
-        contrast: str = "log cosh",
-        **options: Unpack[Options],
+        self, n_components: Dimension = 2, *, contrast: str = "log cosh", **options: Unpack[Options]
     ) -> None: ...
 
 class UndercompleteICA(_Weighted):
     def __init__(
         self,
-        n_components: int | float | str = 2,
+        n_components: Dimension = 2,
         *,
         expert: str = "log cosh",
         degrees: float = 3.0,
@@ -619,7 +583,7 @@ class UndercompleteICA(_Weighted):
 class SIR(_Weighted):
     def __init__(
         self,
-        n_components: int | float | str = 2,
+        n_components: Dimension = 2,
         *,
         slices: int = 10,
         ridge: float = 0.0,
@@ -630,7 +594,7 @@ class SIR(_Weighted):
 class SAVE(_Weighted):
     def __init__(
         self,
-        n_components: int | float | str = 2,
+        n_components: Dimension = 2,
         *,
         slices: int = 10,
         ridge: float = 0.0,
@@ -641,7 +605,7 @@ class SAVE(_Weighted):
 class DirectionalRegression(_Weighted):
     def __init__(
         self,
-        n_components: int | float | str = 2,
+        n_components: Dimension = 2,
         *,
         slices: int = 10,
         ridge: float = 0.0,
@@ -652,7 +616,7 @@ class DirectionalRegression(_Weighted):
 class PrincipalHessianDirections(_Weighted):
     def __init__(
         self,
-        n_components: int | float | str = 2,
+        n_components: Dimension = 2,
         *,
         shrinkage: str | None = None,
         ridge: float = 0.0,
@@ -662,7 +626,7 @@ class PrincipalHessianDirections(_Weighted):
 class KernelSDR(_Weighted):
     def __init__(
         self,
-        n_components: int | float | str = 2,
+        n_components: Dimension = 2,
         *,
         epsilon: float = 0.001,
         width: float | None = None,
@@ -677,7 +641,7 @@ class KernelSDR(_Weighted):
 class DemixedPCA(_Weighted):
     def __init__(
         self,
-        n_components: int | float | str = 2,
+        n_components: Dimension = 2,
         *,
         of: tuple[tuple[int, ...], ...] = ...,
         ridge: float = 0.0,
@@ -687,7 +651,7 @@ class DemixedPCA(_Weighted):
 class GKDR(_Weighted):
     def __init__(
         self,
-        n_components: int | float | str = 2,
+        n_components: Dimension = 2,
         *,
         epsilon: float = 0.001,
         width: float | None = None,
@@ -699,7 +663,7 @@ class GKDR(_Weighted):
 class HSIC(_Weighted):
     def __init__(
         self,
-        n_components: int | float | str = 2,
+        n_components: Dimension = 2,
         *,
         width: float | None = None,
         response_width: float | None = None,

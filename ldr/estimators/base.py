@@ -33,7 +33,7 @@ from ldr.solvers.checks import choice, flag, whole
 from ldr.solvers.errors import ArgumentError, DataError, SingularError
 from ldr.solvers.manifolds import Array
 from ldr.solving import solve
-from ldr.types import Argument, PerRow, PerView, Rows
+from ldr.types import Argument, Dimension, PerRow, PerView, Rows
 
 
 def of_points(estimator: Given) -> bool:
@@ -71,7 +71,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PartialFit):
         Where X had names.
     """
 
-    n_components: int | float | str
+    n_components: Dimension
     result_: Result
     components_: PerView
     mean_: PerView

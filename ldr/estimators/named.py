@@ -114,7 +114,7 @@ def signature_of(method: type[Objective]) -> inspect.Signature:
     plain = inspect.Parameter.POSITIONAL_OR_KEYWORD
     own = [
         inspect.Parameter("self", plain),
-        inspect.Parameter("n_components", plain, default=2, annotation="int | float | str"),
+        inspect.Parameter("n_components", plain, default=2, annotation="Dimension"),
     ]
     for field in dataclasses.fields(method):  # type: ignore[arg-type]
         kept = {"default": field.default, "annotation": field.type}

@@ -10,7 +10,7 @@ from ldr.estimators.two_views import TwoViews
 from ldr.inputs import as_objective
 from ldr.objectives.objective import Objective
 from ldr.objectives.registry import REGISTRY
-from ldr.types import PerRow, Rows
+from ldr.types import Dimension, PerRow, Rows
 
 
 class Reducer(TwoViews, WithBackground):
@@ -52,7 +52,7 @@ class Reducer(TwoViews, WithBackground):
     def __init__(
         self,
         objective: str | Objective = "lda",
-        n_components: int | float | str = 2,
+        n_components: Dimension = 2,
         **options: Unpack[Options],
     ) -> None: ...
 

@@ -19,7 +19,7 @@ NAMES_PATH = Path(__file__).parents[1] / "__init__.pyi"
 
 _WIDTH = 100
 _OPTIONS = "**options: Unpack[Options]"
-_KNOWN = {"int", "float", "str", "bool", "None", "Any", "tuple", "Matrix", "Views"}
+_KNOWN = {"int", "float", "str", "bool", "None", "Any", "tuple", "Dimension", "Matrix", "Views"}
 # How what an estimator takes beside its rows is called in the name of a base.
 _TAKEN = {"sample_weight": "Weighted", "groups": "InTrials"}
 
@@ -27,7 +27,7 @@ _HEADER = """# Written by python -m ldr.estimators.stub; not by hand.
 from typing import Any, Self, Unpack
 
 from ldr.objectives.data.cells import Matrix
-from ldr.types import Labels, PerRow, Rows
+from ldr.types import Dimension, Labels, PerRow, Rows
 
 from .background import WithBackground
 from .base import Projection as Projection
