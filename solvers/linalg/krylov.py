@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -11,8 +12,11 @@ from ldr.solvers.manifolds import Array
 
 # A block is wider than what is wanted: its last columns only help the others.
 _OVERSAMPLING = 6
-# The basis is cut back to twice the block once it is this many blocks wide.
-_BLOCKS = 8
+# The basis is cut back to twice the block once it is this many blocks wide, or has so many numbers.
+_BLOCKS, _FEWEST_BLOCKS = 8, 4
+_ROOM_NUMBERS = 2**24
+# Rows of a basis that are combined at a time.
+_ROWS = 4096
 # Columns whose Gram matrix has no diagonal of its Cholesky factor below this share are orthonormal
 # to half of the digits with it; below the other they are rounding.
 _INDEPENDENT, _EMPTY = 1e-4, 1e-10
@@ -98,26 +102,41 @@ def block_krylov(
     if near is not None:
         block[:, : near.shape[1]] = near[:, :b]
     block = np.linalg.qr(block)[0]
-    V, AV = np.empty((k, 0)), np.empty((k, 0))
+    blocks = min(_BLOCKS, max(_FEWEST_BLOCKS, _ROOM_NUMBERS // (2 * k * b)))
+    room, m = np.empty((2, k, min(blocks * b, k))), 0  # V and AV
     products = 0
     while True:
-        V, AV = np.hstack([V, block]), np.hstack([AV, A @ block])
-        products += block.shape[1]
+        there = slice(m, m + block.shape[1])
+        room[0, :, there], room[1, :, there] = block, A @ block
+        m, products = there.stop, products + block.shape[1]
+        V, AV = room[..., :m]
         H = V.T @ AV
         theta, U = np.linalg.eigh(0.5 * (H + H.T))
         theta, U = theta[::-1], U[:, ::-1]
         vectors, images = V @ U[:, :b], AV @ U[:, :b]
         R = images - vectors * theta[:b]
         residual = float(np.linalg.norm(R[:, :r], axis=0).max())
-        converged = residual <= tolerance * float(np.abs(theta).max()) or V.shape[1] == k
+        converged = residual <= tolerance * float(np.abs(theta).max()) or m == k
         if converged or products >= most_products:
             return Ritz(theta[:r], vectors[:, :r], residual, products, converged, vectors)
-        if V.shape[1] + b > min(_BLOCKS * b, k):
-            kept = U[:, : min(2 * b, V.shape[1])]
-            V, AV = V @ kept, AV @ kept
-        block = complement(V, R)
+        if m + b > room.shape[2]:
+            kept = U[:, : min(2 * b, m)]
+            turn(room, m, kept)
+            m = kept.shape[1]
+        block = complement(room[0, :, :m], R)[:, : room.shape[2] - m]
         if not block.shape[1]:
             return Ritz(theta[:r], vectors[:, :r], residual, products, True, vectors)
+
+
+def turn(room: Array, k: int, Q: Array) -> None:
+    """The first k columns of each matrix, combined by Q; in their place."""
+    for rows in few_rows(room):
+        room[:, rows, : Q.shape[1]] = room[:, rows, :k] @ Q
+
+
+def few_rows(room: Array) -> Iterator[slice]:
+    """Slices of the rows of each matrix that are combined at a time."""
+    return (slice(k, k + _ROWS) for k in range(0, room.shape[1], _ROWS))
 
 
 def complement(V: Array, R: Array) -> Array:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from ldr.solvers.linalg.eigen import generalised_top_eigenvectors
-from ldr.solvers.linalg.krylov import SymmetricOperator, complement
+from ldr.solvers.linalg.krylov import SymmetricOperator, complement, few_rows, turn
 from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.orthonormal import sym
 from ldr.solvers.trace_ratio.ritz import small_trace_ratio
@@ -18,8 +18,6 @@ _RESIDUAL = 1e-10
 _STEPS = 300
 # The basis is cut back to the block and the last step beside it once it is so many blocks wide.
 _BLOCKS = 3
-# Rows of a basis that are combined at a time.
-_ROWS = 4096
 # Of conjugate gradients, relative to the right-hand side, and the steps that may take.
 _SOLVED = 1e-11
 _SOLVING_STEPS = 500
@@ -98,7 +96,7 @@ def block_davidson(
             return Found(room[0, :, :k] @ U, residual, products)
         if k + width > room.shape[2]:
             kept = np.linalg.qr(np.hstack([U, last]))[0]
-            _turn(room, k, kept)
+            turn(room, k, kept)
             U, inside = kept.T @ U, sym(kept.T @ inside @ kept)
             k = len(U)
         T = complement(room[0, :, :k], preconditioned(R, s, t))[:, : room.shape[2] - k]
@@ -112,22 +110,12 @@ def block_davidson(
 def _residuals(room: Array, U: Array, s: Array, t: Array) -> tuple[Array, Array]:
     """AV - BV diag(s) - V diag(t) of V = SU, and the sizes of what cancels in them."""
     R, squares = np.empty((room.shape[1], U.shape[1])), np.zeros((2, U.shape[1]))
-    for rows in _few_rows(room):
+    for rows in few_rows(room):
         S, AS, BS = room[:, rows]
         AV, BV = AS @ U, (BS @ U) * s
         squares += np.sum(AV**2, axis=0), np.sum(BV**2, axis=0)
         R[rows] = AV - BV - (S @ U) * t
     return R, np.sum(np.sqrt(squares), axis=0)
-
-
-def _turn(room: Array, k: int, Q: Array) -> None:
-    """The first k columns, combined by Q; in their place."""
-    for rows in _few_rows(room):
-        room[:, rows, : Q.shape[1]] = room[:, rows, :k] @ Q
-
-
-def _few_rows(room: Array) -> Iterator[slice]:
-    return (slice(k, k + _ROWS) for k in range(0, room.shape[1], _ROWS))
 
 
 def largest_ratio(
