@@ -1,4 +1,4 @@
-"""The canonical coordinates of what a solve found; see `ldr.objectives.axes`."""
+"""The canonical coordinates of what a solve found; see `ldr.objectives.coordinates`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ldr.components import Directions
-from ldr.objectives.axes import Axes, signs
+from ldr.objectives.coordinates import Axes, signs
 from ldr.objectives.problem import BoundObjective
 from ldr.objectives.statistics.covariance import Variation
 from ldr.solvers.limits import check, unlimited

@@ -9,13 +9,13 @@ from ldr.io.models import read_model
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.factor_model import FactorModel
-from ldr.objectives.features import Composed, HalfSquaredDistances, LogCounts, Quadratic
 from ldr.objectives.kernel import Kernel, KernelFeatures
 from ldr.objectives.l1 import L1
 from ldr.objectives.normalised import Normalised
 from ldr.objectives.objective import Sum
 from ldr.objectives.prediction import ClassPredictor, LinearPredictor
 from ldr.objectives.statistics.covariance import Variation
+from ldr.objectives.view import Composed, HalfSquaredDistances, LogCounts, Quadratic
 from ldr.result import Result
 from ldr.running import Starts
 from ldr.solvers.errors import DataError

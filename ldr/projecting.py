@@ -14,7 +14,7 @@ from ldr.objectives.data.opening import as_samples, open_table, stored
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.data.stored import lazy_rows
 from ldr.objectives.factor_model import FactorModel
-from ldr.objectives.features import Features
+from ldr.objectives.view import Features
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.manifolds import Array
 from ldr.types import Rows

@@ -11,8 +11,8 @@ from ldr.canonical import directions_of
 from ldr.certifying import ENDED
 from ldr.doors import in_words
 from ldr.inputs import as_data
-from ldr.objectives.axes import Axes
 from ldr.objectives.certificate import Certificate
+from ldr.objectives.coordinates import Axes
 from ldr.objectives.data.views import as_tuple
 from ldr.objectives.objective import penalty_of, without_penalty
 from ldr.result import Result

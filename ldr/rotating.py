@@ -9,7 +9,7 @@ import numpy as np
 
 from ldr.components import Directions
 from ldr.doors import in_words
-from ldr.objectives.axes import signs
+from ldr.objectives.coordinates import signs
 from ldr.objectives.factor_model import FactorModel
 from ldr.objectives.objective import Objective
 from ldr.rotation import OBLIQUE, ROTATIONS

@@ -13,17 +13,17 @@ from ldr.objectives.data.data import Data
 from ldr.objectives.data.finite import check_squares
 from ldr.objectives.data.opening import stored
 from ldr.objectives.data.samples import Samples
-from ldr.objectives.data.sources.columns import Scaled
+from ldr.objectives.data.sources.source import Scaled
 from ldr.objectives.data.stored import StoredSamples, lazy_rows
 from ldr.objectives.data.streams import StreamSamples
 from ldr.objectives.data.views import as_tuple, single
-from ldr.objectives.features import Features, then
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need
 from ldr.objectives.problem import BoundObjective
 from ldr.objectives.statistics.covariance import KnownScatter
 from ldr.objectives.statistics.products import CentredRows
 from ldr.objectives.statistics.sums import spread_rows
+from ldr.objectives.view import Features, then
 from ldr.result import Result
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array

@@ -9,7 +9,7 @@ from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.families.bilinear import Bilinear, whitened_bilinear
 from ldr.objectives.families.matrices import CorrelationMatrices, DataSums, PairMatrices
 from ldr.objectives.families.multi_block import MultiBlock, MultiRatio, multi_ratio, multi_trace
-from ldr.objectives.families.shrinking import ShrinkingViews
+from ldr.objectives.families.pencil import ShrinkingViews
 from ldr.objectives.families.two_block import TwoBlock, two_block
 from ldr.objectives.families.whitened_trace import SharedDirections, shared_directions
 from ldr.objectives.objective import Objective

@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ldr.objectives.axes import Axes
 from ldr.objectives.certificate import Certificate
-from ldr.objectives.coordinates import Whitening
+from ldr.objectives.coordinates import Axes, Whitening
 from ldr.objectives.data.cells import Cells
 from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data

@@ -10,8 +10,7 @@ from functools import cached_property
 import numpy as np
 import scipy
 
-from ldr.objectives.axes import Axes
-from ldr.objectives.coordinates import Whitening
+from ldr.objectives.coordinates import Axes, Whitening
 from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.footprint import Footprint
@@ -21,7 +20,7 @@ from ldr.objectives.families.whitened import Whitened, whiten
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, number, whole
 from ldr.objectives.problem import BoundObjective, check_dimension
-from ldr.objectives.starts.screening import random_directions
+from ldr.objectives.starts.directions import random_directions
 from ldr.objectives.statistics import Moments, window_moments
 from ldr.objectives.statistics.covariance import Variation
 from ldr.objectives.view import Compact

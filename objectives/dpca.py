@@ -10,8 +10,7 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from ldr.objectives.axes import Axes
-from ldr.objectives.coordinates import Coordinates
+from ldr.objectives.coordinates import Axes, Coordinates
 from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.labels import as_array

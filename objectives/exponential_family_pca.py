@@ -10,16 +10,15 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from ldr.objectives.axes import Axes
+from ldr.objectives.coordinates import Axes
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.families.batches import on_some_rows
-from ldr.objectives.features import LogCounts
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number, word
 from ldr.objectives.problem import BoundObjective, Fitted, check_dimension
 from ldr.objectives.statistics.covariance import RowScatter, Variation
-from ldr.objectives.view import View
+from ldr.objectives.view import LogCounts, View
 from ldr.solvers.descent.lbfgs import LBFGS
 from ldr.solvers.errors import DataError
 from ldr.solvers.linalg.eigen import top_eigenvectors

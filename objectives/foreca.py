@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ldr.objectives.axes import Axes
+from ldr.objectives.coordinates import Axes
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.data.samples import Samples
@@ -18,7 +18,7 @@ from ldr.objectives.families.whitened import Whitened, whiten_rows
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, number, whole
 from ldr.objectives.problem import BoundObjective, check_dimension
-from ldr.objectives.starts.screening import random_directions
+from ldr.objectives.starts.directions import random_directions
 from ldr.objectives.statistics.covariance import Variation
 from ldr.objectives.view import Compact, Range
 from ldr.solvers.errors import ArgumentError

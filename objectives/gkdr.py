@@ -9,9 +9,9 @@ from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.families.batches import on_some_rows
 from ldr.objectives.families.gram import kernel_width
 from ldr.objectives.families.projected import DenseRows
-from ldr.objectives.families.responses import KINDS, Response
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.whitened_trace import spectral_bound
+from ldr.objectives.kernels import KINDS, Response
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, number, word
 from ldr.objectives.problem import BoundObjective

@@ -16,7 +16,7 @@ from ldr.objectives.families.terms import Exchangeable
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import word
 from ldr.objectives.problem import BoundObjective
-from ldr.objectives.starts.screening import screened
+from ldr.objectives.starts.directions import screened
 from ldr.objectives.starts.sources import (
     CONTRASTS,
     Contrast,

@@ -12,12 +12,12 @@ import scipy
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.data.samples import Samples
-from ldr.objectives.features import Features
 from ldr.objectives.kernels import centred_gram
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, whole
 from ldr.objectives.problem import BoundObjective, check_dimension
 from ldr.objectives.registry import as_objective
+from ldr.objectives.view import Features
 from ldr.solvers.errors import ArgumentError, DataError, SingularError
 from ldr.solvers.limits import decomposing
 from ldr.solvers.linalg.eigen import rank_tolerance

@@ -15,8 +15,7 @@ from ldr.objectives.data.labels import as_array, as_labels
 from ldr.objectives.families.laplacian import LaplacianMethod
 from ldr.objectives.families.matrices import DataForms, DataSums, PencilMatrices, RatioMatrices
 from ldr.objectives.families.nested import NestedMethod
-from ldr.objectives.families.pencil import Pencil, RowPencil, SumOfSquares, shrunken
-from ldr.objectives.families.shrinking import Shrinking
+from ldr.objectives.families.pencil import Pencil, RowPencil, Shrinking, SumOfSquares, shrunken
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.trace_ratio import TraceRatio, trace_ratio
 from ldr.objectives.families.whitened_trace import whitened_trace

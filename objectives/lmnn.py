@@ -26,7 +26,7 @@ from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, number, whole, word
 from ldr.objectives.prediction import GroupedRows
 from ldr.objectives.problem import BoundObjective
-from ldr.objectives.starts.screening import screened
+from ldr.objectives.starts.directions import screened
 from ldr.objectives.statistics.sums import weighted
 from ldr.solvers.descent.lbfgs import LBFGS
 from ldr.solvers.linalg.eigen import top_eigenvectors

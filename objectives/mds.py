@@ -19,7 +19,6 @@ from ldr.objectives.families.pairwise import Pairwise, WeightedPairsPoint, kept_
 from ldr.objectives.families.projected import DenseRows
 from ldr.objectives.families.row_sum import in_pieces
 from ldr.objectives.families.trace import Trace
-from ldr.objectives.features import HalfSquaredDistances
 from ldr.objectives.kernels import centred_gram, weighted_centre
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, number, word
@@ -28,7 +27,7 @@ from ldr.objectives.starts.directions import principal_directions
 from ldr.objectives.statistics import moments
 from ldr.objectives.statistics.sizes import typical_length
 from ldr.objectives.statistics.sums import weighted
-from ldr.objectives.view import Compact, View
+from ldr.objectives.view import Compact, HalfSquaredDistances, View
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.linalg.eigen import rank_tolerance
 from ldr.solvers.manifolds import Array

@@ -24,7 +24,7 @@ from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need
 from ldr.objectives.prediction import GroupedRows
 from ldr.objectives.problem import BoundObjective
-from ldr.objectives.starts.screening import random_points
+from ldr.objectives.starts.directions import random_points
 from ldr.objectives.statistics.sums import counted_rows
 from ldr.solvers.descent.lbfgs import LBFGS
 from ldr.solvers.loop import minimise

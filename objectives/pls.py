@@ -8,8 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ldr.objectives.axes import Axes, signs
-from ldr.objectives.coordinates import Subspace
+from ldr.objectives.coordinates import Axes, Subspace, signs
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.data.samples import Samples

@@ -9,9 +9,8 @@ from typing import Protocol, Self, TypeAlias
 
 import numpy as np
 
-from ldr.objectives.axes import Axes
 from ldr.objectives.certificate import Certificate
-from ldr.objectives.coordinates import Coordinates
+from ldr.objectives.coordinates import Axes, Coordinates
 from ldr.objectives.data.data import Data
 from ldr.objectives.factor_model import FactorModel
 from ldr.objectives.prediction import Answers, Predictor

@@ -8,8 +8,8 @@ from functools import cached_property
 
 import numpy as np
 
-from ldr.objectives.axes import Axes
 from ldr.objectives.certificate import Certificate
+from ldr.objectives.coordinates import Axes
 from ldr.objectives.data.data import Data
 from ldr.objectives.families.regression import Fit, Rounding, exact
 from ldr.objectives.objective import Objective

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -13,7 +14,6 @@ import numpy as np
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.data.samples import Samples
-from ldr.objectives.families.losses import Huber, Loss, RoundedDistance
 from ldr.objectives.families.medians import geometric_median, median_in_pieces
 from ldr.objectives.families.projected import DenseRows, Projected, ProjectedPoint
 from ldr.objectives.families.row_sum import Frame, ProjectedTerm, RowSum, added, in_pieces
@@ -28,6 +28,65 @@ from ldr.objectives.view import View
 from ldr.solvers.errors import DataError
 from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.manifolds import Array, Grassmann
+
+
+class Loss(ABC):
+    """rho as a function g(q) of the squared distance q = t^2, and its derivatives in q.
+
+    It is concave, so that pca weighted with g' never raises the sum.
+    """
+
+    @abstractmethod
+    def __call__(self, q: Array) -> Array: ...
+
+    @abstractmethod
+    def slope(self, q: Array) -> Array: ...
+
+    @abstractmethod
+    def curvature(self, q: Array) -> Array: ...
+
+
+@dataclass(frozen=True)
+class RoundedDistance(Loss):
+    """sqrt(q + e^2) - e, written without cancellation."""
+
+    rounding: float
+
+    def _root(self, q: Array) -> Array:
+        return np.sqrt(q + self.rounding**2)
+
+    def __call__(self, q: Array) -> Array:
+        return q / (self._root(q) + self.rounding)
+
+    def slope(self, q: Array) -> Array:
+        return 0.5 / self._root(q)
+
+    def curvature(self, q: Array) -> Array:
+        return -0.25 / self._root(q) ** 3
+
+
+@dataclass(frozen=True)
+class Huber(Loss):
+    """q/2 up to the square of the threshold c, c sqrt(q) - c^2/2 beyond."""
+
+    threshold: float
+
+    def _outside(self, q: Array) -> Array:
+        """sqrt(q), or c where that is more."""
+        return np.maximum(np.sqrt(q), self.threshold)
+
+    def __call__(self, q: Array) -> Array:
+        t = np.sqrt(q)
+        inside = np.minimum(t, self.threshold)
+        return inside * (t - 0.5 * inside)
+
+    def slope(self, q: Array) -> Array:
+        return 0.5 * self.threshold / self._outside(q)
+
+    def curvature(self, q: Array) -> Array:
+        curved = -0.25 * self.threshold / self._outside(q) ** 3
+        return np.where(q > self.threshold**2, curved, 0.0)
+
 
 LOSSES = ("l1", "huber")
 

@@ -21,8 +21,7 @@ from ldr.objectives.families.landmarks import (
     landmarks_of,
 )
 from ldr.objectives.families.projected import DenseRows
-from ldr.objectives.families.responses import KINDS, Response
-from ldr.objectives.kernels import centred_gram, weighted_centre
+from ldr.objectives.kernels import KINDS, Response, centred_gram, weighted_centre
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, declared, number, numbers, whole, word
 from ldr.objectives.problem import BoundObjective

@@ -14,19 +14,17 @@ from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.families.matrices import DataSums, PencilMatrices, RatioMatrices, TraceMatrices
 from ldr.objectives.families.nested import NestedMethod
-from ldr.objectives.families.pencil import Pencil, RowPencil, SumOfSquares
-from ldr.objectives.families.shrinking import Shrinking
+from ldr.objectives.families.pencil import Pencil, RowPencil, Shrinking, SumOfSquares
 from ldr.objectives.families.trace import Trace, trace_where_varied
 from ldr.objectives.families.trace_ratio import TraceRatio, trace_ratio
 from ldr.objectives.families.whitened_trace import whitened_trace
 from ldr.objectives.families.wide import of_differences
-from ldr.objectives.features import Quadratic
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, flag, number, whole
 from ldr.objectives.statistics import difference_scatter, moments
 from ldr.objectives.statistics.pairs import count_pairs
 from ldr.objectives.statistics.sums import weighted
-from ldr.objectives.view import Compact
+from ldr.objectives.view import Compact, Quadratic
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.manifolds import Array
 

@@ -13,8 +13,7 @@ from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.matrices import DataSums, PencilMatrices, RatioMatrices, TraceMatrices
 from ldr.objectives.families.nested import NestedMethod
-from ldr.objectives.families.pencil import Pencil, RowPencil, SumOfSquares
-from ldr.objectives.families.shrinking import Shrinking, moved
+from ldr.objectives.families.pencil import Pencil, RowPencil, Shrinking, SumOfSquares, moved
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.trace_ratio import TraceRatio, trace_ratio
 from ldr.objectives.families.whitened_trace import whitened_trace

@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from ldr.objectives.axes import Axes
+from ldr.objectives.coordinates import Axes
 from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.marks import Marks
@@ -19,8 +19,7 @@ from ldr.objectives.families.matrices import (
     DataSums,
     PencilMatrices,
 )
-from ldr.objectives.families.pencil import Pencil, RowPencil, SumOfSquares
-from ldr.objectives.families.shrinking import Shrinking
+from ldr.objectives.families.pencil import Pencil, RowPencil, Shrinking, SumOfSquares
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.whitened_trace import (
     AbsoluteTrace,

@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ldr.objectives.axes import Axes
-from ldr.objectives.coordinates import Coordinates
+from ldr.objectives.coordinates import Axes, Coordinates
 from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.families.bilinear import whitened_cross
 from ldr.objectives.families.matrices import DataForms, PencilMatrices
-from ldr.objectives.families.pencil import Pencil, RowPencil, SumOfSquares
-from ldr.objectives.families.shrinking import Shrinking
+from ldr.objectives.families.pencil import Pencil, RowPencil, Shrinking, SumOfSquares
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.unwhitened import Unwhitened
 from ldr.objectives.families.whitened_trace import spectral_bound, whitened_trace

@@ -9,8 +9,8 @@ from functools import partial
 
 import numpy as np
 
-from ldr.objectives.axes import Axes
 from ldr.objectives.certificate import Certificate
+from ldr.objectives.coordinates import Axes
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.data.marks import Marks
@@ -18,9 +18,9 @@ from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.batches import in_batches
 from ldr.objectives.families.pairs_of_classes import Rows
 from ldr.objectives.families.projected import DenseRows
-from ldr.objectives.families.responses import Response
 from ldr.objectives.families.row_sum import in_pieces
 from ldr.objectives.families.transport import KEPT, Transport
+from ldr.objectives.kernels import Response
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, number, whole
 from ldr.objectives.prediction import GroupedRows

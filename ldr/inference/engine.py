@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ldr.inference.chunks import Chunk, Single
-from ldr.objectives.axes import signs
+from ldr.objectives.coordinates import signs
 from ldr.objectives.data.map_reduce import fold
 from ldr.objectives.data.views import as_tuple
 from ldr.objectives.families.matrices import Solvable, StackedOptima
-from ldr.objectives.families.shrinking import matrices_of
+from ldr.objectives.families.pencil import matrices_of
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need
 from ldr.objectives.statistics.stacked import StackedData, StackedRows

@@ -22,8 +22,7 @@ from ldr.io.outputs import check_outputs, files_of, replaced
 from ldr.objectives.data.cells import Column, Matrix
 from ldr.objectives.data.opening import as_path, as_samples, open_path, stored
 from ldr.objectives.data.samples import Samples
-from ldr.objectives.data.sources.columns import Columns
-from ldr.objectives.data.sources.source import not_installed
+from ldr.objectives.data.sources.source import Columns, not_installed
 from ldr.objectives.data.stored import brought, is_dask, lazy_rows
 from ldr.objectives.data.views import as_tuple, single
 from ldr.result import Result

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ldr.canonical import Placed, directions_of
-from ldr.objectives.axes import Axes
+from ldr.objectives.coordinates import Axes
 from ldr.objectives.problem import BoundObjective
 from ldr.solvers.errors import SingularError
 from ldr.solvers.manifolds import Array

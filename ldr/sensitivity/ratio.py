@@ -20,7 +20,7 @@ from ldr.objectives.families.matrices import (
     RatioMatrices,
     TraceMatrices,
 )
-from ldr.objectives.families.shrinking import forms_of
+from ldr.objectives.families.pencil import forms_of
 from ldr.objectives.objective import Objective
 from ldr.solvers.manifolds import Array
 

@@ -13,9 +13,8 @@ from ldr.objectives.data.cells import check_real
 from ldr.objectives.data.containers import as_csr, check_shape, open_matrix
 from ldr.objectives.data.finite import check_finite
 from ldr.objectives.data.samples import Samples
-from ldr.objectives.data.sources.columns import check_known
 from ldr.objectives.data.sources.npy import MemoryMap
-from ldr.objectives.data.sources.source import Source, TableSource
+from ldr.objectives.data.sources.source import Source, TableSource, check_known
 from ldr.objectives.data.sources.stack import InMemory, Partitions, Stack
 from ldr.objectives.data.stored import StoredSamples, is_dask
 from ldr.objectives.data.streams import StreamSamples, is_stream

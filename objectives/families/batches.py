@@ -12,7 +12,7 @@ from typing import Protocol
 
 import numpy as np
 
-from ldr.objectives.axes import Axes
+from ldr.objectives.coordinates import Axes
 from ldr.objectives.data.cells import Cells
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.labels import as_array, as_labels

@@ -10,8 +10,8 @@ from operator import itemgetter
 
 import numpy as np
 
-from ldr.objectives.axes import Axes
 from ldr.objectives.certificate import NEARLY_COLLINEAR, PROVED_GLOBAL, Certificate
+from ldr.objectives.coordinates import Axes
 from ldr.objectives.data.change import Change
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.pencil import SumOfSquares, added_to

@@ -12,7 +12,7 @@ import numpy as np
 import scipy
 from scipy.linalg.lapack import dormqr
 
-from ldr.objectives.axes import Axes
+from ldr.objectives.coordinates import Axes
 from ldr.objectives.factor_model import FactorModel
 from ldr.objectives.problem import BoundObjective, Fitted
 from ldr.objectives.statistics.covariance import Variation

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import block_diag
 
-from ldr.objectives.axes import Axes
 from ldr.objectives.certificate import PROVED_GLOBAL, Certificate
+from ldr.objectives.coordinates import Axes
 from ldr.objectives.data.data import Data
 from ldr.objectives.families.bilinear import CoupledPoint
 from ldr.objectives.families.joint_bound import MultiBound
@@ -21,7 +21,7 @@ from ldr.objectives.families.least_bound import DualBounded, Effort, dual_certif
 from ldr.objectives.families.two_block import TwoBlock
 from ldr.objectives.families.unwhitened import add_ridge
 from ldr.objectives.problem import Stated, check_dimension
-from ldr.objectives.starts.screening import random_directions
+from ldr.objectives.starts.directions import random_directions
 from ldr.objectives.statistics import ViewMoments, view_moments
 from ldr.objectives.statistics.covariance import KnownScatter, Variation
 from ldr.objectives.statistics.shrinkage import JointShrinkage, chosen_by

@@ -14,8 +14,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from ldr.objectives.axes import Axes
-from ldr.objectives.coordinates import ColumnScaling
+from ldr.objectives.coordinates import Axes, ColumnScaling
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.labels import as_labels
 from ldr.objectives.data.marks import Marks

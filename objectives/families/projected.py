@@ -20,7 +20,7 @@ from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.unwhitened import Unwhitened
 from ldr.objectives.families.whitened import whiten_rows
 from ldr.objectives.problem import BoundObjective, Stated, check_dimension
-from ldr.objectives.starts.screening import screened
+from ldr.objectives.starts.directions import screened
 from ldr.objectives.statistics import mean
 from ldr.objectives.view import Compact, View
 from ldr.solvers.errors import DataError

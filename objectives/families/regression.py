@@ -11,9 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from ldr.objectives.axes import signs
 from ldr.objectives.certificate import Certificate
-from ldr.objectives.coordinates import Scaling
+from ldr.objectives.coordinates import Scaling, signs
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.pencil import SumOfSquares

@@ -10,8 +10,8 @@ from typing import Self
 
 import numpy as np
 
-from ldr.objectives.axes import Axes
 from ldr.objectives.certificate import Certificate
+from ldr.objectives.coordinates import Axes
 from ldr.objectives.factor_model import FactorModel
 from ldr.objectives.problem import BoundObjective, Fitted
 from ldr.objectives.statistics.covariance import Variation

@@ -10,8 +10,8 @@ from typing import Protocol
 
 import numpy as np
 
-from ldr.objectives.axes import Axes
 from ldr.objectives.certificate import NEARLY_COLLINEAR, PROVED_GLOBAL, Certificate
+from ldr.objectives.coordinates import Axes
 from ldr.objectives.problem import BoundObjective, Stated, check_dimension
 from ldr.objectives.statistics.covariance import Variation
 from ldr.objectives.view import Range, View

@@ -11,8 +11,8 @@ from typing import Self
 import numpy as np
 import scipy
 
-from ldr.objectives.axes import Axes
 from ldr.objectives.certificate import PROVED_GLOBAL, Certificate
+from ldr.objectives.coordinates import Axes
 from ldr.objectives.families.nested import NestedMethod
 from ldr.objectives.families.pencil import Pencil, RowPencil, check_comparable, diagonal
 from ldr.objectives.families.unwhitened import add_ridge, ridge_amount

@@ -10,15 +10,15 @@ from functools import cached_property
 import numpy as np
 import scipy
 
-from ldr.objectives.axes import Axes
 from ldr.objectives.certificate import Certificate
+from ldr.objectives.coordinates import Axes
 from ldr.objectives.families.joint_bound import JointBound
 from ldr.objectives.families.joint_inverse import joint_inverse
 from ldr.objectives.families.least_bound import DualBounded, Effort, dual_certificate
 from ldr.objectives.families.unwhitened import add_ridge, ridge_amount
 from ldr.objectives.prediction import Pair
 from ldr.objectives.problem import Stated, check_dimension
-from ldr.objectives.starts.screening import random_directions
+from ldr.objectives.starts.directions import random_directions
 from ldr.objectives.statistics import joint_moments
 from ldr.objectives.statistics.covariance import KnownScatter, Variation
 from ldr.objectives.statistics.shrinkage import JointShrinkage, chosen_by

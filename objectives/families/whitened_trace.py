@@ -10,18 +10,18 @@ from operator import itemgetter
 
 import numpy as np
 
-from ldr.objectives.axes import Axes
+from ldr.objectives.coordinates import Axes
 from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.pencil import (
     Pencil,
     RowPencil,
+    Shrinking,
     SumOfSquares,
     added_to,
     check_comparable,
 )
-from ldr.objectives.families.shrinking import Shrinking
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.unwhitened import Unwhitened
 from ldr.objectives.families.whitened import Whitened, whiten

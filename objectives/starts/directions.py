@@ -1,16 +1,26 @@
-"""Directions that are cheap to find, to start from or to compare with. X is centred throughout."""
+"""Directions that are cheap to find, X centred throughout, and a point that is found among many."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice
+from typing import Any, cast
 
 import numpy as np
 import scipy
 
 from ldr.objectives.kernels import gaussian_gram, median_distance
+from ldr.objectives.problem import BoundObjective
 from ldr.objectives.statistics.sizes import even_rows
 from ldr.objectives.statistics.sums import counted_rows, weighted
+from ldr.solvers.descent.lbfgs import LBFGS
 from ldr.solvers.limits import check
-from ldr.solvers.linalg.eigen import symmetric_eigen, top_eigenvectors
+from ldr.solvers.linalg.eigen import rank_tolerance, symmetric_eigen, top_eigenvectors
+from ldr.solvers.linalg.lengths import power_of_two
+from ldr.solvers.loop import run_through
 from ldr.solvers.manifolds import Array
+from ldr.solvers.run import Stopping
 
 _ROWS = 1000  # of the gradient outer product, whose time is cubic in them
 _RESPONSES = 20  # principal components of the response's features that it looks at
@@ -80,3 +90,47 @@ def gradient_outer_product(
         gradients = weighted(K @ (a[:, None] * X) - (K @ a)[:, None] * X, weights) / width**2
         outer += gradients.T @ gradients
     return outer / n
+
+
+_RUNS = 5
+_GROUP = 8  # points, from the lowest of which there is a run
+_SHORT = Stopping(1e-6, 10)
+
+
+def screened(problem: BoundObjective, X: Array, weights: Array | None = None) -> Array:
+    """The lowest end of short runs from random points, the same ones at every call.
+
+    A run starts from the lowest of each group of points: the lowest of all may be in one basin.
+    """
+    points = random_points(problem, X, _RUNS * _GROUP, weights)
+    starts = (min(islice(points, _GROUP), key=problem.value) for _ in range(_RUNS))
+    ends = [run_through(problem, M, LBFGS(), _SHORT) for M in starts]
+    return min(ends, key=lambda run: run.value).M
+
+
+def random_points(
+    problem: BoundObjective, X: Array, count: int, weights: Array | None = None
+) -> Iterator[Array]:
+    """Random M that turn with the columns of X and do not depend on the order of its rows.
+
+    They are made in the eigenvectors of E[|x|^2 x x'], with positive skewness, those in which
+    something varies. X is centred.
+    """
+    X = X / power_of_two(X)  # fourth powers stay in range
+    axes = fourth_order_directions(X, weights)
+    Y = X @ axes
+    axes = axes * np.where(counted_rows(Y**3, weights).sum(axis=0) < 0, -1.0, 1.0)
+    lengths, (k, r) = np.linalg.norm(Y, axis=0), problem.manifold.shape
+    varied = lengths > rank_tolerance(k) * lengths.max()
+    rng, m = np.random.default_rng(0), int(varied.sum())
+    draw, manifold = problem.random_point, cast(Any, problem.manifold)
+    if r <= m < k:
+        axes, draw = axes[:, varied], replace(manifold, d=m).random_point
+    for _ in range(count):
+        yield axes @ draw(rng)
+
+
+def random_directions(problem: BoundObjective, count: int = 5) -> dict[str, Array]:
+    """Random starts, always the same."""
+    rng = np.random.default_rng(0)
+    return {f"random direction {k + 1}": problem.random_point(rng) for k in range(count)}

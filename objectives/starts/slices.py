@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ldr.objectives.families.responses import Response
+from ldr.objectives.kernels import Response
 from ldr.objectives.statistics.sizes import quantiles
 from ldr.objectives.statistics.sums import counted_rows, weighted
 from ldr.solvers.errors import DataError

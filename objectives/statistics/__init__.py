@@ -18,8 +18,16 @@ so the same data give the same bits.
 
 from ldr.objectives.statistics.classes import ClassMoments, class_moments
 from ldr.objectives.statistics.graph import graph_scatter, reconstruction_scatter
-from ldr.objectives.statistics.joint import JointMoments, ViewMoments, joint_moments, view_moments
-from ldr.objectives.statistics.moments import Moments, mean, moments, second_moments
+from ldr.objectives.statistics.moments import (
+    JointMoments,
+    Moments,
+    ViewMoments,
+    joint_moments,
+    mean,
+    moments,
+    second_moments,
+    view_moments,
+)
 from ldr.objectives.statistics.pairs import pair_moments, window_moments
 from ldr.objectives.statistics.row_space import (
     DenseRowSpace,

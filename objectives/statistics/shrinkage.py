@@ -18,8 +18,7 @@ from functools import partial
 import numpy as np
 
 from ldr.objectives.data.samples import Array, Samples
-from ldr.objectives.statistics.joint import view_moments
-from ldr.objectives.statistics.moments import Moments, Spread, spread
+from ldr.objectives.statistics.moments import Moments, Spread, spread, view_moments
 from ldr.objectives.statistics.sums import Codes, dense
 from ldr.solvers.errors import ArgumentError, SingularError
 

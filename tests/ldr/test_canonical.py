@@ -8,7 +8,7 @@ from sklearn import cross_decomposition, datasets, decomposition, discriminant_a
 
 import ldr
 from ldr.objectives import named
-from ldr.objectives.axes import signs
+from ldr.objectives.coordinates import signs
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.data.views import as_tuple
 from ldr.objectives.parameters import Need

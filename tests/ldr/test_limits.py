@@ -465,9 +465,9 @@ def test_the_command_line_prints_what_was_found_and_exits_with_130(file, tmp_pat
 
 
 def test_an_interrupt_of_a_run_inside_a_heuristic_raises(monkeypatch):
-    from ldr.objectives.starts import screening
+    from ldr.objectives.starts import directions
 
-    monkeypatch.setattr(screening, "fourth_order_directions", lambda *_: press() or np.eye(6))
+    monkeypatch.setattr(directions, "fourth_order_directions", lambda *_: press() or np.eye(6))
     with pytest.raises(KeyboardInterrupt):
         ldr.solve("ica", X, 2)
 
@@ -481,8 +481,8 @@ def test_an_interrupt_of_a_run_inside_a_heuristic_raises(monkeypatch):
 
     monkeypatch.undo()
     monkeypatch.setattr(limits, "_answered", -np.inf)
-    value = screening.LBFGS.step
-    monkeypatch.setattr(screening.LBFGS, "step", second)
+    value = directions.LBFGS.step
+    monkeypatch.setattr(directions.LBFGS, "step", second)
     with pytest.raises(KeyboardInterrupt):
         ldr.solve("ica", X, 2)
     assert len(looked) == 2

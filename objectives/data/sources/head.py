@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from ldr.objectives.data.sources.columns import check_distinct
+from ldr.objectives.data.sources.source import check_distinct
 from ldr.solvers.errors import DataError, DataWarning
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}

@@ -15,8 +15,7 @@ import numpy as np
 
 from ldr.objectives.data.cells import Cells, CellType, Column
 from ldr.objectives.data.map_reduce import PIECE_NUMBERS, workers_for
-from ldr.objectives.data.sources.columns import check_distinct, check_known, coded
-from ldr.objectives.data.sources.source import not_installed
+from ldr.objectives.data.sources.source import check_distinct, check_known, coded, not_installed
 from ldr.objectives.data.sources.text import typed
 from ldr.solvers.errors import DataError
 

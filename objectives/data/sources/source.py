@@ -1,14 +1,19 @@
-"""What every place where rows are stored can do."""
+"""What every place where rows are stored can do; some columns of it, columns in other units."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import pairwise
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
-from ldr.objectives.data.cells import Cells, CellType, Column
-from ldr.solvers.errors import ArgumentError
+import numpy as np
+import numpy.typing as npt
+
+from ldr.objectives.data.cells import Cells, CellType, CodedCells, Column
+from ldr.solvers.errors import ArgumentError, DataError
 
 
 class Source(Protocol):
@@ -97,3 +102,118 @@ def pieces_along(boundaries: Sequence[int], most: int) -> list[slice]:
     if boundaries[-1] > begin:
         pieces.append(slice(begin, boundaries[-1]))
     return pieces
+
+
+@dataclass(frozen=True, eq=False)
+class Derived:
+    """A source that is read from another one.
+
+    Attributes
+    ----------
+    source : Source
+    """
+
+    source: Source
+
+    @property
+    def boundaries(self) -> Sequence[int] | None:
+        return self.source.boundaries
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        return self.source.files
+
+
+@dataclass(frozen=True)
+class Columns(Derived):
+    """Some columns of a source that reads whole rows.
+
+    Attributes
+    ----------
+    where : tuple of int
+    """
+
+    where: tuple[int, ...]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.source.shape[0], len(self.where)
+
+    @property
+    def dtype(self) -> CellType:
+        return self.source.dtype
+
+    @property
+    def feature_names(self) -> tuple[str, ...] | None:
+        names = self.source.feature_names
+        return None if names is None else tuple(names[j] for j in self.where)
+
+    def read(self, start: int, stop: int) -> Cells:
+        return self.source.read(start, stop)[:, self.where]
+
+
+@dataclass(frozen=True, eq=False)
+class Scaled(Derived):
+    """A source whose columns are divided by numbers.
+
+    Attributes
+    ----------
+    units : ndarray (d,)
+    """
+
+    units: npt.NDArray[np.float64]
+
+    dtype = np.dtype(np.float64)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.source.shape
+
+    @property
+    def feature_names(self) -> tuple[str, ...] | None:
+        return self.source.feature_names
+
+    def read(self, start: int, stop: int) -> Cells:
+        return np.asarray(self.source.read(start, stop) / self.units)
+
+
+def check_distinct(columns: Sequence[str], file: str, name: str) -> None:
+    """Refuse two columns of one name."""
+    column, times = Counter(columns).most_common(1)[0] if columns else ("", 0)
+    if times > 1:
+        raise DataError(f"{name}: {file} has {times} columns called {column!r}")
+
+
+def check_known(wanted: Sequence[str], columns: Sequence[str], file: str) -> None:
+    """Refuse a column that is not there."""
+    for column in wanted:
+        if column not in columns:
+            shown = columns if len(columns) <= 20 else [*columns[:20], "..."]
+            raise ArgumentError(f"{file} has no column {column!r}; it has: {', '.join(shown)}")
+
+
+def coded(values: Any, as_type: Callable[[Any], Any] = lambda entries: entries) -> Column:
+    """A dictionary-encoded column of Arrow, its entries made once; texts keep their codes.
+
+    Parameters
+    ----------
+    values : pyarrow.ChunkedArray
+    as_type : callable
+        Of the entries, all of them as one pyarrow array: of another type.
+    """
+    import pyarrow
+
+    chunks = values.chunks
+    nothing = [pyarrow.nulls(1, values.type.value_type)] if values.null_count else []
+    entries = pyarrow.chunked_array(
+        [chunk.dictionary for chunk in chunks] + nothing, values.type.value_type
+    )
+    starts = accumulate((len(chunk.dictionary) for chunk in chunks), initial=0)
+    indices = (chunk.indices.fill_null(-1).to_numpy() for chunk in chunks)
+    codes = [
+        np.where(places < 0, len(entries) - 1, places + start)
+        for places, start in zip(indices, starts, strict=False)
+    ]
+    made = as_type(entries).to_numpy()
+    found = CodedCells(made, np.concatenate([np.empty(0, np.intp), *codes]))
+    return found if made.dtype.kind == "O" else np.asarray(found)

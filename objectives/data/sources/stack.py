@@ -12,8 +12,7 @@ from typing import ClassVar, cast
 import numpy as np
 
 from ldr.objectives.data.cells import Cells, CellType, CodedCells, Column
-from ldr.objectives.data.sources.columns import check_known
-from ldr.objectives.data.sources.source import Source, TableSource
+from ldr.objectives.data.sources.source import Source, TableSource, check_known
 from ldr.solvers.errors import DataError
 
 

@@ -13,9 +13,8 @@ import numpy as np
 
 from ldr.objectives.data.cells import Cells, CellType, Column
 from ldr.objectives.data.map_reduce import PIECE_NUMBERS
-from ldr.objectives.data.sources.columns import check_known, coded
 from ldr.objectives.data.sources.head import MISSING, Head, is_number, rows_in, separator_of
-from ldr.objectives.data.sources.source import not_installed
+from ldr.objectives.data.sources.source import check_known, coded, not_installed
 from ldr.solvers.errors import DataError
 
 # Bytes that are scanned at a time, and more than which no row has.
