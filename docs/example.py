@@ -9,6 +9,9 @@ import warnings
 from dataclasses import dataclass
 from typing import Any
 
+# Inches of a picture that is read on a telephone without scrolling it.
+_LEGIBLE = 10.0
+
 
 @dataclass(frozen=True)
 class Example:
@@ -46,8 +49,9 @@ class Example:
         picture = f'figure.savefig("{self.slug}.png")'
         return f'"""{said}"""\n\n{self.program.strip()}\n{picture}\n'
 
-    def page(self, printed: str) -> str:
-        """In MyST Markdown."""
+    def page(self, printed: str, width: float) -> str:
+        """In MyST Markdown, with a picture of so many inches."""
+        kind = "{.wide}" if width > _LEGIBLE else ""
         return f"""# {self.title}
 
 {self.question}
@@ -60,7 +64,7 @@ class Example:
 {printed.rstrip()}
 ```
 
-![{self.title}]({self.slug}.png)
+![{self.title}]({self.slug}.png){kind}
 
 {self.answer}
 

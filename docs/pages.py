@@ -69,7 +69,7 @@ def write_pages(root: Path) -> None:
     for example in gallery.EXAMPLES:
         printed, figure = example.run()
         figure.savefig(gallery_folder / f"{example.slug}.png", dpi=100)
-        _write(gallery_folder / f"{example.slug}.md", example.page(printed))
+        _write(gallery_folder / f"{example.slug}.md", example.page(printed, figure.get_figwidth()))
         _write(gallery_folder / f"{example.slug}.py", example.script())
     _write(gallery_folder / "index.md", gallery.index())
     for name, text in api().items():

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from textwrap import wrap
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -59,7 +60,7 @@ class Compared:
 
 @dataclass(frozen=True, eq=False)
 class Comparison(Pickled):
-    """Methods beside one another; its repr is the table.
+    """Methods beside one another; its repr is the table, in lines of 100 characters.
 
     Attributes
     ----------
@@ -217,19 +218,52 @@ class Comparison(Pickled):
         write_comparison(path, self)
 
     def __repr__(self) -> str:
-        lines = [self.header, *map(self.cells, self.records)]
-        widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
-        text = [
-            "  ".join(
-                cell.ljust(width) if i < 2 else cell.rjust(width)
-                for i, (cell, width) in enumerate(zip(line, widths, strict=True))
-            ).rstrip()
-            for line in lines
-        ]
-        text.append(f"scores: mean +- standard error of {self.folds} held-out folds")
-        text += [f"  {said}" for said in (*self.notes, *self.findings)]
-        text += [f"  left out: {name} ({why})" for name, why in self.left_out.items()]
-        return "\n".join(text)
+        methods = (
+            "  its heuristic" if r["projection"] == "heuristic" else _shown(r, "method")
+            for r in self.records
+        )
+        columns = {"method": ["", "method", *methods]}
+        for name in (*self._columns[2:], "seconds"):
+            columns[name] = [*_title(name), *(_shown(record, name) for record in self.records)]
+        lines = _beside(columns)
+        absent: list[str] = []
+        for name in _LEFT_TO_THE_TABLE:
+            if max(map(len, lines)) > _WIDTH and name in columns:
+                absent.append(columns.pop(name)[1])
+                lines = _beside(columns)
+        lines.append(f"scores: mean +- standard error of {self.folds} held-out folds")
+        text = [*self.notes, *self.findings]
+        text += [f"left out: {name} ({why})" for name, why in self.left_out.items()]
+        text += [f"the table has more: {', '.join(absent)}"] if absent else []
+        for said in text:
+            lines += wrap(
+                said,
+                _WIDTH,
+                initial_indent="  ",
+                subsequent_indent="    ",
+                break_long_words=False,
+                break_on_hyphens=False,
+            )
+        return "\n".join(lines)
+
+
+def _title(name: str) -> tuple[str, str]:
+    """Of a column, in two lines."""
+    above, comma, title = {"seconds": "time"}.get(name, name).rpartition(", ")
+    return above + comma.strip(), title
+
+
+def _beside(columns: Mapping[str, list[str]]) -> list[str]:
+    """The lines of columns side by side: words to the left, numbers to the right."""
+    widths = [max(map(len, column)) for column in columns.values()]
+    lines = [
+        "  ".join(
+            cell.rjust(width) if k else cell.ljust(width)
+            for k, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in zip(*columns.values(), strict=True)
+    ]
+    return lines if lines[0] else lines[1:]
 
 
 def _framed(records: list[Record]) -> Frame:
@@ -241,6 +275,9 @@ def _framed(records: list[Record]) -> Frame:
 
 
 _NUMBERS = ("value", "improvement", "certificate")
+# Characters of a printed line, and what is not printed where it would be longer, the first first.
+_WIDTH = 100
+_LEFT_TO_THE_TABLE = (OWN, "seconds", "certificate", "improvement")
 
 
 def _shown(record: Record, column: str) -> str:

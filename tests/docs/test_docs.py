@@ -72,7 +72,9 @@ def test_examples_of_the_gallery_run(example):
     pytest.importorskip("statsmodels")
     printed, figure = example.run()
     assert printed.strip() and figure.axes
-    assert example.answer in example.page(printed) and example.slug in index()
+    assert (
+        example.answer in example.page(printed, figure.get_figwidth()) and example.slug in index()
+    )
 
 
 def test_every_public_name_has_a_page_of_its_own_or_its_methods():
