@@ -146,11 +146,11 @@ def _davidson(
 
 def _apart(manifold: Manifold, M: Array, V: Array, basis: Sequence[Array]) -> Array:
     """What of V is tangent and orthogonal to the basis."""
+    vectors = np.reshape(basis, (len(basis), -1))
     for _ in range(2):  # twice is enough
         # Of a little that is left over, rounding that is not tangent would be a large part.
         V = manifold.project(M, V)
-        for U in basis:
-            V = V - manifold.inner(M, U, V) * U
+        V = V - ((vectors @ V.ravel()) @ vectors).reshape(V.shape)
     return V
 
 

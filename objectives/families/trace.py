@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Protocol
@@ -15,8 +15,8 @@ from ldr.objectives.coordinates import Axes
 from ldr.objectives.problem import BoundObjective, Stated, check_dimension
 from ldr.objectives.statistics.covariance import Variation
 from ldr.objectives.view import Range, View
-from ldr.solvers.linalg.bounds import largest_sum_bound
-from ldr.solvers.linalg.eigen import top_eigenvectors
+from ldr.solvers.linalg.bounds import OF_SUMS, largest_sum_bound
+from ldr.solvers.linalg.eigen import few_of_many, top_eigenvectors
 from ldr.solvers.linalg.krylov import Ritz, SymmetricOperator, block_krylov
 from ldr.solvers.linalg.lengths import power_of_two
 from ldr.solvers.linalg.missed import top_values
@@ -46,6 +46,10 @@ class CovarianceLike(SymmetricOperator, Protocol):
     def most_products(self) -> int: ...
 
     def array(self) -> Array | None: ...
+
+    def worth_squaring(self, products: int) -> bool: ...
+
+    def squared(self) -> tuple[Array, Callable[[Array], Array]] | None: ...
 
 
 class TracePoint(Point):
@@ -183,25 +187,30 @@ class Trace(BoundObjective):
     @cached_property
     def _eigen(self) -> tuple[Array, Array]:
         """The r eigenvalues that the optimum takes, and their eigenvectors."""
-        if not isinstance(self.A, np.ndarray):
-            return self._by_products(self.A)
+        if isinstance(self.A, np.ndarray):
+            few = self.is_square and self.scale > 0 and few_of_many(self.A, self.r)
+            return self._by_products(self.A, len(self.A) // 4) if few else self._of(self.A)
+        return self._by_products(self.A, self.A.most_products)
+
+    def _of(self, array: Array) -> tuple[Array, Array]:
         sign = np.sign(self.scale)
-        values, vectors = top_eigenvectors(sign * self.A, self.r)
+        values, vectors = top_eigenvectors(sign * array, self.r)
         return sign * values, self.manifold.nearest(vectors)
 
-    def _by_products(self, A: CovarianceLike) -> tuple[Array, Array]:
+    def _by_products(self, A: Array | CovarianceLike, most: int) -> tuple[Array, Array]:
         """By block Krylov; where that converges too slowly, from the array if there can be one."""
-        ritz = block_krylov(A, self.r, tolerance=RESIDUAL, most_products=A.most_products)
-        if not ritz.converged and (array := A.array()) is not None:
-            values, vectors = top_eigenvectors(array, self.r)
-            return values, self.manifold.nearest(vectors)
+        ritz = block_krylov(A, self.r, tolerance=RESIDUAL, most_products=most)
+        if not ritz.converged:
+            array = A if isinstance(A, np.ndarray) else A.array()
+            if array is not None:
+                return self._of(array)
         self._by_krylov.append(ritz)
         return ritz.values, self.manifold.nearest(ritz.vectors)
 
     def remarks(self, M: Array) -> list[str]:
         return [
-            f"eigenvectors by block Krylov from a random block, {ritz.products} products, the "
-            f"covariance never formed: residual {ritz.accuracy:.0e} of the largest eigenvalue"
+            f"eigenvectors by block Krylov from a random block, {ritz.products} products: residual "
+            f"{ritz.accuracy:.0e} of the largest eigenvalue"
             for ritz in self._by_krylov
         ]
 
@@ -222,16 +231,33 @@ class Trace(BoundObjective):
     def certificate(self, M: Array) -> Certificate | None:
         """The gap to the sum of the extreme eigenvalues, of which a bound is proved, with rounding.
 
-        Of sparse rows' operator it is told by a random vector, but for a small chance; of others
-        the thorough certificate makes the array. Where the coordinates leave directions out, what
-        these could add is part of the gap, or the claim is restricted.
+        That no eigenvalue was missed cannot be proved by products: of dense rows the matrix is
+        made, by default where that takes no longer than the products did; of sparse ones a random
+        vector tells, but for a small chance. Where the coordinates leave directions out, what these
+        could add is part of the gap, or the claim is restricted.
         """
-        if not isinstance(self.A, np.ndarray):
-            return self._by_chance(self.A, M) if self.A.is_sparse else None
-        bound = largest_sum_bound(np.sign(self.scale) * self.A, M, self._eigen[1])
+        V = self._eigen[1]
+        if isinstance(self.A, np.ndarray):
+            return self._proved(M, largest_sum_bound(np.sign(self.scale) * self.A, M, V), 4)
+        products = sum(ritz.products for ritz in self._by_krylov)
+        affordable = self.A.is_sparse or self.A.worth_squaring(products)
+        return self.thorough_certificate(M) if affordable else None
+
+    def thorough_certificate(self, M: Array) -> Certificate | None:
+        if isinstance(self.A, np.ndarray):
+            return self.certificate(M)
+        if (found := self.A.squared()) is None:
+            return self._by_chance(self.A, M)
+        K, across = found
+        bound = largest_sum_bound(K, across(M), across(self._eigen[1]), OF_SUMS)
+        return self._proved(M, bound, OF_SUMS)
+
+    def _proved(self, M: Array, bound: float, roundings: int) -> Certificate:
+        """What a bound of the sum of the extreme eigenvalues says of M's value, so often rounded."""
         value, most = self.at(M).value, abs(self.scale) * bound
         size = abs(self.offset) + abs(self.scale) * float(np.sum(np.abs(self._eigen[0])))
-        rounding = 4 * float(np.finfo(float).eps) * (abs(value) + abs(self.offset) + abs(most))
+        eps = float(np.finfo(float).eps)
+        rounding = roundings * eps * (abs(value) + abs(self.offset) + abs(most))
         doubt = self.doubt / self.unit
         proved = max(0.0, value - self.offset + most + rounding)
         gap, restricted = proved + doubt, False
@@ -246,10 +272,6 @@ class Trace(BoundObjective):
             bounded if proved > doubt else NEARLY_COLLINEAR,
         )
         return found.restricted_to(str(self.span)) if restricted else found
-
-    def thorough_certificate(self, M: Array) -> Certificate | None:
-        array = None if isinstance(self.A, np.ndarray) else self.A.array()
-        return (self if array is None else replace(self, A=array)).certificate(M)
 
     def _by_chance(self, A: CovarianceLike, M: Array) -> Certificate:
         ritz = self._eigen and self._by_krylov[-1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Protocol
@@ -14,17 +15,31 @@ from ldr.objectives.data.samples import BLOCK_NUMBERS, Samples
 from ldr.objectives.statistics import mean, moments
 from ldr.objectives.statistics.products import few_columns
 from ldr.objectives.statistics.sparse import column_means, scaled_rows, shifted_rows
-from ldr.objectives.statistics.sums import added, counted_rows, weighted
+from ldr.objectives.statistics.sums import (
+    add_square,
+    added,
+    counted_rows,
+    full,
+    weighted,
+    zeros,
+)
 from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.manifolds import Array
 
-# Below this many rows or columns an array is made.
+# Up to this many rows or columns an array is made.
 _LEAST_ORDER = 2000
+# And of rows at least as many as columns up to this: block Krylov takes less time with all of the
+# rows, but not twice less than with the covariance, which is at hand for a proof.
+_SQUARED_ORDER = 2500
 # Columns for each of the r wanted, from which on dense data are not squared. Block Krylov usually
 # needs 10 r to 15 r products; it may spend d/8, which is half of the work of squaring.
 _COLUMNS_PER_VECTOR = 150
-# Of stored samples an array is made up to this order, at which it takes 128 MiB.
+# Of stored samples an array is made up to this order, at which it takes 128 MiB; and of others for
+# a proof.
 _MOST_STORED = 4096
+# Squaring makes so many products of rows in the time of one with a column of a block; Cholesky's
+# factor, and what is made for it, take as long as two squares of the covariance.
+_SQUARED_PER_PRODUCT = 25
 
 
 @dataclass(frozen=True)
@@ -68,7 +83,10 @@ class CovarianceOperator:
         order = min(samples.shape)
         if samples.stored:  # a product costs a pass, the covariance one pass in all
             return order > _MOST_STORED
-        return order > _LEAST_ORDER and (samples.is_sparse or order > _COLUMNS_PER_VECTOR * r)
+        if samples.is_sparse:
+            return order > _LEAST_ORDER
+        least = _LEAST_ORDER if samples.n < samples.d else _SQUARED_ORDER
+        return order > max(least, _COLUMNS_PER_VECTOR * r)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -86,6 +104,34 @@ class CovarianceOperator:
     def array(self) -> Array | None:
         """The covariance itself; None of sparse data, which are not squared."""
         return None if self.samples.is_sparse else moments(self.samples).covariance
+
+    def worth_squaring(self, products: int) -> bool:
+        """Whether `squared`, and a proof by its factor, take no longer than so many products."""
+        order, longest = sorted(self.samples.shape)
+        cost = order * (1.0 + 2.0 * order / longest)
+        affordable = order <= _MOST_STORED and not (self.samples.is_sparse or self.samples.stored)
+        return affordable and cost <= _SQUARED_PER_PRODUCT * products
+
+    def squared(self) -> tuple[Array, Callable[[Array], Array]] | None:
+        """C, or of fewer rows than columns XX'/n of the centred rows, which has C's eigenvalues.
+
+        With what takes a basis of C's eigenvectors to one of the same eigenvalues' there. None of
+        sparse data, which are not squared.
+        """
+        samples, centre, n = self.samples, self.centre, self.samples.weight
+        if samples.is_sparse:
+            return None
+        if samples.stored or samples.n >= samples.d:
+            return moments(samples).covariance, lambda V: V
+        K = zeros(samples.n, samples.n)
+        for some in few_columns(samples.d, samples.n):
+            centred = samples.array[:, some] - centre[some]
+            K = add_square(K, np.ascontiguousarray(weighted(centred, samples.weights).T))
+
+        def scores(V: Array) -> Array:
+            return np.linalg.qr(weighted(samples.centred_times(V, centre), samples.weights))[0]
+
+        return full(K) / n, scores
 
     def __matmul__(self, V: Array) -> Array:
         columns = V.reshape(self.samples.d, -1)

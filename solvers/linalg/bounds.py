@@ -37,8 +37,8 @@ _SAFETY = 1.01
 # Beyond k + 1 operations an entry: a BLAS may multiply by reciprocals where the proof divides.
 _MORE_OPERATIONS = 8
 # Of products that are summed: 16 eps.
-_OF_SUMS = 32
-SUMS_ROUNDING = _OF_SUMS * _U
+OF_SUMS = 32
+SUMS_ROUNDING = OF_SUMS * _U
 _GROWTH = 64.0
 _TRIES_AT_M, _TRIES, _NEWTON_STEPS = 2, 60, 4
 
@@ -71,34 +71,45 @@ def top_sum_bound(
     k, r = M.shape
     if squares is None:
         squares = entry_squares(np.abs(K))
-    mu, V = np.linalg.eigh(M.T @ K @ M)
-    N, s = M @ V, float(mu[0])
-    D = np.maximum(mu - s, 0.0)
+    N, s, D = _ritz(K, M)
     size = float(np.vdot(N, N)) * _SAFETY
     defect = float(np.linalg.norm(N.T @ N - np.eye(r))) * _SAFETY + _gamma(k + 1) * size
-    model = (N * D) @ N.T
     total = float(D.sum()) * (1.0 + defect) * (1.0 + _gamma(r + 2))
 
-    H = np.asfortranarray(model - K)
+    errors, rounding, along = _errors(K, N, s, D, delta, squares, roundings)
+    H = (N * D) @ N.T
+    H -= K
     diagonal = on_diagonal(H)
     diagonal += s + delta
-    gamma = _gamma(k + _MORE_OPERATIONS)
-    errors = gamma / (1.0 - gamma) * np.abs(diagonal) + k * _TINY
-    errors += _gamma(r + 4) * model.diagonal() + (3 + roundings) * _U * squares
-    errors = _SAFETY * (errors + 3.0 * _U * (abs(s) + delta))
-    rounding = math.sqrt(r) * float(errors.sum())
-    if r * _along(N, errors) < rounding:
+    if r * along < rounding:
         diagonal -= k * errors
         rounding = 0.0
-    if not np.isfinite(diagonal).all() or cholesky(H) is None:
+    if not np.isfinite(diagonal).all() or cholesky(H.T) is None:  # in LAPACK's order
         return math.inf
     bound = r * (s + delta) + total + rounding
     return bound + 8.0 * r * _U * (r * (abs(s) + delta) + total + rounding)
 
 
-def _along(M: Array, squares: Array) -> float:
-    """The largest x'diag(k c_i^2)x of unit vectors x in M's span."""
-    return len(M) * float(np.linalg.eigvalsh(M.T @ (squares[:, None] * M))[-1])
+def _ritz(K: Array, M: Array) -> tuple[Array, float, Array]:
+    """N with the span of M, s and D with N'KN = sI + D, D >= 0."""
+    mu, V = np.linalg.eigh(M.T @ K @ M)
+    s = float(mu[0])
+    return M @ V, s, np.maximum(mu - s, 0.0)
+
+
+def _errors(
+    K: Array, N: Array, s: float, D: Array, delta: float, squares: Array, roundings: int
+) -> tuple[Array, float, float]:
+    """c_i^2 of the errors E, what they add to the sum, and the shift that makes room for them."""
+    k, r = N.shape
+    model = np.einsum("ij,ij->i", N * D, N)
+    gamma = _gamma(k + _MORE_OPERATIONS)
+    errors = gamma / (1.0 - gamma) * np.abs(model - K.diagonal() + s + delta) + k * _TINY
+    errors += _gamma(r + 4) * model + (3 + roundings) * _U * squares
+    errors = _SAFETY * (errors + 3.0 * _U * (abs(s) + delta))
+    # The largest x'diag(k c_i^2)x of unit vectors x in N's span.
+    along = k * float(np.linalg.eigvalsh(N.T @ (errors[:, None] * N))[-1])
+    return errors, math.sqrt(r) * float(errors.sum()), along
 
 
 def entry_squares(sizes: Array) -> Array:
@@ -142,23 +153,21 @@ def weighted_sum_bound(
 def rounding_shift(K: Array, M: Array, squares: Array, roundings: int = 0) -> float:
     """The least delta that is worth a try: what rounding usually needs."""
     k, r = M.shape
-    top = float(np.abs(M.T @ K @ M).max())
-    errors = _gamma(k) * (np.abs(np.diag(K)) + top) + (3 + roundings) * _U * squares
-    along = _along(M, errors)
-    if r * along < math.sqrt(r) * float(errors.sum()):
+    _, rounding, along = _errors(K, *_ritz(K, M), 0.0, squares, roundings)
+    if r * along < rounding:
         return 1.5 * along
     return _U * max(
         16.0 * math.sqrt(k) * float(np.linalg.norm(K)), 2.0 * float(np.linalg.norm(squares))
     )
 
 
-def largest_sum_bound(K: Array, M: Array, eigenvectors: Array) -> float:
+def largest_sum_bound(K: Array, M: Array, eigenvectors: Array, roundings: int = 0) -> float:
     """A proved bound of the sum of the r largest eigenvalues, M perhaps far from spanning them."""
     squares = entry_squares(np.abs(K))
     for N, tries in ((M, _TRIES_AT_M), (eigenvectors, _TRIES)):
-        delta = rounding_shift(K, N, squares)
+        delta = rounding_shift(K, N, squares, roundings)
         for _ in range(tries):
-            bound = top_sum_bound(K, N, delta, squares)
+            bound = top_sum_bound(K, N, delta, squares, roundings)
             if math.isfinite(bound):
                 return bound
             delta *= _GROWTH
@@ -241,7 +250,7 @@ def _bound_at(
     b = float(np.vdot(M * weights, B @ M))
     if not b > 0:
         return math.inf
-    roundings = 2 if sums is None else 2 + _OF_SUMS
+    roundings = 2 if sums is None else 2 + OF_SUMS
 
     def squares(t: float) -> Array:
         found = entry_squares(np.abs(A) + abs(t) * np.abs(B))

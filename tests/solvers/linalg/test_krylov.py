@@ -1,9 +1,13 @@
 """Block Krylov: the largest eigenvalues from products, to the residual that it states."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import ldr
+from ldr.objectives import Data
+from ldr.objectives.data.marks import Marks
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.statistics import moments
 from ldr.objectives.statistics.covariance import CovarianceOperator
@@ -51,11 +55,18 @@ def test_operator_is_the_covariance(shift):
     assert np.array_equal(operator.array(), C)
 
 
+def by_products(monkeypatch, squared_per_product):
+    of = "ldr.objectives.statistics.covariance."
+    for order in ("_LEAST_ORDER", "_SQUARED_ORDER"):
+        monkeypatch.setattr(of + order, 100)
+    monkeypatch.setattr(of + "_COLUMNS_PER_VECTOR", 40)
+    monkeypatch.setattr(of + "_SQUARED_PER_PRODUCT", squared_per_product)
+
+
 @pytest.mark.parametrize("noise", [0.1, None])
 def test_large_dense_pca_needs_no_covariance(monkeypatch, noise):
     """Same value as from the covariance; without a decay of the spectrum, by the covariance."""
-    monkeypatch.setattr("ldr.objectives.statistics.covariance._LEAST_ORDER", 100)
-    monkeypatch.setattr("ldr.objectives.statistics.covariance._COLUMNS_PER_VECTOR", 40)
+    by_products(monkeypatch, 0)
     rng = np.random.default_rng(2)
     X = rng.standard_normal((300, 200))
     if noise:
@@ -68,3 +79,39 @@ def test_large_dense_pca_needs_no_covariance(monkeypatch, noise):
         assert result.certificate.kind == "none" and "thorough" in result.certificate.message
         proved = ldr.solve("pca", X, 2, certify="thorough")
         assert proved.value == result.value and proved.certificate.kind == "global"
+
+
+@pytest.mark.parametrize("shape", [(300, 200), (200, 400)])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_pca_by_products_is_proved_where_that_costs_no_more(monkeypatch, shape, weighted):
+    """A point that misses an eigenvector is within its bound; its gap is not that of the optimum."""
+    by_products(monkeypatch, 1000)
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((shape[0], 3)) * [9, 6, 3] @ rng.standard_normal((3, shape[1]))
+    X += 0.1 * rng.standard_normal(shape) + 7.0
+    w = rng.integers(1, 4, shape[0]) if weighted else np.ones(shape[0])
+    found = ldr.solve("pca", X, 2, sample_weight=w if weighted else None)
+    Z = np.sqrt(w)[:, None] * (X - np.average(X, axis=0, weights=w))
+    U, s, Vt = np.linalg.svd(Z, full_matrices=False)
+    assert any("block Krylov" in note for note in found.notes)
+    assert found.certificate.kind == "global" and found.certificate.gap <= 1e-9 * found.value
+    samples = replace(as_samples(X), marks=Marks(w.astype(float)) if weighted else None)
+    problem = ldr.objectives.PCA().bind(Data((samples,)), 2)
+    missed = problem.certificate(Vt[[0, 2]].T)
+    assert missed.kind == "bound"
+    assert s[1] ** 2 - s[2] ** 2 <= missed.gap <= (1 + 1e-9) * (s[1] ** 2 - s[2] ** 2)
+
+
+def test_few_eigenvectors_of_a_large_covariance_are_found_by_products(monkeypatch):
+    monkeypatch.setattr("ldr.solvers.linalg.eigen._MANY", 100)
+    monkeypatch.setattr("ldr.solvers.linalg.eigen._MANY_PER_VECTOR", 20)
+    rng = np.random.default_rng(4)
+    X = rng.standard_normal((300, 2)) * [9, 6] @ rng.standard_normal((2, 200))
+    X += 0.1 * rng.standard_normal((300, 200))
+    found = ldr.solve("pca", X, 2)
+    s = np.linalg.svd(X - X.mean(axis=0), compute_uv=False)
+    assert any("block Krylov" in note for note in found.notes)
+    assert found.value == pytest.approx(np.sum(s[2:] ** 2), rel=1e-12)
+    assert found.certificate.kind == "global"
+    graded = ldr.solve("pca", X * np.logspace(0, 6, 200), 2)
+    assert not any("block Krylov" in note for note in graded.notes)
