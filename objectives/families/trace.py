@@ -239,7 +239,7 @@ class Trace(BoundObjective):
         V = self._eigen[1]
         if isinstance(self.A, np.ndarray):
             return self._proved(M, largest_sum_bound(np.sign(self.scale) * self.A, M, V), 4)
-        products = sum(ritz.products for ritz in self._by_krylov)
+        products = sum(ritz.products for ritz in self._by_krylov) or self.A.most_products
         affordable = self.A.is_sparse or self.A.worth_squaring(products)
         return self.thorough_certificate(M) if affordable else None
 
