@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
 
@@ -253,7 +253,7 @@ class Trace(BoundObjective):
         return self._proved(M, bound, OF_SUMS)
 
     def _proved(self, M: Array, bound: float, roundings: int) -> Certificate:
-        """What a bound of the sum of the extreme eigenvalues says of M's value, so often rounded."""
+        """What a bound of the sum of extreme eigenvalues says of M's value, so often rounded."""
         value, most = self.at(M).value, abs(self.scale) * bound
         size = abs(self.offset) + abs(self.scale) * float(np.sum(np.abs(self._eigen[0])))
         eps = float(np.finfo(float).eps)

@@ -84,7 +84,7 @@ def test_large_dense_pca_needs_no_covariance(monkeypatch, noise):
 @pytest.mark.parametrize("shape", [(300, 200), (200, 400)])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_pca_by_products_is_proved_where_that_costs_no_more(monkeypatch, shape, weighted):
-    """A point that misses an eigenvector is within its bound; its gap is not that of the optimum."""
+    """A point that misses an eigenvector is bounded by what it misses."""
     by_products(monkeypatch, 1000)
     rng = np.random.default_rng(3)
     X = rng.standard_normal((shape[0], 3)) * [9, 6, 3] @ rng.standard_normal((3, shape[1]))
@@ -92,7 +92,7 @@ def test_pca_by_products_is_proved_where_that_costs_no_more(monkeypatch, shape, 
     w = rng.integers(1, 4, shape[0]) if weighted else np.ones(shape[0])
     found = ldr.solve("pca", X, 2, sample_weight=w if weighted else None)
     Z = np.sqrt(w)[:, None] * (X - np.average(X, axis=0, weights=w))
-    U, s, Vt = np.linalg.svd(Z, full_matrices=False)
+    _, s, Vt = np.linalg.svd(Z, full_matrices=False)
     assert any("block Krylov" in note for note in found.notes)
     assert found.certificate.kind == "global" and found.certificate.gap <= 1e-9 * found.value
     samples = replace(as_samples(X), marks=Marks(w.astype(float)) if weighted else None)
