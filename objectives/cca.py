@@ -21,17 +21,24 @@ from ldr.solvers.warn import warn
 
 
 @dataclass(frozen=True)
-class CorrelationMethod(Objective):
-    """Base of the methods of the covariances Caa and Cbb of two views, and Cab between them."""
+class ManyViews(Objective):
+    """Of the covariances Cij of two views or more, Mi orthonormal and all of the same r columns."""
 
     sense = "max"
     views = 2
     any_views = True
-    needs = (Need.SECOND_VIEW,)
-    predicts = "view"
-    domain = "St x St"
     weighted = True
+    needs = (Need.SECOND_VIEW,)
+    domain = "St x St"
     from_sums = True
+    arrays = Footprint(squares=16.0, span=9.0)
+
+
+@dataclass(frozen=True)
+class CorrelationMethod(ManyViews):
+    """Base of the methods of the covariances Caa and Cbb of two views, and Cab between them."""
+
+    predicts = "view"
     arrays = Footprint(squares=16.0, span=7.0)
 
 
@@ -128,20 +135,6 @@ class ClassicalCCA(ShrinkingCorrelation):
         )
         warn(f"{self.name}: {note}", ObjectiveWarning)
         return [note]
-
-
-@dataclass(frozen=True)
-class ManyViews(Objective):
-    """Of the covariances Cij of two views or more, Mi orthonormal and all of the same r columns."""
-
-    sense = "max"
-    views = 2
-    any_views = True
-    weighted = True
-    needs = (Need.SECOND_VIEW,)
-    domain = "St x St"
-    from_sums = True
-    arrays = Footprint(squares=16.0, span=9.0)
 
 
 @dataclass(frozen=True)

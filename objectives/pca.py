@@ -61,13 +61,7 @@ class LogDeterminantPoint(Point):
 
 @dataclass(frozen=True)
 class LogDeterminant(BoundObjective):
-    """The largest determinant of M'CM on the Grassmann manifold; exact by eigenvectors.
-
-    Parameters
-    ----------
-    C : positive definite matrix (k x k)
-    r : int
-    """
+    """The largest determinant of M'CM on the Grassmann manifold; exact by eigenvectors."""
 
     baseline_exact = True
 

@@ -144,14 +144,7 @@ class Groups:
 
 @dataclass(frozen=True, eq=False)
 class GroupedRows:
-    """Classes known by their rows.
-
-    Attributes
-    ----------
-    classes : ndarray (c,)
-    codes : ndarray of int (n,)
-    samples : Samples (n, d)
-    """
+    """Classes known by their rows."""
 
     classes: npt.NDArray[Any]
     codes: npt.NDArray[np.intp]

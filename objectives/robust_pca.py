@@ -321,12 +321,7 @@ class ReconstructionPoint(ProjectedPoint):
 
 @dataclass(frozen=True)
 class Reconstruction(Projected):
-    """Robust reconstruction of rows in memory on the Grassmann manifold.
-
-    Parameters
-    ----------
-    loss : Loss
-    """
+    """Robust reconstruction of rows in memory on the Grassmann manifold."""
 
     loss: Loss
 

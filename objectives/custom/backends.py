@@ -82,10 +82,6 @@ class Jax(Backend):
     Compiled once for each shape of the data, of which the last few are kept as long as the
     objective: X is an argument of the compiled function, not part of it. Value and gradient come
     from one call.
-
-    Parameters
-    ----------
-    function : callable
     """
 
     function: Function
@@ -147,12 +143,7 @@ class Jax(Backend):
 
 @dataclass(frozen=True)
 class Autograd(Backend):
-    """f written with autograd.numpy; a value is f itself, a gradient the tape of a call.
-
-    Parameters
-    ----------
-    function : callable
-    """
+    """f written with autograd.numpy; a value is f itself, a gradient the tape of a call."""
 
     function: Function
     name = "autograd"

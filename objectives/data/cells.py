@@ -30,11 +30,6 @@ class CodedCells:
 
     Arrow's dictionaries are such columns. Millions of texts are handled by their codes; whoever
     needs them as an array gets it from NumPy.
-
-    Attributes
-    ----------
-    entries : ndarray (k,)
-    codes : ndarray of int (n,)
     """
 
     entries: Cells

@@ -107,12 +107,7 @@ def _of_made(
 
 @dataclass(frozen=True, eq=False)
 class ChangedSamples(MadeSamples):
-    """Samples in other coordinates.
-
-    Attributes
-    ----------
-    change : Change
-    """
+    """Samples in other coordinates."""
 
     change: Change = Change()
 

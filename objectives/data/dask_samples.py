@@ -32,13 +32,7 @@ from ldr.solvers.errors import DataError
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DaskSamples(StoredSamples):
-    """Samples whose rows are on workers, and checked there as they are summed.
-
-    Attributes
-    ----------
-    array : DaskRows
-    tally : Tally
-    """
+    """Samples whose rows are on workers, and checked there as they are summed."""
 
     @classmethod
     def open(cls, X: object, name: str) -> DaskSamples:

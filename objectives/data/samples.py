@@ -270,11 +270,6 @@ class Samples:
     def centred_times(self, V: Array, mean: Array) -> Array:
         """(X - 1 mean') V, in O(n d r) and with no copy of X larger than a block.
 
-        Parameters
-        ----------
-        V : ndarray, shape (d, r) or (d,)
-        mean : ndarray, shape (d,)
-
         Returns
         -------
         ndarray, shape (n, r) or (n,)
@@ -293,11 +288,6 @@ class Samples:
 
     def centred_transpose_times(self, Y: Array, mean: Array) -> Array:
         """(X - 1 mean')' Y, in O(n d r) and with no copy of X larger than a block.
-
-        Parameters
-        ----------
-        Y : ndarray, shape (n, r) or (n,)
-        mean : ndarray, shape (d,)
 
         Returns
         -------

@@ -158,10 +158,6 @@ class StreamSamples(StoredSamples):
     """Samples of a stream: rows come in their own order, as often as the stream can be begun.
 
     How many they are is known after the first pass, unless a response said so before.
-
-    Attributes
-    ----------
-    array : Stream
     """
 
     n_known = False

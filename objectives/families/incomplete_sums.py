@@ -141,13 +141,7 @@ def _entries(piece: Samples) -> Entries:
 
 @dataclass(frozen=True, eq=False)
 class Filled(MadeSamples):
-    """Samples whose missing entries are replaced by numbers, when they are read.
-
-    Attributes
-    ----------
-    array : Samples
-    numbers : ndarray (d,)
-    """
+    """Samples whose missing entries are replaced by numbers, when they are read."""
 
     numbers: Array = field(default_factory=lambda: np.zeros(0))
 
@@ -221,13 +215,7 @@ class IncompleteSums(SumPoint):
 
 @dataclass(frozen=True)
 class IncompleteInPieces(IncompleteLikelihood, InParts):
-    """The likelihood of rows that are read at every step.
-
-    Parameters
-    ----------
-    samples : Samples
-    term : ObservedTerm
-    """
+    """The likelihood of rows that are read at every step."""
 
     samples: Samples
     term: ObservedTerm

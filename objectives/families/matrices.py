@@ -168,6 +168,18 @@ class Divided(Matrices):
         """Without the ridge, one a view."""
 
 
+@dataclass(frozen=True, eq=False)
+class Against(Divided):
+    """A against B."""
+
+    A: Array
+    B: Array
+
+    @property
+    def divisors(self) -> tuple[Array, ...]:
+        return (self.B,)
+
+
 class Solvable(Matrices, ABC):
     """Matrices of b problems whose optima are eigen-solutions."""
 
@@ -211,16 +223,10 @@ class TraceMatrices(Solvable):
 
 
 @dataclass(frozen=True, eq=False)
-class PencilMatrices(Divided, Solvable):
+class PencilMatrices(Against, Solvable):
     """tr(M'B^{-1/2}AB^{-1/2}M), maximised for scale > 0: whitened traces, P = M'B^{-1/2}."""
 
-    A: Array
-    B: Array
     scale: float = 1.0
-
-    @property
-    def divisors(self) -> tuple[Array, ...]:
-        return (self.B,)
 
     def solve(self, r: int, certify: bool = True) -> StackedOptima:
         W, least = stacked_roots(ridged(self.B, self.ridge))
@@ -231,19 +237,12 @@ class PencilMatrices(Divided, Solvable):
 
 
 @dataclass(frozen=True, eq=False)
-class AbsolutePencilMatrices(Divided):
+class AbsolutePencilMatrices(Against):
     """max tr(M'|B^{-1/2}AB^{-1/2}|M): eigenvalues count by their size."""
-
-    A: Array
-    B: Array
-
-    @property
-    def divisors(self) -> tuple[Array, ...]:
-        return (self.B,)
 
 
 @dataclass(frozen=True, eq=False)
-class RatioMatrices(Divided, Solvable):
+class RatioMatrices(Against, Solvable):
     """tr(M'AM) / tr(M'BM), maximised for sign > 0.
 
     Parameters
@@ -254,14 +253,8 @@ class RatioMatrices(Divided, Solvable):
         From r to those of the columns, which differ where the projections are nested.
     """
 
-    A: Array
-    B: Array
     sign: float = 1.0
     weights: Callable[[int], Array] = np.ones
-
-    @property
-    def divisors(self) -> tuple[Array, ...]:
-        return (self.B,)
 
     @cached_property
     def _divisor(self) -> Array:

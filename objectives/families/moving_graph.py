@@ -19,13 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class HeatedEdges:
-    """Edges whose weights exp(-||x_i - x_j||^2 / heat) move with the rows.
-
-    Attributes
-    ----------
-    W : csr_array
-    heat : float or "median"
-    """
+    """Edges whose weights exp(-||x_i - x_j||^2 / heat) move with the rows."""
 
     W: csr_array
     heat: float | str

@@ -90,14 +90,7 @@ class WeightedPoint(Point):
 
 @dataclass(frozen=True)
 class WeightedSum(BoundObjective):
-    """Minimise c + sum_k w_k f_k(T_k M), f_k what each bound objective minimises.
-
-    Parameters
-    ----------
-    manifold : Manifold
-    terms : list of Term
-    constant : float
-    """
+    """Minimise c + sum_k w_k f_k(T_k M), f_k what each bound objective minimises."""
 
     manifold: Manifold
     terms: Sequence[Term]
@@ -238,14 +231,7 @@ class Multiple(Around, WeightedSum):
 
 @dataclass(frozen=True)
 class Penalised(Around):
-    """A sum and the penalty; entries of M that are zero stay zero on the way back.
-
-    Parameters
-    ----------
-    manifold : Manifold
-    smooth : WeightedSum
-    penalty : L1
-    """
+    """A sum and the penalty; entries of M that are zero stay zero on the way back."""
 
     manifold: Manifold
     smooth: WeightedSum

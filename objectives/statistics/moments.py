@@ -176,10 +176,6 @@ def second_moments(samples: Samples, counts: Array) -> Array:
     counts : ndarray, shape (n, q)
         Of either sign; a row costs nothing where it counts zero. Weights of the rows are not looked
         at.
-
-    Returns
-    -------
-    ndarray, shape (q, d, d)
     """
     return samples.reduce(_squares, added, counts)
 

@@ -20,13 +20,7 @@ _CANCELLED = 1e-3
 
 @dataclass(frozen=True, eq=False)
 class StackedData:
-    """Many data sets of one shape.
-
-    Attributes
-    ----------
-    views : tuple of StackedRows
-    y : ndarray (b, n) or (1, n), or None
-    """
+    """Many data sets of one shape."""
 
     views: tuple[StackedRows, ...]
     y: Cells | None = None

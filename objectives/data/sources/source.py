@@ -106,12 +106,7 @@ def pieces_along(boundaries: Sequence[int], most: int) -> list[slice]:
 
 @dataclass(frozen=True, eq=False)
 class Derived:
-    """A source that is read from another one.
-
-    Attributes
-    ----------
-    source : Source
-    """
+    """A source that is read from another one."""
 
     source: Source
 
@@ -126,12 +121,7 @@ class Derived:
 
 @dataclass(frozen=True)
 class Columns(Derived):
-    """Some columns of a source that reads whole rows.
-
-    Attributes
-    ----------
-    where : tuple of int
-    """
+    """Some columns of a source that reads whole rows."""
 
     where: tuple[int, ...]
 
@@ -154,12 +144,7 @@ class Columns(Derived):
 
 @dataclass(frozen=True, eq=False)
 class Scaled(Derived):
-    """A source whose columns are divided by numbers.
-
-    Attributes
-    ----------
-    units : ndarray (d,)
-    """
+    """A source whose columns are divided by numbers."""
 
     units: npt.NDArray[np.float64]
 
