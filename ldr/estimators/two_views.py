@@ -28,8 +28,9 @@ class TwoViews(Projection):
     """An estimator of two views: y is the second, as in scikit-learn's cross decomposition.
 
     `fit_transform`, as in a step of a Pipeline, gives the first view's projection;
-    ``transform(X, y)`` gives both, and `predict` the second view. With column groups as `views` X
-    holds them all.
+    ``transform(X, y)`` gives both, and `predict` the second view. X may be a list of all views, or
+    a dict of them by name, and ``transform(X)`` is then of all; or, with column groups as `views`,
+    one array that holds them.
     """
 
     views: Views | None = None
@@ -40,7 +41,7 @@ class TwoViews(Projection):
         Parameters
         ----------
         X : array, memory map, sparse matrix or DataFrame (n, d)
-            The first view; or with `views` all of them.
+            The first view; or a list or a dict of all; or with `views` all side by side.
         y : array, memory map, sparse matrix or DataFrame (n, e) or (n,)
             The second view of the same rows; a list of the further views where the method takes
             any number.
@@ -52,22 +53,28 @@ class TwoViews(Projection):
         return self._fit(X, y)
 
     def transform(self, X: Rows, y: PerRow = None) -> Rows:
-        """Project the first view, or both.
+        """Project the first view, or all.
 
         Parameters
         ----------
         X : array, memory map, sparse matrix or DataFrame (m, d)
+            Or a list or a dict of all views.
         y : array, memory map, sparse matrix or DataFrame (m, e), optional
 
         Returns
         -------
         ndarray (m, n_components)
-            Or one of each view where y is given; with `views` those of all side by side.
+            Or one of each view where these are given; with `views` those of all side by side.
         """
+        check_is_fitted(self)
+        if self.views is None and y is None and self._are_all(X):
+            return self.result_.transform(X)
         if self.views is None:
             return self._project(X, y)
-        check_is_fitted(self)
         return np.hstack(self.result_.transform(self._grouped(X, reset=False)))
+
+    def _are_all(self, X: Rows) -> bool:
+        return isinstance(self.components_, tuple) and _all_views(X)
 
     def _grouped(self, X: Rows, reset: bool, minimum_rows: int = 1) -> PerView:
         """The views in the columns of X, by name where they have names."""
@@ -145,11 +152,15 @@ class TwoViews(Projection):
     ) -> XandY:
         if self.views is not None:
             return self._grouped(X, reset, minimum_rows), None
-        given = super()._given(X, y, background, objective, reset, minimum_rows)
+        names = None
+        if objective.views > 1 and y is None and _all_views(X):
+            names = tuple(X) if isinstance(X, dict) else None
+            X, y = _apart(X)
+        given, response = super()._given(X, y, background, objective, reset, minimum_rows)
         if reset:  # of a y that is no ragged list any more
             several = are_views(y)
             self._flat = y is not None and not several and _dimensions(y) == 1
-        return given
+        return given if names is None else dict(zip(names, given, strict=True)), response
 
     def _predicted(self, X: Rows, question: str = "predict") -> Array:
         if self.views is not None:
@@ -163,6 +174,7 @@ class TwoViews(Projection):
         Parameters
         ----------
         X : array (m, n_components)
+            Or a list of those of all views.
         y : array (m, n_components), optional
             Of the second view; a list of those of the further views.
 
@@ -174,6 +186,8 @@ class TwoViews(Projection):
         check_is_fitted(self)
         if self.views is not None:
             return self._ungrouped(X)
+        if y is None and self._are_all(X):
+            X, y = _apart(X)
         given = (X, *y) if isinstance(y, (list, tuple)) else (X, y)
         scales = self.result_.scale or (None,) * len(self.components_)
         blocks = zip(given, self.components_, self.mean_, scales, strict=False)
@@ -202,6 +216,17 @@ class TwoViews(Projection):
         ):
             found[:, group] = self._lift(block, P, mean, scale)
         return found
+
+
+def _all_views(X: PerView) -> bool:
+    """Whether X is a list or a dict of two views or more."""
+    return (isinstance(X, dict) or are_views(X)) and len(X) > 1
+
+
+def _apart(X: PerView) -> tuple[Rows, PerRow]:
+    """The first view and the others, of a list or a dict of all."""
+    first, *others = X.values() if isinstance(X, dict) else X
+    return first, others
 
 
 def _dimensions(y: PerRow) -> int:

@@ -512,6 +512,41 @@ def test_views_as_column_groups_of_one_array():
     assert cross_val_score(ldr.OrthogonalCCA(1, views=groups[:2]), X, cv=3).shape == (3,)
 
 
+def test_all_views_as_a_list_or_a_dict():
+    """Of one shape, and of several, is what `ldr.solve` gives."""
+    X = real_data.standardised(real_data.breast_cancer()[0])
+    for shape in ((10, 20), (7, 16)):
+        apart = np.split(X, shape, axis=1)
+        named = dict(zip("abc", apart, strict=True))
+        for estimator in (ldr.MCCA(2), ldr.PLS(2), ldr.OrthogonalCCA(2)):
+            fitted = estimator.fit(apart)
+            expected = fitted.result_.transform(tuple(apart))
+            beside = clone(estimator).fit(apart[0], apart[1:])
+            called = clone(estimator).fit(named)
+            assert called.result_.view_names == ("a", "b", "c")
+            for found in (
+                fitted.transform(apart),
+                clone(estimator).fit_transform(tuple(apart)),
+                beside.transform(apart[0], apart[1:]),
+                called.transform(dict(reversed(named.items()))),
+            ):
+                assert isinstance(found, tuple)
+                np.testing.assert_allclose(found, expected, atol=1e-9)
+            assert fitted.score(apart) == pytest.approx(called.score(named), rel=1e-10)
+            back, also = (
+                fitted.inverse_transform(expected),
+                called.inverse_transform(named_of(expected)),
+            )
+            for one, other in zip(back, also, strict=True):
+                np.testing.assert_allclose(one, other, atol=1e-9)
+    with pytest.raises(ValueError, match="Expected 2D array"):
+        ldr.MCCA(2).fit({})
+
+
+def named_of(coordinates):
+    return dict(zip("abc", coordinates, strict=True))
+
+
 @pytest.mark.parametrize(
     ("views", "words"),
     [
