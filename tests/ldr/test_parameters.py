@@ -20,6 +20,11 @@ NO_NUMBERS = (np.nan, np.float64(np.nan), -np.inf, True, np.True_, "3", 1j, [1.0
 OF_ANY_KIND = {"derivatives", "unlabelled", "target"}
 BANDS = {"signal", "noise", "of"}  # two numbers; sets of columns
 INFINITE = {("TrustRegion", "long")}
+# What may be 0; what else is out of range, beside what is below 0 and words that nobody knows.
+ZERO = {"acceptance", "alpha", "long", "mu", "penalty", "regularisation", "ridge", "theta"}
+NOTHING = {("LMNN", "width"): True, ("LMNN", "penalty"): False}
+OUTSIDE = {"acceptance": 0.3, "degree": 3, "kappa": 1.0, "landmarks": 1, "least_noise": 0.7}
+OUTSIDE |= {"power": 3, "segment": 3, "slices": 1}
 
 
 def fields():
@@ -63,6 +68,16 @@ def test_what_is_no_finite_number_is_refused(cls, name):
             assert not accepted(cls, name, [(value,)])
     else:
         assert taken == []
+
+
+@pytest.mark.parametrize(("cls", "name"), FIELDS)
+def test_what_is_out_of_range_is_refused(cls, name):
+    beyond = (-1, -0.5, "no such", OUTSIDE.get(name, -1))
+    assert accepted(cls, name, beyond) == []
+    default = next(f.default for f in dataclasses.fields(cls) if f.name == name)
+    of_a_share = name == "memory" and isinstance(default, float)
+    zero = NOTHING.get((cls.__name__, name), name in ZERO or of_a_share)
+    assert bool(accepted(cls, name, [0])) == zero
 
 
 @pytest.mark.parametrize(("cls", "name"), FIELDS)

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 from scipy.spatial.distance import pdist, squareform
 
+from ldr.inputs import as_data, as_objective
 from ldr.objectives import REGISTRY, graphs
 from ldr.objectives.data.opening import as_samples
 from tests import real_data
@@ -162,6 +163,12 @@ RANDOM = cases(SMALL)
 
 def name_of(key):
     return key.split()[0]
+
+
+def bound(objective, X, r=2, y=None, **parameters):
+    """The problem of an objective, or of a method by its name."""
+    objective = as_objective(objective, parameters)
+    return objective.bind(as_data(objective, X, y), r)
 
 
 def untested():

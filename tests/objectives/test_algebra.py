@@ -68,6 +68,7 @@ SUMS = {
     "background": (PCA() - 3 * SignalNoise(), (X, NOISE), "grassmann"),
     "unconstrained": (near + 2 * near, X, "euclidean"),
     "a penalty": (PCA() + LDA() + ldr.l1(3.0), X, "stiefel"),
+    "of a likelihood": (PPCA() + ldr.l1(3.0), X, "euclidean x euclidean"),
     "fewer rows": (PCA() + LDA(ridge=0.5), WIDE, "grassmann"),
 }
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.special import gammaln
 
 import ldr
-from ldr.errors import ArgumentError, DataError
+from ldr.errors import DataError
 from ldr.inputs import as_data, as_objective
 
 RNG = np.random.default_rng(0)
@@ -142,10 +142,3 @@ def test_constant_columns_do_not_count():
     assert with_them.value == pytest.approx(without.value, rel=1e-8)
     assert np.abs(with_them.M[9:]).max() < 1e-6
     assert any("2 columns are constant" in note for note in with_them.notes)
-
-
-def test_bad_parameters():
-    with pytest.raises(ArgumentError, match="family must be"):
-        ldr.solve(NAME, YES_NO, 2, family="gaussian")
-    with pytest.raises(ArgumentError, match="saturation must be"):
-        ldr.solve(NAME, YES_NO, 2, saturation=0.0)

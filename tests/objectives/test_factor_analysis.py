@@ -11,20 +11,16 @@ from sklearn import datasets
 
 import ldr
 from ldr.errors import ArgumentError, ConvergenceWarning, SingularError
-from ldr.objectives import PPCA, Data, FactorAnalysis
-from ldr.objectives.data.opening import as_samples
+from ldr.objectives import PPCA
 from ldr.objectives.factor_analysis import _left_by_columns
 from ldr.objectives.statistics.covariance import DenseCovariance, RowCovariance
 from tests import real_data
+from tests.objectives.methods import bound
 
 X = real_data.wine()[0]
 WIDE = np.random.default_rng(3).standard_normal((25, 2)) @ np.random.default_rng(4).standard_normal(
     (2, 60)
 ) + np.random.default_rng(5).standard_normal((25, 60))
-
-
-def bound(X, r, **parameters):
-    return FactorAnalysis(**parameters).bind(Data((as_samples(X),)), r)
 
 
 def covariance(result):
@@ -66,7 +62,7 @@ def test_generic_solvers_reach_the_profile_likelihood_from_random_starts(solver,
 
 
 def test_elimination_leaves_no_gradient_in_the_loadings_and_the_profiles_in_the_noise():
-    problem = bound(X, 3)
+    problem = bound("fa", X, 3)
     t = np.log(np.random.default_rng(0).uniform(0.1, 0.9, (13, 1)))
     profile = problem.profile().at(t)
     whole = problem.at(problem.complete(profile))
@@ -78,8 +74,8 @@ def test_elimination_leaves_no_gradient_in_the_loadings_and_the_profiles_in_the_
 
 @pytest.mark.parametrize("r", [4, 9])
 def test_hessian_of_the_profile_of_many_factors(r):
-    profile = bound(X, r).profile()
-    assert profile.has_hessian and not bound(X, 3).profile().has_hessian
+    profile = bound("fa", X, r).profile()
+    assert profile.has_hessian and not bound("fa", X, 3).profile().has_hessian
     rng = np.random.default_rng(0)
     t, U, h = np.log(rng.uniform(0.1, 0.9, (13, 1))), rng.standard_normal((13, 1)), 1e-5
     ahead, behind = profile.at(t + h * U).gradient, profile.at(t - h * U).gradient
@@ -108,7 +104,7 @@ def test_at_an_interior_optimum_the_model_has_the_variances_of_the_data():
 
 def test_with_equal_noise_the_likelihood_is_that_of_ppca():
     ppca = ldr.solve("ppca", X, 3)
-    problem = bound(X, 3)
+    problem = bound("fa", X, 3)
     loadings = problem.coordinates[0].lower(ppca.M)
     noise = np.full((13, 1), ppca.parameters["noise_variance"]) / problem.scale[:, None] ** 2
     M = problem.point([loadings, problem.noise.coordinate(noise)])
@@ -184,7 +180,7 @@ def test_wide_data_give_the_same_operator_and_likelihood_without_a_square_of_col
     np.testing.assert_allclose(U @ U.T, W @ W.T, atol=1e-12)
 
     deviations, n = WIDE.std(axis=0), len(WIDE)
-    problem = bound(WIDE, 2)
+    problem = bound("fa", WIDE, 2)
     Z = (WIDE - WIDE.mean(axis=0)) / deviations
     M = problem.random_point(np.random.default_rng(0))
     loadings, t = problem.manifold.split(M)
@@ -251,7 +247,7 @@ def test_no_random_start_ends_below_the_own_ones(data, r):
 def test_the_value_does_not_see_the_basis_of_the_factors():
     """Columns that nearly repeat one another: the factors have very different sizes."""
     rows = real_data.standardised(real_data.breast_cancer()[0][::3, :10])
-    problem = bound(rows, 2)
+    problem = bound("fa", rows, 2)
     M, t = problem.manifold.split(ldr.solve("fa", rows, 2, certify=False).run.M)
     turns = (np.linalg.qr(np.random.default_rng(k).standard_normal((2, 2)))[0] for k in range(8))
     values = [problem.value(problem.manifold.join([M @ Q, t])) for Q in turns]
@@ -296,11 +292,6 @@ def test_refusals():
         ldr.solve("fa", X, 13)
     with pytest.raises(SingularError, match=r"rank 4.*expected r < 4"):
         ldr.solve("fa", X[:5], 4)
-    for wrong in (0.0, -1, np.nan):
-        with pytest.raises(ArgumentError, match="least_noise must be a finite number > 0"):
-            FactorAnalysis(least_noise=wrong)
-    with pytest.raises(ArgumentError, match=r"> 0 and < 0\.5, got 0\.7"):
-        FactorAnalysis(least_noise=0.7)
     with pytest.raises(ArgumentError, match="'em' maximises likelihoods"):
         ldr.solve("pca", X, 2, solver="em")
     with pytest.raises(ArgumentError, match="'variable-projection' needs variables"):

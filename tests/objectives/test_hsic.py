@@ -38,7 +38,6 @@ def test_finds_what_is_not_linear(landmarks):
     X = rng.standard_normal((300, 6))
     y = X[:, 0] ** 2 + 0.1 * rng.standard_normal(300)
     result = ldr.solve("hsic", X, 1, y=y, starts=4, random_state=0, landmarks=landmarks)
-    print(f"|cos| {abs(result.M[0, 0]):.5f}, sir {abs(ldr.solve('sir', X, 1, y=y).M[0, 0]):.3f}")
     assert abs(result.M[0, 0]) > 0.99
     assert abs(ldr.solve("sir", X, 1, y=y).M[0, 0]) < 0.9
 

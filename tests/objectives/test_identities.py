@@ -7,13 +7,13 @@ from scipy.sparse import csr_array
 from scipy.spatial.distance import pdist, squareform
 
 import ldr
-from ldr.inputs import as_data, as_objective
 from ldr.objectives import graphs
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.families.trace_ratio import TraceRatio
 from ldr.solvers.linalg.eigen import top_eigenvectors
 from tests import real_data
 from tests.objectives import methods
+from tests.objectives.methods import bound
 
 RNG = np.random.default_rng(0)
 DATA = {
@@ -26,11 +26,6 @@ DATA = {
 @pytest.fixture(params=DATA)
 def labelled(request):
     return DATA[request.param]
-
-
-def bound(name, X, r, y=None, **parameters):
-    objective = as_objective(name, parameters)
-    return objective.bind(as_data(objective, X, y), r)
 
 
 def orthonormal(d, r):

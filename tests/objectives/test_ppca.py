@@ -5,15 +5,10 @@ import pytest
 from scipy.stats import multivariate_normal
 
 import ldr
-from ldr.objectives import PPCA, Data
-from ldr.objectives.data.opening import as_samples
 from tests import real_data
+from tests.objectives.methods import bound
 
 X = real_data.wine()[0]
-
-
-def bound(X, r):
-    return PPCA().bind(Data((as_samples(X),)), r)
 
 
 def model(result):
@@ -28,7 +23,7 @@ def test_value_is_the_negative_log_likelihood():
 
 @pytest.mark.parametrize("chosen", [[0, 2], [1, 2], [0, 3]])
 def test_gradient_vanishes_at_the_closed_form_and_other_stationary_points_are_saddles(chosen):
-    problem = bound(X, 2)
+    problem = bound("ppca", X, 2)
     M = problem.closed_form()
     assert np.linalg.norm(problem.at(M).gradient) < 1e-9 * problem.at(M).value
     C = np.cov(X.T, bias=True)
@@ -60,7 +55,7 @@ def test_em_is_monotone_at_every_step_and_reaches_the_closed_form(rows):
 
 def test_a_step_of_em_is_that_of_the_textbook():
     """E[Y] = XMK^{-1}, E[Y'Y] = n s2 K^{-1} + E[Y]'E[Y]; M and s2 from them."""
-    problem = bound(X, 2)
+    problem = bound("ppca", X, 2)
     point = problem.random_point(np.random.default_rng(0))
     M, t = problem.manifold.split(point)
     Z = (X - X.mean(axis=0)) / problem.scale

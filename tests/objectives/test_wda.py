@@ -8,18 +8,14 @@ import scipy
 
 import ldr
 from ldr.errors import ArgumentError, DataError, SingularError
-from ldr.inputs import as_data, as_objective
+from ldr.inputs import as_data
 from ldr.objectives.families import batches
 from ldr.solvers.saddles import smallest_curvature
 from tests import real_data
+from tests.objectives.methods import bound
 
 X, Y = real_data.wine()
 X, Y = X[::3], Y[::3]
-
-
-def bound(X, y, r=2, **parameters):
-    objective = as_objective("wda", parameters)
-    return objective.bind(as_data(objective, X, y), r)
 
 
 def cost(A, B, reg, steps):
@@ -49,7 +45,7 @@ def ratio(Z, y, reg, steps=10):
 @pytest.mark.parametrize("steps", [1, 10])
 def test_the_value_is_the_definition(reg, steps):
     """Where the kernel is nothing but zeros in double precision, too."""
-    problem = bound(X, Y, reg=reg, iterations=steps)
+    problem = bound("wda", X, y=Y, reg=reg, iterations=steps)
     M = problem.random_point(np.random.default_rng(0))
     assert problem.at(M).value == pytest.approx(ratio(X @ M, Y, reg, steps), rel=1e-9)
 
@@ -57,7 +53,7 @@ def test_the_value_is_the_definition(reg, steps):
 def test_classes_of_very_different_sizes():
     keep = np.concatenate([np.flatnonzero(Y == 0), np.flatnonzero(Y == 1)[:3], [59, 50, 51]])
     few, labels = X[keep], Y[keep]
-    problem = bound(few, labels)
+    problem = bound("wda", few, y=labels)
     M = problem.random_point(np.random.default_rng(1))
     assert problem.at(M).value == pytest.approx(ratio(few @ M, labels, 1.0), rel=1e-11)
     assert np.isfinite(problem.at(M).gradient).all()
@@ -68,7 +64,7 @@ def test_many_small_classes_and_their_derivatives(reg):
     rng = np.random.default_rng(2)
     rows, labels = rng.standard_normal((90, 4)), np.arange(90) % 23
     labels[:11] = 0  # one class that is padded to no other
-    problem = bound(rows, labels, reg=reg)
+    problem = bound("wda", rows, y=labels, reg=reg)
     M, V = (problem.random_point(rng) for _ in range(2))
     assert problem.at(M).value == pytest.approx(ratio(rows @ M, labels, reg), rel=1e-10)
     h = 1e-6
@@ -78,7 +74,7 @@ def test_many_small_classes_and_their_derivatives(reg):
 
 def test_the_gradient_is_a_product_with_the_laplacians_of_frozen_plans():
     """Near the optimum the inverse of their Hessian is the preconditioner, symmetric, positive."""
-    problem, rng = bound(X, Y), np.random.default_rng(0)
+    problem, rng = bound("wda", X, y=Y), np.random.default_rng(0)
     M = problem.random_point(rng)
     point = problem.at(M)
     np.testing.assert_allclose(point.of_frozen_plans() @ M, point.gradient, atol=1e-14)
@@ -116,8 +112,8 @@ def test_frozen_plans_spare_evaluations_and_products():
     result = ldr.solve("wda", rows, 2, y=labels, reg=10.0, start=start, certify=False)
     assert result.status.converged
     assert result.evaluations["value"] < 100
-    problem = bound(rows, labels, reg=10.0)
-    M, plain = problem.lower([result.M]), bound(rows, labels, reg=10.0)
+    problem = bound("wda", rows, y=labels, reg=10.0)
+    M, plain = problem.lower([result.M]), bound("wda", rows, y=labels, reg=10.0)
     found = smallest_curvature(problem, M, steps=25)
     object.__setattr__(plain, "preconditioner", lambda M: None)
     assert found.smallest == pytest.approx(smallest_curvature(plain, M).smallest, rel=1e-6)
@@ -207,20 +203,10 @@ def test_numbers_of_the_coordinates_make_the_value():
     assert np.mean(result.predict(X) == Y) > 0.9
 
 
-def test_weights_are_repeated_rows():
-    weights = np.random.default_rng(0).integers(0, 3, len(X)).astype(float)
-    rows = np.repeat(np.arange(len(X)), weights.astype(int))
-    options = {"random_state": 0, "start": np.eye(13, 2)}
-    one = ldr.solve("wda", X, 2, y=Y, sample_weight=weights, **options)
-    other = ldr.solve("wda", X[rows], 2, y=Y[rows], **options)
-    assert one.value == pytest.approx(other.value, rel=1e-8)
-    assert one.baseline == pytest.approx(other.baseline, rel=1e-9)
-
-
 def test_pairs_of_rows_in_files_are_those_within_batches(tmp_path, monkeypatch):
     monkeypatch.setattr(batches, "BATCH_ROWS", 30)
     np.save(tmp_path / "X.npy", X)
-    problem = bound(tmp_path / "X.npy", Y)
+    problem = bound("wda", tmp_path / "X.npy", y=Y)
     M = problem.random_point(np.random.default_rng(0))
     parts = [slice(0, None, 2), slice(1, None, 2)]
     expected = sum(len(X[p]) / len(X) * ratio(X[p] @ M, Y[p], 1.0) for p in parts)
@@ -236,12 +222,6 @@ def test_rows_that_are_one_point(tmp_path):
         ldr.solve("wda", tmp_path / "X.npy", 1, y=labels, start=[[1.0], [1.0]])
     with pytest.raises(SingularError, match="the total scatter is zero"):
         ldr.solve("wda", np.ones((8, 2)), 1, y=labels)
-
-
-@pytest.mark.parametrize("reg", [0.0, -1.0, np.nan])
-def test_bad_reg(reg):
-    with pytest.raises(ArgumentError, match="reg must be"):
-        ldr.solve("wda", X, 2, y=Y, reg=reg)
 
 
 def rated_by_pot(M, X, y, reg, plan):
@@ -268,7 +248,7 @@ def test_pot():
     theirs, _ = dr.wda(X.copy(), Y, 2, reg=10.0, k=10, P0=M0.copy(), maxiter=50)
     ours = ldr.solve("wda", X, 2, y=Y, reg=10.0, start=M0).M
     values = [rated_by_pot(M, X, Y, 10.0, dr.sinkhorn) for M in (ours, theirs)]
-    assert values[0] == pytest.approx(bound(X, Y, reg=10.0).at(ours).value, rel=1e-5)
+    assert values[0] == pytest.approx(bound("wda", X, y=Y, reg=10.0).at(ours).value, rel=1e-5)
     assert values[0] <= values[1] * (1 + 1e-6)
 
 

@@ -13,6 +13,7 @@ from ldr.errors import DataError, SingularError
 from ldr.estimators import ESTIMATORS, Reducer
 from ldr.estimators.background import WithBackground
 from ldr.objectives import REGISTRY
+from ldr.objectives.data.views import as_tuple
 from tests.objectives import methods
 
 N = methods.N
@@ -72,15 +73,11 @@ def test_equals_fit_on_all_rows(key):
         assert parts.partial_fit(*block, **extra, **classes) is parts
     assert parts.n_samples_seen_ == N
     assert parts.result_.value == pytest.approx(whole.result_.value, rel=1e-10)
-    views = zip(_tuple(parts.components_), _tuple(whole.components_), strict=True)
+    views = zip(as_tuple(parts.components_), as_tuple(whole.components_), strict=True)
     for P, Q in views:  # alike up to a rotation of the coordinates
         np.testing.assert_allclose(P.T @ P, Q.T @ Q, rtol=0, atol=1e-8 * np.abs(Q.T @ Q).max())
-    for m, n in zip(_tuple(parts.mean_), _tuple(whole.mean_), strict=True):
+    for m, n in zip(as_tuple(parts.mean_), as_tuple(whole.mean_), strict=True):
         np.testing.assert_allclose(m, n, rtol=1e-12, atol=1e-14)
-
-
-def _tuple(value):
-    return value if isinstance(value, tuple) else (value,)
 
 
 @pytest.mark.parametrize("lag", [1, 7])

@@ -264,7 +264,7 @@ def test_pickling():
     assert pickle.loads(pickle.dumps(by_hand)) is by_hand  # its function has another name
     result = ldr.solve(by_jax, X, R, random_state=0)
     assert pickle.loads(pickle.dumps(result)).objective is by_jax
-    assert copy.deepcopy(by_jax) is by_jax
+    assert copy.deepcopy(by_jax) is copy.copy(by_jax) is by_jax
 
 
 # jax

@@ -192,7 +192,6 @@ def test_planted_loadings_and_missing_entries_are_recovered(name):
     gappy = with_gaps(rows, 0.2)
     result = ldr.solve(name, gappy, 2)
     angle = np.degrees(subspace_angles(result.M, M).max())
-    print(f"{name}: largest angle between planted and found loadings {angle:.2f} degrees")
     assert angle < 1.5
     np.testing.assert_allclose(result.mean, 4.0, atol=0.2)
     missing = np.isnan(gappy)

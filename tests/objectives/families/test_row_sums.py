@@ -21,7 +21,6 @@ from ldr.errors import (
     ObjectiveError,
     ObjectiveWarning,
 )
-from ldr.inputs import as_data
 from ldr.objectives.custom import by_value
 from ldr.objectives.custom.problem import FunctionTerm
 from ldr.objectives.data import footprint
@@ -34,6 +33,7 @@ from ldr.objectives.registry import named
 from ldr.solvers import LBFGS, SVRG, Stopping, Sum, minimise
 from ldr.solvers.riemannian import RiemannianProblem
 from ldr.testing.problems import rayleigh
+from tests.objectives.methods import bound
 
 N, D, R = 700, 6, 2
 solve = partial(ldr.solve, certify=False)
@@ -78,10 +78,6 @@ def saved(tmp_path):
         return str(tmp_path / "rows.npy")
 
     return save
-
-
-def bound(objective, X, r=R, y=None):
-    return objective.bind(as_data(objective, X, y), r)
 
 
 # Built-in objectives

@@ -83,7 +83,6 @@ def test_ends_are_stationary_by_an_independent_test(solver, weight):
         b_ub=np.concatenate([b, -b]),
         bounds=[(None, None)] * len(basis) + [(-1, 1)] * int(zero.sum()) + [(0, None)],
     )
-    print(f"weight {weight}: zeros {zero.mean():.2f}, least subgradient {found.fun:.1e}")
     assert found.fun < 1e-7 * max(1.0, weight)
 
 
