@@ -95,7 +95,8 @@ def test_the_gradient_is_a_product_with_the_laplacians_of_frozen_plans():
 
 def test_an_evaluation_works_in_the_arrays_of_the_one_before():
     """New ones of all distances would cost more than what is computed in them."""
-    problem, rng = bound(*real_data.breast_cancer(), reg=10.0), np.random.default_rng(0)
+    X, y = real_data.breast_cancer()
+    problem, rng = bound("wda", X, y=y, reg=10.0), np.random.default_rng(0)
     points = [problem.at(problem.random_point(rng)) for _ in range(2)]
     first = points[0].gradient
     tracemalloc.start()
@@ -272,7 +273,7 @@ def test_where_pots_kernel_is_zero_its_logarithms_agree():
 def test_five_thousand_rows_fit():
     rng = np.random.default_rng(0)
     rows, labels = rng.standard_normal((5000, 10)), np.arange(5000) % 2
-    problem = bound(rows + labels[:, None], labels)
+    problem = bound("wda", rows + labels[:, None], y=labels)
     tracemalloc.start()
     assert np.isfinite(problem.at(problem.random_point(rng)).gradient).all()
     most = tracemalloc.get_traced_memory()[1]
