@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
+from itertools import combinations
+from operator import add
 
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.families.bilinear import Bilinear, whitened_bilinear
-from ldr.objectives.families.matrices import CorrelationMatrices, DataSums, PairMatrices
+from ldr.objectives.families.matrices import CorrelationMatrices, DataForms, DataSums, PairMatrices
 from ldr.objectives.families.multi_block import MultiBlock, MultiRatio, multi_ratio, multi_trace
 from ldr.objectives.families.pencil import ShrinkingViews
 from ldr.objectives.families.two_block import TwoBlock, two_block
@@ -155,6 +158,10 @@ class MaxDiff(ManyViews):
     def bind(self, data: Data, r: int) -> MultiBlock:
         return multi_trace(self, data, r, room=r)
 
+    def forms(self, data: DataForms) -> PairMatrices:
+        pairs = combinations(data.views, 2)
+        return PairMatrices(reduce(add, [a.cross(b) / a.n for a, b in pairs]))
+
 
 @dataclass(frozen=True)
 class MaxBet(ManyViews):
@@ -174,6 +181,11 @@ class MaxBet(ManyViews):
 
     def bind(self, data: Data, r: int) -> MultiBlock:
         return multi_trace(self, data, r, within=True)
+
+    def forms(self, data: DataForms) -> PairMatrices:
+        pairs = [(a, b, 1.0) for a, b in combinations(data.views, 2)]
+        pairs += [(view, view, 0.5) for view in data.views]
+        return PairMatrices(reduce(add, [share * (a.cross(b) / a.n) for a, b, share in pairs]))
 
 
 @dataclass(frozen=True)

@@ -181,8 +181,12 @@ class OfMatrices(Formula):
     def _through(self, T: Sequence[Traced], given: Given) -> Ratio:
         """Of the rows XT; a ridge is in units of the mean diagonal of B, of all columns."""
         r = T[0].shape[1]
-        found, whole = self.ratio(given.through(T), r), self.ratio(given, r)
-        assert found is not None and whole is not None
+        found = self.ratio(given.through(T), r)
+        assert found is not None
+        if not (found.over or found.white):
+            return found
+        whole = self.ratio(given, r)
+        assert whole is not None
 
         def ridged(of_T: Sequence[Traced], of_all: Sequence[Traced]) -> list[Traced]:
             return [
@@ -233,7 +237,8 @@ def formula_of(objective: Objective, given: Given) -> Formula | None:
     found, stated = OfMatrices(objective), []
 
     def look(X: Sequence[Traced], y: Traced) -> None:
-        stated.append(found.ratio(Given(X, y, given.parameters), 1) is not None)
+        through = Given(X, y, given.parameters).through([np.ones((one.shape[1], 1)) for one in X])
+        stated.append(found.ratio(through, 1) is not None)
 
     jax.eval_shape(look, list(given.X), np.zeros(len(given.X[0])))  # of shapes, nothing is computed
     return found if any(stated) else None

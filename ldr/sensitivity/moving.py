@@ -16,6 +16,7 @@ from ldr.objectives.data.marks import Marks
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.kernels import as_response
 from ldr.objectives.objective import Objective, Sum
+from ldr.objectives.parameters import Need
 from ldr.objectives.problem import BoundObjective
 from ldr.solvers.checks import real
 from ldr.solvers.errors import ArgumentError, DataError
@@ -194,6 +195,11 @@ def as_line(
     elif X is not None:
         views = _pair(X, data.views) if len(data.views) > 1 else (_moves(X, data.samples),)
     if y is not None:
+        if Need.LABELS in objective.needs:
+            raise ArgumentError(
+                f"y moves, but {objective.name} takes it as labels, which are equal or not: "
+                "expected a direction of X, of sample_weight or of a parameter"
+            )
         y = numbers(y, np.shape(data.y), "y")
         y = y.reshape(as_response(data.y, data.samples.n).shape)
     if sample_weight is not None:

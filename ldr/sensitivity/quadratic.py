@@ -50,6 +50,8 @@ class QuadraticRows:
     def cross(self, other: QuadraticRows) -> Quadratic:
         def kernel(X: Blocks) -> dict[int, Array]:
             one, two = centred(X[self.view]), centred(X[other.view])
+            if other.view == self.view:
+                return {self.view: one}
             return {self.view: 0.5 * two, other.view: 0.5 * one}
 
         return Quadratic(kernel)

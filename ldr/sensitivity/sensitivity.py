@@ -137,7 +137,9 @@ class Sensitivity:
             Numbers tie.
         """
         maps = self.optimum.problem.maps(self.optimum.M)
-        given = P if isinstance(P, tuple) else (P,)
+        given = P if isinstance(P, (tuple, list)) and len(maps) > 1 else (P,)
+        if len(given) != len(maps):
+            raise DataError(f"P must be {len(maps)} arrays, one a view, got {_count(P)}")
         cotangents = [
             numbers(one, each.shape, "P").T for one, each in zip(given, maps, strict=True)
         ]
@@ -220,6 +222,10 @@ def sensitivity(
             f"{value:.12g}, and it was {result.run.value:.12g}"
         )
     return Sensitivity(result.objective, data, result.r, Optimum.of(problem, M), _names(X))
+
+
+def _count(P: object) -> str:
+    return f"{len(P)}" if isinstance(P, (tuple, list)) else f"one {type(P).__name__}"
 
 
 def _names(X: Rows) -> tuple[str, ...] | None:

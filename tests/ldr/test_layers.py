@@ -41,6 +41,8 @@ FORMULAS = [
     "olpp classes",
     "onpp classes",
     "npe classes",
+    "maxdiff",
+    "maxbet",
 ]
 
 

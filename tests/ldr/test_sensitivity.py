@@ -127,6 +127,7 @@ QUADRATIC = (
     *("orthogonal-lpp", "orthogonal-npe", "lda nested", "gcpca nested", "orthogonal-lpp nested"),
     *("save", "directional-regression", "vamp", "ssd"),
     *("ica", "ica kurtosis", "uica", "uica student", "foreca", "dpca"),
+    *("maxdiff", "maxbet"),
 )
 WHITE = ("ica", "uica", "foreca")  # whose M is of white rows
 
@@ -177,7 +178,7 @@ def test_rows_without_a_label_may_say_so_by_anything():
 
 COTANGENT = (
     *("cca", "xdawn", "phd", "vamp", "ssd", "directional-regression"),
-    *("lpp", "npe", "lda nested", "ica", "foreca", "dpca"),
+    *("lpp", "npe", "lda nested", "ica", "foreca", "dpca", "maxbet"),
 )
 
 
@@ -428,6 +429,11 @@ def test_other_data_and_directions_are_refused_in_words():
         sensitivity.along(rigde=1.0)
     with pytest.raises(DataError, match=r"expected \(178, 13\)"):
         sensitivity.along(X[:5])
+    with pytest.raises(ArgumentError, match="lda takes it as labels"):
+        sensitivity.along(y=np.ones(len(y)))
+    with pytest.raises(DataError, match="P must be 2 arrays, one a view, got 3"):
+        pair = X[:, :5], X[:, 5:]
+        ldr.solve("pls", pair, 1).sensitivity(pair).pullback((X, X, X))
     with pytest.raises(ArgumentError, match="penalty with corners"):
         sparse = ldr.solve("sparse-pca", X, 2, penalty=20.0)
         sparse.sensitivity(X)
