@@ -317,7 +317,7 @@ class Xdawn(Objective):
         R = rows.form(np.full(n, 1.0 / n))
         return PencilMatrices(E, R, ridge=self.ridge, shares=zero)
 
-    def _wanted(self, classes: Any) -> Codes:
+    def _wanted(self, classes: Cells) -> Codes:
         found = np.flatnonzero([label == self.target for label in classes])
         if len(found) == 0:
             shown = ", ".join(map(repr, classes.tolist()[:9]))

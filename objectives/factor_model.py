@@ -6,10 +6,10 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
+from ldr.objectives.data.cells import Given
 from ldr.objectives.data.containers import like
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.data.samples import Samples
@@ -183,7 +183,7 @@ class FactorModel(Pickled):
             [(T.T @ part.V @ T)[part.observed.which] for part in self._posteriors(X)]
         )
 
-    def impute(self, X: object) -> Any:
+    def impute(self, X: object) -> Given:
         """X with its missing entries replaced by their expectation given the observed ones.
 
         Takes and raises the same as `score_samples`; a copy, shape (m, d), of a data frame one with

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ldr.objectives.data.cells import Cells
 from ldr.objectives.data.finite import check_largest
 from ldr.objectives.data.labels import as_array, as_labels
 from ldr.objectives.statistics.sizes import even_rows
@@ -106,7 +106,7 @@ def is_categorical(y: object) -> bool:
     return array.ndim == 1 and array.dtype.kind in "iu" and len(np.unique(array)) <= 20
 
 
-def deviations(y: Array, weights: npt.NDArray[Any] | None) -> Array:
+def deviations(y: Array, weights: Cells | None) -> Array:
     """y less its mean, the second time less what rounding of a large mean left."""
     for _ in range(2):
         y = y - np.average(y, axis=0, weights=weights)

@@ -5,13 +5,15 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Collection
-from dataclasses import field, fields
+from dataclasses import field, fields, is_dataclass
 from enum import StrEnum
 from functools import partial
-from typing import Any
+from typing import TypeVar, Unpack
 
-from ldr.solvers.checks import choice, keep_flag, keep_number, keep_numbers, keep_whole
+from ldr.solvers.checks import Limits, choice, keep_flag, keep_number, keep_numbers, keep_whole
 from ldr.solvers.errors import ArgumentError
+
+Default = TypeVar("Default")
 
 
 class Need(StrEnum):
@@ -42,37 +44,46 @@ OF_Y = frozenset({Need.LABELS, Need.RESPONSE})
 _CHECK = "check"
 
 
-def number(default: float | None, **limits: Any) -> Any:
+class NumberLimits(Limits, total=False):
+    """Of a number: see `keep_number`."""
+
+    optional: bool
+    power: int
+
+
+def number(default: Default, **limits: Unpack[NumberLimits]) -> Default:
     """Of at least 0, within limits; see `keep_number`."""
     return declared(default, partial(keep_number, **limits))
 
 
-def whole(default: int | None, least: int, *, optional: bool = False) -> Any:
+def whole(default: Default, least: int, *, optional: bool = False) -> Default:
     """A whole number of at least `least`."""
     return declared(default, partial(keep_whole, least=least, optional=optional))
 
 
-def numbers(default: tuple[float, ...], **limits: Any) -> Any:
+def numbers(default: Default, **limits: Unpack[Limits]) -> Default:
     """A tuple of such numbers."""
     return declared(default, partial(keep_numbers, **limits))
 
 
-def flag(default: bool) -> Any:
+def flag(default: bool) -> bool:
     """True or False."""
     return declared(default, keep_flag)
 
 
-def word(default: str, allowed: Collection[str]) -> Any:
+def word(default: str, allowed: Collection[str]) -> str:
     """One of the allowed words."""
     return declared(default, partial(_check_word, allowed=allowed))
 
 
-def optional_word(allowed: Collection[str]) -> Any:
+def optional_word(allowed: Collection[str]) -> str | None:
     """One of the allowed words, or None; by its name only."""
     return declared(None, partial(_check_word, allowed=allowed, optional=True), kw_only=True)
 
 
-def declared(default: object, check: Callable[[Any, str], None], *, kw_only: bool = False) -> Any:
+def declared(
+    default: Default, check: Callable[[object, str], None], *, kw_only: bool = False
+) -> Default:
     """A field that `check`, given the owner and the name, refuses or keeps."""
     return field(default=default, metadata={_CHECK: check}, kw_only=kw_only)
 
@@ -83,8 +94,9 @@ def _check_word(owner: object, name: str, allowed: Collection[str], optional: bo
         choice(name, value, allowed)
 
 
-def keep_parameters(owner: Any) -> None:
+def keep_parameters(owner: object) -> None:
     """Check what is declared of the fields of a frozen dataclass, and keep Python's own numbers."""
+    assert is_dataclass(owner)
     for each in fields(owner):
         if _CHECK in each.metadata:
             each.metadata[_CHECK](owner, each.name)

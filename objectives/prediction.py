@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from ldr.objectives.coordinates import Coordinates, inverse_root
+from ldr.objectives.data.cells import Cells, Given
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.labels import as_array
 from ldr.objectives.data.samples import Samples
@@ -66,13 +67,13 @@ class ClassPredictor:
     """
 
     P: Array
-    classes: npt.NDArray[Any]
+    classes: Cells
     priors: Array
     means: Array
     W: Array
 
     @classmethod
-    def of(cls, P: Array, classes: npt.NDArray[Any], groups: ClassMoments) -> ClassPredictor:
+    def of(cls, P: Array, classes: Cells, groups: ClassMoments) -> ClassPredictor:
         """Of the moments in the projection. A direction without variance in the classes counts as
         having what rounding leaves.
         """
@@ -97,7 +98,7 @@ class ClassPredictor:
         weights = np.exp(decision - decision.max(axis=1, keepdims=True))
         return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
-    def predict(self, Y: Array) -> npt.NDArray[Any]:
+    def predict(self, Y: Array) -> Cells:
         """The most probable class of each row, (m,)."""
         return np.asarray(self.classes[np.argmax(self.decision(Y), axis=1)])
 
@@ -128,7 +129,7 @@ class Groups:
         What is added to the scatter within classes, in all columns.
     """
 
-    classes: npt.NDArray[Any]
+    classes: Cells
     moments: ClassMoments
     coordinates: Coordinates
     ridge: float = 0.0
@@ -146,7 +147,7 @@ class Groups:
 class GroupedRows:
     """Classes known by their rows."""
 
-    classes: npt.NDArray[Any]
+    classes: Cells
     codes: npt.NDArray[np.intp]
     samples: Samples
 
@@ -213,7 +214,7 @@ class Outputs:
     flat: bool
 
     @classmethod
-    def of(cls, y: Any, mean: Array) -> Outputs:
+    def of(cls, y: Given, mean: Array) -> Outputs:
         return cls(mean, as_array(y).ndim == 1)
 
     def predictor(self, P: Array, B: Array) -> LinearPredictor:

@@ -10,17 +10,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any
 
 import numpy as np
 
-from ldr.objectives.custom.compiling import Compiler, Function, Programs
+from ldr.objectives.custom.compiling import Compiler, Function, Programs, Traced
 from ldr.objectives.data.accelerator import Accelerator, float64
 from ldr.solvers.errors import ObjectiveError
 from ldr.solvers.manifolds import Array
 from ldr.solvers.riemannian import read_only
 
-Arguments = tuple[Any, ...]
+Arguments = tuple[Traced, ...]
 
 
 class Backend(ABC):
@@ -50,12 +49,12 @@ class Backend(ABC):
         """The data where and how f takes them, once a problem."""
         return data
 
-    def returned(self, M: Array, data: Arguments, called: Callable[[], Any]) -> Any:
+    def returned(self, M: Array, data: Arguments, called: Callable[[], Traced]) -> Traced:
         """What f returns at M, as `called` gives it, or at least of the same shape and dtype."""
         return called()
 
     @abstractmethod
-    def evaluate(self, M: Array, data: Arguments) -> tuple[Any, Callable[[], Array]]:
+    def evaluate(self, M: Array, data: Arguments) -> tuple[Traced, Callable[[], Array]]:
         """What f returns at M, and the gradient (d x r) as a function, called where needed."""
 
     def gradient(self, M: Array, data: Arguments) -> Array | None:
@@ -95,7 +94,7 @@ class Jax(Backend):
         with float64():
             return tuple(jax.device_put(array, device) for array in data)
 
-    def returned(self, M: Array, data: Arguments, called: Callable[[], Any]) -> Any:
+    def returned(self, M: Array, data: Arguments, called: Callable[[], Traced]) -> Traced:
         import jax
 
         try:
@@ -113,7 +112,7 @@ class Jax(Backend):
                 raise
             raise _changes_arguments(self.function) from error
 
-    def evaluate(self, M: Array, data: Arguments) -> tuple[Any, Callable[[], Array]]:
+    def evaluate(self, M: Array, data: Arguments) -> tuple[Traced, Callable[[], Array]]:
         with float64():
             value, gradient = self._programs(M, *data).value_and_gradient(M, *data)
             return value, partial(np.asarray, gradient, np.float64)
@@ -148,7 +147,7 @@ class Autograd(Backend):
     function: Function
     name = "autograd"
 
-    def evaluate(self, M: Array, data: Arguments) -> tuple[Any, Callable[[], Array]]:
+    def evaluate(self, M: Array, data: Arguments) -> tuple[Traced, Callable[[], Array]]:
         from autograd import make_vjp
 
         value = _called(self.function, M, *data)
@@ -160,7 +159,7 @@ class Autograd(Backend):
         product: Callable[[Array], Array] = self._traced(make_hvp, M, data)[0]
         return product
 
-    def _traced(self, operator: Function, M: Array, data: Arguments) -> Any:
+    def _traced(self, operator: Function, M: Array, data: Arguments) -> Traced:
         try:
             return operator(lambda N: self.function(N, *data))(M)
         except (TypeError, ValueError, AttributeError) as error:
@@ -196,7 +195,7 @@ class HandWritten(Backend):
     def has_hessian(self) -> bool:  # type: ignore[override]
         return self.hessian_function is not None
 
-    def evaluate(self, M: Array, data: Arguments) -> tuple[Any, Callable[[], Array]]:
+    def evaluate(self, M: Array, data: Arguments) -> tuple[Traced, Callable[[], Array]]:
         return _called(self.function, M, *data), lambda: self.gradient(M, data)
 
     def gradient(self, M: Array, data: Arguments) -> Array:
@@ -209,7 +208,7 @@ class HandWritten(Backend):
         return lambda V: np.asarray(_called(function, M, *data, read_only(V)), np.float64)
 
 
-def _called(function: Function, M: Array, *rest: object) -> Any:
+def _called(function: Function, M: Array, *rest: object) -> Traced:
     """What a function of the user's returns; what it is given cannot be written to."""
     try:
         return function(read_only(M), *rest)

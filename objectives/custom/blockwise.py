@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
-from typing import Any
 
 import numpy as np
 
-from ldr.objectives.custom.compiling import Function
+from ldr.objectives.custom.compiling import Function, Traced
 from ldr.solvers.errors import ObjectiveError
 from ldr.solvers.manifolds import Array
 
@@ -33,10 +32,10 @@ class Blockwise:
     def __name__(self) -> str:
         return str(getattr(self.function, "__name__", type(self.function).__name__))
 
-    def __call__(self, M: Any, *data: Any) -> Any:
+    def __call__(self, M: Traced, *data: Traced) -> Traced:
         return self.function(*self._arguments(M, data))
 
-    def _arguments(self, M: Any, data: tuple[Any, ...]) -> tuple[Any, ...]:
+    def _arguments(self, M: Traced, data: tuple[Traced, ...]) -> tuple[Traced, ...]:
         widths = [X.shape[1] for X in data[: self.views]]
         last = len(data) - self.directions
         along = [block for V in data[last:] for block in _blocks(V, widths)]
@@ -47,7 +46,7 @@ class Blockwise:
 class BlockwiseDerivative(Blockwise):
     """A function that returns a matrix for each view, here the entries of all."""
 
-    def __call__(self, M: Any, *data: Any) -> Array:
+    def __call__(self, M: Traced, *data: Traced) -> Array:
         arguments = self._arguments(M, data)
         returned = self.function(*arguments)
         shapes = [np.shape(block) for block in arguments[: self.views]]
@@ -61,7 +60,7 @@ class BlockwiseDerivative(Blockwise):
         return np.concatenate([np.asarray(block, np.float64).ravel() for block in returned])
 
 
-def _blocks(M: Any, widths: list[int]) -> list[Any]:
+def _blocks(M: Traced, widths: list[int]) -> list[Traced]:
     """The matrices whose entries M has, one after another."""
     r = prod(M.shape) // sum(widths)
     found, first = [], 0

@@ -10,9 +10,11 @@ from contextvars import ContextVar
 from functools import cache, cached_property, lru_cache, partial
 from itertools import count
 from threading import Timer
-from typing import Any
+from typing import Any, TypeAlias
 
 Function = Callable[..., Any]
+# An array of jax's, of autograd's or of NumPy's, or what a function makes of some.
+Traced: TypeAlias = Any
 
 # Shapes of arguments whose programs are kept, each of which takes megabytes.
 KEPT_SHAPES = 8
@@ -47,7 +49,7 @@ class Program:
         self._compiled: Function | None = None
         self.operations = 0
 
-    def __call__(self, *arguments: Any) -> Any:
+    def __call__(self, *arguments: Traced) -> Traced:
         if self._compiled is None:
             self._compiled = self._compile(arguments)
         return self._compiled(*arguments)
@@ -57,7 +59,7 @@ class Program:
         """Whether it has been called."""
         return self._compiled is not None
 
-    def _compile(self, arguments: tuple[Any, ...]) -> Function:
+    def _compile(self, arguments: tuple[Traced, ...]) -> Function:
         import jax
 
         teller = Timer(PATIENCE, self._tell)
@@ -84,16 +86,18 @@ class Programs:
         if next(_shapes) % MANY_SHAPES == 0:
             jax.clear_caches()
 
-        def f(M: Any, *data: Any) -> Any:  # of its own, so that jax forgets what is not kept here
+        def f(
+            M: Traced, *data: Traced
+        ) -> Traced:  # of its own, so that jax forgets what is not kept here
             return function(M, *data)
 
-        def gradient(M: Any, *data: Any) -> Any:
+        def gradient(M: Traced, *data: Traced) -> Traced:
             return jax.grad(f)(M, *data)
 
-        def product(M: Any, V: Any, *data: Any) -> Any:
+        def product(M: Traced, V: Traced, *data: Traced) -> Traced:
             return jax.jvp(lambda N: gradient(N, *data), (M,), (V,))[1]
 
-        def pullback(M: Any, *data: Any) -> Any:
+        def pullback(M: Traced, *data: Traced) -> Traced:
             return jax.vjp(lambda N: gradient(N, *data), M)[1]
 
         self._f = f
@@ -105,9 +109,9 @@ class Programs:
         # X'X, a product never sees X.
         self.pullback = Program(pullback, tell)
         self.along = Program(lambda pullback, V: pullback(V)[0], tell)
-        self._returned: Any = None
+        self._returned: Traced = None
 
-    def returned(self, M: Any, *data: Any) -> Any:
+    def returned(self, M: Traced, *data: Traced) -> Traced:
         """Something of the shape and dtype of what f returns."""
         import jax
 
@@ -134,17 +138,17 @@ class Compiler:
     def __init__(self, function: Function, name: str) -> None:
         self._function, self._tell = function, cache(partial(_tell, name))  # once
 
-    def programs(self, *arguments: Any) -> Programs:
+    def programs(self, *arguments: Traced) -> Programs:
         """For arguments of this kind; arrays of jax stand on a device, those of NumPy do not."""
         kinds = tuple((a.shape, a.dtype, getattr(a, "device", None)) for a in arguments)
         return self._of_kinds(kinds)
 
     @cached_property
-    def _of_kinds(self) -> Callable[[tuple[Any, ...]], Programs]:
+    def _of_kinds(self) -> Callable[[tuple[Traced, ...]], Programs]:
         return lru_cache(KEPT_SHAPES)(lambda kinds: Programs(self._function, self._tell))
 
 
-def _operations(jaxpr: Any) -> int:
+def _operations(jaxpr: Traced) -> int:
     """How many there are in a program, those inside loops and calls once."""
     inner = (
         getattr(found, "jaxpr", found)

@@ -6,14 +6,14 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any, overload
+from typing import overload
 
 import numpy as np
 
 from ldr.objectives.custom.backends import Autograd, Backend, HandWritten, Jax
 from ldr.objectives.custom.blockwise import Blockwise, BlockwiseDerivative
 from ldr.objectives.custom.by_value import reduced
-from ldr.objectives.custom.compiling import Function
+from ldr.objectives.custom.compiling import Function, Traced
 from ldr.objectives.custom.problem import CustomProblem, FunctionTerm, SummedProblem
 from ldr.objectives.custom.signature import required_parameters, written
 from ldr.objectives.custom.verify import Trial, attached, manifold_named, verified
@@ -245,7 +245,7 @@ class CustomObjective(Objective):
     def _y(self) -> tuple[str, ...]:
         return ("y",) if Need.RESPONSE in self.needs else ()
 
-    def __call__(self, *args: object, **kwargs: object) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> Traced:
         """The plain function."""
         return self.function(*args, **kwargs)
 
@@ -259,7 +259,7 @@ class CustomObjective(Objective):
             shown.append(f"views={self.views}")
         return f"{self.name}({', '.join(shown)})"
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         """With the functions' code, for processes that do not have the user's script or module."""
         return reduced(self, [getattr(self, field.name) for field in fields(self)])
 

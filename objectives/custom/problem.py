@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from ldr.objectives.custom.backends import Arguments, Backend
+from ldr.objectives.custom.compiling import Traced
 from ldr.objectives.data.cells import Matrix
 from ldr.objectives.data.samples import Beside, Samples
 from ldr.objectives.families.row_sum import RowTerm, parts_of
@@ -51,11 +52,11 @@ class CustomPoint(Point):
         self._arguments = arguments
 
     @cached_property
-    def _evaluated(self) -> tuple[Any, Callable[[], Array]]:
+    def _evaluated(self) -> tuple[Traced, Callable[[], Array]]:
         return self._derivatives.evaluate(self.M, self._arguments)
 
     @property
-    def returned(self) -> Any:
+    def returned(self) -> Traced:
         """What f returns, or at least something of the same shape and dtype."""
         return self._derivatives.returned(self.M, self._arguments, lambda: self._evaluated[0])
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
+from ldr.objectives.custom.compiling import Traced
 from ldr.objectives.custom.problem import CustomPoint, CustomProblem
 from ldr.objectives.view import noted
 from ldr.solvers.checks import LARGEST
@@ -242,7 +242,7 @@ def invariance_error(problem: Problem, point: Point, other: Point) -> float:
     return difference / size if size > 0 else (0.0 if difference == 0 else math.inf)
 
 
-def _not_a_real_scalar(returned: Any) -> str:
+def _not_a_real_scalar(returned: Traced) -> str:
     """What a function returned, in words, where it is not one real number; else empty."""
     if returned is None:
         return "None (is a `return` missing?)"

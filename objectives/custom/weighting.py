@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from ldr.objectives.custom.backends import Arguments, Backend, Jax
-from ldr.objectives.custom.compiling import Function
+from ldr.objectives.custom.compiling import Function, Traced
 from ldr.objectives.custom.problem import Differentiated
 from ldr.objectives.data.accelerator import Accelerator
 
@@ -30,12 +29,12 @@ class PerRow:
 
     function: Function
 
-    def __call__(self, M: Any, *data: Any) -> Any:
+    def __call__(self, M: Traced, *data: Traced) -> Traced:
         import jax
 
         *rows, weights = data
 
-        def of_row(*row: Any) -> Any:
+        def of_row(*row: Traced) -> Traced:
             return self.function(M, *(one[None] for one in row))
 
         return weights @ jax.vmap(of_row)(*rows)
@@ -49,7 +48,7 @@ class JaxOfRows(Jax):
     f is sure to have a value.
     """
 
-    def place(self, *data: Any, accelerator: Accelerator | None = None) -> Arguments:
+    def place(self, *data: Traced, accelerator: Accelerator | None = None) -> Arguments:
         *rows, weights = data
         n = len(weights)
         if n <= MOST_PADDED:
@@ -66,7 +65,7 @@ class WeightedFunction:
     objective: Differentiated
     function: Function
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return WeightedFunction, (self.objective, self.function)
 
     @property

@@ -10,12 +10,12 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from ldr.objectives.data.cells import Cells
+from ldr.objectives.data.cells import Cells, Given
 from ldr.solvers.checks import choice
 from ldr.solvers.errors import DeviceWarning
 from ldr.solvers.warn import warn
@@ -77,7 +77,7 @@ class Accelerator:
         """(X - 1m')'(X - 1m')V, shape (d, r)."""
         return self._run("scatter_times", X, mean, V)
 
-    def _run(self, name: str, *arrays: Cells, **options: int) -> Any:
+    def _run(self, name: str, *arrays: Cells, **options: int) -> Given:
         import jax
 
         with float64():

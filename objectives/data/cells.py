@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 Cells: TypeAlias = npt.NDArray[Any]
 CellType: TypeAlias = np.dtype[Any]
+# What a user hands over, or a library without types: an array, a frame, a table, a column.
+Given: TypeAlias = Any
 # What stands in memory.
 Matrix: TypeAlias = "Cells | csr_array"
 
@@ -33,7 +35,7 @@ class CodedCells:
     """
 
     entries: Cells
-    codes: npt.NDArray[Any]
+    codes: Cells
 
     ndim = 1
 

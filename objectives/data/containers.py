@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ldr.objectives.data.cells import REAL_KINDS, Cells, check_real, check_unmasked
+from ldr.objectives.data.cells import REAL_KINDS, Cells, Given, check_real, check_unmasked
 from ldr.objectives.data.samples import Array
 from ldr.solvers.errors import DataError
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 
-def open_matrix(X: object, name: str) -> tuple[Any, tuple[str, ...] | None]:
+def open_matrix(X: object, name: str) -> tuple[Given, tuple[str, ...] | None]:
     """A matrix of real numbers of any size out of its container, and the columns' names if any.
 
     Raises
@@ -31,7 +31,7 @@ def open_matrix(X: object, name: str) -> tuple[Any, tuple[str, ...] | None]:
     return array, feature_names
 
 
-def _open(X: object, name: str) -> tuple[Any, tuple[str, ...] | None]:
+def _open(X: object, name: str) -> tuple[Given, tuple[str, ...] | None]:
     """Unwrap the container: an ndarray or sparse matrix, and the columns' names if any."""
     check_unmasked(X, name)
     if isinstance(X, np.memmap) or hasattr(X, "tocsr"):
@@ -49,7 +49,7 @@ def _open(X: object, name: str) -> tuple[Any, tuple[str, ...] | None]:
         ) from error
 
 
-def open_frame(frame: Any, name: str) -> tuple[Cells, tuple[str, ...]]:
+def open_frame(frame: Given, name: str) -> tuple[Cells, tuple[str, ...]]:
     """Array and column names of a pandas or polars data frame (known by what they can do)."""
     names = tuple(str(column) for column in frame.columns)
     for column, dtype in zip(names, frame.dtypes, strict=True):
@@ -64,14 +64,14 @@ def open_frame(frame: Any, name: str) -> tuple[Cells, tuple[str, ...]]:
     return array, names
 
 
-def _is_real_dtype(dtype: Any) -> bool:
+def _is_real_dtype(dtype: Given) -> bool:
     """Whether a column's type (numpy, pandas extension or polars) holds real numbers."""
     if callable(getattr(dtype, "is_numeric", None)):
         return bool(dtype.is_numeric()) or str(dtype) == "Boolean"
     return getattr(dtype, "kind", "O") in REAL_KINDS
 
 
-def _column(frame: Any, j: int) -> Array:
+def _column(frame: Given, j: int) -> Array:
     """Return column j of a data frame in float64, missing values as NaN."""
     if hasattr(frame, "iloc"):
         column = frame.iloc[:, j].to_numpy(dtype=np.float64, na_value=np.nan)
@@ -94,7 +94,7 @@ def as_csr(matrix: csr_array) -> csr_array:
     return csr
 
 
-def check_dimensions(array: Any, name: str) -> None:
+def check_dimensions(array: Given, name: str) -> None:
     if array.ndim == 2:
         return
     hint = f"; for one feature pass {name}.reshape(-1, 1)" if array.ndim == 1 else ""
@@ -104,7 +104,7 @@ def check_dimensions(array: Any, name: str) -> None:
     )
 
 
-def check_shape(array: Any, name: str, minimum_rows: int) -> None:
+def check_shape(array: Given, name: str, minimum_rows: int) -> None:
     n, d = array.shape
     if n == 0 or d == 0:
         missing = "rows (samples)" if n == 0 else "columns (features)"
@@ -116,7 +116,7 @@ def check_shape(array: Any, name: str, minimum_rows: int) -> None:
         )
 
 
-def like(X: Any, Y: Array, names: Sequence[str]) -> Any:
+def like(X: Given, Y: Array, names: Sequence[str]) -> Given:
     """Y as a data frame with these columns where X is one, with its index; else Y itself.
 
     Parameters

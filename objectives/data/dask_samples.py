@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import dask.array
 import numpy as np
@@ -136,7 +136,7 @@ class DaskSamples(StoredSamples):
         return [rows[where] for where in self._places()]
 
 
-Merge: TypeAlias = Callable[[Any, Any], object]
+Merge: TypeAlias = Callable[..., object]
 
 
 @dataclass(frozen=True)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ldr.objectives.data.accelerator import Accelerator
+from ldr.objectives.data.cells import Cells, Given
 from ldr.objectives.data.labels import as_array, as_labels
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.data.views import single
@@ -29,7 +29,7 @@ class Data:
     """
 
     views: tuple[Samples, ...]
-    y: Any = None
+    y: Given = None
     background: Samples | None = None
 
     @property
@@ -37,7 +37,7 @@ class Data:
         return self.views[0]
 
     @property
-    def labels(self) -> tuple[npt.NDArray[np.intp], npt.NDArray[Any]]:
+    def labels(self) -> tuple[npt.NDArray[np.intp], Cells]:
         """y as codes of classes, and the classes; see `as_labels`. One row with a weight is enough
         for a class.
         """
@@ -45,7 +45,7 @@ class Data:
         return as_labels(self.y, self.samples.n, smallest_class=smallest)
 
     @property
-    def X(self) -> Any:
+    def X(self) -> Given:
         """As `ldr.solve` takes it (samples, a pair of views, or samples and background)."""
         if self.background is not None:
             return self.samples, self.background

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ldr.objectives.data.cells import check_real
+from ldr.objectives.data.cells import Cells, Given, check_real
 from ldr.objectives.data.labels import as_array
 from ldr.solvers.errors import DataError
 
@@ -28,9 +27,9 @@ class Marks:
     """
 
     weights: Array | None = None
-    trials: npt.NDArray[Any] | None = None
+    trials: Cells | None = None
 
-    def __getitem__(self, rows: Any) -> Marks:
+    def __getitem__(self, rows: slice | Cells) -> Marks:
         """Those of a slice of the rows, of some by index, or by a boolean mask."""
         return Marks(
             *(None if each is None else each[rows] for each in (self.weights, self.trials))
@@ -56,7 +55,7 @@ class Marks:
         return Marks(*(None if a is None else np.concatenate([a, b]) for a, b in pairs))
 
 
-def as_weights(given: Any, n: int, name: str = "sample_weight") -> Array:
+def as_weights(given: Given, n: int, name: str = "sample_weight") -> Array:
     """Weights of n rows.
 
     Raises
@@ -80,7 +79,7 @@ def as_weights(given: Any, n: int, name: str = "sample_weight") -> Array:
     return weights
 
 
-def as_trials(given: Any, n: int, name: str = "groups") -> npt.NDArray[Any]:
+def as_trials(given: Given, n: int, name: str = "groups") -> Cells:
     """The trials of n rows.
 
     Raises

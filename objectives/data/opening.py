@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
-from ldr.objectives.data.cells import check_real
+from ldr.objectives.data.cells import Given, check_real
 from ldr.objectives.data.containers import as_csr, check_shape, open_matrix
 from ldr.objectives.data.finite import check_finite
 from ldr.objectives.data.samples import Samples
@@ -75,7 +75,7 @@ def open_stored(X: object, name: str, minimum_rows: int, allow_nan: bool) -> Sam
     return None if found is None else replace(found, allow_nan=allow_nan)
 
 
-def open_source(X: Any, name: str, minimum_rows: int = 2) -> StoredSamples | None:
+def open_source(X: Given, name: str, minimum_rows: int = 2) -> StoredSamples | None:
     """Samples that are read piece by piece, of X that may be larger than memory.
 
     Parameters
@@ -168,7 +168,7 @@ def as_path(path: str | Path, name: str) -> Path:
     return Path(path)
 
 
-def with_columns(X: object, **beside: object) -> tuple[Any, ...]:
+def with_columns(X: object, **beside: object) -> tuple[Given, ...]:
     """X and what stands beside its rows, which may be columns of X's files or .npy files.
 
     Returns
@@ -206,7 +206,7 @@ def open_table(X: object, name: str) -> TableSource | None:
     return cast(TableSource, source) if source.feature_names is not None else None
 
 
-def _array_in(path: Path, name: str) -> Any:
+def _array_in(path: Path, name: str) -> Given:
     """The array in an .npy file."""
     with path.open("rb") as file:
         try:

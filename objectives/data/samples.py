@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
-from typing import Any, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from ldr.objectives.data.accelerator import Accelerator
-from ldr.objectives.data.cells import Cells, Matrix
+from ldr.objectives.data.cells import Cells, Given, Matrix
 from ldr.objectives.data.map_reduce import PIECE_NUMBERS, fold, workers_for
 from ldr.objectives.data.marks import Marks
 from ldr.solvers.errors import ArgumentError, DataError, MissingValuesError
@@ -51,7 +51,7 @@ class Samples:
         counts once and all are of one trial.
     """
 
-    array: Any
+    array: Given
     feature_names: tuple[str, ...] | None = None
     name: str = "X"
     has_nan: bool = False
@@ -89,7 +89,7 @@ class Samples:
         """The number of rows that have a weight."""
         return self.n if self.weights is None else int(np.count_nonzero(self.weights))
 
-    def marked(self, rows: Any) -> Marks | None:
+    def marked(self, rows: slice | Cells) -> Marks | None:
         """What goes with a slice of the rows, or with some of them."""
         return None if self.marks is None else self.marks[rows]
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ldr.objectives.data.cells import Cells
+from ldr.objectives.data.cells import Cells, Given
 from ldr.objectives.data.finite import check_finite, check_largest, largest_of_piece
 from ldr.objectives.data.footprint import afford
 from ldr.objectives.data.map_reduce import PIECE_NUMBERS
@@ -162,13 +161,13 @@ def is_dask(X: object) -> bool:
     return type(X).__module__.partition(".")[0] == "dask"
 
 
-def lazy_rows(X: object) -> Any:
+def lazy_rows(X: object) -> Given:
     """The Dask array or DataFrame that X is, or that samples are made of; None of others."""
     rows = getattr(X.array, "array", None) if isinstance(X, StoredSamples) else X
     return rows if is_dask(rows) else None
 
 
-def brought(y: object) -> Any:
+def brought(y: object) -> Given:
     """Labels or a response, brought from the workers if they are Dask's."""
     if not is_dask(y):
         return y

@@ -7,12 +7,11 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ldr.objectives.data.cells import Cells
+from ldr.objectives.data.cells import Cells, Given
 from ldr.objectives.data.containers import open_matrix
 from ldr.objectives.data.labels import as_array
 from ldr.objectives.data.map_reduce import PIECE_NUMBERS, fold, workers_for
@@ -42,7 +41,7 @@ class Stream:
         The number of rows, None as long as they have not all been read.
     """
 
-    def __init__(self, X: Any, name: str, minimum_rows: int = 1) -> None:
+    def __init__(self, X: Given, name: str, minimum_rows: int = 1) -> None:
         """
         Parameters
         ----------
@@ -60,8 +59,8 @@ class Stream:
         """
         self.name, self._minimum_rows = name, minimum_rows
         self.n: int | None = None
-        self._again: Callable[[], Iterable[Any]] | None = None if hasattr(X, "__next__") else X
-        self._next: Iterator[Any] | None = None
+        self._again: Callable[[], Iterable[object]] | None = None if hasattr(X, "__next__") else X
+        self._next: Iterator[object] | None = None
         blocks = iter(X) if self._again is None else self._opened()
         first = next(blocks, None)
         if first is None:
@@ -101,7 +100,7 @@ class Stream:
                 )
             yield array
 
-    def _iterator(self) -> Iterator[Any]:
+    def _iterator(self) -> Iterator[object]:
         """The blocks as they come: those that were begun with, or from a new beginning."""
         begun, self._next = self._next, None
         if begun is not None:
@@ -113,7 +112,7 @@ class Stream:
             )
         return self._opened()
 
-    def _opened(self) -> Iterator[Any]:
+    def _opened(self) -> Iterator[object]:
         assert self._again is not None
         blocks = self._again()
         if not hasattr(blocks, "__iter__"):
@@ -274,7 +273,7 @@ class StreamSamples(StoredSamples):
             f"pass {_IN_ANY_ORDER}"
         )
 
-    def _pieces(self, beside: tuple[Any, ...]) -> Iterator[Callable[[], tuple[Any, ...]]]:
+    def _pieces(self, beside: tuple[Given, ...]) -> Iterator[Callable[[], tuple[Given, ...]]]:
         """The arguments of the terms; rows are taken in the caller's thread, in their order."""
         most = max(1, PIECE_NUMBERS // self.d)
         rows = Rows(self.array.blocks())
@@ -310,8 +309,8 @@ class StreamSamples(StoredSamples):
             )
 
     def _arguments(
-        self, where: slice, block: Block, beside: tuple[Any, ...], taken: list[Block | None]
-    ) -> tuple[Any, ...]:
+        self, where: slice, block: Block, beside: tuple[Given, ...], taken: list[Block | None]
+    ) -> tuple[Given, ...]:
         """A piece and what stands beside it, checked; called in the threads."""
         others = (
             cut(other, where) if new is None else other.checked(new, where.start)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import threading
 from concurrent.futures import CancelledError
 from time import monotonic
-from typing import Any
 
 from distributed import Client, wait
 from distributed.scheduler import KilledWorker
 
+from ldr.objectives.data.cells import Given
 from ldr.solvers.errors import ClusterError, ClusterWarning
 from ldr.solvers.limits import check
 from ldr.solvers.warn import warn
@@ -46,7 +46,7 @@ class _Pulse:
         self.workers = len(workers)
 
 
-def awaited(client: Client, lazy: object) -> Any:
+def awaited(client: Client, lazy: object) -> Given:
     """The value of something lazy, from the workers.
 
     Raises

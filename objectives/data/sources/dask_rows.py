@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate
-from typing import Any
 
 import dask.array
 import numpy as np
 from dask.base import get_scheduler
 from dask.delayed import delayed
 
-from ldr.objectives.data.cells import Cells, CellType, CodedCells, Column, check_real
+from ldr.objectives.data.cells import Cells, CellType, CodedCells, Column, Given, check_real
 from ldr.objectives.data.containers import check_dimensions, open_frame
 from ldr.solvers.errors import DataError
 from ldr.solvers.threads import one_thread
@@ -95,7 +94,7 @@ def is_frame(X: object) -> bool:
     return hasattr(getattr(X, "_meta", None), "columns")
 
 
-def computed(lazy: Any) -> Any:
+def computed(lazy: Given) -> Given:
     """The value of something lazy: on the active cluster, else in threads of this process.
 
     Raises
@@ -118,7 +117,7 @@ def chunked(array: dask.array.Array, rows: Sequence[int]) -> dask.array.Array:
     return array.rechunk((tuple(rows), *columns), method="tasks")
 
 
-def gathered(y: Any) -> Column:
+def gathered(y: Given) -> Column:
     """Labels or a response of a Dask array, Series or DataFrame, in memory.
 
     Of strings, a worker sends each string once and the codes of the rows.
@@ -134,7 +133,7 @@ def _coded(labels: object) -> CodedCells:
     return CodedCells.of(np.asarray(labels).astype(object))
 
 
-def _matrix(frame: Any, name: str) -> tuple[dask.array.Array, tuple[str, ...]]:
+def _matrix(frame: Given, name: str) -> tuple[dask.array.Array, tuple[str, ...]]:
     """Array of a DataFrame, and the names of its columns."""
     empty, names = open_frame(frame._meta, name)
     if not names:

@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from ldr.objectives.data.cells import Cells, CellType, CodedCells, Column
+from ldr.objectives.data.cells import Cells, CellType, CodedCells, Column, Given
 from ldr.solvers.errors import ArgumentError, DataError
 
 
@@ -177,7 +177,7 @@ def check_known(wanted: Sequence[str], columns: Sequence[str], file: str) -> Non
             raise ArgumentError(f"{file} has no column {column!r}; it has: {', '.join(shown)}")
 
 
-def coded(values: Any, as_type: Callable[[Any], Any] = lambda entries: entries) -> Column:
+def coded(values: Given, as_type: Callable[[Given], Given] = lambda entries: entries) -> Column:
     """A dictionary-encoded column of Arrow, its entries made once; texts keep their codes.
 
     Parameters

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from ldr.objectives.data.cells import Cells, CellType, Column
+from ldr.objectives.data.cells import Cells, CellType, Column, Given
 from ldr.objectives.data.map_reduce import PIECE_NUMBERS
 from ldr.objectives.data.sources.head import MISSING, Head, is_number, rows_in, separator_of
 from ldr.objectives.data.sources.source import check_known, coded, not_installed
@@ -104,7 +104,7 @@ class TextFile:
         pyarrow, _ = _libraries()
         texts, codes = pyarrow.string(), pyarrow.dictionary(pyarrow.int32(), pyarrow.string())
 
-        def chunks(blocks: range, kind: Any) -> list[Any]:
+        def chunks(blocks: range, kind: Given) -> list[Given]:
             tables = (self._parsed(k, (name,), {name: kind}) for k in blocks)
             return [chunk for table in tables for chunk in table.column(name).chunks]
 
@@ -128,7 +128,7 @@ class TextFile:
         return rows
 
     @cached_property
-    def _types(self) -> dict[str, Any]:
+    def _types(self) -> dict[str, Given]:
         """Numbers, or truth values, as the first block has them."""
         pyarrow, _ = _libraries()
         guessed = self._parsed(0, self.feature_names, {}).schema
@@ -137,20 +137,20 @@ class TextFile:
             for field in guessed
         }
 
-    def _parsed(self, block: int, columns: Sequence[str], types: dict[str, object]) -> Any:
+    def _parsed(self, block: int, columns: Sequence[str], types: dict[str, object]) -> Given:
         """Columns of a block as a pyarrow table, of types given or guessed."""
         pyarrow, parser = _libraries()
         with self.path.open("rb") as file:
             file.seek(self.starts[block])
             text = file.read(self.starts[block + 1] - self.starts[block])
         first = self.boundaries[block]
-        wrong: list[Any] = []
+        wrong: list[Given] = []
 
         def refuse(row: object) -> str:
             wrong.append(row)
             return "error"
 
-        def table(types: dict[str, object]) -> Any:
+        def table(types: dict[str, object]) -> Given:
             return parser.read_csv(
                 io.BytesIO(text),
                 parser.ReadOptions(
@@ -187,7 +187,7 @@ class TextFile:
             raise DataError(f"{self.name}: {self.path.name} has changed since it was opened")
         return found
 
-    def _wrong_cell(self, cells: Any, first: int, texts: Sequence[str]) -> DataError | None:
+    def _wrong_cell(self, cells: Given, first: int, texts: Sequence[str]) -> DataError | None:
         """What to say of the first cell that cannot be read: as a number, or as text."""
         for column, values in zip(cells.column_names, cells.itercolumns(), strict=True):
             for row, cell in enumerate(values.to_pylist()):
@@ -204,7 +204,7 @@ class TextFile:
         return None
 
 
-def typed(texts: object) -> Any:
+def typed(texts: object) -> Given:
     """Cells (a pyarrow array) as numbers or truth values, if they lose nothing by it."""
     from pyarrow import ArrowInvalid, compute, float64, int64
 
@@ -224,7 +224,7 @@ def typed(texts: object) -> Any:
     return texts
 
 
-def _scan(file: Any, rows: int, name: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def _scan(file: Given, rows: int, name: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Where every so many rows begin, in bytes and in rows; the ends come last.
 
     Newlines within quotes end no row, and empty lines are none.
@@ -251,7 +251,7 @@ def _scan(file: Any, rows: int, name: str) -> tuple[tuple[int, ...], tuple[int, 
     return (*starts, position + len(rest)), (*boundaries, n)
 
 
-def _libraries() -> tuple[Any, Any]:
+def _libraries() -> tuple[Given, Given]:
     try:
         import pyarrow
         from pyarrow import csv as parser
