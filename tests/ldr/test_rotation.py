@@ -12,6 +12,11 @@ from tests import real_data
 
 X, Y = real_data.wine()
 FOUND = ldr.solve("fa", X, 3)
+OTHERS = {  # of which no uniqueness is at its bound
+    "wine": (X, 3),
+    "tumours": (real_data.breast_cancer()[0][:, 10:20], 3),
+    "exercise": (np.hstack(real_data.linnerud()), 1),
+}
 
 
 def matched(A, B):
@@ -29,14 +34,28 @@ def test_loadings_are_those_of_statsmodels(method):
     np.testing.assert_allclose(ours, matched(ours, theirs), atol=1e-3)
 
 
+@pytest.mark.parametrize("name", OTHERS)
+def test_communalities_are_those_of_statsmodels(name):
+    factor = pytest.importorskip("statsmodels.multivariate.factor")
+    rows, r = OTHERS[name]
+    pca = ldr.PCA(r, standardise=True).fit(rows).result_
+    start = pca.M * np.sqrt(pca.components["eigenvalue"].to_numpy()), np.full(len(pca.M), 0.5)
+    theirs = factor.Factor(rows, n_factor=r, method="ml").fit(start=start, maxiter=1_000)
+    ours = ldr.solve("fa", rows, r, standardise=True)
+    np.testing.assert_allclose(ours.model.communalities, theirs.communality, atol=2e-6)
+    np.testing.assert_allclose(ours.model.uniquenesses, theirs.uniqueness, atol=2e-6)
+
+
+@pytest.mark.parametrize("name", ["wine", "tumours"])
 @pytest.mark.parametrize("method", ["varimax", "promax", "oblimin"])
-def test_loadings_are_those_of_factor_analyzer(method):
+def test_loadings_are_those_of_factor_analyzer(method, name):
     rotator = pytest.importorskip("factor_analyzer.rotator")
-    given = rotator.Rotator(method, normalize=False, tol=1e-8, max_iter=1_000)
-    theirs, ours = given.fit_transform(FOUND.M), FOUND.rotate(method)
+    given = rotator.Rotator(method, normalize=False, tol=1e-12, max_iter=5_000)
+    found = ldr.solve("fa", real_data.standardised(OTHERS[name][0]), 3)
+    theirs, ours = given.fit_transform(found.M), found.rotate(method)
     np.testing.assert_allclose(ours.M, matched(ours.M, theirs), atol=1e-5)
     if method in OBLIQUE:
-        T = np.linalg.lstsq(ours.M, FOUND.M)[0].T  # A T' are the loadings before
+        T = np.linalg.lstsq(ours.M, found.M)[0].T  # A T' are the loadings before
         np.testing.assert_allclose(
             np.sort(np.abs(T.T @ T), axis=None), np.sort(np.abs(given.phi_), axis=None), atol=1e-5
         )
