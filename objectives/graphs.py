@@ -16,7 +16,7 @@ from ldr.objectives.data.containers import open_matrix
 from ldr.objectives.data.labels import as_labels
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.statistics.sparse import shifted_rows
-from ldr.objectives.statistics.sums import dense
+from ldr.objectives.statistics.sums import dense, spread_rows
 from ldr.solvers.checks import SMALLEST, keep_number, keep_whole
 from ldr.solvers.errors import ArgumentError, DataError, SingularError
 from ldr.solvers.limits import check
@@ -32,6 +32,12 @@ KINDS = ("neighbours", "epsilon", "classes", "class-neighbours")
 # Products in a part of a search for neighbours, and the fewest rows of it a core: on fewer dense
 # ones scikit-learn is several times slower.
 _PRODUCTS, _QUERIES = 2**30, 1100
+# Of fewer rows, or more columns, no tree is made; so many rows are asked how many it looks at. The
+# distance of one takes so many times as long as by a product, and so much more of each column.
+_LEAST_ROWS, _MOST_COLUMNS, _ASKED = 1000, 100, 50
+_CALL, _CALL_PER_COLUMN = 10.0, 0.35
+# From here on the user is told.
+_MANY_ROWS = 20_000
 # Numbers in a batch of local Gram problems, and in one that stays in the cache.
 _BATCH, _CACHED = 2**20, 2**16
 # Distances that are this close, relatively, are equal but for rounding.
@@ -80,6 +86,16 @@ def as_graph(graph: Graph, samples: Samples, y: object = None) -> csr_array:
             lambda rows, k: neighbour_graph(rows, k, graph.heat), samples, y, graph.neighbours
         )
     return neighbour_graph(samples, graph.neighbours, graph.heat)
+
+
+def notes_on(graph: Graph, n: int) -> list[str]:
+    """What takes long of so many rows."""
+    if n <= _MANY_ROWS or not (isinstance(graph.kind, str) and "neighbours" in graph.kind):
+        return []
+    return [
+        f"the neighbours of {n} rows are found exactly: in a tree where the rows fill few "
+        "dimensions, elsewhere among all pairs, which takes time as the square of their number"
+    ]
 
 
 def neighbour_graph(
@@ -195,22 +211,48 @@ def _nearest(samples: Samples, neighbours: int) -> tuple[Array, Integers]:
 
 def nearest_others(X: Matrix, k: int) -> tuple[Array, Integers]:
     """Distances and indices of the k nearest of the other rows of each; part by part."""
-    from sklearn.neighbors import NearestNeighbors
-
     n, d = X.shape
-    search = NearestNeighbors(n_neighbors=k).fit(X)
-    fewest = _QUERIES * (os.cpu_count() or 1) if isinstance(X, np.ndarray) else 1
-    parts = min(n * n * d // _PRODUCTS, n // fewest)
-    if parts < 2:
-        return search.kneighbors()
+    dense = isinstance(X, np.ndarray)
+    if dense:
+        X = X - X.mean(axis=0)  # differences of squares of large numbers would cancel
+    search = _tree(X, k) or _products(X)
+    parts = min(n * n * d // _PRODUCTS, n // (_QUERIES * (os.cpu_count() or 1) if dense else 1))
     distances, indices = np.empty((n, k)), np.empty((n, k), dtype=np.intp)
-    for rows in np.array_split(np.arange(n), parts):
+    for rows in np.array_split(np.arange(n), max(1, parts)):
         check()
-        away, found = search.kneighbors(X[rows], k + 1)
+        away, found = search(X[rows], k + 1)
         others = found != rows[:, None]
         others[others.all(axis=1), 0] = False  # k + 1 rows are equal to it
         distances[rows], indices[rows] = away[others].reshape(-1, k), found[others].reshape(-1, k)
     return distances, indices
+
+
+# Distances and indices of the k nearest of some rows, from the nearest on.
+_Search = Callable[[Matrix, int], tuple[Array, Integers]]
+
+
+def _products(X: Matrix) -> _Search:
+    """Distances from all rows, by products with them."""
+    from sklearn.neighbors import NearestNeighbors
+
+    return NearestNeighbors(algorithm="brute").fit(X).kneighbors
+
+
+def _tree(X: Matrix, k: int) -> _Search | None:
+    """Distances from the rows near by in a tree; None where that takes longer than products do.
+
+    What a tree leaves to be looked at depends on how many dimensions the rows fill: some are asked.
+    """
+    n, d = X.shape
+    if not isinstance(X, np.ndarray) or n < _LEAST_ROWS or d > _MOST_COLUMNS:
+        return None
+    from sklearn.neighbors import KDTree
+
+    tree = KDTree(X)
+    asked = spread_rows(n, _ASKED)
+    tree.query(X[asked], k + 1)
+    looked_at = tree.get_n_calls() / len(asked)
+    return tree.query if looked_at * (_CALL + _CALL_PER_COLUMN * d) <= n else None
 
 
 def _first_of_equals(samples: Samples, rows: Integers, distances: Array, indices: Integers) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from operator import attrgetter
@@ -28,10 +29,7 @@ from ldr.objectives.families.trace import Trace, trace_where_varied
 from ldr.objectives.families.trace_ratio import TraceRatio, trace_ratio
 from ldr.objectives.families.whitened_trace import whitened_trace
 from ldr.objectives.families.wide import WidePencil, against_total, of_classes
-from ldr.objectives.graphs import (
-    Graph,
-    check_settled,
-)
+from ldr.objectives.graphs import Graph, check_settled, notes_on
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, number, whole
 from ldr.objectives.statistics import (
@@ -142,6 +140,7 @@ class GraphMethod(Objective):
 
     def scatters(self, data: Data) -> RowPencil[Scatters]:
         """A against B, of the rows in any coordinates."""
+        notes: Sequence[str] = ()
         if isinstance(self.graph, str) and self.graph == "classes":
             compact = self.compact(data.samples)
             codes, classes = data.labels
@@ -154,13 +153,14 @@ class GraphMethod(Objective):
         else:
             data = self._joined(data)
             compact, W = self.compact(data.samples), self._weights(data)
+            notes = notes_on(self._graph(), data.samples.n)
             matrices = partial(self._matrices, W=W)
             wide = self._wide(data.samples, W) if data.samples.wide else None
 
         def of(change: Change) -> Scatters:
             return matrices(change(compact.rows))
 
-        return RowPencil(compact, of, self.of_spread, wide=wide)
+        return RowPencil(compact, of, self.of_spread, wide=wide, notes=notes)
 
     def scatter_forms(self, data: DataForms) -> PencilMatrices | None:
         """A and B; None where W is not known."""

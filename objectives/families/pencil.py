@@ -120,6 +120,8 @@ class RowPencil(Generic[Found]):
         Numbers that the rows chose: see `BoundObjective`.
     wide : WidePencil, optional
         The pencil by its products, where the rows have too many columns for arrays.
+    notes : sequence of str
+        What the user should know of it.
     """
 
     compact: Compact
@@ -129,6 +131,7 @@ class RowPencil(Generic[Found]):
     classes: Cells | None = None
     chosen: Mapping[str, float | Array] = field(default_factory=dict)
     wide: WidePencil | None = None
+    notes: Sequence[str] = ()
 
     def narrowed(
         self, r: int, ridge: float, sign: float, weights: Array | None = None
@@ -158,7 +161,7 @@ class RowPencil(Generic[Found]):
     @property
     def view(self) -> View:
         """The way back, from the mean of the rows."""
-        return self.compact.view(self.plain.B.mean, self.plain.B.scatter)
+        return self.compact.view(self.plain.B.mean, self.plain.B.scatter).noting(*self.notes)
 
     def answers(
         self,

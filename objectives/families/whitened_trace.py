@@ -56,7 +56,8 @@ def whitened_trace(
     with np.errstate(over="ignore", invalid="ignore"):
         A = whitened(found.A)
     check_comparable(A, rows.what)
-    view = rows.compact.view(whitened.mean, whitened.scatter).noting(*notes).within(whitened)
+    view = rows.compact.view(whitened.mean, whitened.scatter)
+    view = view.noting(*rows.notes, *notes).within(whitened)
     kind = partial(AbsoluteTrace, signed=A) if absolute else Trace
     return kind(
         objective,

@@ -8,8 +8,10 @@ import scipy
 
 import ldr
 from ldr.objectives import LDA, named
+from ldr.objectives.data.opening import as_samples
 from ldr.objectives.data.views import as_tuple
 from ldr.objectives.families.trace_ratio import TraceRatio
+from ldr.objectives.graphs import _tree, nearest_others, neighbour_graph
 from ldr.objectives.registry import REGISTRY
 from ldr.objectives.view import View
 from tests import real_data
@@ -437,3 +439,31 @@ def test_of_trials_the_pairs_inside_them_are_counted():
     assert result.value > 1 > bounded
     note = noted(result, "autocorrelations exceed 1")
     assert "divided by 117" in note and f"the value is {bounded:.6g}" in note
+
+
+@pytest.mark.parametrize("d", [10, 20])
+def test_neighbours_far_from_zero_are_those_near_it(d):
+    """Products of rows cancel there; whole numbers are moved without rounding."""
+    X = np.random.default_rng(0).integers(-500, 500, (400, d)).astype(float)
+    near, far = (neighbour_graph(as_samples(X + shift), 5) for shift in (0.0, 1e9))
+    assert abs(near - far).nnz == 0
+
+
+@pytest.mark.parametrize(("filled", "by_tree"), [(2, True), (12, False)])
+def test_a_tree_is_asked_where_rows_fill_few_dimensions(monkeypatch, filled, by_tree):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((3000, filled)) @ rng.standard_normal((filled, 12))
+    assert (_tree(X, 6) is not None) == by_tree
+    found = nearest_others(X, 5)
+    monkeypatch.setattr("ldr.objectives.graphs._LEAST_ROWS", 1e9 if by_tree else 0)
+    monkeypatch.setattr("ldr.objectives.graphs._CALL", 1e9 if by_tree else -1e9)
+    other = nearest_others(X, 5)
+    assert np.array_equal(found[1], other[1]) and np.allclose(*(each[0] for each in (found, other)))
+
+
+def test_many_rows_are_told_how_their_neighbours_are_found(monkeypatch):
+    monkeypatch.setattr("ldr.objectives.graphs._MANY_ROWS", 100)
+    X = np.random.default_rng(0).standard_normal((120, 4))
+    for name in ("lpp", "onpp", "orthogonal-npe"):
+        assert any("neighbours of 120 rows" in note for note in ldr.solve(name, X, 1).notes)
+        assert not any("neighbours of" in note for note in ldr.solve(name, X[:90], 1).notes)
