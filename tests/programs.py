@@ -39,3 +39,14 @@ def same_up_to_rounding(printed, expected):
     assert number.sub("#", printed).split() == number.sub("#", expected).split()
     for a, b in zip(number.findall(printed), number.findall(expected), strict=True):
         assert float(a) == pytest.approx(float(b), rel=1e-6, abs=1e-9)
+
+
+# A file with an objective of a user's own.
+OBJECTIVE = """
+import ldr
+
+@ldr.objective(manifold="grassmann", sense="max", backend="numpy",
+               gradient=lambda M, X: 2 * X.T @ (X @ M) / len(X))
+def variance(M, X):
+    return ((X @ M) ** 2).sum() / len(X)
+"""

@@ -31,6 +31,7 @@ from ldr.objectives.data import samples, stored, streams
 from ldr.objectives.data.sources import parquet, text
 from ldr.result import Result
 from tests.adversarial.campaign import count, generator, report
+from tests.programs import OBJECTIVE
 
 pytestmark = [
     pytest.mark.slow,
@@ -39,14 +40,6 @@ pytestmark = [
 ]
 
 ROWS = 400
-OBJECTIVE = """
-import ldr
-
-@ldr.objective(manifold="grassmann", sense="max", backend="numpy",
-               gradient=lambda M, X: 2 * X.T @ (X @ M) / len(X))
-def variance(M, X):
-    return ((X @ M) ** 2).sum() / len(X)
-"""
 
 COMMANDS = [
     "solve pca X.csv --drop kind --out Y.csv",

@@ -41,30 +41,18 @@ def test_gradients_are_those_of_the_loss(objective, start):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-def test_better_than_a_grid_in_fewer_solves():
-    X, y = wine()
-    found = ldr.tune("classical-lda", X, 2, {"ridge": 1e-2}, y=y, random_state=0)
+@pytest.mark.parametrize(("data", "r"), [(wine, 2), (real_data.breast_cancer, 1)])
+def test_better_than_a_grid_in_fewer_solves(data, r):
+    X, y = data()
+    found = ldr.tune("classical-lda", X, r, {"ridge": 1e-2}, y=y, random_state=0)
     grid = [
-        ldr.tune("classical-lda", X, 2, {"ridge": ridge}, y=y, random_state=0, evaluations=1).loss
+        ldr.tune("classical-lda", X, r, {"ridge": ridge}, y=y, random_state=0, evaluations=1).loss
         for ridge in np.logspace(-4, 2, 10)
     ]
     assert found.loss < min(grid)
     assert found.solves < 10 * 5
     assert found.result.objective.ridge == found.parameters["ridge"]
     assert "held-out loss" in repr(found)
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore")
-def test_better_than_a_grid_on_tumours():
-    X, y = real_data.breast_cancer()
-    found = ldr.tune("classical-lda", X, 1, {"ridge": 1e-2}, y=y, random_state=0)
-    grid = [
-        ldr.tune("classical-lda", X, 1, {"ridge": ridge}, y=y, random_state=0, evaluations=1).loss
-        for ridge in np.logspace(-4, 2, 10)
-    ]
-    assert found.loss < min(grid)
-    assert found.solves < 10 * 5
 
 
 @pytest.mark.slow

@@ -149,34 +149,6 @@ def test_all_dimensions_can_be_kept(key):
         assert result.improvement == pytest.approx(0, abs=1e-9)
 
 
-CLOSED_FORMS = [
-    key
-    for key in RANDOM
-    if name_of(key) not in {"lda", "maf", "gcpca", "lasso"} | OF_VIEWS | ITERATIVE
-    and "orthogonal" not in key
-    and "missing" not in key
-]
-
-
-@pytest.mark.parametrize("start", [1, 2, 3])
-@pytest.mark.parametrize("key", CLOSED_FORMS)
-def test_the_generic_solver_reaches_the_closed_form(key, start):
-    X, y, parameters = RANDOM[key]
-    exact = ldr.solve(name_of(key), X, 2, y=y, **parameters)
-    assert exact.solver == "closed-form"
-    found = ldr.solve(
-        name_of(key),
-        X,
-        2,
-        y=y,
-        solver="trust-region",
-        start="random",
-        random_state=start,
-        **parameters,
-    )
-    assert found.value == pytest.approx(exact.value, rel=1e-8)
-
-
 @pytest.mark.parametrize("key", REAL)
 def test_the_generic_solver_reaches_the_same_value_on_real_data(key):
     data, r = REAL[key]

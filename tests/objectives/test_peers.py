@@ -7,7 +7,6 @@ import pytest
 from scipy.spatial.distance import pdist, squareform
 from sklearn.cross_decomposition import CCA
 from sklearn.decomposition import KernelPCA
-from sklearn.linear_model import Lasso, Ridge
 from sklearn.manifold import LocallyLinearEmbedding, SpectralEmbedding
 
 import ldr
@@ -107,19 +106,3 @@ def test_sliced(method, sliced):
             theirs = sliced.SlicedAverageVarianceEstimation(n_directions=2).fit(X, y)
     ours = ldr.solve(method.lower(), X, 2, y=y)
     assert angle(ours.transform(X), X @ theirs.directions_.T) < 1e-6
-
-
-def test_ridge_and_lasso():
-    X, y = real_data.diabetes()
-    ours = ldr.solve("ridge-regression", X, 2, y=y, penalty=0.3)
-    np.testing.assert_allclose(ours.M[:, 0], Ridge(0.3).fit(X, y).coef_, rtol=1e-8)
-    theirs = Lasso(200.0 / (2 * len(X)), tol=1e-12, max_iter=100_000).fit(X, y)
-    ours = ldr.solve("lasso", X, 2, y=y, penalty=200.0)
-    np.testing.assert_allclose(ours.M[:, 0], theirs.coef_, atol=1e-6 * np.abs(theirs.coef_).max())
-    assert np.any(ours.M == 0)
-    wide = np.random.default_rng(0).standard_normal((40, 90))
-    target = wide[:, 0] - 2 * wide[:, 1]
-    theirs = Lasso(5.0 / 80, tol=1e-12, max_iter=100_000).fit(wide, target)
-    ours = ldr.solve("lasso", wide, 2, y=target, penalty=5.0)
-    np.testing.assert_allclose(ours.M[:, 0], theirs.coef_, atol=1e-6)
-    assert ours.certificate.kind == "global"

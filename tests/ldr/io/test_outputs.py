@@ -17,17 +17,10 @@ from ldr.io import files
 from ldr.io.files import write, write_projection
 from ldr.io.outputs import replaced
 from ldr.objectives.data.opening import as_samples
+from tests.programs import OBJECTIVE
 
 X = np.random.default_rng(0).standard_normal((300, 4))
 FRAME = pd.DataFrame(X, columns=list("abcd"))
-OBJECTIVE = """
-import ldr
-
-@ldr.objective(manifold="grassmann", sense="max", backend="numpy",
-               gradient=lambda M, X: 2 * X.T @ (X @ M) / len(X))
-def variance(M, X):
-    return ((X @ M) ** 2).sum() / len(X)
-"""
 
 
 @pytest.fixture(scope="module")

@@ -90,23 +90,6 @@ def test_sampling_is_not_fooled_by_a_period():
         assert error(statistics.moments(as_samples(X)).scatter, Z.T @ Z) < 1e-13
 
 
-def test_inputs_are_unchanged(data):
-    X = data.copy()
-    X.setflags(write=False)
-    samples, c = as_samples(X), min(C, len(X) // 2)
-    codes = np.arange(len(X)) % c
-    W = neighbour_graph(len(X))
-    mean = statistics.mean(samples)
-    statistics.moments(samples)
-    statistics.joint_moments(samples, samples)
-    statistics.class_moments(samples, codes, c)
-    statistics.lagged_moments(samples, 2)
-    statistics.difference_scatter(samples)
-    statistics.graph_scatter(samples, W, mean)
-    statistics.row_space(samples)
-    np.testing.assert_array_equal(X, data)
-
-
 # --- two views --------------------------------------------------------------------------------
 
 
