@@ -22,6 +22,9 @@ ANYTHING = {
     "ldr.solvers.solver": "whatever a solver remembers",
     "ldr.solvers.pymanopt_problems": "points, as pymanopt writes them",
     "ldr.solvers.manifolds.manifold": "multipliers, which each manifold knows",
+    "ldr.plots.drawn": "what a summary holds",
+    "ldr.sensitivity.formulas": "arrays that jax traces",
+    "ldr.sensitivity.ratio": "forms of the rows, or arrays that jax traces",
     "ldr.objectives.families.row_sum": "a number, or several in an array",
     "ldr.objectives.families.nested": "what the user gives",
 }
@@ -75,6 +78,7 @@ def test_no_file_is_long_without_a_reason(package):
 
 def test_anything_comes_in_by_the_doors_only():
     rooms = ("ldr.solvers", "ldr.objectives.families", "ldr.objectives.statistics")
+    rooms += ("ldr.inference", "ldr.plots", "ldr.sensitivity", "ldr.testing")
     inside = {
         name
         for name, path in modules().items()

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,10 +15,13 @@ from ldr.plots.canvas import SINGLE, figure_of, literal
 from ldr.plots.drawn import Drawn
 from ldr.solvers.errors import DataError
 from ldr.solvers.manifolds import Array
-from ldr.types import PerRow, Rows
+from ldr.types import Argument, PerRow, Rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.collections import Collection
     from matplotlib.figure import FigureBase
 
 # Distinguishable with any of the common kinds of colour blindness: Okabe and Ito's eight, then, for
@@ -107,7 +110,7 @@ def _days(dates: np.ndarray) -> Array:
     return np.asarray(date2num(dates), dtype=np.float64)
 
 
-def _classes(array: np.ndarray, n: int) -> tuple[np.ndarray, Any]:
+def _classes(array: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
     """Codes and names; unlike in the objectives, one class or a class of one row will do."""
     try:
         return as_labels(array, n)
@@ -121,8 +124,8 @@ def draw_points(ax: Axes, colouring: Colouring, *coordinates: Array) -> None:
     n = len(coordinates[0])
     size = float(np.clip(12000 / max(n, 1), 6, 26))
     alpha = float(np.clip(40 / max(n, 1) ** 0.5, 0.25, 0.85))
-    style: dict[str, object] = {"s": size, "linewidths": 0, "rasterized": n > 2000}
-    scatter: Any = ax.scatter
+    scatter: Callable[..., object] = ax.scatter  # of two coordinates, or of three
+    style = {"s": size, "linewidths": 0, "rasterized": n > 2000}
     if colouring.quantity is not None:
         scatter(*coordinates, c=colouring.quantity, cmap="viridis", **style)
         return
@@ -141,10 +144,10 @@ def draw_key(
         return
     mappable = _coloured(axes)
     if mappable is not None:
-        place: dict[str, Any] = {"ax": list(axes), "fraction": 0.05, "pad": 0.02}
         if alone:
-            place = {"cax": figure.add_axes((0.1, 0.2, 0.15, 0.6))}
-        _bar(figure, mappable, colouring, place)
+            _bar(figure, mappable, colouring, cax=figure.add_axes((0.1, 0.2, 0.15, 0.6)))
+        else:
+            _bar(figure, mappable, colouring, ax=list(axes), fraction=0.05, pad=0.02)
 
 
 def key_inside(ax: Axes, colouring: Colouring) -> None:
@@ -152,15 +155,17 @@ def key_inside(ax: Axes, colouring: Colouring) -> None:
     if colouring.codes is not None:
         ax.legend(**_legend(colouring) | {"frameon": True})
     elif (mappable := _coloured([ax])) is not None:
-        _bar(figure_of(ax), mappable, colouring, {"ax": ax})
+        _bar(figure_of(ax), mappable, colouring, ax=ax)
 
 
-def _bar(figure: FigureBase, mappable: Any, colouring: Colouring, place: dict[str, Any]) -> None:
+def _bar(
+    figure: FigureBase, mappable: ScalarMappable, colouring: Colouring, **place: Argument
+) -> None:
     bar = figure.colorbar(mappable, label=literal(colouring.label), **place)
     write_quantity(bar.ax.yaxis, colouring)
 
 
-def write_quantity(axis: Any, colouring: Colouring) -> None:
+def write_quantity(axis: Axis, colouring: Colouring) -> None:
     """Days and whole numbers (years) on an axis, as a reader writes them."""
     from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
     from matplotlib.ticker import MaxNLocator
@@ -182,13 +187,13 @@ def key_width(colouring: Colouring, r: int) -> float:
     return 0.9 if colouring.quantity is not None and r > 1 else 0.0
 
 
-def _coloured(axes: Sequence[Axes]) -> Any:
+def _coloured(axes: Sequence[Axes]) -> Collection | None:
     """Points with a colour scale, if there are any."""
     points = [c for ax in axes for c in ax.collections if c.get_array() is not None]
     return points[0] if points else None
 
 
-def _legend(colouring: Colouring) -> dict[str, Any]:
+def _legend(colouring: Colouring) -> dict[str, Argument]:
     from matplotlib.lines import Line2D
 
     groups = colouring.groups(0)[:_LEGEND]

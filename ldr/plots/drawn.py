@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
+import numpy as np
+
 from ldr.components import Directions
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.objective import Objective
@@ -147,11 +149,11 @@ class DrawnDimension(Protocol):
     @property
     def criterion(self) -> str: ...
     @property
-    def candidates(self) -> Any: ...
+    def candidates(self) -> np.ndarray: ...
     @property
     def scores(self) -> Array: ...
     @property
-    def threshold(self) -> Any: ...
+    def threshold(self) -> float | Array | None: ...
 
 
 class DrawnFinding(Protocol):

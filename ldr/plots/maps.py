@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -69,7 +70,7 @@ def maps_of(result: Drawn) -> list[Array]:
     return [P * unit for P, unit in zip(parts(result.P), units_of(result), strict=True)]
 
 
-def units_of(result: Drawn) -> list[Any]:
+def units_of(result: Drawn) -> list[float | Array]:
     """The standard deviations that the columns of each view were divided by, or 1."""
     if result.scale is None:
         return [1.0] * len(parts(result.P))
@@ -77,7 +78,7 @@ def units_of(result: Drawn) -> list[Any]:
     return [scale if features is None else 1.0 for scale, features in both]
 
 
-def _lines(maps: list[Array], names: tuple[Any, ...], which: str) -> Figure:
+def _lines(maps: list[Array], names: Sequence[Sequence[str] | None], which: str) -> Figure:
     """A panel a view; names that are numbers, such as wavelengths, are places on its axis."""
     figure = new_figure(7.0, 0.8 + 2.6 * len(maps))
     for ax, loading, columns in zip(
@@ -94,10 +95,10 @@ def _lines(maps: list[Array], names: tuple[Any, ...], which: str) -> Figure:
     return figure
 
 
-def _places(columns: Any, count: int) -> tuple[Array, str]:
+def _places(columns: Sequence[str] | None, count: int) -> tuple[Array, str]:
     """Where the columns stand on an axis, and what it is called."""
     try:
-        return np.array([float(name) for name in columns]), "name of the column"
+        return np.array([float(name) for name in columns or ("",)]), "name of the column"
     except (TypeError, ValueError):
         return np.arange(count, dtype=np.float64), "column"
 
