@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 import weakref
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 from ldr.solvers.checks import number
 from ldr.solvers.limits import followed
@@ -24,6 +24,7 @@ from ldr.solvers.run import Iteration
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.live import Live
+    from rich.progress import TaskID
     from rich.text import Text
 
 _REFRESH_SECONDS = 0.1
@@ -162,7 +163,7 @@ class Bar:
             from rich.progress import Progress as Bars
 
             self._bars = self._stack.enter_context(Bars(console=self._console, transient=True))
-            self._tasks: dict[str, Any] = {}
+            self._tasks: dict[str, TaskID] = {}
             self._stack.enter_context(followed(self._show))
         return self
 

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -140,7 +140,7 @@ def _ended_by_signals(told: list[int]) -> Iterator[None]:
     The code is put down too: libraries that are hit while they begin raise something else.
     """
 
-    def end(number: int, _: Any) -> None:
+    def end(number: int, _: object) -> None:
         told.append(128 + number)
         raise SystemExit(told[0])
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -25,6 +25,8 @@ from ldr.cli.printing import check_outputs
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from ldr.plots.drawn import DrawnFinding
 
 
 def test(
@@ -169,8 +171,8 @@ def bootstrap(
 
 
 def _say(
-    found: Any,
-    summary: dict[str, Any],
+    found: DrawnFinding,
+    summary: Mapping[str, object],
     as_json: bool,
     plot: Path | None,
     report: Path | None,

@@ -10,12 +10,12 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
 from ldr.cli.options import NEEDED, Selection
-from ldr.types import PerRow, Rows
+from ldr.types import Argument, PerRow, Rows, Start
 
 if TYPE_CHECKING:
     from ldr.objectives.objective import Objective
@@ -38,8 +38,8 @@ class Input:
     objective: Objective
     X: Rows
     y: PerRow
-    shown: Any
-    options: dict[str, Any] = field(default_factory=dict)
+    shown: Rows
+    options: dict[str, Argument] = field(default_factory=dict)
 
 
 @contextmanager
@@ -62,7 +62,7 @@ def _read(objective: str, data: Path, selection: Selection, in_chunks: bool) -> 
 
 def rows_of(
     data: Path, selection: Selection, allow_nan: bool, in_chunks: bool = False
-) -> tuple[Any, Any, Any, dict[str, Any]]:
+) -> tuple[Rows, PerRow, Rows, dict[str, Argument]]:
     """X, y, what is shown and the options of an `Input`."""
     if in_chunks:
         from ldr.io.cluster import read_in_chunks as reader
@@ -130,7 +130,7 @@ def load(objective: str, parameters: list[str] | None) -> Objective:
     return load_objective(objective)
 
 
-def _key_and_value(text: str) -> tuple[str, Any]:
+def _key_and_value(text: str) -> tuple[str, object]:
     """``lag=2`` as a name and a Python value; what is no number, list or boolean is a string."""
     key, sign, value = text.partition("=")
     if not (key and sign):
@@ -160,7 +160,7 @@ def one_line_each() -> Iterator[None]:
     """Warnings as lines on standard error; what a result tells itself is not told twice."""
     from ldr.errors import ConvergenceWarning
 
-    def show(message: Any, *_: Any, **__: Any) -> None:
+    def show(message: object, *_: object, **__: object) -> None:
         print(f"ldr: {' '.join(str(message).split())}", file=sys.stderr)
 
     with warnings.catch_warnings():
@@ -188,7 +188,7 @@ def files_read(
     return {name: [split_array(str(path))[0] for path in paths] for name, paths in files.items()}
 
 
-def start_of(start: str) -> Any:
+def start_of(start: str) -> Start:
     """What `ldr.solve` takes as a start: a word, or the matrix in a file."""
     if not _is_start_file(start):
         return start
