@@ -97,8 +97,8 @@ def solve(
         rule; the statistics are found once or twice more.
     y : array (n,), optional
         Labels (lda, or a graph of the classes) or response (sdr, hsic, sir, save,
-        regressions); or the name of a column, where X is the path of a table; or the path of an
-        .npy file.
+        regressions); or the name of a column, where X is the path of a table, as ``("label", str)``
+        with its cells as texts, also those that look like numbers; or the path of an .npy file.
     sample_weight : array (n,), optional
         How much each row counts, numbers >= 0: a whole number is that many equal rows, zero is a
         row left out. For the methods that take weights; the others refuse them. Or the name of a

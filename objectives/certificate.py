@@ -63,7 +63,8 @@ class Certificate(Pickled):
         if gap == math.inf:
             message = (
                 f"eigenvectors from products, residual {residual:.0e}; as many products again do "
-                "not tell that none was missed"
+                "not tell that none was missed: there may be others that are nearly as good, or "
+                "directions in which next to nothing varies"
             )
             return cls("none", gap, message)
         where = f"within {within}: " if within else ""

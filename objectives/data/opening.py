@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import cast
+from typing import TypeGuard, cast
 
 import numpy as np
 
@@ -171,6 +171,8 @@ def as_path(path: str | Path, name: str) -> Path:
 def with_columns(X: object, **beside: object) -> tuple[Given, ...]:
     """X and what stands beside its rows, which may be columns of X's files or .npy files.
 
+    A column is named by a string, or by the pair of one and `str`: then its cells are texts.
+
     Returns
     -------
     X : as given, or StoredSamples of the columns that are left
@@ -180,6 +182,8 @@ def with_columns(X: object, **beside: object) -> tuple[Given, ...]:
         if isinstance(given, Path) or (isinstance(given, str) and given.lower().endswith(".npy")):
             beside[name] = _array_in(as_path(given, name), name)
     named = {name: given for name, given in beside.items() if isinstance(given, str)}
+    texts = {name: given[0] for name, given in beside.items() if _is_of_texts(given)}
+    named |= texts
     if not named:
         return X, *beside.values()
     table = open_table(X, "X")
@@ -191,8 +195,13 @@ def with_columns(X: object, **beside: object) -> tuple[Given, ...]:
         )
     check_known(list(named.values()), table.columns, "X")
     rest = [column for column in table.columns if column not in named.values()]
-    found = beside | {name: table.column(given) for name, given in named.items()}
+    columns = {name: table.column(given, name in texts) for name, given in named.items()}
+    found = beside | columns
     return stored(table.select(rest), "X"), *found.values()
+
+
+def _is_of_texts(given: object) -> TypeGuard[tuple[str, type[str]]]:
+    return isinstance(given, tuple) and given[1:] == (str,) and isinstance(given[0], str)
 
 
 def open_table(X: object, name: str) -> TableSource | None:

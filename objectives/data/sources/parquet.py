@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -93,7 +93,7 @@ class ParquetFile:
     def select(self, columns: Sequence[str]) -> ParquetFile:
         return ParquetFile(self._path, self._name, columns)
 
-    def column(self, name: str) -> Column:
+    def column(self, name: str, as_text: bool = False) -> Column:
         pyarrow, _ = _libraries()
         kind = self._schema.field(name).type
         if pyarrow.types.is_nested(kind):
@@ -105,7 +105,8 @@ class ParquetFile:
             with self._open(*([name] if text else [])) as file:
                 values = file.read(columns=[name]).column(name)
             if pyarrow.types.is_dictionary(values.type):
-                return coded(values)
+                return coded(values, _as_text) if as_text else coded(values)
+            values = _as_text(values) if as_text else values
             return np.asarray(values.to_numpy())
         except (pyarrow.ArrowException, OSError, ValueError) as error:
             raise DataError(
@@ -204,6 +205,11 @@ def partition_keys(files: Sequence[Path]) -> dict[str, Cells]:
         for key in each[0]
         if all(key in known for known in each)
     }
+
+
+def _as_text(values: Any) -> Any:
+    pyarrow, _ = _libraries()
+    return values.cast(pyarrow.string())
 
 
 @dataclass

@@ -77,8 +77,8 @@ class TableSource(Source, Protocol):
         """The source of some columns, which must hold numbers, in this order."""
         ...
 
-    def column(self, name: str) -> Column:
-        """One column of all rows, of any type: labels, say."""
+    def column(self, name: str, as_text: bool = False) -> Column:
+        """One column of all rows, of any type: labels, say; or its cells as texts."""
         ...
 
 

@@ -112,9 +112,9 @@ class Stack:
         tables = cast(tuple[TableSource, ...], self.sources)
         return replace(self, sources=tuple(table.select(columns) for table in tables))
 
-    def column(self, name: str) -> Column:
+    def column(self, name: str, as_text: bool = False) -> Column:
         tables = cast(tuple[TableSource, ...], self.sources)
-        columns = [table.column(name) for table in tables]
+        columns = [table.column(name, as_text) for table in tables]
         if any(isinstance(column, CodedCells) for column in columns):
             return CodedCells.below(columns)
         return np.concatenate(columns)
@@ -148,10 +148,9 @@ class Partitions(Stack):
         check_known(columns, self.columns, self.name)
         return super().select([column for column in columns if column not in self.keys])
 
-    def column(self, name: str) -> Column:
+    def column(self, name: str, as_text: bool = False) -> Column:
         if name not in self.keys:
-            return super().column(name)
-        values = CodedCells(
-            self.keys[name], np.repeat(np.arange(len(self.sources)), np.diff(self.starts))
-        )
+            return super().column(name, as_text)
+        keys = self.keys[name].astype(str).astype(object) if as_text else self.keys[name]
+        values = CodedCells(keys, np.repeat(np.arange(len(self.sources)), np.diff(self.starts)))
         return values if values.entries.dtype.kind == "O" else np.asarray(values)

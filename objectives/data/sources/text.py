@@ -99,7 +99,7 @@ class TextFile:
         check_known(columns, self.columns, self.path.name)
         return replace(self, feature_names=tuple(columns))
 
-    def column(self, name: str) -> Column:
+    def column(self, name: str, as_text: bool = False) -> Column:
         check_known([name], self.columns, self.path.name)
         pyarrow, _ = _libraries()
         texts, codes = pyarrow.string(), pyarrow.dictionary(pyarrow.int32(), pyarrow.string())
@@ -111,8 +111,10 @@ class TextFile:
         blocks = range(len(self.starts) - 1)
         first = chunks(blocks[:1], codes)
         if sum(2 * len(chunk.dictionary) - len(chunk) for chunk in first) > 0:  # hardly any recurs
-            return np.asarray(typed(pyarrow.chunked_array(chunks(blocks, texts), texts)).to_numpy())
-        return coded(pyarrow.chunked_array(first + chunks(blocks[1:], codes), codes), typed)
+            cells = pyarrow.chunked_array(chunks(blocks, texts), texts)
+            return np.asarray((cells if as_text else typed(cells)).to_numpy())
+        values = pyarrow.chunked_array(first + chunks(blocks[1:], codes), codes)
+        return coded(values) if as_text else coded(values, typed)
 
     def read(self, start: int, stop: int) -> Cells:
         rows = np.empty((stop - start, self.shape[1]))

@@ -525,6 +525,23 @@ def test_labels_are_what_the_cells_say(texts, labels, tmp_path):
         assert len(y) == N and len(np.unique(y)) == len(texts)
 
 
+@pytest.mark.parametrize("ending", ["csv", "parquet", "coded", "folder"])
+def test_labels_that_look_like_numbers_are_texts_where_that_is_asked(ending, tmp_path):
+    y = np.array([10, 9, 100])[np.arange(N) % 3]
+    frame = pd.DataFrame({"a": np.sin(y + np.arange(N)), "b": np.cos(y * np.arange(N)), "y": y})
+    path = tmp_path / f"X.{'csv' if ending == 'csv' else 'parquet'}"
+    if ending == "csv":
+        frame.to_csv(path, index=False)
+    elif ending == "folder":
+        frame.to_parquet(path, partition_cols=["y"])
+    else:
+        frame.astype({"y": "category"} if ending == "coded" else {}).to_parquet(path)
+    numbers = ldr.solve("lda", path, 1, y="y")
+    texts = ldr.solve("lda", path, 1, y=("y", str))
+    assert texts.value == pytest.approx(numbers.value, rel=1e-12)
+    assert set(texts.predict(frame[["a", "b"]])) <= {"10", "9", "100"}
+
+
 def test_columns_of_one_name(tmp_path):
     (tmp_path / "X.csv").write_text("a,b,a\n1,2,3\n")
     with pytest.raises(DataError, match=r"2 columns called 'a'"):
