@@ -91,7 +91,7 @@ class CSP(PowerMethod):
 
     def bind(self, data: Data, r: int) -> Trace:
         codes, classes = data.labels
-        share, probabilities = self._shares(data.samples, codes, len(classes))
+        share, probabilities = self.shares(data.samples, codes, len(classes))
         compact, (samples,) = Compact.about_zero(data.samples)
         counts = share[:, None] * (codes[:, None] == np.arange(len(classes)))
 
@@ -117,7 +117,7 @@ class CSP(PowerMethod):
         A = rows.form(np.where(codes == 0, shares, -shares))
         return AbsolutePencilMatrices(A, rows.form(shares), ridge=self.ridge, shares=zero)
 
-    def _shares(self, samples: Samples, codes: Codes, classes: int) -> tuple[Array, Array]:
+    def shares(self, samples: Samples, codes: Codes, classes: int) -> tuple[Array, Array]:
         """How much each row counts in its class; the shares of the classes."""
         if self.average == "rows":
             weights = np.ones(samples.n) if samples.weights is None else samples.weights

@@ -16,6 +16,7 @@ from ldr.objectives.data.data import Data
 from ldr.objectives.data.views import single
 from ldr.objectives.objective import Objective
 from ldr.sensitivity.derivative import Derivative
+from ldr.sensitivity.filters import FiltersOfRows
 from ldr.sensitivity.formulas import Given, formula_of
 from ldr.sensitivity.implicit import pulled
 from ldr.sensitivity.influence import Influence, influence
@@ -110,9 +111,13 @@ class Sensitivity:
         return Derivative.along(self.optimum, line, known)
 
     @cached_property
-    def _products(self) -> Products | WhiteRows | None:
+    def _products(self) -> Products | WhiteRows | FiltersOfRows | None:
         found = Products.of(self.optimum, self.objective, self.data)
-        return WhiteRows.of(self.optimum, self.data) if found is None else found
+        return (
+            found
+            or WhiteRows.of(self.optimum, self.data)
+            or FiltersOfRows.of(self.optimum, self.data)
+        )
 
     @in_words
     def pullback(self, P: PerView) -> PerView:

@@ -127,9 +127,9 @@ QUADRATIC = (
     *("orthogonal-lpp", "orthogonal-npe", "lda nested", "gcpca nested", "orthogonal-lpp nested"),
     *("save", "directional-regression", "vamp", "ssd"),
     *("ica", "ica kurtosis", "uica", "uica student", "foreca", "dpca"),
-    *("maxdiff", "maxbet"),
+    *("maxdiff", "maxbet", "csp classes"),
 )
-WHITE = ("ica", "uica", "foreca")  # whose M is of white rows
+WHITE = ("ica", "uica", "foreca", "csp classes")  # whose M moves by differences
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -147,18 +147,19 @@ def test_products_with_the_rows_say_what_problems_bound_again_say(key, monkeypat
     rng = np.random.default_rng(0)
     dX = tuple(rng.standard_normal(x.shape) for x in as_tuple(X))
     dX = dX if isinstance(X, tuple) else dX[0]
-    if key in ("lda nested", "cca", "npe", "phd", "directional-regression"):
+    if key in ("lda nested", "cca", "npe", "phd", "directional-regression", "csp classes"):
         parameters = {**parameters, "ridge": 0.1}
     result = ldr.solve(methods.name_of(key), X, 2, y=y, tolerance=1e-13, **parameters)
     sensitivity = result.sensitivity(X, y)
     line = as_line(result.objective, sensitivity.data, 2, X=dX)
     bound = Derivative.along(sensitivity.optimum, line)
-    told = ["value", "mean", "projector", "P"] + ["M"] * (key.split()[0] not in WHITE)
+    told = ["value", "mean", "projector", "P"] + ["M"] * (not key.startswith(WHITE))
     expected = {name: getattr(bound, name) for name in told}
     monkeypatch.setattr(Line, "__call__", None)  # nothing is bound again
     found = sensitivity.along(dX)
     for name, value in expected.items():
-        assert relative(getattr(found, name), value) < 1e-8
+        # filters are bound to what an iteration leaves
+        assert relative(getattr(found, name), value) < (1e-7 if key == "csp classes" else 1e-8)
 
 
 def test_rows_without_a_label_may_say_so_by_anything():
@@ -178,7 +179,7 @@ def test_rows_without_a_label_may_say_so_by_anything():
 
 COTANGENT = (
     *("cca", "xdawn", "phd", "vamp", "ssd", "directional-regression"),
-    *("lpp", "npe", "lda nested", "ica", "foreca", "dpca", "maxbet"),
+    *("lpp", "npe", "lda nested", "ica", "foreca", "dpca", "maxbet", "csp classes"),
 )
 
 
