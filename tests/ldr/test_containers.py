@@ -66,21 +66,6 @@ def test_every_container_gives_the_same_answer(name, container, tmp_path):
         assert list(projected.columns) == [f"{name}{k}" for k in range(3)]
 
 
-@pytest.mark.parametrize("container", ["csr", "DataFrame", "memory map"])
-def test_two_views(container, tmp_path):
-    full = CONTAINERS[container](tmp_path)
-    views = (
-        (full.iloc[:, 10:30], full.iloc[:, 34:54])
-        if container == "DataFrame"
-        else (full[:, 10:30], full[:, 34:54])
-    )
-    result = ldr.solve("cca", views, 2, max_iterations=40)
-    reference = ldr.solve("cca", (X[:, 10:30], X[:, 34:54]), 2, max_iterations=40)
-    assert result.value == pytest.approx(reference.value, rel=1e-8)
-    ours, theirs = result.transform(views), reference.transform((X[:, 10:30], X[:, 34:54]))
-    assert [Y.shape for Y in ours] == [Y.shape for Y in theirs] == [(len(X), 2)] * 2
-
-
 @pytest.mark.smoke
 def test_data_frames_keep_their_index_and_views_their_kind():
     frame = pd.DataFrame(X, index=[f"image {i}" for i in range(len(X))])

@@ -209,14 +209,6 @@ def test_products_with_a_cotangent(key, monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("key", [k for k in methods.RANDOM if k not in {*WITHOUT, *FEW}])
-def test_derivatives_of_every_smooth_method(key):
-    X, y, parameters = methods.RANDOM[key]
-    check_method(key, X, y, parameters, 2)
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("key", [k for k in methods.RANDOM if k not in WITHOUT])
 def test_derivatives_of_other_random_data(key):
     X, y, parameters = methods.RANDOM[key]

@@ -112,15 +112,6 @@ def test_with_equal_noise_the_likelihood_is_that_of_ppca():
     assert ldr.solve("fa", X, 3).value < ppca.value - 1
 
 
-def test_data_with_equal_noise_give_the_model_of_ppca():
-    M = np.random.default_rng(1).standard_normal((8, 2))
-    rows = with_covariance(M @ M.T + 0.7 * np.eye(8))
-    fa, ppca = ldr.solve("fa", rows, 2), ldr.solve("ppca", rows, 2)
-    np.testing.assert_allclose(fa.parameters["noise_variances"], 0.7, rtol=1e-5)
-    assert fa.value == pytest.approx(ppca.value, rel=1e-11)
-    assert fa.certificate.kind == "global"
-
-
 def test_the_model_that_the_data_have_exactly_is_certified_and_others_are_local():
     M, noise = np.random.default_rng(2).standard_normal((9, 2)), np.linspace(0.2, 2.0, 9)
     result = ldr.solve("fa", with_covariance(M @ M.T + np.diag(noise)), 2)

@@ -452,20 +452,6 @@ def test_dca_leaves_local_optima_that_its_heuristics_end_in():
     assert found.value > values["slow"] + 0.1 and found.value > values["pca"] + 0.1
 
 
-def test_dca_of_one_row_is_of_canonical_correlations_with_the_next():
-    X, _ = _rotation()
-    M = np.linalg.qr(rng.standard_normal((6, 2)))[0]
-    bound = ldr.objectives.DCA().bind(ldr.objectives.Data((as_samples(X),)), 2)
-    value = -bound.value(bound.lower([M]))
-    P = bound.maps(bound.lower([M]))[0]
-    Y = (X - X.mean(axis=0)) @ P.T
-    a, b = Y[:-1] - Y[:-1].mean(axis=0), Y[1:] - Y[1:].mean(axis=0)
-    C0, C1 = 0.5 * (a.T @ a + b.T @ b), b.T @ a
-    root = np.linalg.inv(scipy.linalg.sqrtm(C0).real)
-    rho = np.linalg.svd(root @ C1 @ root, compute_uv=False)
-    assert value == pytest.approx(-0.5 * np.log(1 - rho**2).sum(), rel=1e-9)
-
-
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.parametrize("window", [1, 2])
 def test_dca_of_its_package(window):

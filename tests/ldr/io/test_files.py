@@ -81,15 +81,6 @@ def test_text_cells_are_named(tmp_path):
         read(path).select(without=["cultivar"]).samples()
 
 
-def test_dates_are_no_numbers(tmp_path):
-    path = tmp_path / "days.parquet"
-    pd.DataFrame({"a": [1.0, 2.0], "day": pd.to_datetime(["2020-01-01", "2020-01-02"])}).to_parquet(
-        path
-    )
-    with pytest.raises(DataError, match=r"column 'day' is of type timestamp.*, which is no number"):
-        read(path).samples()
-
-
 @pytest.mark.parametrize("ending", [".csv", ".parquet", ".npy", ".npz", ".mat"])
 def test_what_is_in_the_file_is_not_what_it_says(ending, tmp_path):
     path = tmp_path / f"X{ending}"
