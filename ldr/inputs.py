@@ -73,9 +73,10 @@ def data_in_order(
         if count != objective.views and not (count > objective.views and objective.any_views):
             more = " or more of them, (X1, ..., Xk)," if objective.any_views else ""
             expected = f"a pair of arrays (Xa, Xb){more}"
-            raise DataError(
-                f"X must be {expected} for objective {objective.name!r}, got {type(X).__name__}"
-            )
+            if objective.views > 2:
+                expected = f"{objective.views} arrays (X1, ..., X{objective.views})"
+            got = f"{type(X).__name__} of {count}" if count else type(X).__name__
+            raise DataError(f"X must be {expected} for objective {objective.name!r}, got {got}")
         views = tuple(as_samples(view, f"X[{i}]") for i, view in enumerate(X))
         views = together(views)
         if all(view.n_known for view in views) and len({view.n for view in views}) > 1:

@@ -98,7 +98,8 @@ class WDA(Objective):
                     f"wda takes weights (sample_weight=) of at most {_MOST_ROWS} rows in memory"
                 )
             columns = partial(self._transport, restricted=False)
-            bound: BoundObjective = in_batches(self, data, r, smallest_class=2, bind=columns)
+            batches = in_batches(self, data, r, smallest_class=2, bind=columns)
+            bound: BoundObjective = replace(batches, unit=1.0 / samples.n)
         else:
             bound = self._transport(data, r)
         return bound.restated(answers=GroupedRows.of(data))
@@ -208,13 +209,12 @@ class ClassTransport(Transport):
 
     def emptied(self) -> ClassTransport:
         """Without rows, as a template for others."""
-        rows = len(self.X)
-        return replace(self, X=self.X[:0], codes=self.codes[:0], heuristics={}, share=1.0 / rows)
+        return replace(self, X=self.X[:0], codes=self.codes[:0], heuristics={})
 
     def on(self, rows: Array, codes: Rows, *, w: None) -> ClassTransport | None:
-        """The problem of other rows of the user's; its value counts by their share of all."""
+        """The problem of other rows of the user's; its value counts by their number."""
         present, codes = np.unique(codes, return_inverse=True)
         if len(present) < 2:
             return None
         X = rows - self.views[0].mean
-        return replace(self, X=X, codes=codes, share=self.share * len(rows))
+        return replace(self, X=X, codes=codes, share=float(len(rows)))

@@ -48,8 +48,10 @@ class BatchTerm(RowTerm):
 
     def _points(self, M: Array, rows: Samples, beside: tuple[Cells, ...]) -> Iterator[Point]:
         batches = max(1, round(rows.n / BATCH_ROWS))
+        # Classes may take turns: class by class, each batch has its share of every one.
+        order = np.argsort(beside[0], kind="stable") if beside else np.arange(rows.n)
         for b in range(batches):
-            batch = slice(b, None, batches)
+            batch = order[b::batches]
             X = np.asarray(rows.array[batch], dtype=np.float64)
             w = None if rows.weights is None else rows.weights[batch]
             problem = self.template.on(X, *(other[batch] for other in beside), w=w)

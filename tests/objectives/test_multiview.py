@@ -128,6 +128,12 @@ def test_methods_of_two_views_take_more_where_the_definition_extends():
         ldr.solve("cca", X, 1, orthonormalise="qr")
 
 
+def test_a_view_that_is_missing_is_said():
+    own = ldr.objective(views=3, backend="autograd")(lambda A, B, C, X, Y, Z: 0.0)
+    with pytest.raises(ldr.errors.DataError, match=r"3 arrays \(X1, ..., X3\) .* tuple of 2"):
+        ldr.solve(own, THREE_VIEWS[:2], 1)
+
+
 @pytest.mark.parametrize("name", ["maxdiff", "maxbet", "orthogonal-mcca"])
 def test_values_by_the_definition(name):
     X = THREE_VIEWS

@@ -211,9 +211,28 @@ def test_pairs_of_rows_in_files_are_those_within_batches(tmp_path, monkeypatch):
     M = problem.random_point(np.random.default_rng(0))
     parts = [slice(0, None, 2), slice(1, None, 2)]
     expected = sum(len(X[p]) / len(X) * ratio(X[p] @ M, Y[p], 1.0) for p in parts)
-    assert problem.at(M).value == pytest.approx(expected, rel=1e-10)
+    assert problem.reported(problem.at(M).value) == pytest.approx(expected, rel=1e-10)
     with pytest.raises(ArgumentError, match=r"wda takes weights .* rows in memory"):
         ldr.solve("wda", tmp_path / "X.npy", 2, y=Y, sample_weight=np.ones(len(X)))
+
+
+def test_batches_of_classes_that_take_turns(tmp_path, monkeypatch):
+    """Each batch has its share of every class, and the value is the mean of theirs."""
+    monkeypatch.setattr(batches, "BATCH_ROWS", 30)
+    monkeypatch.setattr(batches, "_SAMPLE_ROWS", 60)
+    rng = np.random.default_rng(0)
+    labels = np.arange(240) % 4  # the number of batches is a multiple of that of the classes
+    rows = rng.standard_normal((240, 5)) + 2.0 * np.eye(4, 5)[labels]
+    np.save(tmp_path / "X.npy", rows)
+    problem = bound(tmp_path / "X.npy", labels)
+    M = problem.random_point(rng)
+    order = np.argsort(labels, kind="stable")
+    parts = [order[b::8] for b in range(8)]
+    expected = np.mean([ratio(rows[p] @ M, labels[p], 1.0) for p in parts])
+    assert problem.reported(problem.at(M).value) == pytest.approx(expected, rel=1e-10)
+    result = ldr.solve("wda", tmp_path / "X.npy", 2, y=labels, random_state=0)
+    whole = ldr.solve("wda", rows, 2, y=labels, random_state=0)
+    assert 0.5 * whole.value < result.value < 2.0 * whole.value
 
 
 def test_rows_that_are_one_point(tmp_path):
