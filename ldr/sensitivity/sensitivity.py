@@ -17,6 +17,7 @@ from ldr.objectives.data.views import single
 from ldr.objectives.objective import Objective
 from ldr.sensitivity.derivative import Derivative
 from ldr.sensitivity.filters import FiltersOfRows
+from ldr.sensitivity.fits import FittedRows
 from ldr.sensitivity.formulas import Given, formula_of
 from ldr.sensitivity.implicit import pulled
 from ldr.sensitivity.influence import Influence, influence
@@ -111,12 +112,13 @@ class Sensitivity:
         return Derivative.along(self.optimum, line, known)
 
     @cached_property
-    def _products(self) -> Products | WhiteRows | FiltersOfRows | None:
+    def _products(self) -> Products | WhiteRows | FiltersOfRows | FittedRows | None:
         found = Products.of(self.optimum, self.objective, self.data)
         return (
             found
             or WhiteRows.of(self.optimum, self.data)
             or FiltersOfRows.of(self.optimum, self.data)
+            or FittedRows.of(self.optimum, self.data)
         )
 
     @in_words
@@ -148,8 +150,9 @@ class Sensitivity:
         cotangents = [
             numbers(one, each.shape, "P").T for one, each in zip(given, maps, strict=True)
         ]
-        if self._products is not None:
-            return single(tuple(self._products.pulled(cotangents)))
+        known = self._products
+        if known is not None and not isinstance(known, FittedRows):
+            return single(tuple(known.pulled(cotangents)))
         return single(tuple(self._by_formula([each.T for each in maps], cotangents)))
 
     def _by_formula(self, T: list[Array], cotangents: list[Array]) -> list[Array]:
