@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from numbers import Integral
+
 import numpy as np
 
 from ldr.horn import parallel_analysis
@@ -26,6 +28,15 @@ def is_open(r: object) -> bool:
     return r == "auto" if isinstance(r, str) else isinstance(r, float) and 0 < r < 1
 
 
+def check_asked(name: str, r: object) -> None:
+    """Refuse what is neither a number of dimensions nor leaves it to the data."""
+    if not is_open(r) and (isinstance(r, (bool, np.bool_)) or not isinstance(r, Integral)):
+        raise ArgumentError(
+            f"{name} must be a whole number, a share of the variance above 0 and below 1, or "
+            f"'auto', got {r!r}"
+        )
+
+
 def as_dimension(r: Dimension, objective: Objective, data: Data) -> tuple[int, tuple[str, ...]]:
     """The number of dimensions, and a note of the rule that found it.
 
@@ -34,6 +45,7 @@ def as_dimension(r: Dimension, objective: Objective, data: Data) -> tuple[int, t
     ArgumentError
         r is no number of dimensions, or there is no such rule for the objective or the data.
     """
+    check_asked("r", r)
     if not is_open(r):
         check_r(r, objective, data)
         return int(r), ()

@@ -13,7 +13,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from ldr.asking import is_open
+from ldr.asking import check_asked, is_open
 from ldr.estimators.fitted import named
 from ldr.estimators.given import Given, other_views
 from ldr.estimators.partial_fit import PartialFit
@@ -175,6 +175,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PartialFit):
     def _solve(self, objective: Objective, samples: PerView, y: PerRow, **beside: PerRow) -> None:
         """Find the projection and set what is fitted."""
         r = self.n_components
+        check_asked("n_components", r)
         if not is_open(r):
             r = whole("n_components", r, 1)
         options = {name: getattr(self, name) for name in OPTIONS}

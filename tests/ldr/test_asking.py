@@ -65,5 +65,7 @@ def test_where_there_is_no_rule_that_is_said():
     with pytest.raises(ArgumentError, match="read more than once"):
         ldr.solve("pca", iter([X[:90], X[90:]]), 0.5)
     for r in (1.5, 0.0, "some"):
-        with pytest.raises(ArgumentError, match="r must be"):
+        with pytest.raises(ArgumentError, match="r must be a whole number, a share"):
             ldr.solve("pca", X, r)
+        with pytest.raises(ArgumentError, match="n_components must be a whole number, a share"):
+            ldr.PCA(r).fit(X)
