@@ -247,8 +247,6 @@ class Predictive(BoundObjective):
     ----------
     C : ndarray (2T, k, k)
         Lagged covariances of white rows: C_0 = I.
-    r : int
-    whitened : Whitened
     """
 
     C: Array

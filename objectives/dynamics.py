@@ -205,8 +205,6 @@ class LinearDynamics(BoundObjective):
         Rows with the products of X and of Xdot: A = X'X, positive definite, and B = Xdot'X.
     outside : float
         ||Xdot||^2 outside the k columns.
-    r : int
-    skew : bool
     rate : float
         By which D is larger than that of these rows, where they are in units of their own.
     """

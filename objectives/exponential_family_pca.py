@@ -258,8 +258,6 @@ class NaturalParameters(BoundObjective):
     ----------
     X, T : ndarray (n, d)
         Entries, 0 where missing, and their natural parameters.
-    r : int
-    family : Family
     there : ndarray of bool (n, d)
         Which entries are, of columns that vary.
     counted : ndarray (n, d)

@@ -244,8 +244,6 @@ class SpectralEntropy(BoundObjective):
     ----------
     R : ndarray (F, k, k)
         Spectral densities of white rows, positive semidefinite.
-    r : int
-    whitened : Whitened
     seen : ndarray (m, k)
         Of those coordinates.
     length : int

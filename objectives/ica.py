@@ -174,7 +174,6 @@ class Pursuit(Exchangeable, WhiteProjected):
 
     Parameters
     ----------
-    contrast : Contrast
     gaussian : float
         E G(nu).
     """

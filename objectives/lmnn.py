@@ -242,7 +242,6 @@ class LargeMargin(LabelledPairs):
     ----------
     targets : ndarray of int (n, k)
         Target neighbours of each row.
-    hinge : Hinge
     impostor_weight : float
         The objective's penalty.
     """

@@ -124,7 +124,6 @@ class Groups:
     classes : ndarray (c,)
     moments : ClassMoments
         Of the rows in the coordinates.
-    coordinates : Coordinates
     ridge : float
         What is added to the scatter within classes, in all columns.
     """
@@ -177,7 +176,6 @@ class Pair:
     ----------
     scatters : JointMoments
         Of the rows.
-    coordinates : pair of Coordinates
     roots : pair of ndarray
         From the rows to the coordinates; 1 where they are in these.
     """
@@ -229,8 +227,6 @@ class Regressed:
     ----------
     scatters : JointMoments
         Of the rows in the coordinates, and the response.
-    coordinates : Coordinates
-    outputs : Outputs
     """
 
     scatters: JointMoments

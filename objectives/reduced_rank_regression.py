@@ -86,7 +86,6 @@ class ReducedRank(BoundObjective):
         With Z'T = X'Y.
     total : float
         ||Y||^2.
-    r : int
     directions : callable
         From r to the heuristic's k x r directions of X, on which Y is regressed.
     rounding : callable

@@ -193,11 +193,8 @@ class MedianRows:
 
     Attributes
     ----------
-    samples : Samples
     frame : Frame
         In which the samples are these rows; in memory they are so already.
-    length : float
-    view : View
     most_steps : int
         Of reweighted pca.
     """

@@ -191,7 +191,6 @@ class Propagator(Trace):
     right : Coordinates
         Of the later members.
     right_mean : ndarray (d,)
-    power : int
     """
 
     plain = False

@@ -191,7 +191,6 @@ class Compact:
     ----------
     rows : Samples
         The data; where n < d, their coordinates in the span of the centred rows.
-    coordinates : Coordinates
     quiet : bool
         Whether the user need not be told of the span: nothing outside it could serve, or the
         certificate speaks of it.

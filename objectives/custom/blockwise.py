@@ -19,7 +19,6 @@ class Blockwise:
     Parameters
     ----------
     function : callable
-    views : int
     directions : int
         How many arguments at the end are as M is: the direction of a Hessian product.
     """

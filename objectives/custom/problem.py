@@ -87,7 +87,6 @@ class FunctionTerm(RowTerm):
 
     Attributes
     ----------
-    objective : CustomObjective
     means : tuple of ndarray (d,)
         Of each view; zero where rows are not centred.
     weighted : bool
@@ -136,8 +135,6 @@ class CustomProblem(BoundObjective):
 
     Parameters
     ----------
-    manifold : Manifold
-    term : FunctionTerm
     arguments : tuple
         Those of f after M.
     products : bool

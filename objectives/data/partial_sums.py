@@ -24,7 +24,6 @@ class AccumulatedSamples(Samples):
 
     Attributes
     ----------
-    block : Samples
     before : dict
         Totals of the blocks before; empty for the first. Not changed.
     totals : dict

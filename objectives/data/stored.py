@@ -47,7 +47,6 @@ class StoredSamples(Samples):
     Attributes
     ----------
     array : Source
-    tally : Tally
     allow_nan : bool
         Whether NaN, missing values, are accepted; whether they occur is known of a piece only.
     """

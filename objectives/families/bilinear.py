@@ -85,13 +85,10 @@ class Pairs:
     ----------
     rows : list of CentredRows
         Of the views, in all columns that vary.
-    a, b : Compact
     ridges : pair of float
         In units of the covariances in the subspaces.
-    note : str
     pencil : pair of symmetric operators
         Whose largest generalised eigenvalues are the value, but for a factor.
-    factor : float
     found : Found
         Their eigenvectors.
     """
@@ -213,7 +210,6 @@ class Bilinear(BoundObjective):
     Parameters
     ----------
     K : ndarray (ka, kb)
-    r : int
     correlations : bool
         Whether K's singular values are correlations: then their mean is reported too.
     doubt : float

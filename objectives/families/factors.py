@@ -33,7 +33,6 @@ class Noise:
     ----------
     k : int
         Columns of the solver.
-    tied : bool
     floor : float
         Lower bound of psi. With it, psi = floor is t = -infinity and t needs no constraint.
     """
@@ -216,8 +215,6 @@ class FactorLikelihood(BoundObjective):
 
     Parameters
     ----------
-    noise : Noise
-    r : int
     n : float
         Samples, or the sum of their weights.
     scale : ndarray (d,)

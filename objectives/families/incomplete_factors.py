@@ -178,8 +178,6 @@ class ObservedRows:
     ----------
     observed : Observed
         In the coordinates of the solver.
-    noise : Noise
-    r : int
     scale : ndarray (d,)
     """
 

@@ -79,7 +79,6 @@ class Entries:
 
     Attributes
     ----------
-    rows, missing : int
     weight : float
         Of all rows.
     counts, mean : ndarray (d,)

@@ -93,7 +93,6 @@ class Approximation:
         The landmarks.
     pivoted : bool
         Whether they are pivots at the heuristic's M.
-    note : str
     """
 
     Z: Array
@@ -307,7 +306,6 @@ class Landmarks(Gram):
         The landmarks.
     pivoted : bool
         Whether they are pivots, and chosen anew near another M.
-    constant, scale, a, b : float
     """
 
     Z: Array

@@ -195,7 +195,6 @@ class TraceMatrices(Solvable):
     Parameters
     ----------
     A : ndarray (b, k, k)
-    scale : float
     residual : bool
         Whether the value is |scale| times what M leaves of tr A, A >= 0.
     varied : ndarray (b, k, k), optional
@@ -248,7 +247,6 @@ class RatioMatrices(Against, Solvable):
     Parameters
     ----------
     A, B : ndarray (b, k, k)
-    sign : float
     weights : callable
         From r to those of the columns, which differ where the projections are nested.
     """

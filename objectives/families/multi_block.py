@@ -99,7 +99,6 @@ class MultiBlock(DualBounded):
         The covariance of the views side by side, in their coordinates.
     widths : tuple of int
         Of the views.
-    r : int
     """
 
     exchangeable = True

@@ -213,7 +213,6 @@ class LabelledRows:
         X times these has the user's distances, up to a factor.
     boundaries : ndarray (c + 1,)
         Class c has the rows from boundaries[c] on.
-    view : View
     weights : ndarray (n,) or None
     """
 

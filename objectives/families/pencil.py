@@ -84,7 +84,6 @@ class Pencil:
     Attributes
     ----------
     A : ndarray (k, k)
-    B : SumOfSquares
     size : float
         Of the terms that cancel in A, in units of B.
     groups : ClassMoments or None

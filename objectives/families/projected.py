@@ -83,7 +83,6 @@ class Projected(Started):
     ----------
     X : ndarray (n, k)
         The data in the solver's coordinates, centred or whitened.
-    r : int
     heuristics : mapping of str to callables
         Each gives a point to start from; the first is the baseline.
     screens : bool
@@ -154,7 +153,6 @@ class DenseRows:
     Attributes
     ----------
     X : ndarray (n, k)
-    view : View
     marks : Marks or None
         Of the rows.
     """

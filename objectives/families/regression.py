@@ -91,7 +91,6 @@ class Regression(BoundObjective):
         Of a Z that has one.
     restricted : bool
         Whether there may be more in the directions that the coordinates leave out.
-    outputs : Outputs
     rounding : callable
         Of the fitted values ZM and the sum of squares that they leave: by how much the rounding of
         the data may move that.

@@ -184,9 +184,6 @@ class InPieces(Started):
 
     Parameters
     ----------
-    manifold : Manifold
-    samples : Samples
-    term : RowTerm
     beside : tuple of ndarray
         What stands beside the rows: labels, a response.
     heuristics : mapping of str to callables
@@ -261,7 +258,6 @@ class ProjectedTerm(RowTerm):
 
     Attributes
     ----------
-    frame : Frame
     W : ndarray (d, k) or None
         To the coordinates of the solver, the identity where None; the rows are multiplied by WM,
         never by W.

@@ -28,7 +28,6 @@ class Term:
     ----------
     weight : float
         Of the function that the bound objective minimises.
-    bound : BoundObjective
     maps : tuple of (ndarray or None)
         T with Z = TM, one a view; None is the identity.
     """

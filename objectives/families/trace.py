@@ -84,7 +84,6 @@ class Trace(BoundObjective):
     Parameters
     ----------
     A : symmetric matrix (k x k), or an operator, of which scale > 0 asks the largest eigenvalues
-    r : int
     scale, offset : float
         scale > 0 maximises tr(M'AM), scale < 0 minimises it.
     is_square : bool

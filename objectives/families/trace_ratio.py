@@ -109,7 +109,6 @@ class TraceRatio(BoundObjective):
     Parameters
     ----------
     A, B : symmetric k x k, B positive semidefinite of rank above k - r
-    r : int
     restricted : bool
         Whether B's null space was left out already: what is small beside the largest eigenvalue now
         was not before the columns were turned, and counts as rank down to rounding.

@@ -315,8 +315,6 @@ class Transport(Projected):
     ----------
     codes : ndarray of int (n,)
         Of the classes.
-    reg : float
-    steps : int
     weights : ndarray (n,), optional
         Of the rows.
     share : float

@@ -47,7 +47,6 @@ class Unwhitened:
         Of the rows.
     what : str
         The name of B, for messages.
-    ridge : float
     repeatable : bool
         Whether there are rows to make B of again. Sparse ones would be filled.
     behind : ndarray or None

@@ -41,7 +41,6 @@ class Common:
 
     Attributes
     ----------
-    manifold : Manifold
     coordinates : tuple of Coordinates
         Of each view.
     maps : list of tuple of (ndarray or None)

@@ -79,7 +79,6 @@ class Whitened:
         The way back to the user's columns.
     root : ndarray (m, d)
         With root'root = B, of the rows as they are.
-    notes : list of str
     outside : float or None
         The whitened eigenvalue of directions outside the range: see `Trace`.
     sizes, spreads : ndarray (d, m), (k, m)

@@ -116,7 +116,6 @@ class WhiteRows:
     ----------
     compact : Compact
         The rows.
-    whitened : Whitened
     of_all : ndarray (k, k)
         Cov(z): the identity, but where a ridge or shrinkage was added to C.
     chosen : mapping

@@ -83,14 +83,12 @@ class WidePencil:
 
     Attributes
     ----------
-    rows : CentredRows
     A, within : symmetric operators
         within is B.
     spread : ndarray (k,)
         The diagonal of B.
     U : ndarray (k, q), optional
         With A = UU', where A has a small rank.
-    ridge : float
     """
 
     rows: CentredRows
@@ -157,15 +155,12 @@ class Narrow:
 
     Attributes
     ----------
-    pencil : WidePencil
     Z : ndarray (k, m)
         Spans it.
     products : int
         Vectors that A and B were applied to.
-    residual : float
     Y : ndarray (k, q) or None
         B^{-1}U, where A = UU'.
-    r : int
     weights : ndarray (r,), optional
         Of the columns of a trace ratio; without them the answer is generalised eigenvectors.
     """

@@ -320,7 +320,6 @@ class RowScatter:
 
     Attributes
     ----------
-    samples : Samples
     centre : ndarray (d,), optional
         Near their mean; a pass more finds it.
     """

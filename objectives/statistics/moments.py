@@ -108,7 +108,6 @@ class Spread:
 
     Attributes
     ----------
-    mean : TwoPartMean
     scatter : ndarray, shape (d, d)
         Its upper triangle, in Fortran order.
     """

@@ -104,8 +104,6 @@ class PairedSpread:
 
     Attributes
     ----------
-    lag : int
-    spread : Spread
     products : ndarray, shape (d, d)
         sum_t c_t z_t z_{t+lag}'.
     heads, tails : ndarray, shape (d,)

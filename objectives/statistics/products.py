@@ -192,10 +192,8 @@ class Form:
 
     Attributes
     ----------
-    left, right : CentredRows
     between : csr_array (n, n) or ndarray (n,)
         L, or its diagonal; or what has its products.
-    divisor : float
     less : ndarray (k, q), optional
         P.
     """

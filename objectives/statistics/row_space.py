@@ -109,7 +109,6 @@ class WidenedRowSpace(RowSpace):
 
     Attributes
     ----------
-    inner : RowSpace
     outside : ndarray, shape (d, m)
         Orthonormal, and orthogonal to the basis of `inner`.
     """

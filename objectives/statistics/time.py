@@ -165,8 +165,6 @@ class LaggedSpread:
 
     Attributes
     ----------
-    lag : int
-    spread : Spread
     products : ndarray, shape (d, d)
         sum_t (x_t - mean)(x_{t+lag} - mean)' over the pairs within these rows; only its symmetric
         part means anything.

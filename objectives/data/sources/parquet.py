@@ -218,8 +218,6 @@ class _Batch:
 
     Attributes
     ----------
-    first : int
-    batch : pyarrow.RecordBatch
     left : int
         Rows that are still to be asked for.
     """

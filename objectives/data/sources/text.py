@@ -40,7 +40,6 @@ class TextFile:
 
     Attributes
     ----------
-    path : Path
     cells : tuple of str
         The names of all of a row's cells, for the parser.
     columns : tuple of str
