@@ -20,7 +20,7 @@ from unittest.mock import patch
 import numpy as np
 
 import ldr
-from ldr.objectives.data.views import as_tuple
+from ldr.objectives.data.data import as_tuple
 from ldr.sensitivity.moving import Line
 from ldr.sensitivity.optimum import Optimum, hessian_inverse
 from ldr.solvers.errors import ArgumentError, SingularError

@@ -12,7 +12,7 @@ import numpy as np
 # Pickles of it say that it is here.
 from ldr.horn import ParallelAnalysis as ParallelAnalysis
 from ldr.inputs import as_data, as_generator, as_objective, check_r, in_order, with_marks
-from ldr.objectives.data.views import as_tuple, single
+from ldr.objectives.data.data import as_tuple, single
 from ldr.objectives.objective import Objective
 from ldr.objectives.problem import BoundObjective
 from ldr.resampling import Sampled

@@ -14,10 +14,10 @@ from ldr.inputs import as_data, as_generator
 from ldr.io.alignment import by_index
 from ldr.judging import Judge, Part, judges
 from ldr.marking import check_weighted
+from ldr.objectives.data.data import as_tuple
 from ldr.objectives.data.labels import as_array
 from ldr.objectives.data.opening import with_columns
 from ldr.objectives.data.stored import brought
-from ldr.objectives.data.views import as_tuple
 from ldr.objectives.kernels import is_categorical
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ldr.objectives.data.data import as_tuple
 from ldr.objectives.data.labels import as_array, as_labels
 from ldr.objectives.data.marks import Marks
 from ldr.objectives.data.samples import Samples
-from ldr.objectives.data.views import as_tuple
 from ldr.objectives.kernels import as_response, is_categorical
 from ldr.objectives.prediction import ClassPredictor
 from ldr.objectives.statistics import class_moments

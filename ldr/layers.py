@@ -9,7 +9,7 @@ import numpy as np
 
 from ldr.inference.many import solve_many
 from ldr.inputs import as_data, as_objective, check_r
-from ldr.objectives.data.views import as_tuple, single
+from ldr.objectives.data.data import as_tuple, single
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need
 from ldr.result import Result

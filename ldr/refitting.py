@@ -13,7 +13,7 @@ from ldr.doors import in_words
 from ldr.inputs import as_data
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.coordinates import Axes
-from ldr.objectives.data.views import as_tuple
+from ldr.objectives.data.data import as_tuple
 from ldr.objectives.objective import penalty_of, without_penalty
 from ldr.result import Result
 from ldr.solvers.errors import ArgumentError, ConvergenceWarning, DataError

@@ -9,7 +9,7 @@ import numpy as np
 
 from ldr.doors import in_words
 from ldr.inputs import as_objective, as_seconds, with_marks
-from ldr.objectives.data.views import as_tuple
+from ldr.objectives.data.data import as_tuple
 from ldr.objectives.l1 import L1
 from ldr.objectives.objective import Objective, penalty_of
 from ldr.objectives.sparse import SparseMethod

@@ -15,7 +15,7 @@ from ldr.differentiating import Differentiates
 from ldr.doors import in_words
 from ldr.numbers import finite, plain, shown
 from ldr.objectives.certificate import Certificate
-from ldr.objectives.data.views import as_tuple, single
+from ldr.objectives.data.data import as_tuple, single
 from ldr.objectives.factor_model import FactorModel
 from ldr.objectives.objective import Objective
 from ldr.objectives.prediction import Predictor

@@ -5,8 +5,8 @@ from __future__ import annotations
 from ldr.doors import in_words
 from ldr.inputs import as_data, with_marks
 from ldr.io.alignment import by_index
+from ldr.objectives.data.data import as_tuple
 from ldr.objectives.data.opening import as_samples
-from ldr.objectives.data.views import as_tuple
 from ldr.objectives.parameters import Need
 from ldr.objectives.problem import BoundObjective
 from ldr.projecting import views_of

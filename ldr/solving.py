@@ -26,9 +26,8 @@ from ldr.inputs import (
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.custom.compiling import compilations
 from ldr.objectives.data.accelerator import accelerator
-from ldr.objectives.data.data import Data
+from ldr.objectives.data.data import Data, as_tuple, single
 from ldr.objectives.data.stored import StoredSamples
-from ldr.objectives.data.views import as_tuple, single
 from ldr.objectives.objective import Objective
 from ldr.objectives.problem import BoundObjective, Fitted
 from ldr.result import Result

@@ -12,7 +12,7 @@ import numpy as np
 from ldr.components import view_letters
 from ldr.inference.intervals import aligned, bias_corrected, percentile
 from ldr.inputs import as_generator, as_objective
-from ldr.objectives.data.views import as_tuple, single
+from ldr.objectives.data.data import as_tuple, single
 from ldr.objectives.objective import Objective
 from ldr.resampling import Sampled
 from ldr.result import Result

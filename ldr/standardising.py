@@ -9,14 +9,13 @@ from operator import mul, truediv
 import numpy as np
 
 from ldr.objectives.data.cells import Cells
-from ldr.objectives.data.data import Data
+from ldr.objectives.data.data import Data, as_tuple, single
 from ldr.objectives.data.finite import check_squares
 from ldr.objectives.data.opening import stored
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.data.sources.source import Scaled
 from ldr.objectives.data.stored import StoredSamples, lazy_rows
 from ldr.objectives.data.streams import StreamSamples
-from ldr.objectives.data.views import as_tuple, single
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need
 from ldr.objectives.problem import BoundObjective

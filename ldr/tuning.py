@@ -13,9 +13,9 @@ import scipy
 
 from ldr.doors import in_words
 from ldr.inputs import as_generator, as_objective
+from ldr.objectives.data.data import as_tuple
 from ldr.objectives.data.labels import as_array, as_labels
 from ldr.objectives.data.samples import Samples
-from ldr.objectives.data.views import as_tuple
 from ldr.objectives.kernels import as_response, is_categorical
 from ldr.objectives.objective import Objective
 from ldr.objectives.prediction import ClassPredictor

@@ -28,8 +28,8 @@ from ldr.objectives.problem import BoundObjective
 from ldr.objectives.starts.directions import (
     gradient_directions,
     principal_directions,
+    sliced_directions,
 )
-from ldr.objectives.starts.slices import sliced_directions
 from ldr.objectives.statistics.sums import weighted
 from ldr.solvers.errors import SingularError
 from ldr.solvers.linalg.eigen import top_eigenvectors

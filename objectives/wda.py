@@ -25,8 +25,7 @@ from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, number, whole
 from ldr.objectives.prediction import GroupedRows
 from ldr.objectives.problem import BoundObjective
-from ldr.objectives.starts.directions import principal_directions
-from ldr.objectives.starts.slices import sliced_directions
+from ldr.objectives.starts.directions import principal_directions, sliced_directions
 from ldr.objectives.statistics import ClassMoments, class_moments
 from ldr.objectives.statistics.covariance import Variation
 from ldr.objectives.statistics.sums import weighted

@@ -137,7 +137,7 @@ def bootstrap(
 ) -> None:
     """How firmly the data hold the projection: angles, and an interval for every entry."""
     import ldr
-    from ldr.objectives.data.views import as_tuple
+    from ldr.objectives.data.data import as_tuple
     from ldr.observers import Bar
 
     check_outputs({"--plot": plot, "--report": report}, files_read(objective, data, selection))

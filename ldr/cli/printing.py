@@ -40,7 +40,7 @@ def print_result(result: Result, name: str, written: list[str]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from ldr.objectives.data.views import as_tuple
+    from ldr.objectives.data.data import as_tuple
 
     shapes = " x ".join(str(len(M)) for M in as_tuple(result.M))
     table = Table(

@@ -19,9 +19,9 @@ from ldr.estimators.given import Given, other_views
 from ldr.estimators.partial_fit import PartialFit
 from ldr.estimators.signatures import OPTIONS
 from ldr.inputs import as_data
+from ldr.objectives.data.data import as_tuple
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.data.stored import is_dask
-from ldr.objectives.data.views import as_tuple
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need
 from ldr.observers import Progress

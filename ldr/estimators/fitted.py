@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ldr.objectives.data.views import as_tuple
+from ldr.objectives.data.data import as_tuple
 from ldr.objectives.prediction import LinearPredictor
 from ldr.result import Result
 from ldr.solvers.manifolds import Array

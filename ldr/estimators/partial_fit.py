@@ -9,9 +9,9 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 
 from ldr.estimators.given import Given
+from ldr.objectives.data.data import as_tuple, single
 from ldr.objectives.data.labels import CodedLabels, as_array, as_labels, distinct
 from ldr.objectives.data.partial_sums import AccumulatedSamples, Totals
-from ldr.objectives.data.views import as_tuple, single
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need
 from ldr.solvers.errors import ArgumentError, DataError

@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ldr.objectives.data.views import single
+from ldr.objectives.data.data import single
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need
 from ldr.solvers.errors import DataError

@@ -13,8 +13,8 @@ import numpy as np
 
 from ldr.inference.chunks import Chunk, Single
 from ldr.objectives.coordinates import signs
+from ldr.objectives.data.data import as_tuple
 from ldr.objectives.data.map_reduce import fold
-from ldr.objectives.data.views import as_tuple
 from ldr.objectives.families.matrices import Solvable, StackedOptima
 from ldr.objectives.families.pencil import matrices_of
 from ldr.objectives.objective import Objective

@@ -12,7 +12,7 @@ from ldr.doors import in_words
 from ldr.inference.chunks import chunks
 from ldr.inference.engine import optima
 from ldr.inputs import as_objective
-from ldr.objectives.data.views import single
+from ldr.objectives.data.data import single
 from ldr.objectives.objective import Objective
 from ldr.solvers.manifolds import Array
 from ldr.solvers.pickles import Pickled

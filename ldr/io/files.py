@@ -20,11 +20,11 @@ from ldr.components import view_letters
 from ldr.doors import in_words
 from ldr.io.outputs import check_outputs, files_of, replaced
 from ldr.objectives.data.cells import Column, Matrix
+from ldr.objectives.data.data import as_tuple, single
 from ldr.objectives.data.opening import as_path, as_samples, open_path, stored
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.data.sources.source import Columns, not_installed
 from ldr.objectives.data.stored import brought, is_dask, lazy_rows
-from ldr.objectives.data.views import as_tuple, single
 from ldr.result import Result
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.manifolds import Array

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ldr.objectives.data.views import as_tuple
+from ldr.objectives.data.data import as_tuple
 from ldr.plots.canvas import literal, new_figure, parts, shortened, tidy
 from ldr.plots.drawn import Drawn
 from ldr.solvers.manifolds import Array

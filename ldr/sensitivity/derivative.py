@@ -19,7 +19,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ldr.objectives.data.views import single
+from ldr.objectives.data.data import single
 from ldr.objectives.problem import BoundObjective
 from ldr.sensitivity.moving import Line
 from ldr.sensitivity.optimum import Observed, Optimum, Rate, combined, numbers, within

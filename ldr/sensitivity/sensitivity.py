@@ -12,8 +12,7 @@ import numpy.typing as npt
 from ldr.doors import in_words
 from ldr.inputs import as_data
 from ldr.marking import check_weighted
-from ldr.objectives.data.data import Data
-from ldr.objectives.data.views import single
+from ldr.objectives.data.data import Data, single
 from ldr.objectives.objective import Objective
 from ldr.sensitivity.derivative import Derivative
 from ldr.sensitivity.filters import FiltersOfRows

@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from ldr.checking import check
 from ldr.inputs import as_data
-from ldr.objectives.data.views import as_tuple
+from ldr.objectives.data.data import as_tuple
 from ldr.objectives.objective import Objective
 from ldr.objectives.problem import BoundObjective
 from ldr.result import Result

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,8 +12,19 @@ from ldr.objectives.data.accelerator import Accelerator
 from ldr.objectives.data.cells import Cells, Given
 from ldr.objectives.data.labels import as_array, as_labels
 from ldr.objectives.data.samples import Samples
-from ldr.objectives.data.views import single
 from ldr.solvers.errors import ArgumentError
+
+
+def as_tuple(value: Given) -> tuple[Given, ...]:
+    """The blocks of several views, also of a dict, or the only one as a tuple."""
+    if isinstance(value, dict):
+        return tuple(value.values())
+    return value if isinstance(value, tuple) else (value,)
+
+
+def single(blocks: Sequence[Given]) -> Given:
+    """The only block of one view, or a tuple of those of several."""
+    return blocks[0] if len(blocks) == 1 else tuple(blocks)
 
 
 @dataclass(frozen=True)

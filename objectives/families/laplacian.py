@@ -1,31 +1,203 @@
-"""Graph methods of the Laplacian: neighbours stay together."""
+"""Graph methods of the Laplacian: neighbours stay together; and what moves of it where rows do."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.graph import GraphMethod, Scatters, rest, shares_of
 from ldr.objectives.families.matrices import PencilMatrices, RowForms
-from ldr.objectives.families.moving_graph import (
-    HeatedEdges,
-    MovingDegrees,
-    MovingLaplacian,
-    laplacian,
-)
 from ldr.objectives.families.pencil import SumOfSquares
 from ldr.objectives.families.wide import WidePencil
-from ldr.objectives.graphs import Graph, as_graph
+from ldr.objectives.graphs import Graph, Integers, as_graph, few, regularised
 from ldr.objectives.statistics import graph_scatter, moments
 from ldr.objectives.statistics.covariance import KnownScatter
-from ldr.objectives.statistics.products import CentredRows, Form
+from ldr.objectives.statistics.products import CentredRows, Form, SymmetricProduct
 from ldr.objectives.statistics.sparse import scaled_rows
 from ldr.solvers.manifolds import Array
 
 if TYPE_CHECKING:
+    from scipy.sparse import coo_array, csr_array
+
+
+@dataclass(frozen=True, eq=False)
+class HeatedEdges:
+    """Edges whose weights exp(-||x_i - x_j||^2 / heat) move with the rows."""
+
+    W: csr_array
+    heat: float | str
+    _last: list[tuple[Array, csr_array]] = field(default_factory=list, init=False)
+
+    @cached_property
+    def ends(self) -> tuple[Integers, Integers]:
+        """i and j of every edge."""
+        i, j = self._upper.coords
+        return i, j
+
+    @cached_property
+    def _upper(self) -> coo_array:
+        from scipy.sparse import triu
+
+        return triu(self.W).tocoo()
+
+    def along(self, X: Array, dX: Array) -> csr_array:
+        """How the weights change; the last direction's is kept, which more than one asks for."""
+        if not self._last or self._last[0][0] is not dX:
+            self._last[:] = [(dX, self._along(X, dX))]
+        return self._last[0][1]
+
+    def _along(self, X: Array, dX: Array) -> csr_array:
+        from scipy.sparse import csr_array
+
+        squared, rate = (self._summed(X, other) for other in (X, dX))
+        width, middle = self._width(squared)
+        widens = 2.0 * float(rate[middle].mean()) if len(middle) else 0.0
+        rates = self._upper.data * (squared * widens / width - 2.0 * rate) / width
+        moved = csr_array((rates, self.ends), shape=self.W.shape)
+        return (moved + moved.T).tocsr()
+
+    def back(self, X: Array, slopes: Array) -> Array:
+        """The derivative in X of the sum of slopes times weights, of every edge once."""
+        (i, j), squared = self.ends, self._summed(X, X)
+        width, middle = self._width(squared)
+        pull = slopes * self._upper.data / width
+        of_squares = -pull
+        of_squares[middle] += float(pull @ squared) / width / max(len(middle), 1)
+        found = np.zeros_like(X)
+        for some in few(np.arange(len(i)), X.shape[1]):
+            moves = 2.0 * of_squares[some, None] * (X[i[some]] - X[j[some]])
+            np.add.at(found, i[some], moves)
+            np.subtract.at(found, j[some], moves)
+        return found
+
+    def _summed(self, X: Array, other: Array) -> Array:
+        """<x_i - x_j, z_i - z_j> of every edge."""
+        i, j = self.ends
+        found = np.empty(len(i))
+        for some in few(np.arange(len(i)), X.shape[1]):
+            Z, there = (rows[i[some]] - rows[j[some]] for rows in (X, other))
+            found[some] = np.einsum("ij,ij->i", Z, there)
+        return found
+
+    def _width(self, squared: Array) -> tuple[float, Integers]:
+        """heat, and the edges that it is the mean of."""
+        if self.heat != "median":
+            return float(self.heat), np.zeros(0, dtype=np.intp)
+        order, m = np.argsort(squared, kind="stable"), len(squared)
+        middle = order[(m - 1) // 2 : m // 2 + 1]
+        return float(squared[middle].mean()), middle
+
+
+@dataclass(frozen=True, eq=False)
+class MovingLaplacian:
+    """D - W, W moving."""
+
+    edges: HeatedEdges
+
+    def along(self, X: Array, dX: Array) -> csr_array:
+        return laplacian(self.edges.along(X, dX))
+
+    def back(self, X: Array, Y: Array, Z: Array) -> Array:
+        i, j = self.edges.ends
+        return self.edges.back(X, np.einsum("ij,ij->i", Y[i] - Y[j], Z[i] - Z[j]))
+
+
+@dataclass(frozen=True, eq=False)
+class MovingDegrees:
+    """The diagonal of D, W moving."""
+
+    edges: HeatedEdges
+
+    def along(self, X: Array, dX: Array) -> Array:
+        return np.asarray(self.edges.along(X, dX).sum(axis=1))
+
+    def back(self, X: Array, Y: Array, Z: Array) -> Array:
+        i, j = self.edges.ends
+        products = np.einsum("ij,ij->i", Y, Z)
+        return self.edges.back(X, products[i] + products[j])
+
+
+def laplacian(W: csr_array) -> csr_array:
+    """D - W, D the row sums of W."""
+    from scipy.sparse import diags_array
+
+    return (diags_array(W.sum(axis=1)) - W).tocsr()
+
+
+@dataclass(frozen=True, eq=False)
+class MovingResiduals:
+    """(I - W)'(I - W) whose W moves with the rows."""
+
+    W: csr_array
+    regularisation: float
+
+    def along(self, X: Array, dX: Array) -> SymmetricProduct:
+        moved = lle_rate(self.W, X, dX, self.regularisation)
+        return SymmetricProduct(residuals(self.W), -1.0 * moved)
+
+    def back(self, X: Array, Y: Array, Z: Array) -> Array:
+        W, R = self.W, residuals(self.W)
+        i, j = np.repeat(np.arange(len(X)), np.diff(W.indptr)), W.indices
+        pairs = ((R @ one, other) for one, other in ((Z, Y), (Y, Z)))
+        slopes = sum(-np.einsum("ij,ij->i", left[i], other[j]) for left, other in pairs)
+        return lle_back(W, X, np.asarray(slopes), self.regularisation)
+
+
+def residuals(W: csr_array) -> csr_array:
+    """I - W."""
+    from scipy.sparse import eye_array
+
+    return (eye_array(W.shape[0]) - W).tocsr()
+
+
+def lle_rate(W: csr_array, X: Array, dX: Array, regularisation: float) -> csr_array:
+    """How the weights that reconstruct X from the same neighbours change along dX.
+
+    Of v with Gv = 1, w = v / sum v: G dv = -dG v.
+    """
     from scipy.sparse import csr_array
+
+    rates = np.empty_like(W.data)
+    for entries, i, j in _neighbourhoods(W, X):
+        Z, dZ = (rows[j] - rows[i, None] for rows in (X, dX))
+        G, w = Z @ Z.transpose(0, 2, 1), W.data[entries]
+        left, moved = ((w[:, None, :] @ each).transpose(0, 2, 1) for each in (Z, dZ))
+        traces = 2.0 * regularisation * np.einsum("ijk,ijk->i", Z, dZ)
+        dGw = dZ @ left + Z @ moved + (traces[:, None] * w)[:, :, None]
+        dv = -np.linalg.solve(regularised(G, regularisation), dGw)[..., 0]
+        rates[entries] = dv - w * dv.sum(axis=1, keepdims=True)
+    return csr_array((rates, W.indices, W.indptr), shape=W.shape)
+
+
+def lle_back(W: csr_array, X: Array, slopes: Array, regularisation: float) -> Array:
+    """The derivative in X of the sum of slopes times weights; the slopes stand as W.data do."""
+    found = np.zeros_like(X)
+    for entries, i, j in _neighbourhoods(W, X):
+        Z, w, s = X[j] - X[i, None], W.data[entries], slopes[entries]
+        s = s - np.einsum("ij,ij->i", w, s)[:, None]
+        G = regularised(Z @ Z.transpose(0, 2, 1), regularisation)
+        b = -np.linalg.solve(G, s[:, :, None])
+        ends = Z.transpose(0, 2, 1) @ np.concatenate([w[:, :, None], b], axis=2)
+        moves = np.concatenate([b, w[:, :, None]], axis=2) @ ends.transpose(0, 2, 1)
+        moves += 2.0 * regularisation * (w[:, None, :] @ b) * Z
+        np.add.at(found, j, moves)
+        np.subtract.at(found, i, moves.sum(axis=1))
+    return found
+
+
+def _neighbourhoods(W: csr_array, X: Array) -> Iterator[tuple[Integers, Integers, Integers]]:
+    """Entries of W.data, their rows and columns: rows together that have as many."""
+    counts = np.diff(W.indptr)
+    for k in np.unique(counts):
+        for i in few(np.flatnonzero(counts == k), k * X.shape[1]):
+            entries = W.indptr[i, None] + np.arange(k)
+            yield entries, i, W.indices[entries]
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,7 @@ import scipy
 
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.coordinates import Axes
-from ldr.objectives.families.joint_bound import JointBound
-from ldr.objectives.families.joint_inverse import joint_inverse
+from ldr.objectives.families.joint_bound import JointBound, joint_inverse
 from ldr.objectives.families.least_bound import DualBounded, Effort, dual_certificate
 from ldr.objectives.families.unwhitened import add_ridge, ridge_amount
 from ldr.objectives.prediction import Pair

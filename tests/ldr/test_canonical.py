@@ -9,8 +9,8 @@ from sklearn import cross_decomposition, datasets, decomposition, discriminant_a
 import ldr
 from ldr.objectives import named
 from ldr.objectives.coordinates import signs
+from ldr.objectives.data.data import as_tuple
 from ldr.objectives.data.opening import as_samples
-from ldr.objectives.data.views import as_tuple
 from ldr.objectives.parameters import Need
 from ldr.objectives.statistics.covariance import RowScatter
 from tests import real_data

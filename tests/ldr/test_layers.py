@@ -6,7 +6,7 @@ import pytest
 import ldr
 from ldr.errors import ArgumentError, DataError, SingularError
 from ldr.objectives import REGISTRY
-from ldr.objectives.data.views import as_tuple
+from ldr.objectives.data.data import as_tuple
 from tests.objectives import methods
 
 jax = pytest.importorskip("jax")

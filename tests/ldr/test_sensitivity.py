@@ -8,8 +8,8 @@ from sklearn.datasets import load_diabetes
 
 import ldr
 from ldr.errors import ArgumentError, DataError, SingularError
-from ldr.objectives.data.views import as_tuple
-from ldr.objectives.starts.slices import sliced
+from ldr.objectives.data.data import as_tuple
+from ldr.objectives.starts.directions import sliced
 from ldr.sensitivity.derivative import Derivative
 from ldr.sensitivity.moving import Line, as_line
 from tests import real_data

@@ -9,7 +9,7 @@ from sklearn.datasets import load_breast_cancer, load_wine
 import ldr
 from ldr.errors import ArgumentError, DataError
 from ldr.objectives import ClassicalLDA, ClassicalMAF
-from ldr.objectives.data.views import as_tuple
+from ldr.objectives.data.data import as_tuple
 from ldr.objectives.registry import named
 from tests.objectives.methods import DISTANCES, RANDOM, name_of
 

@@ -8,8 +8,8 @@ import scipy
 
 import ldr
 from ldr.objectives import LDA, named
+from ldr.objectives.data.data import as_tuple
 from ldr.objectives.data.opening import as_samples
-from ldr.objectives.data.views import as_tuple
 from ldr.objectives.families.trace_ratio import TraceRatio
 from ldr.objectives.graphs import _tree, nearest_others, neighbour_graph
 from ldr.objectives.registry import REGISTRY

@@ -13,7 +13,7 @@ from ldr.errors import DataError, SingularError
 from ldr.estimators import ESTIMATORS, Reducer
 from ldr.estimators.background import WithBackground
 from ldr.objectives import REGISTRY
-from ldr.objectives.data.views import as_tuple
+from ldr.objectives.data.data import as_tuple
 from tests.objectives import methods
 
 N = methods.N

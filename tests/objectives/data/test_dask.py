@@ -19,9 +19,9 @@ from ldr.errors import DataError
 from ldr.objectives import statistics
 from ldr.objectives.data import dask_samples, footprint
 from ldr.objectives.data.accelerator import Accelerator
+from ldr.objectives.data.data import as_tuple
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.data.sources import dask_rows
-from ldr.objectives.data.views import as_tuple
 from tests.objectives.statistics.references import DATA, STATISTICS, check, error
 
 DATA = {name: X[:120] for name, X in DATA.items() if len(X) > 100}
