@@ -18,9 +18,9 @@ Traced: TypeAlias = Any
 
 # Shapes of arguments whose programs are kept, each of which takes megabytes.
 KEPT_SHAPES = 8
-# jax keeps some 60 KiB of each shape itself, of what it has traced: after so many shapes, of all
+# jax keeps some 150 KiB of each shape itself, of what it has traced: after so many shapes, of all
 # functions together, it is told to forget.
-MANY_SHAPES = 1000
+MANY_SHAPES = 500
 # Operations of value and gradient of which the Hessian takes seconds to compile, at 6 ms each.
 LONG = 300
 # Seconds of compiling after which it is told what to do.
