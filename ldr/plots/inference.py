@@ -76,7 +76,10 @@ def influence(found: DrawnInfluence, *, ax: Panels = None) -> Figure:
     ax : pair of matplotlib Axes, optional
     """
     panels = given_panels(ax, 2)
-    shown = (found.subspace, "moves the subspace"), (found.value, f"changes {found.name}'s value")
+    shown = (
+        (found.subspace, "how far leaving it out moves the subspace"),
+        (found.value, f"what it adds to {found.name}'s value"),
+    )
     for panel, (numbers, what) in zip(panels, shown, strict=True):
         rows = np.arange(len(numbers))
         panel.vlines(rows, 0.0, numbers, color=SINGLE, linewidth=0.8)
@@ -94,7 +97,7 @@ def influence(found: DrawnInfluence, *, ax: Panels = None) -> Figure:
             )
         panel.margins(y=0.1)
         panel.set_xlabel("row")
-        panel.set_ylabel(f"how far its weight {what}")
+        panel.set_ylabel(what)
         tidy(panel)
     return figure_of(panels[0])
 
