@@ -179,6 +179,11 @@ class ByExpert(Exchangeable):
     def costs(self, M: Array) -> Array:
         """E G(m_k'x) of each source."""
 
+    def random_point(self, rng: np.random.Generator) -> Array:
+        """Sources of variance one."""
+        k, r = self.manifold.shape
+        return Stiefel(k, r).random_point(rng)
+
     def contributions(self, M: Array) -> Array:
         return np.log(np.linalg.norm(M, axis=0)) - self.costs(M)
 
@@ -200,9 +205,6 @@ class ProductOfExperts(ByExpert, WhiteProjected):
     @cached_property
     def manifold(self) -> Manifold:  # type: ignore[override]
         return Euclidean(self.X.shape[1], self.r)
-
-    def random_point(self, rng: np.random.Generator) -> Array:
-        return _sources_of_variance_one(self.manifold, rng)
 
     def at(self, M: Array) -> ExpertsPoint:
         return ExpertsPoint(self._experts(M))
@@ -262,12 +264,3 @@ class SumOfExperts(ByExpert, RowSum):
     def costs(self, M: Array) -> Array:
         of_experts = partial(self.term.contrasts.first, M)
         return np.asarray(self.samples.reduce(of_experts, added)[0])
-
-    def random_point(self, rng: np.random.Generator) -> Array:
-        return _sources_of_variance_one(self.manifold, rng)
-
-
-def _sources_of_variance_one(manifold: Manifold, rng: np.random.Generator) -> Array:
-    """Orthonormal columns."""
-    k, r = manifold.shape
-    return Stiefel(k, r).random_point(rng)

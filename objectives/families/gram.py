@@ -63,11 +63,6 @@ class GramPoint(ProjectedPoint):
         return np.negative(H, out=H)
 
     @cached_property
-    def _Y1(self) -> Array:
-        """[Y, 1]."""
-        return np.column_stack([self.Y, np.ones(len(self.Y))])
-
-    @cached_property
     def _HY1(self) -> Array:
         return self._H @ self._Y1
 

@@ -43,6 +43,7 @@ class MultiRatioPoint(Point):
     With R_i = sum_{j != i} Cij Mj/(s_i s_j) and f_i = tr(Mi'R_i) the gradient is
     -(R_i - (f_i/s_i^2) Cii Mi). Its derivative along U, e_i = <Cii Mi, Ui>/s_i^2, has
     dR_i = sum_{j != i} Cij(Uj - (e_i + e_j)Mj)/(s_i s_j) and df_i = <Ui, R_i> + <Mi, dR_i>.
+    `squares` are the s_i^2 and `shares` the f_i of the views.
     """
 
     def __init__(self, problem: MultiRatio, M: Array) -> None:
@@ -50,42 +51,28 @@ class MultiRatioPoint(Point):
         self._problem = problem
         N = self._N = M.reshape(-1, problem.r)
         self._own = problem.own @ N
-        self._squares = problem.of_views(N, self._own)
-        self._s = problem.rows(np.sqrt(self._squares))
-        self._R = (problem.A @ (N / self._s)) / self._s
-        self._f = problem.of_views(N, self._R)
+        self.squares = problem.of_views(N, self._own)
+        self._s = problem.rows(np.sqrt(self.squares))
+        self.R = (problem.A @ (N / self._s)) / self._s
+        self.shares = problem.of_views(N, self.R)
 
     @property
     def value(self) -> float:
-        return -0.5 * float(np.sum(self._f))
-
-    @property
-    def squares(self) -> Array:
-        """s_i^2 of each view."""
-        return self._squares
-
-    @property
-    def shares(self) -> Array:
-        """f_i of each view."""
-        return self._f
-
-    @property
-    def R(self) -> Array:
-        return self._R
+        return -0.5 * float(np.sum(self.shares))
 
     @cached_property
     def gradient(self) -> Array:
-        return (self._problem.rows(self._f / self._squares) * self._own - self._R).reshape(-1)
+        return (self._problem.rows(self.shares / self.squares) * self._own - self.R).reshape(-1)
 
     def hessian_vector(self, V: Array) -> Array:
         problem, rows = self._problem, self._problem.rows
         U = V.reshape(-1, problem.r)
-        e = problem.of_views(self._own, U) / self._squares
+        e = problem.of_views(self._own, U) / self.squares
         moved = (U - rows(e) * self._N) / self._s
-        dR = (problem.A @ moved) / self._s - rows(e) * self._R
-        df = problem.of_views(U, self._R) + problem.of_views(self._N, dR)
-        HV = rows((df - 2.0 * e * self._f) / self._squares) * self._own - dR
-        HV += rows(self._f / self._squares) * (problem.own @ U)
+        dR = (problem.A @ moved) / self._s - rows(e) * self.R
+        df = problem.of_views(U, self.R) + problem.of_views(self._N, dR)
+        HV = rows((df - 2.0 * e * self.shares) / self.squares) * self._own - dR
+        HV += rows(self.shares / self.squares) * (problem.own @ U)
         return HV.reshape(-1)
 
 

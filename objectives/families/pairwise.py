@@ -157,10 +157,6 @@ class WeightedPairsPoint(PairwisePoint):
 
         return add
 
-    @cached_property
-    def _Y1(self) -> Array:
-        return np.column_stack([self.Y, np.ones(len(self.Y))])
-
     def _add_laplacian(self, total: Array, W: Array, rows: slice, Y1: Array) -> None:
         """Add L(W)Y of a W that is zero elsewhere, from [Y, 1]."""
         Y, columns = Y1[:, :-1], self.columns(rows)

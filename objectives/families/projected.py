@@ -53,6 +53,11 @@ class ProjectedPoint(Point):
         """phi''(Y)[dY], of Y's shape."""
         raise NotImplementedError
 
+    @cached_property
+    def _Y1(self) -> Array:
+        """[Y, 1]."""
+        return np.column_stack([self.Y, np.ones(len(self.Y))])
+
     @property
     def gradient(self) -> Array:
         return self.X.T @ self.slope
