@@ -53,7 +53,7 @@ def side_by_side(comparison: DrawnComparison, X: Rows, y: PerRow = None) -> Figu
         background = Need.BACKGROUND in result.objective.needs
         Y = parts(result.transform(rows_of_X[0] if background else rows_of_X))
         colouring = colouring or colouring_of(result, labels, len(Y[0]))
-        draw_first(ax, Y, colouring)
+        draw_first(ax, result, Y, colouring)
         ax.set_title(f"{name}\n{judged} {np.mean(scores[judged]):.3f}", fontsize=9)
     for ax in axes[len(panels) :]:
         ax.set_visible(False)

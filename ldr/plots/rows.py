@@ -235,10 +235,9 @@ def _draw(
     return list(axes.flat)
 
 
-def draw_first(ax: Axes, Y: tuple[Array, ...], colouring: Colouring) -> None:
+def draw_first(ax: Axes, result: Drawn, Y: tuple[Array, ...], colouring: Colouring) -> None:
     """One panel, whatever r is: the first pair of two views, or the first two coordinates."""
-    names = tuple([f"$y_{{{k + 1}}}$" for k in range(y.shape[1])] for y in Y)
-    _draw_one(ax, tuple(y[:, :2] for y in Y), colouring, Y, names)
+    _draw_one(ax, tuple(y[:, :2] for y in Y), colouring, Y, _plain(axis_names(result)))
 
 
 def _draw_one(

@@ -249,6 +249,11 @@ def test_methods_that_fit_what_was_handed_over(given, expected, why):
     assert why in found[next(iter(found))][1]
 
 
+def test_a_picture_of_pairs_says_which_view_is_where():
+    ax = ldr.compare(["pls"], (X[:60, :3], X[:60, 3:6]), r=1, folds=2).plot().axes[0]
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("$y^a_{1}$", "$y^b_{1}$")
+
+
 def test_what_fits_but_fails_is_left_out_with_the_reason():
     found = ldr.compare(None, (X[:60, :2], X[:60, 2:5]), r=2, folds=2)
     assert "reduced-rank-regression" not in found.left_out
