@@ -224,7 +224,7 @@ def test_batches_of_classes_that_take_turns(tmp_path, monkeypatch):
     labels = np.arange(240) % 4  # the number of batches is a multiple of that of the classes
     rows = rng.standard_normal((240, 5)) + 2.0 * np.eye(4, 5)[labels]
     np.save(tmp_path / "X.npy", rows)
-    problem = bound(tmp_path / "X.npy", labels)
+    problem = bound("wda", tmp_path / "X.npy", y=labels)
     M = problem.random_point(rng)
     order = np.argsort(labels, kind="stable")
     parts = [order[b::8] for b in range(8)]
