@@ -216,10 +216,11 @@ def test_products_with_a_cotangent(key, monkeypatch):
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("key", [k for k in methods.RANDOM if k not in WITHOUT])
-def test_derivatives_of_other_random_data(key):
+@pytest.mark.parametrize("noise", [0.0, 0.5])  # two data sets, the real ones are the third
+def test_derivatives_of_every_smooth_method(key, noise):
     X, y, parameters = methods.RANDOM[key]
     rng = np.random.default_rng(7)
-    moved = tuple(x + 0.5 * rng.standard_normal(x.shape) for x in as_tuple(X))
+    moved = tuple(x + noise * rng.standard_normal(x.shape) for x in as_tuple(X))
     check_method(key, moved if isinstance(X, tuple) else moved[0], y, parameters, 2)
 
 
