@@ -121,6 +121,9 @@ def complete_docstring(cls: type) -> None:
     merged: dict[str, str] = {}
     for documented in (*(base.__doc__ for base in reversed(cls.__bases__)), text):
         merged.update(described(documented))
+    for name in inspect.get_annotations(cls):  # those of the bases first, as of the fields
+        if name in merged:
+            merged[name] = merged.pop(name)
     found = _SECTION.search(text)
     before, after = (text[: found.start()], text[found.end() :]) if found else (text, "")
     source = vars(cls).get("source", "")
