@@ -337,9 +337,10 @@ class TraceRatio(BoundObjective):
         whitened = Q / np.sqrt(np.maximum(shares, np.finfo(float).eps))
         values = np.linalg.eigvalsh(whitened.T @ sym(M.T @ AM) @ whitened) / float(np.vdot(M, BM))
         listed = ", ".join(f"{self.reported(-value):.3g}" for value in values[::-1])
+        carry = "carries" if empty == 1 else "carry"
         return [
-            f"of the {self.r} directions of M, {empty} carry less than {100 * least:.2g} % of the "
-            f"denominator ({100 * shares[0]:.2g} % the least), so that the ratio hardly counts "
+            f"of the {self.r} directions of M, {empty} {carry} less than {100 * least:.2g} % of "
+            f"the denominator ({100 * shares[0]:.2g} % the least), so that the ratio hardly counts "
             f"them: by themselves the directions have {listed} (generalised eigenvalues in the "
             f"span of M). {self.sibling} counts all alike"
         ]
