@@ -1,6 +1,6 @@
-"""What a derivative of an optimum costs, in solves with its Hessian: every method, two sizes.
+"""What a derivative of an optimum costs, in solves with its Hessian: every method, four sizes.
 
-    python -m benchmarks.derivatives [KEY ...]
+    python -m benchmarks.derivatives [ROWSxCOLUMNS ...] [KEY ...]
 
 One Hessian solve is Hess u = v at the optimum by this library, the Hessian anew: of up to 400
 numbers all its products and their eigenvectors, else conjugate gradients. One derivative is
@@ -11,6 +11,7 @@ width where rows are many: a default one, a median of distances, jumps from pair
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 import warnings
@@ -25,10 +26,10 @@ from ldr.sensitivity.moving import Line
 from ldr.sensitivity.optimum import Optimum, hessian_inverse
 from ldr.solvers.errors import ArgumentError, SingularError
 from ldr.solvers.threads import one_thread
-from tests.objectives.methods import RANDOM, cases, drawn, name_of
+from tests.objectives.methods import RANDOM, D, N, cases, drawn, name_of
 
 MOST = 3.0
-LARGE = 1000, 50
+SIZES = "60x7", "300x20", "1000x50", "2000x100"
 WIDTHS = {"sdr": 3.0, "hsic": 3.0, "gkdr": 3.0}
 
 
@@ -67,17 +68,25 @@ def row(key: str, X: object, y: object, parameters: dict) -> str:
     return f"{key:32s} {1e3 * hessian:9.2f} {1e3 * derivative:10.2f} {ratio:6.2f} {count:6d}{over}"
 
 
+def table(n: int, d: int) -> dict[str, tuple]:
+    """Data of every method."""
+    if (n, d) == (N, D):
+        return RANDOM
+    return {
+        key: (X, y, {"width": WIDTHS[name], **own} if (name := name_of(key)) in WIDTHS else own)
+        for key, (X, y, own) in cases(drawn(n, d)).items()
+    }
+
+
 def main(chosen: Sequence[str]) -> None:
     warnings.simplefilter("ignore")
-    large = {
-        key: (X, y, {"width": WIDTHS[name], **own} if (name := name_of(key)) in WIDTHS else own)
-        for key, (X, y, own) in cases(drawn(*LARGE)).items()
-    }
-    for size, table in (((60, 7), RANDOM), (LARGE, large)):
-        print(f"{size[0]} x {size[1]}, r = 2: milliseconds")
+    sizes = [each for each in chosen if re.fullmatch(r"\d+x\d+", each)]
+    keys = set(chosen) - set(sizes)
+    for size in sizes or SIZES:
+        print(f"{size}, r = 2: milliseconds")
         print(f"{'method':32s} {'Hessian':>9s} {'derivative':>10s} {'ratio':>6s} {'bound':>6s}")
-        for key, given in table.items():
-            if not chosen or key in chosen:
+        for key, given in table(*map(int, size.split("x"))).items():
+            if not keys or key in keys:
                 with one_thread():
                     print(row(key, *given), flush=True)
 
