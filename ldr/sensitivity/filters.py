@@ -16,8 +16,9 @@ import numpy as np
 from ldr.objectives.csp import CSP, JointFilters
 from ldr.objectives.data.data import Data
 from ldr.objectives.families.joint_diagonal import JointDiagonal
-from ldr.sensitivity.forms import Quadratic, added
-from ldr.sensitivity.moving import Line
+from ldr.objectives.objective import Objective
+from ldr.sensitivity.forms import Blocks, Quadratic, added
+from ldr.sensitivity.known import Known
 from ldr.sensitivity.optimum import Observed, Optimum, Rate, matrix_of
 from ldr.sensitivity.quadratic import QuadraticRows
 from ldr.solvers.manifolds import Array
@@ -25,12 +26,11 @@ from ldr.solvers.second_order import HessianInverse
 
 
 @dataclass(frozen=True)
-class FiltersOfRows:
+class FiltersOfRows(Known):
     """An optimum of filters.
 
     Attributes
     ----------
-    optimum : Optimum
     X : ndarray (n, d)
     F : ndarray (d, k)
         The filters as columns.
@@ -44,7 +44,6 @@ class FiltersOfRows:
         Of the criterion, scales aside.
     """
 
-    optimum: Optimum
     X: Array
     F: Array
     moments: list[Quadratic]
@@ -54,14 +53,10 @@ class FiltersOfRows:
     ridge: float
 
     @classmethod
-    def of(cls, optimum: Optimum, data: Data) -> FiltersOfRows | None:
-        """None of other problems, and of rows with weights or trials."""
-        problem, samples = optimum.problem, data.samples
-        if not isinstance(problem, JointFilters) or samples.marks is not None or samples.is_sparse:
+    def of(cls, optimum: Optimum, objective: Objective, data: Data) -> FiltersOfRows | None:
+        problem, samples, k = optimum.problem, data.samples, len(optimum.M)
+        if not isinstance(problem, JointFilters) or not isinstance(objective, CSP):
             return None
-        k, objective = len(optimum.M), problem.objective
-        if k != samples.d or samples.stored or not isinstance(objective, CSP):
-            return None  # the coordinates move with the rows
         (P,) = problem.maps(np.eye(k))
         codes, classes = data.labels
         m, X, F = len(classes), samples.dense(), P.T
@@ -74,14 +69,10 @@ class FiltersOfRows:
         inverse = HessianInverse(JointDiagonal(C), np.eye(k), scales)
         return cls(optimum, X, F, moments, probabilities, C, inverse, objective.ridge)
 
-    def rate(self, line: Line) -> Rate | None:
-        """None where something else than the rows moves."""
-        if line.y is not None or line.weights is not None or line.parameters:
-            return None
-        (dX,), F, C, p = line.views, self.F, self.C, self.shares
-        assert dX is not None
-        size = self.ridge * sum(S.rate_of_trace([self.X], [dX]) for S in self.moments) / len(F)
-        dC = np.array([F.T @ S.rate_at([self.X], [F], [dX])[0] for S in self.moments])
+    def rate(self, dX: Blocks) -> Rate:
+        X, F, C, p = [self.X], self.F, self.C, self.shares
+        size = self.ridge * sum(S.rate_of_trace(X, dX) for S in self.moments) / len(F)
+        dC = np.array([F.T @ S.rate_at(X, [F], dX)[0] for S in self.moments])
         dC = len(C) * dC + size * (F.T @ F)
         powers, moved = np.einsum("cjj->cj", C), np.einsum("cjj->cj", dC)
         change = dC / powers[:, None] - C * (moved / powers**2)[:, None]
@@ -93,15 +84,12 @@ class FiltersOfRows:
         told = -0.5 * (p @ (moved / powers)) - 0.75 * fourth * (p @ (powers * moved))
         M, axes = self.optimum.M, matrix_of(self.optimum.axes)
         value = float(np.sum(M**2 * told[:, None]))
-        observed = Observed(
-            ((F @ E @ M).T,), (), (np.zeros(self.X.shape[1]),), value, np.zeros_like(axes)
-        )
+        observed = Observed(((F @ E @ M).T,), (), (np.zeros(len(F)),), value, np.zeros_like(axes))
         return Rate(np.zeros_like(M), observed)
 
-    def pulled(self, cotangents: Sequence[Array]) -> list[Array]:
-        """The derivative in X of <V', the map>."""
+    def pulled(self, V: Sequence[Array]) -> list[Array]:
         X, F, C, p, m = [self.X], self.F, self.C, self.shares, len(self.C)
-        back = F.T @ cotangents[0] @ self.optimum.M.T
+        back = F.T @ V[0] @ self.optimum.M.T
         scales, powers = np.diag(back), np.einsum("cjj->cj", C)
         G = -self.inverse(back - scales * np.einsum("c,cij->ij", p, C))
         of_C = G / (m * powers[:, None])

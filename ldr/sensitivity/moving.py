@@ -75,6 +75,16 @@ class Line:
         return replace(self.data, views=views, y=y, background=background)
 
     @property
+    def of_rows(self) -> list[Array] | None:
+        """How each view and the background move; None where something else than rows does."""
+        if self.y is not None or self.weights is not None or self.parameters:
+            return None
+        pairs = [*zip(self.views, self.data.views, strict=True)]
+        if self.data.background is not None:
+            pairs.append((self.background, self.data.background))
+        return [np.zeros(samples.shape) if dX is None else dX for dX, samples in pairs]
+
+    @property
     def length(self) -> float:
         """The t at which something has moved by its own size (a standard deviation, a weight)."""
         lengths = [

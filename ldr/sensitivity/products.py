@@ -20,7 +20,7 @@ from ldr.objectives.data.data import Data
 from ldr.objectives.families.whitened_trace import AbsoluteTrace
 from ldr.objectives.objective import Objective
 from ldr.sensitivity.forms import Blocks, Form, Quadratic, added, inner, projected
-from ldr.sensitivity.moving import Line
+from ldr.sensitivity.known import Known
 from ldr.sensitivity.optimum import Observed, Optimum, Rate, matrix_of
 from ldr.sensitivity.quadratic import QuadraticData
 from ldr.sensitivity.ratio import Ratio
@@ -30,12 +30,11 @@ from ldr.solvers.manifolds.orthonormal import sym
 
 
 @dataclass(frozen=True)
-class Products:
+class Products(Known):
     """An optimum of matrices quadratic in the rows.
 
     Attributes
     ----------
-    optimum : Optimum
     formula : Ratio
     of_rows : QuadraticData
     X : sequence of ndarray
@@ -45,7 +44,6 @@ class Products:
         L of each view; None where T is Q.
     """
 
-    optimum: Optimum
     formula: Ratio
     of_rows: QuadraticData
     X: Blocks
@@ -53,36 +51,25 @@ class Products:
 
     @classmethod
     def of(cls, optimum: Optimum, objective: Objective, data: Data) -> Products | None:
-        """None where the method states no matrices, or rows are not all that its optimum is of."""
+        """None where the method states no matrices."""
         problem = optimum.problem
         samples = (*data.views, *filter(None, (data.background,)))
-        if any(one.marks is not None or one.is_sparse or one.stored for one in samples):
-            return None
         if any(view.centre != "mean" or view.features is not None for view in problem.views):
             return None
-        blocks = problem.blocks(optimum.M)
-        if any(len(Q) != one.d for Q, one in zip(blocks, data.views, strict=True)):
-            return None  # the coordinates move with the rows
         of_rows = QuadraticData.of(data)
         formula = Ratio.stated(objective, of_rows, optimum.axes.numbers.size)  # type: ignore[arg-type]
         if formula is None or formula.of == "determinant":
             return None
         frames: list[Array | None] = []
-        for coordinates, Q in zip(problem.coordinates, blocks, strict=True):
+        for coordinates, Q in zip(problem.coordinates, problem.blocks(optimum.M), strict=True):
             unit = np.eye(len(Q))
             plain = type(coordinates) is Columns
             frames.append(None if plain else coordinates.map(unit, coordinates.lift(unit)).T)
         X = of_rows.blocks([one.dense() for one in samples])
         return cls(optimum, formula, of_rows, X, frames)
 
-    def rate(self, line: Line) -> Rate | None:
-        """None where something else than the rows moves."""
-        if line.y is not None or line.weights is not None or line.parameters:
-            return None
+    def rate(self, dX: Blocks) -> Rate:
         problem, M, T, f = self.optimum.problem, self.optimum.M, self._T, self.formula
-        given = self.X[: len(self.of_rows.views)]
-        moves = (*line.views, line.background)[: len(given)]
-        dX = [np.zeros_like(X) if d is None else d for X, d in zip(given, moves, strict=True)]
         dX = self.of_rows.blocks(dX)
         dY = projected(dX, T)
 
@@ -159,13 +146,6 @@ class Products:
         return S + self.formula.ridge * trace / len(S) * np.eye(len(S))
 
     def pulled(self, V: Blocks) -> list[Array]:
-        """The derivative in X of <V', the maps>, of the rows of each view.
-
-        Raises
-        ------
-        SingularError
-            Numbers of coordinates tie.
-        """
         T = self._T
         found = [np.zeros_like(each) for each in self.X]
         if (D := self.formula.decoder) is not None:

@@ -13,61 +13,53 @@ import numpy as np
 
 from ldr.objectives.data.data import Data
 from ldr.objectives.families.projected import OfWhiteRows, WhitePoint, WhiteProjected
-from ldr.sensitivity.forms import centred
-from ldr.sensitivity.moving import Line
+from ldr.objectives.objective import Objective
+from ldr.sensitivity.forms import Blocks, centred
+from ldr.sensitivity.known import Known
 from ldr.sensitivity.optimum import Observed, Optimum, Rate
 from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.orthonormal import sym
 
 
 @dataclass(frozen=True)
-class WhiteRows:
+class WhiteRows(Known):
     """An optimum of white rows.
 
     Attributes
     ----------
-    optimum : Optimum
     Z : ndarray (n, k)
     L : ndarray (d, k)
     point : WhitePoint
         At the optimum.
     """
 
-    optimum: Optimum
     Z: Array
     L: Array
     point: WhitePoint
 
     @classmethod
-    def of(cls, optimum: Optimum, data: Data) -> WhiteRows | None:
-        """None of other problems, and of rows with weights."""
+    def of(cls, optimum: Optimum, objective: Objective, data: Data) -> WhiteRows | None:
         problem, samples = optimum.problem, data.samples
-        if not isinstance(problem, OfWhiteRows) or samples.marks is not None:
+        if not isinstance(problem, OfWhiteRows):
             return None
-        if getattr(problem.objective, "ridge", 0.0) != 0:
+        if getattr(objective, "ridge", 0.0) != 0:
             return None  # they are not quite white
         (coordinates,), unit = problem.coordinates, np.eye(len(optimum.M))
-        if len(unit) != samples.d:
-            return None  # the coordinates move with the rows
         L = coordinates.map(unit, coordinates.lift(unit)).T
         Z = problem.X if isinstance(problem, WhiteProjected) else centred(samples.dense()) @ L
         return cls(optimum, Z, L, problem.of_rows(Z, optimum.M))
 
-    def rate(self, line: Line) -> Rate | None:
-        """None where something else than the rows moves."""
-        if line.y is not None or line.weights is not None or line.parameters:
-            return None
-        (dX,), Z, L, M, n = line.views, self.Z, self.L, self.optimum.M, len(self.Z)
-        assert dX is not None
-        mean, slope = dX.mean(axis=0), self.point.slope
-        dX = dX - mean
+    def rate(self, dX: Blocks) -> Rate:
+        Z, L, M, slope = self.Z, self.L, self.optimum.M, self.point.slope
+        mean = dX[0].mean(axis=0)
+        moved = dX[0] - mean
 
         def E(V: Array) -> Array:
-            return np.asarray(L.T @ (dX.T @ (Z @ V)) + Z.T @ (dX @ (L @ V))) / n
+            return np.asarray(L.T @ (moved.T @ (Z @ V)) + Z.T @ (moved @ (L @ V))) / len(Z)
 
         EM = E(M)
-        dY = dX @ (L @ M) - 0.5 * Z @ EM
-        gradient = L.T @ (dX.T @ slope) - 0.5 * E(Z.T @ slope) + Z.T @ self.point.curvature(dY)
+        dY = moved @ (L @ M) - 0.5 * Z @ EM
+        gradient = L.T @ (moved.T @ slope) - 0.5 * E(Z.T @ slope) + Z.T @ self.point.curvature(dY)
         problem = self.optimum.problem
         return Rate(
             problem.manifold.project(M, gradient),
@@ -80,12 +72,11 @@ class WhiteRows:
             ),
         )
 
-    def pulled(self, cotangents: Sequence[Array]) -> list[Array]:
-        """The derivative in X of <V', the map>."""
+    def pulled(self, V: Sequence[Array]) -> list[Array]:
         Z, L, M, slope = self.Z, self.L, self.optimum.M, self.point.slope
-        V = L.T @ cotangents[0]
-        u = self.optimum.solve(self.optimum.problem.manifold.project(M, V))
+        lowered = L.T @ V[0]
+        u = self.optimum.solve(self.optimum.problem.manifold.project(M, lowered))
         bent = self.point.curvature(Z @ u)
-        inside = sym(Z.T @ slope @ u.T) + sym((Z.T @ bent - V) @ M.T)
+        inside = sym(Z.T @ slope @ u.T) + sym((Z.T @ bent - lowered) @ M.T)
         found = -slope @ (L @ u).T - bent @ (L @ M).T + Z @ inside @ L.T / len(Z)
         return [np.asarray(found - found.mean(axis=0))]

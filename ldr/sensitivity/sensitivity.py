@@ -20,6 +20,7 @@ from ldr.sensitivity.fits import FittedRows
 from ldr.sensitivity.formulas import Given, formula_of
 from ldr.sensitivity.implicit import pulled
 from ldr.sensitivity.influence import Influence, influence
+from ldr.sensitivity.known import Known, plain
 from ldr.sensitivity.moving import Line, as_line, numbers, numbers_of
 from ldr.sensitivity.optimum import Optimum, matrix_of
 from ldr.sensitivity.products import Products
@@ -29,6 +30,7 @@ from ldr.solvers.manifolds import Array
 from ldr.solvers.run import Run
 from ldr.types import PerRow, PerView, Rows
 
+KINDS: tuple[type[Known], ...] = (Products, WhiteRows, FiltersOfRows, FittedRows)
 # By how much the value at the result's point may differ from the result's.
 _SAME = 1e-6
 
@@ -107,18 +109,16 @@ class Sensitivity:
             sample_weight=sample_weight,
             parameters=parameters,
         )
-        known = None if self._products is None else self._products.rate(line)
-        return Derivative.along(self.optimum, line, known)
+        dX, known = line.of_rows, self._known
+        told = None if dX is None or known is None else known.rate(dX)
+        return Derivative.along(self.optimum, line, told)
 
     @cached_property
-    def _products(self) -> Products | WhiteRows | FiltersOfRows | FittedRows | None:
-        found = Products.of(self.optimum, self.objective, self.data)
-        return (
-            found
-            or WhiteRows.of(self.optimum, self.data)
-            or FiltersOfRows.of(self.optimum, self.data)
-            or FittedRows.of(self.optimum, self.data)
-        )
+    def _known(self) -> Known | None:
+        if not plain(self.optimum, self.data):
+            return None
+        tried = (kind.of(self.optimum, self.objective, self.data) for kind in KINDS)
+        return next(filter(None, tried), None)
 
     @in_words
     def pullback(self, P: PerView) -> PerView:
@@ -149,8 +149,8 @@ class Sensitivity:
         cotangents = [
             numbers(one, each.shape, "P").T for one, each in zip(given, maps, strict=True)
         ]
-        known = self._products
-        if known is not None and not isinstance(known, FittedRows):
+        known = self._known
+        if known is not None and known.transposes:
             return single(tuple(known.pulled(cotangents)))
         return single(tuple(self._by_formula([each.T for each in maps], cotangents)))
 
