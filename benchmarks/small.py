@@ -1,8 +1,9 @@
 """Whole solves of small problems beside straight-line NumPy: ``python -m benchmarks.small``.
 
 A line is a method on 150 x 10 (5 + 5 of two views): microseconds of the processor of one
-`ldr.solve`, certificate included, and of the same optimum by a loop that takes its input for
-granted, the least of many that take turns; and the difference of their values.
+`ldr.solve`, certificate included, of one of the problems of an `ldr.solve_many`, and of the same
+optimum by a loop that takes its input for granted, the least of many that take turns; and the
+largest difference of their values.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from ldr.solvers.threads import one_thread
 
 ROWS, COLUMNS, R = 150, 10, 2
 TURNS, TOGETHER = 100, 5
+STACKED = 200
 
 
 def trace_ratio(A: Any, B: Any) -> float:
@@ -88,6 +90,13 @@ def spent(run: Callable[[], Any]) -> float:
     return 1e6 * (time.process_time() - began) / TOGETHER
 
 
+def stack(X: Any) -> Any:
+    """So many problems like this one, which differ a little."""
+    if isinstance(X, tuple):
+        return tuple(map(stack, X))
+    return X + 0.1 * np.random.default_rng(1).standard_normal((STACKED, *X.shape))
+
+
 def line(name: str, loop: Callable[..., float], X: Any, beside: dict[str, Any]) -> str:
     given = X if isinstance(X, tuple) else (X,)
     jobs: dict[str, Callable[[], Any]] = {
@@ -95,13 +104,20 @@ def line(name: str, loop: Callable[..., float], X: Any, beside: dict[str, Any]) 
         "solve": lambda: ldr.solve(name, X, R, **beside),
         "uncertified": lambda: ldr.solve(name, X, R, certify=False, **beside),
     }
-    values = jobs["loop"](), jobs["solve"]().value
+    many = stack(X)
+    problems = list(zip(*many, strict=True)) if isinstance(many, tuple) else [(x,) for x in many]
+    stacked = ldr.solve_many(name, many, R, workers=1, **beside)
+    pairs = [(jobs["loop"](), jobs["solve"]().value)]
+    pairs += [(loop(*p, **beside), v) for p, v in zip(problems, stacked.values, strict=True)]
     with one_thread():
         least = {job: min(spent(run) for _ in range(TURNS)) for job, run in jobs.items()}
+        together = lambda: ldr.solve_many(name, many, R, workers=1, **beside)  # noqa: E731
+        least["of many"] = min(spent(together) for _ in range(TURNS // 10)) / STACKED
     cells = "".join(
         f"{job} {spent:6.0f} ({spent / least['loop']:5.1f})   " for job, spent in least.items()
     )
-    return f"{name:<16}{cells}values differ by {abs(values[0] / values[1] - 1):.0e}"
+    apart = max(abs(ours / loops - 1) for loops, ours in pairs)
+    return f"{name:<16}{cells}values differ by {apart:.0e}"
 
 
 def main() -> None:
