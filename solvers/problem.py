@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+import numpy as np
 
 from ldr.solvers.manifolds import Array, Manifold
 from ldr.solvers.nonsmooth.penalty import Penalty
@@ -100,5 +102,5 @@ class Sum(Protocol):
     def parts(self) -> int:
         """p."""
 
-    def part(self, i: int) -> Problem:
-        """f_i, on the same manifold."""
+    def each_part(self, order: np.random.Generator) -> Iterator[Problem]:
+        """Every f_i once, on the same manifold, in a random order if they can be had in any."""

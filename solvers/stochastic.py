@@ -41,12 +41,13 @@ class SVRG(Solver[AnchorState]):
     """Steps from the gradients of parts of a sum, corrected by that of the whole at an anchor.
 
     An epoch computes the gradient g of the whole sum of p parts at the anchor A, then visits the
-    parts in a random order. At W the part i gives v = p (grad f_i(W) - T grad f_i(A)) + T g, with
-    T the transport from A to W: an unbiased gradient whose variance vanishes as W and A approach
-    the optimum, so that the convergence is linear with steps of constant size. A step is -rate H v,
-    H the inverse Hessian of limited-memory BFGS from the changes of one part's gradient along each
-    step. Where W ends is the next anchor, if the sum is lower there; if not, the epoch is
-    taken back and the rate halved. An epoch reads all data twice, however many steps it takes.
+    parts in a random order (in their own where they are rows that pass by). At W the part i gives v
+    = p (grad f_i(W) - T grad f_i(A)) + T g, with T the transport from A to W: an unbiased gradient
+    whose variance vanishes as W and A approach the optimum, so that the convergence is linear with
+    steps of constant size. A step is -rate H v, H the inverse Hessian of limited-memory BFGS from
+    the changes of one part's gradient along each step. Where W ends is the next anchor, if the sum
+    is lower there; if not, the epoch is taken back and the rate halved. An epoch reads all data
+    twice, however many steps it takes.
 
     For problems that are sums of parts (`Sum`): uica and robust-pca of rows in a file, ppca and fa
     with missing entries there, and objectives of one's own with ``sum_over_rows=True``.
@@ -95,8 +96,8 @@ class _Epoch:
     def run(self) -> None:
         whole = self._problem.problem
         assert isinstance(whole, Sum)
-        for i in self._order.permutation(whole.parts):
-            self._visit(whole.part(int(i)), whole.parts)
+        for part in whole.each_part(self._order):
+            self._visit(part, whole.parts)
 
     def _visit(self, part: Problem, parts: int) -> None:
         manifold, anchor, W = self._manifold, self._anchor, self.W

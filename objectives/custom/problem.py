@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Protocol
@@ -13,7 +13,7 @@ from ldr.objectives.custom.backends import Arguments, Backend
 from ldr.objectives.custom.compiling import Traced
 from ldr.objectives.data.cells import Matrix
 from ldr.objectives.data.samples import Beside, Samples
-from ldr.objectives.families.row_sum import RowTerm, parts_of
+from ldr.objectives.families.row_sum import RowTerm, part_rows
 from ldr.objectives.problem import BoundObjective
 from ldr.solvers.gradients_first import GradientsFirst
 from ldr.solvers.manifolds import Array, Manifold
@@ -178,12 +178,15 @@ class SummedProblem(CustomProblem):
     """A sum over rows in memory, evaluated by one call; a `Sum` for stochastic solvers."""
 
     @property
-    def _parts(self) -> list[slice]:
-        return parts_of(len(self.arguments[0]), self.manifold.shape[0])
+    def _starts(self) -> range:
+        n = len(self.arguments[0])
+        return range(0, n, part_rows(n, self.manifold.shape[0]))
 
     @property
     def parts(self) -> int:
-        return len(self._parts)
+        return len(self._starts)
 
-    def part(self, i: int) -> CustomProblem:
-        return self.of_rows(self._parts[i])
+    def each_part(self, order: np.random.Generator) -> Iterator[CustomProblem]:
+        starts = self._starts
+        for start in order.permutation(starts):
+            yield self.of_rows(slice(start, start + starts.step))

@@ -226,6 +226,14 @@ class Samples:
             return term(*read(pieces[0]))
         return fold(term, merge, (partial(read, where) for where in pieces), workers_for(self.d))
 
+    def in_turn(
+        self, rows: int, order: np.random.Generator, *beside: Beside
+    ) -> Iterator[tuple[Given, ...]]:
+        """Pieces of so many rows, with what stands beside them: each once, in a random order."""
+        pieces = list(self.slices(rows))
+        for i in order.permutation(len(pieces)):
+            yield self.piece(pieces[i]), *(cut(other, pieces[i]) for other in beside)
+
     def taken(self, allow_nan: bool) -> Samples:
         """These samples, by a method that can use missing values or one that cannot."""
         if self.has_nan and not allow_nan:

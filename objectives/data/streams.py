@@ -196,11 +196,18 @@ class StreamSamples(StoredSamples):
         merge: Callable[[Term, Term], Term],
         *beside: Beside,
     ) -> Term:
-        total = fold(term, merge, self._pieces(beside), workers_for(self.d))
+        most = max(1, PIECE_NUMBERS // self.d)
+        total = fold(term, merge, self._pieces(most, beside), workers_for(self.d))
         for samples in (self, *beside):
             if isinstance(samples, StoredSamples):
                 samples.check_range()
         return total
+
+    def in_turn(
+        self, rows: int, order: np.random.Generator, *beside: Beside
+    ) -> Iterator[tuple[Given, ...]]:
+        """In their own order, in one pass."""
+        return (arguments() for arguments in self._pieces(rows, beside))
 
     def centred_times(self, V: Array, mean: Array) -> Array:
         return np.concatenate(self.reduce(partial(_product, V=V, mean=mean), list.__add__))
@@ -273,9 +280,10 @@ class StreamSamples(StoredSamples):
             f"pass {_IN_ANY_ORDER}"
         )
 
-    def _pieces(self, beside: tuple[Given, ...]) -> Iterator[Callable[[], tuple[Given, ...]]]:
+    def _pieces(
+        self, most: int, beside: tuple[Given, ...]
+    ) -> Iterator[Callable[[], tuple[Given, ...]]]:
         """The arguments of the terms; rows are taken in the caller's thread, in their order."""
-        most = max(1, PIECE_NUMBERS // self.d)
         rows = Rows(self.array.blocks())
         streams = [
             Rows(other.array.blocks()) if isinstance(other, StreamSamples) else None

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
 import numpy as np
 
 from ldr.objectives.data.cells import Cells
-from ldr.objectives.data.samples import Beside, Samples, cut
+from ldr.objectives.data.samples import Beside, Samples
 from ldr.objectives.families.projected import ProjectedPoint, Started
 from ldr.objectives.families.unwhitened import Unwhitened
 from ldr.objectives.families.whitened import whiten_rows
@@ -169,13 +169,13 @@ class InParts:
     @property
     def parts(self) -> int:
         """How many parts the rows are cut into."""
-        return len(parts_of(*self.samples.shape))
+        return -(-self.samples.n // part_rows(*self.samples.shape))
 
-    def part(self, i: int) -> Part:
-        """What the rows of a part add to f; they are read here, once."""
-        where = parts_of(*self.samples.shape)[i]
-        beside = tuple(cut(other, where) for other in self.beside)
-        return Part(self.manifold, self.samples.piece(where), self.term, beside)
+    def each_part(self, order: np.random.Generator) -> Iterator[Part]:
+        """What the rows of each part add to f; they are read here, once."""
+        rows = part_rows(*self.samples.shape)
+        for piece, *beside in self.samples.in_turn(rows, order, *self.beside):
+            yield Part(self.manifold, piece, self.term, tuple(beside))
 
 
 @dataclass(frozen=True)
@@ -295,10 +295,9 @@ class ProjectedTerm(RowTerm):
         return N if self.W is None else self.W.T @ N
 
 
-def parts_of(n: int, d: int) -> list[slice]:
-    """The parts that n rows of d columns are cut into for stochastic solvers."""
-    rows = max(-(-n // _PARTS), _PART_ROWS * d)
-    return [slice(start, min(start + rows, n)) for start in range(0, n, rows)]
+def part_rows(n: int, d: int) -> int:
+    """Of n rows of d columns, those of a part for stochastic solvers; the last may have fewer."""
+    return max(-(-n // _PARTS), _PART_ROWS * d)
 
 
 def in_pieces(samples: Samples) -> bool:

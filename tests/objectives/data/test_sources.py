@@ -278,7 +278,7 @@ SUM_OVER_ROWS = ldr.objective(
         ("hsic", {}),
         ("save", {"y": X[:, 0]}),
         (SUM_OVER_ROWS, {}),
-        (SUM_OVER_ROWS, {"solver": "svrg", "random_state": 0}),
+        (SUM_OVER_ROWS, {"solver": "svrg", "random_state": 0, "max_iterations": 100}),
     ],
     ids=str,
 )

@@ -148,8 +148,9 @@ def test_value_and_gradient_take_one_pass_together_and_a_product_another(saved):
     assert samples.passes == before + 2
 
 
-def test_a_run_counts_its_passes(saved):
-    samples = as_samples(saved(X))
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_run_counts_its_passes(saved, stream):
+    samples = as_samples((lambda: np.array_split(X, 5)) if stream else saved(X))
     problem = named("uica").bind(Data((samples,)), R)
     start, before = problem.random_point(np.random.default_rng(0)), samples.passes
     run = minimise(problem, start, LBFGS())
@@ -165,7 +166,9 @@ def test_parts_add_up(name, saved):
     assert isinstance(problem, Sum) and problem.parts > 3
     M = problem.random_point(np.random.default_rng(0))
     V = np.random.default_rng(1).standard_normal(M.shape)
-    whole, parts = problem.at(M), [problem.part(i).at(M) for i in range(problem.parts)]
+    order = np.random.default_rng(2)
+    whole, parts = problem.at(M), [part.at(M) for part in problem.each_part(order)]
+    assert len(parts) == problem.parts
     assert sum(part.value for part in parts) == pytest.approx(whole.value, rel=1e-12)
     for of_parts, of_whole in (
         (sum(part.gradient for part in parts), whole.gradient),
