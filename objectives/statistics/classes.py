@@ -75,9 +75,7 @@ class ClassMoments:
         return ClassMoments(self.counts, *means, within, between, self.apart @ T)
 
 
-def class_moments(
-    samples: Samples, codes: Codes, n_classes: int, *, rows: int | None = None
-) -> ClassMoments:
+def class_moments(samples: Samples, codes: Codes, n_classes: int) -> ClassMoments:
     """Scatters within and between classes, in one pass; classes may come in any order.
 
     Parameters
@@ -86,8 +84,6 @@ def class_moments(
     codes : ndarray of int, shape (n,)
         Class of each sample, 0..n_classes-1, every class occurring (see `as_labels`).
     n_classes : int
-    rows : int, optional
-        Rows in a block.
 
     Returns
     -------
@@ -101,7 +97,7 @@ def class_moments(
         Another number of codes than rows, codes out of range, or a class that never occurs.
     """
     _check_codes(codes, samples.n, n_classes)
-    term = partial(_class_spread, n_classes=n_classes, rows=rows)
+    term = partial(_class_spread, n_classes=n_classes)
     return samples.reduce(term, ClassSpread.merge, codes).moments
 
 
@@ -157,7 +153,7 @@ class ClassSpread:
         return ClassMoments(self.counts, *means, within, between, apart)
 
 
-def _class_spread(piece: Samples, codes: Codes, n_classes: int, rows: int | None) -> ClassSpread:
+def _class_spread(piece: Samples, codes: Codes, n_classes: int) -> ClassSpread:
     """Counts, means and the scatter within the classes of a piece."""
     counts = np.bincount(codes, piece.weights, minlength=n_classes)
     there = np.flatnonzero(counts)
@@ -171,7 +167,7 @@ def _class_spread(piece: Samples, codes: Codes, n_classes: int, rows: int | None
     if piece.is_sparse:
         pilots, rest, within = _sparse_class_sums(piece, codes, counts[there])
     else:
-        pilots, rest, within = _dense_class_sums(piece, codes, counts[there], rows)
+        pilots, rest, within = _dense_class_sums(piece, codes, counts[there])
     if len(there) == n_classes:
         return ClassSpread(counts, pilots, rest, within)
     origins, offsets = np.zeros((2, n_classes, piece.d))
@@ -180,7 +176,7 @@ def _class_spread(piece: Samples, codes: Codes, n_classes: int, rows: int | None
 
 
 def _dense_class_sums(
-    piece: Samples, codes: Codes, counts: Codes | Array, rows: int | None
+    piece: Samples, codes: Codes, counts: Codes | Array
 ) -> tuple[Array, Array, Array]:
     """Pilots, means less the pilots, and the scatter within classes (upper triangle)."""
     c, d = len(counts), piece.d
@@ -190,7 +186,7 @@ def _dense_class_sums(
         sums, squares = piece.accelerator.class_sums(piece.array, shift, codes)
         return shift, *_centred_classes(sums, squares, counts)
     # With many classes, longer blocks: the sums are rewritten for each.
-    rows = rows or max(piece.block_rows, _ROWS_PER_CLASS * c)
+    rows = max(piece.block_rows, _ROWS_PER_CLASS * c)
     sums, squares = np.zeros((c, d)), zeros(d, d)
     for where, Z in _class_shifted_blocks(piece, codes, pilots, rows):
         sums += membership(codes[where], c) @ counted_rows(Z, piece.weights, where)

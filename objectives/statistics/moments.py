@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -56,14 +55,12 @@ class Moments:
         return self.scatter / self.n
 
 
-def mean(samples: Samples, *, rows: int | None = None) -> Array:
+def mean(samples: Samples) -> Array:
     """Mean of the rows.
 
     Parameters
     ----------
     samples : Samples, shape (n, d)
-    rows : int, optional
-        Rows in a block.
 
     Returns
     -------
@@ -71,35 +68,33 @@ def mean(samples: Samples, *, rows: int | None = None) -> Array:
         Right to a few units in the last place of max(|mean|, spread); exact for constant
         columns of dense data.
     """
-    return samples.reduce(partial(_mean, rows=rows), TwoPartMean.merge).value
+    return samples.reduce(_mean, TwoPartMean.merge).value
 
 
-def _mean(piece: Samples, rows: int | None) -> TwoPartMean:
+def _mean(piece: Samples) -> TwoPartMean:
     if piece.is_sparse:
         centred, origin = shifted_rows(piece)
         return TwoPartMean(piece.weight, origin, column_means(centred, piece.weights))
     shift = pilot(piece)
     total = np.zeros(piece.d)
-    for where, Z in shifted_blocks(piece, shift, rows):
+    for where, Z in shifted_blocks(piece, shift):
         total = add_sum(total, Z, piece.weights, where)
     return TwoPartMean.about(shift, total, piece.weight)
 
 
-def moments(samples: Samples, *, rows: int | None = None) -> Moments:
+def moments(samples: Samples) -> Moments:
     """Mean and scatter of the rows, in one pass.
 
     Parameters
     ----------
     samples : Samples, shape (n, d)
-    rows : int, optional
-        Rows in a block.
 
     Returns
     -------
     Moments
         Accuracy as the module says: entries of the scatter to about 1e-14 sqrt(S_ii S_jj).
     """
-    return samples.reduce(partial(spread, rows=rows), Spread.merge).moments
+    return samples.reduce(spread, Spread.merge).moments
 
 
 @dataclass(eq=False)
@@ -129,14 +124,14 @@ class Spread:
         return Moments(self.mean.n, self.mean.value, full(self.scatter))
 
 
-def spread(piece: Samples, rows: int | None) -> Spread:
+def spread(piece: Samples) -> Spread:
     """Mean and scatter of a piece."""
     if piece.is_sparse:
         return sparse_spread(*shifted_rows(piece), piece.weights)
     shift = pilot(piece)
     if piece.accelerator is not None and piece.weights is None:
         return spread_on(piece.accelerator, piece.array, shift)
-    return spread_of(shifted_blocks(piece, shift, rows), piece, piece.d, shift)
+    return spread_of(shifted_blocks(piece, shift), piece, piece.d, shift)
 
 
 def spread_of(
@@ -234,15 +229,15 @@ class ViewMoments:
         return self.scatter[ends[i] : ends[i + 1], ends[j] : ends[j + 1]]
 
 
-def joint_moments(a: Samples, b: Samples, *, rows: int | None = None) -> JointMoments:
+def joint_moments(a: Samples, b: Samples) -> JointMoments:
     """Means, scatters and cross scatter of two views of the same samples: see `view_moments`."""
-    both = view_moments((a, b), rows=rows)
+    both = view_moments((a, b))
     aa, ab, bb = (both.block(i, j) for i, j in ((0, 0), (0, 1), (1, 1)))
     mean_a, mean_b = both.means
     return JointMoments(both.n, mean_a, mean_b, aa, ab, bb)
 
 
-def view_moments(views: Sequence[Samples], *, rows: int | None = None) -> ViewMoments:
+def view_moments(views: Sequence[Samples]) -> ViewMoments:
     """Means, scatters and cross scatters of several views of the same samples.
 
     One pass over all views where all are dense. Where one is sparse, three passes: the scatters,
@@ -251,8 +246,6 @@ def view_moments(views: Sequence[Samples], *, rows: int | None = None) -> ViewMo
     Parameters
     ----------
     views : sequence of Samples, shapes (n, d_i)
-    rows : int, optional
-        Rows in a block.
 
     Returns
     -------
@@ -267,12 +260,12 @@ def view_moments(views: Sequence[Samples], *, rows: int | None = None) -> ViewMo
                 f"{first.name} has {first.n} rows and {other.name} has {other.n}; "
                 f"views of the same samples were expected"
             )
-    all_of_them = first.reduce(partial(joint_spread, rows=rows), Spread.merge, *others).moments
+    all_of_them = first.reduce(joint_spread, Spread.merge, *others).moments
     means = np.split(all_of_them.mean, np.cumsum([view.d for view in views])[:-1])
     return ViewMoments(all_of_them.n, tuple(means), all_of_them.scatter)
 
 
-def joint_spread(*views: Samples, rows: int | None = None) -> Spread:
+def joint_spread(*views: Samples) -> Spread:
     """Mean and scatter of a piece of all views side by side."""
     if any(view.is_sparse for view in views):
         return _joint_spread_apart(views)
@@ -281,7 +274,7 @@ def joint_spread(*views: Samples, rows: int | None = None) -> Spread:
     shift = np.concatenate([np.zeros(view.d) if p is None else p for view, p in pilots])
     if first.accelerator is not None and first.weights is None:
         return spread_on(first.accelerator, np.hstack([view.array for view in views]), shift)
-    blocks = _joint_blocks(views, shift, rows or min(view.block_rows for view in views))
+    blocks = _joint_blocks(views, shift, min(view.block_rows for view in views))
     return spread_of(blocks, first, width, shift)
 
 
@@ -299,7 +292,7 @@ def _joint_blocks(
 
 
 def _joint_spread_apart(views: Sequence[Samples]) -> Spread:
-    of_each = [spread(view, None) for view in views]
+    of_each = [spread(view) for view in views]
     blocks = [[full(one.scatter) for one in of_each] for _ in views]
     for j, b in enumerate(views):
         for i, a in enumerate(views[:j]):

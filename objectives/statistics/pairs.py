@@ -178,11 +178,11 @@ def _pair_sums(first: Edge, second: Edge, counts: Array | None, mean: TwoPartMea
     return before_counted.T @ after, heads, tails, float(counts.sum())
 
 
-def paired_spread(piece: Samples, lag: int, rows: int | None) -> PairedSpread:
+def paired_spread(piece: Samples, lag: int) -> PairedSpread:
     """Sums over the pairs of a piece, about its own mean."""
     counts = pair_counts(piece.marks, piece.n, lag)
     assert counts is not None
-    own = spread(piece, rows)
+    own = spread(piece)
     d = piece.d
     first = Edge.of(piece, slice(0, lag))
     last = Edge.of(piece, slice(max(0, piece.n - lag), piece.n))
@@ -191,7 +191,7 @@ def paired_spread(piece: Samples, lag: int, rows: int | None) -> PairedSpread:
     if piece.is_sparse:
         found._add(*_sparse_pair_sums(piece, lag, counts, own.mean))
         return found
-    for where in piece.slices(rows):
+    for where in piece.slices():
         partners = piece.rows(slice(where.start + lag, where.stop + lag))
         here = slice(where.start, where.start + len(partners))
         block = Edge(piece.rows(here), None)

@@ -174,9 +174,9 @@ def _share(group: Moments, unit: Array, fourth: float) -> float:
 def _spreads(piece: Samples, codes: Codes | None = None, *, groups: int) -> list[Spread | None]:
     """Mean and scatter of each group's rows in a piece; None of a group that is not there."""
     if codes is None:
-        return [spread(piece, None)]
+        return [spread(piece)]
     there = [codes == k for k in range(groups)]
-    return [spread(piece.take(rows), None) if rows.any() else None for rows in there]
+    return [spread(piece.take(rows)) if rows.any() else None for rows in there]
 
 
 def _merged(first: Sequence[Spread | None], second: Sequence[Spread | None]) -> list[Spread | None]:

@@ -111,7 +111,7 @@ def sampled(samples: Samples, rows: Codes) -> Array:
 
 
 def shifted_blocks(
-    samples: Samples, shift: Array | None, rows: int | None
+    samples: Samples, shift: Array | None, rows: int | None = None
 ) -> Iterator[tuple[slice, Array]]:
     """Walk over dense blocks less the shift. One buffer serves all: use a block, then forget it."""
     if shift is None:

@@ -42,15 +42,13 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 
-def difference_scatter(samples: Samples, *, rows: int | None = None) -> Array:
+def difference_scatter(samples: Samples) -> Array:
     """Xdot'Xdot, where Xdot holds the n - 1 differences x_{t+1} - x_t of rows in time order.
 
     Parameters
     ----------
     samples : Samples, shape (n, d)
         At least two rows.
-    rows : int, optional
-        Rows in a block.
 
     Returns
     -------
@@ -65,7 +63,7 @@ def difference_scatter(samples: Samples, *, rows: int | None = None) -> Array:
     """
     if samples.n_known and samples.n < 2:
         raise DataError(f"{samples.name} has {samples.n} row(s); differences need at least 2")
-    return full(samples.reduce(partial(_differences, rows=rows), DifferenceSpread.merge).squares)
+    return full(samples.reduce(_differences, DifferenceSpread.merge).squares)
 
 
 @dataclass(eq=False)
@@ -94,7 +92,7 @@ class DifferenceSpread:
         return self
 
 
-def _differences(piece: Samples, rows: int | None) -> DifferenceSpread:
+def _differences(piece: Samples) -> DifferenceSpread:
     first, last = Edge.of(piece, slice(0, 1)), Edge.of(piece, slice(piece.n - 1, piece.n))
     counts = pair_counts(piece.marks, piece.n, 1)
     if piece.is_sparse:
@@ -103,7 +101,7 @@ def _differences(piece: Samples, rows: int | None) -> DifferenceSpread:
         squares = np.asfortranarray(symmetric(dense(steps.T @ scaled_rows(steps, counts))))
         return DifferenceSpread(squares, first, last)
     squares = zeros(piece.d, piece.d)
-    for where in piece.slices(rows):
+    for where in piece.slices():
         block = piece.rows(slice(where.start, where.stop + 1))  # and the next block's first row
         if len(block) > 1:
             squares = add_square(squares, weighted(block[1:] - block[:-1], counts, where))
@@ -125,7 +123,7 @@ class LaggedMoments(Moments):
     lagged: Array
 
 
-def lagged_moments(samples: Samples, lag: int, *, rows: int | None = None) -> LaggedMoments:
+def lagged_moments(samples: Samples, lag: int) -> LaggedMoments:
     """Mean, scatter and symmetrised lagged covariance of rows in time order, in one pass.
 
     Parameters
@@ -133,8 +131,6 @@ def lagged_moments(samples: Samples, lag: int, *, rows: int | None = None) -> La
     samples : Samples, shape (n, d)
     lag : int
         1 <= lag < n.
-    rows : int, optional
-        Rows in a block; fewer than the lag is fine.
 
     Returns
     -------
@@ -149,10 +145,10 @@ def lagged_moments(samples: Samples, lag: int, *, rows: int | None = None) -> La
     if samples.n_known:
         check_lag(lag, samples.n, samples.name)
     if samples.marks is not None:
-        pairs = samples.reduce(partial(paired_spread, lag=lag, rows=rows), PairedSpread.merge)
+        pairs = samples.reduce(partial(paired_spread, lag=lag), PairedSpread.merge)
         found = pairs.spread.moments
         return LaggedMoments(found.n, found.mean, found.scatter, pairs.lagged(samples.name))
-    whole = samples.reduce(partial(_lagged_spread, lag=lag, rows=rows), LaggedSpread.merge)
+    whole = samples.reduce(partial(_lagged_spread, lag=lag), LaggedSpread.merge)
     of_rows = whole.spread.moments
     check_lag(lag, int(of_rows.n), samples.name)
     lagged = symmetric(whole.products) / (of_rows.n - lag)
@@ -216,7 +212,7 @@ class LaggedSpread:
         self.products += np.outer(heads + pairs * change, change) + np.outer(change, tails)
 
 
-def _lagged_spread(piece: Samples, lag: int, rows: int | None) -> LaggedSpread:
+def _lagged_spread(piece: Samples, lag: int) -> LaggedSpread:
     """Mean, scatter and lagged products of a piece.
 
     With Z the rows less a shift c, e = mean - c, and a, b the sums of the first and of the last
@@ -236,7 +232,7 @@ def _lagged_spread(piece: Samples, lag: int, rows: int | None) -> LaggedSpread:
         origin = np.zeros(d) if shift is None else shift
         total, squares, products = piece.accelerator.lagged(piece.array, origin, lag)
     else:
-        total, squares, products = _lagged_sums(piece, lag, shift, rows)
+        total, squares, products = _lagged_sums(piece, lag, shift)
     mean = TwoPartMean.about(shift, total, n)
     e, pairs = mean.offset, max(0, n - lag)
     heads = total - _less_shift(last, shift).sum(axis=0)
@@ -246,14 +242,11 @@ def _lagged_spread(piece: Samples, lag: int, rows: int | None) -> LaggedSpread:
     return LaggedSpread(lag, Spread(mean, add_outer(squares, e, -float(n))), products, first, last)
 
 
-def _lagged_sums(
-    piece: Samples, lag: int, shift: Array | None, rows: int | None
-) -> tuple[Array, Array, Array]:
+def _lagged_sums(piece: Samples, lag: int, shift: Array | None) -> tuple[Array, Array, Array]:
     """Of the rows less a shift: sum, sum of z_t z_t' (upper triangle), sum of z_t z_{t+lag}'."""
     total, periods, products = np.zeros(piece.d), Periods(piece.d), zeros(piece.d, piece.d)
     # A block and its coefficients stay in cache together.
-    rows = rows or max(1, piece.block_rows // 2)
-    for where, Z in shifted_blocks(piece, shift, rows):
+    for where, Z in shifted_blocks(piece, shift, max(1, piece.block_rows // 2)):
         total = add_sum(total, Z)
         # Lagged rows are read again rather than carried: any lag, any block, little memory.
         if _EIGHT * lag <= len(Z):

@@ -88,30 +88,30 @@ def check_mean(found, X, rows=slice(None), tolerance=5e-14):
 # many times 1e-14 they may differ.
 
 
-def moments(given, X, **options):
-    found = statistics.moments(given(X), **options)
+def moments(given, X):
+    found = statistics.moments(given(X))
     check_mean(found.mean, X)
     np.testing.assert_array_equal(found.scatter, found.scatter.T)
     np.testing.assert_allclose(found.covariance, found.scatter / len(X))
     return [(found.scatter, scatter(centred(extended(X))), None, 2)]
 
 
-def joint(given, X, **options):
+def joint(given, X):
     half = X.shape[1] // 2
-    found = statistics.joint_moments(given(X[:, :half]), given(X[:, half:]), **options)
+    found = statistics.joint_moments(given(X[:, :half]), given(X[:, half:]))
     check_mean(np.concatenate([found.mean_a, found.mean_b]), X)
     whole = np.block([[found.scatter_aa, found.scatter_ab], [found.scatter_ab.T, found.scatter_bb]])
     return [(whole, scatter(centred(extended(X))), None, 2)]
 
 
 def classes(order, apart=0.0):
-    def of(given, X, **options):
+    def of(given, X):
         codes = np.resize(CODES, len(X))
         codes = {"random": codes, "sorted": np.sort(codes), "turning": np.arange(len(X)) % C}[order]
         if apart:
             X = X + apart * np.random.default_rng(1).standard_normal((C, X.shape[1]))[codes]
         within, between = class_reference(X, codes, C)
-        found = statistics.class_moments(given(X), codes, C, **options)
+        found = statistics.class_moments(given(X), codes, C)
         np.testing.assert_array_equal(found.counts, np.bincount(codes))
         check_mean(found.mean, X)
         for k in range(C):
@@ -129,11 +129,11 @@ def classes(order, apart=0.0):
 def lagged(lag):
     """A negative lag is counted from the last."""
 
-    def of(given, X, **options):
+    def of(given, X):
         n, Z = len(X), centred(extended(X))
         k = lag % n
         G = Z[:-k].T @ Z[k:] / (n - k)
-        found = statistics.lagged_moments(given(X), k, **options)
+        found = statistics.lagged_moments(given(X), k)
         check_mean(found.mean, X)
         np.testing.assert_array_equal(found.lagged, found.lagged.T)
         # Few terms are left at a long lag, so they are judged by the variance over n - lag.
@@ -145,8 +145,8 @@ def lagged(lag):
     return of
 
 
-def differences(given, X, **options):
-    found = statistics.difference_scatter(given(X), **options)
+def differences(given, X):
+    found = statistics.difference_scatter(given(X))
     np.testing.assert_array_equal(found, found.T)
     return [(found, scatter(np.diff(extended(X), axis=0)), None, 1)]
 
@@ -165,7 +165,7 @@ STATISTICS = {
 }
 
 
-def check(statistic, given, X, slack=1.0, **options):
+def check(statistic, given, X, slack=1.0):
     """A statistic is exact, but for `slack` times the rounding of rows that are summed at once."""
-    for found, exact, scale, times in STATISTICS[statistic](given, X, **options):
+    for found, exact, scale, times in STATISTICS[statistic](given, X):
         assert error(found, exact, scale) < slack * times * 1e-14

@@ -12,7 +12,7 @@ from ldr.objectives.data.accelerator import Accelerator
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.data.sources import dask_rows
-from ldr.objectives.statistics import sums
+from ldr.objectives.statistics import classes, sums
 from tests.objectives.statistics.references import DATA, OFFSETS, STATISTICS, check
 
 PROCESSOR = Accelerator("cpu")  # jax's own, which is always there
@@ -83,5 +83,7 @@ def test_statistics_are_those_of_80_bits(way, name, statistic, monkeypatch):
     monkeypatch.setattr(sums, "FEW_COLUMNS", come.few)
     if come.piece:
         monkeypatch.setattr(samples_module, "PIECE_NUMBERS", come.piece * X.shape[1])
-    options = {} if come.rows is None else {"rows": come.rows}
-    check(statistic, come.given, X, come.slack, **options)
+    if come.rows:
+        monkeypatch.setattr(samples_module, "BLOCK_NUMBERS", come.rows * X.shape[1])
+        monkeypatch.setattr(classes, "_ROWS_PER_CLASS", 1)
+    check(statistic, come.given, X, come.slack)

@@ -59,7 +59,9 @@ def test_moments_in_exact_rational_arithmetic():
 def test_moments_of_any_shape_and_scale(n, d, scale, offset, rows, seed):
     X = (np.random.default_rng(seed).standard_normal((n, d)) + offset) * 10.0**scale
     Z = centred(extended(X))
-    assert error(statistics.moments(as_samples(X), rows=rows).scatter, Z.T @ Z) < 1e-13
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(samples_module, "BLOCK_NUMBERS", rows * d)
+        assert error(statistics.moments(as_samples(X)).scatter, Z.T @ Z) < 1e-13
 
 
 @pytest.mark.parametrize("piece", [1, 17, 150, 10_000])
@@ -68,15 +70,16 @@ def test_constant_columns_are_exactly_zero(piece, monkeypatch):
     X = BASE[:600].copy()
     X[:, 1], X[:, 3] = 0.1, -1e8 / 3
     samples, codes = as_samples(X), CODES[:600]
-    for rows in (None, 7):
-        found = statistics.moments(samples, rows=rows)
+    for numbers in (samples_module.BLOCK_NUMBERS, 7 * D):
+        monkeypatch.setattr(samples_module, "BLOCK_NUMBERS", numbers)
+        found = statistics.moments(samples)
         assert not np.any(found.scatter[[1, 3]])
         assert found.mean[1] == 0.1
         assert found.mean[3] == -1e8 / 3
-        classes = statistics.class_moments(samples, codes, C, rows=rows)
+        classes = statistics.class_moments(samples, codes, C)
         assert not np.any(classes.within[[1, 3]])
         assert not np.any(classes.between[[1, 3]])
-        lagged = statistics.lagged_moments(samples, 3, rows=rows)
+        lagged = statistics.lagged_moments(samples, 3)
         assert not np.any(lagged.lagged[[1, 3]])
 
 
