@@ -54,8 +54,6 @@ class DiscriminantMethod(Shrinking):
     stacks = True
     arrays = Footprint(squares=14.0, products=True)
 
-    ridge: float = number(0.0)
-
     def scatters(self, data: Data) -> tuple[RowPencil[Pencil], int]:
         """(S_B, S_W) of the rows in any coordinates; the number of classes."""
         codes, classes = data.labels
@@ -167,8 +165,6 @@ class SemiSupervisedDA(Shrinking, LaplacianMethod):
         Weight of the graph, mu >= 0.
     unlabelled : label
         What y says of rows without a label.
-    ridge : float
-        Added to the diagonal of B, in units of its mean diagonal.
     shrinkage : "auto" or None
         "auto" moves S_T, of the labelled rows, towards its diagonal by Ledoit and Wolf's rule.
     """
@@ -185,7 +181,6 @@ class SemiSupervisedDA(Shrinking, LaplacianMethod):
 
     mu: float = number(0.1)
     unlabelled: Any = -1
-    ridge: float = number(0.0)
 
     def __post_init__(self) -> None:
         super().__post_init__()

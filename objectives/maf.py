@@ -15,7 +15,7 @@ from ldr.objectives.families.trace_ratio import TraceRatio, trace_ratio
 from ldr.objectives.families.whitened_trace import whitened_trace
 from ldr.objectives.families.wide import of_lag
 from ldr.objectives.objective import Objective
-from ldr.objectives.parameters import Need, number, whole, word
+from ldr.objectives.parameters import Need, whole, word
 from ldr.objectives.statistics import lagged_moments
 from ldr.objectives.statistics.pairs import count_pairs
 from ldr.objectives.view import Compact
@@ -47,18 +47,10 @@ class LaggedMethod(Objective):
 
 @dataclass(frozen=True)
 class AutocorrelationMethod(Shrinking, LaggedMethod):
-    """Base of the methods of S_lag against the covariance C.
-
-    Parameters
-    ----------
-    ridge : float
-        Added to the diagonal of C, in units of its mean diagonal.
-    """
+    """Base of the methods of S_lag against the covariance C."""
 
     stacks = True
     arrays = Footprint(squares=12.0, products=True)
-
-    ridge: float = number(0.0)
 
     def covariances(self, data: Data) -> RowPencil[Pencil]:
         """(S_lag, C) of the rows in any coordinates."""

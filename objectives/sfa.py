@@ -20,7 +20,7 @@ from ldr.objectives.families.trace_ratio import TraceRatio, trace_ratio
 from ldr.objectives.families.whitened_trace import whitened_trace
 from ldr.objectives.families.wide import of_differences
 from ldr.objectives.objective import Objective
-from ldr.objectives.parameters import Need, flag, number, whole
+from ldr.objectives.parameters import Need, flag, whole
 from ldr.objectives.statistics import difference_scatter, moments
 from ldr.objectives.statistics.pairs import count_pairs
 from ldr.objectives.statistics.sums import weighted
@@ -156,11 +156,6 @@ class OrthogonalSFA(NestedMethod, Shrinking, SlowMethod):
 
     M orthonormal, X_dot the differences of successive rows, C = X'X/n. P = M'. The heuristic is the
     bottom generalised eigenvectors (whitened slow feature analysis) made orthonormal.
-
-    Parameters
-    ----------
-    ridge : float
-        Added to the diagonal of C, in units of its mean diagonal.
     """
 
     name = "orthogonal-sfa"
@@ -169,8 +164,6 @@ class OrthogonalSFA(NestedMethod, Shrinking, SlowMethod):
     baseline = "orthonormalised generalised eigenvectors of (X_dot'X_dot, C)"
     exact = "r = 1"
     sibling = "sfa with whiten=True"
-
-    ridge: float = number(0.0)
 
     def bind(self, data: Data, r: int) -> TraceRatio:
         compact = self.compact(data.samples)

@@ -147,8 +147,6 @@ class OPCA(Shrinking, NoiseMethod):
     transposed = False
     scale_free = True
 
-    ridge: float = number(0.0)
-
     def bind(self, data: Data, r: int) -> Trace:
         pair = Pair.of(data, in_columns=self.shrinkage is not None)
 

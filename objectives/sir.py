@@ -31,7 +31,7 @@ from ldr.objectives.families.whitened_trace import (
 from ldr.objectives.kernels import as_response, deviations
 from ldr.objectives.lda import few_directions
 from ldr.objectives.objective import Objective
-from ldr.objectives.parameters import Need, number, whole
+from ldr.objectives.parameters import Need, whole
 from ldr.objectives.starts.directions import sliced
 from ldr.objectives.statistics import class_moments
 from ldr.objectives.statistics.covariance import Variation
@@ -49,8 +49,6 @@ class SlicedMethod(Objective):
     ----------
     slices : int
         Of a continuous response; labels are slices themselves.
-    ridge : float
-        Added to the diagonal of C, in units of its mean diagonal.
     """
 
     sense = "max"
@@ -61,7 +59,6 @@ class SlicedMethod(Objective):
     scale_free = True
 
     slices: int = whole(10, 2)
-    ridge: float = number(0.0)
 
     def codes(self, data: Data) -> np.ndarray:
         """The slice of each row."""
@@ -135,7 +132,7 @@ class SAVE(Shrinking, SlicedMethod):
     baseline = "top eigenvectors of sum_b p_b (I - Cov_b(z))^2"
 
     def bind(self, data: Data, r: int) -> Trace:
-        rows = WhiteRows.of(self, data, self.ridge)
+        rows = WhiteRows.of(self, data)
         A, size = np.zeros_like(rows.of_all), 0.0
         for share, _, of_slice in self.of_slices(rows, data):
             change = rows.of_all - of_slice
@@ -172,7 +169,7 @@ class DirectionalRegression(Shrinking, SlicedMethod):
     baseline = "top eigenvectors of 2 sum_b p_b V_b^2 + 2K^2 + 2 tr(K) K - 2I"
 
     def bind(self, data: Data, r: int) -> Trace:
-        rows = WhiteRows.of(self, data, self.ridge)
+        rows = WhiteRows.of(self, data)
         (A, K), size = np.zeros((2, *rows.of_all.shape)), 0.0
         for share, mean, of_slice in self.of_slices(rows, data):
             V = of_slice + np.outer(mean, mean)
@@ -214,11 +211,6 @@ class PrincipalHessianDirections(Shrinking):
     the eigenvalues of H without their signs, which are those of `curvature` in the result's
     components. P = M'C^{-1/2}. Exact by the eigenvectors of H with the largest |eigenvalues|. It
     sees what sir is blind to, y = x_1^2 say, and is blind to what is linear.
-
-    Parameters
-    ----------
-    ridge : float
-        Added to the diagonal of C, in units of its mean diagonal.
     """
 
     name = "phd"
@@ -232,13 +224,11 @@ class PrincipalHessianDirections(Shrinking):
     exact = "yes"
     scale_free = True
 
-    ridge: float = number(0.0)
-
     def bind(self, data: Data, r: int) -> Trace:
         y = as_response(data.y, data.samples.n)
         if y.shape[1] != 1:
             raise DataError(f"y has {y.shape[1]} columns; phd takes one response, one number a row")
-        rows, w = WhiteRows.of(self, data, self.ridge), data.samples.weights
+        rows, w = WhiteRows.of(self, data), data.samples.weights
         e = deviations(y[:, 0], w)
         counts = e if w is None else e * w
         H, size = np.zeros_like(rows.of_all), 0.0

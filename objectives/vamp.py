@@ -20,7 +20,7 @@ from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.unwhitened import Unwhitened
 from ldr.objectives.families.whitened_trace import spectral_bound, whitened_trace
 from ldr.objectives.maf import LaggedMethod
-from ldr.objectives.parameters import number, whole
+from ldr.objectives.parameters import whole
 from ldr.objectives.problem import Fitted
 from ldr.objectives.statistics import pair_moments
 from ldr.objectives.statistics.covariance import Variation
@@ -41,8 +41,6 @@ class PairMethod(Shrinking, LaggedMethod):
 
     Parameters
     ----------
-    ridge : float
-        Added to the diagonals of the covariances, in units of their mean diagonals.
     shrinkage : "auto" or None
         "auto" moves the covariances towards their diagonals, by the share that Ledoit and Wolf's
         rule finds for all rows, of columns in units of their standard deviations; it is in the
@@ -55,8 +53,6 @@ class PairMethod(Shrinking, LaggedMethod):
     exact = "yes"
     scale_free = True
     arrays = Footprint(squares=18.0, span=9.0)
-
-    ridge: float = number(0.0)
 
 
 @dataclass(frozen=True)

@@ -157,9 +157,9 @@ class SemiSupervisedDA(Named):
         heat: float | str | None = None,
         epsilon: float | None = None,
         shrinkage: str | None = None,
+        ridge: float = 0.0,
         mu: float = 0.1,
         unlabelled: Any = -1,
-        ridge: float = 0.0,
         **options: Unpack[Options],
     ) -> None: ...
 
@@ -355,8 +355,8 @@ class OrthogonalSFA(_InTrials):
         n_components: Dimension = 2,
         *,
         shrinkage: str | None = None,
-        nested: Any = False,
         ridge: float = 0.0,
+        nested: Any = False,
         **options: Unpack[Options],
     ) -> None: ...
 
@@ -487,8 +487,8 @@ class OrthogonalLPP(Named):
         heat: float | str | None = None,
         epsilon: float | None = None,
         shrinkage: str | None = None,
-        nested: Any = False,
         ridge: float = 0.0,
+        nested: Any = False,
         **options: Unpack[Options],
     ) -> None: ...
 
@@ -525,8 +525,8 @@ class OrthogonalNPE(Named):
         neighbours: int = 10,
         regularisation: float = 0.001,
         shrinkage: str | None = None,
-        nested: Any = False,
         ridge: float = 0.0,
+        nested: Any = False,
         **options: Unpack[Options],
     ) -> None: ...
 
@@ -586,8 +586,8 @@ class SIR(_Weighted):
         n_components: Dimension = 2,
         *,
         slices: int = 10,
-        ridge: float = 0.0,
         shrinkage: str | None = None,
+        ridge: float = 0.0,
         **options: Unpack[Options],
     ) -> None: ...
 
@@ -597,8 +597,8 @@ class SAVE(_Weighted):
         n_components: Dimension = 2,
         *,
         slices: int = 10,
-        ridge: float = 0.0,
         shrinkage: str | None = None,
+        ridge: float = 0.0,
         **options: Unpack[Options],
     ) -> None: ...
 
@@ -608,8 +608,8 @@ class DirectionalRegression(_Weighted):
         n_components: Dimension = 2,
         *,
         slices: int = 10,
-        ridge: float = 0.0,
         shrinkage: str | None = None,
+        ridge: float = 0.0,
         **options: Unpack[Options],
     ) -> None: ...
 

@@ -31,7 +31,7 @@ from ldr.objectives.families.whitened_trace import whitened_trace
 from ldr.objectives.families.wide import WidePencil, against_total, of_classes
 from ldr.objectives.graphs import Graph, check_settled, notes_on
 from ldr.objectives.objective import Objective
-from ldr.objectives.parameters import Need, number, whole
+from ldr.objectives.parameters import Need, whole
 from ldr.objectives.statistics import (
     class_moments,
 )
@@ -223,18 +223,10 @@ class ShrinkingGraph(Shrinking, GraphMethod):
 
 @dataclass(frozen=True)
 class WhitenedGraph(ShrinkingGraph):
-    """Base of those that whiten B: exact by the bottom generalised eigenvectors of (A, B).
-
-    Parameters
-    ----------
-    ridge : float
-        Added to the diagonal of B, in units of its mean diagonal.
-    """
+    """Base of those that whiten B: exact by the bottom generalised eigenvectors of (A, B)."""
 
     transposed = False
     exact = "yes"
-
-    ridge: float = number(0.0)
 
     def bind(self, data: Data, r: int) -> Trace:
         return whitened_trace(self, self.shrunk_scatters(data), r, ridge=self.ridge)
@@ -262,17 +254,9 @@ class OrthonormalGraph(GraphMethod):
 
 @dataclass(frozen=True)
 class RatioGraph(NestedMethod, ShrinkingGraph):
-    """Base of the ratios tr(M'AM) / tr(M'BM).
-
-    Parameters
-    ----------
-    ridge : float
-        Added to the diagonal of B, in units of its mean diagonal.
-    """
+    """Base of the ratios tr(M'AM) / tr(M'BM)."""
 
     exact = "r = 1"
-
-    ridge: float = number(0.0)
 
     def bind(self, data: Data, r: int) -> TraceRatio:
         return trace_ratio(self, self.shrunk_scatters(data), r, ridge=self.ridge)

@@ -226,9 +226,12 @@ class Shrinking(Objective):
         "auto" moves C towards its diagonal by Ledoit and Wolf's rule, of columns in units of their
         standard deviations. The share by which it was moved is in the result's parameters. It takes
         two more passes over the rows.
+    ridge : float
+        Added to the diagonal of what is divided by, in units of its mean diagonal.
     """
 
     shrinkage: str | None = optional_word(("auto",))
+    ridge: float = number(0.0)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -272,15 +275,11 @@ class ShrinkingViews(Shrinking):
 
     Parameters
     ----------
-    ridge : float
-        Added to the diagonal of each view's covariance, in units of its mean diagonal.
     shrinkage : "auto" or None
         "auto" moves the covariance of the views side by side towards its diagonal, by Ledoit and
         Wolf's rule: that of each view, and those between views towards 0, by one share, so that no
         correlation exceeds 1. The share is in the result's parameters.
     """
-
-    ridge: float = number(0.0)
 
     def opened(self, data: Data) -> tuple[list[Compact], JointShrinkage | None]:
         """The views, in all their columns where they shrink, and what shrinks them."""

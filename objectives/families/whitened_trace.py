@@ -128,7 +128,7 @@ class WhiteRows:
     chosen: Mapping[str, float | Array]
 
     @classmethod
-    def of(cls, method: Shrinking, data: Data, ridge: float) -> WhiteRows:
+    def of(cls, method: Shrinking, data: Data) -> WhiteRows:
         compact = method.compact(data.samples)
 
         def covariance(change: Change) -> Pencil:
@@ -137,7 +137,7 @@ class WhiteRows:
             return Pencil(B.B, B)
 
         rows = method.shrunk(RowPencil(compact, covariance, "the covariance"))
-        given = Unwhitened.of(compact, rows.what, ridge)
+        given = Unwhitened.of(compact, rows.what, method.ridge)
         found, (whitened,) = whiten(rows.of, lambda found: (found.B,), given)
         return cls(compact, whitened, whitened(found.A), rows.chosen)
 

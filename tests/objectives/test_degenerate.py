@@ -111,8 +111,19 @@ def finite(result):
     return True
 
 
-@pytest.mark.parametrize("change", CHANGES)
-@pytest.mark.parametrize("key", METHODS)
+# Searches of several starts take longest: two of the changes by default.
+SEARCHED = ("nca", "lmnn", "dca", "cca", "sparse-cca", "orthogonal-mcca", "sdr", "wda")
+
+
+@pytest.mark.parametrize(
+    ("key", "change"),
+    [
+        pytest.param(key, change, marks=[pytest.mark.slow] * slow)
+        for key in METHODS
+        for change in CHANGES
+        for slow in [name_of(key) in SEARCHED and change not in ("collinear", "bad_scales")]
+    ],
+)
 def test_singular_data_give_a_restriction_or_an_error(key, change):
     X = CHANGES[change](clean())
     if key == "sfa quadratic":
