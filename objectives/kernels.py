@@ -12,7 +12,7 @@ import numpy.typing as npt
 from ldr.objectives.data.cells import Cells
 from ldr.objectives.data.finite import check_largest
 from ldr.objectives.data.labels import as_array, as_labels
-from ldr.objectives.statistics.sizes import even_rows
+from ldr.objectives.statistics.sizes import even_rows, middle_places
 from ldr.solvers.errors import DataError
 from ldr.solvers.linalg.symmetric import full_factor
 from ldr.solvers.manifolds import Array
@@ -98,6 +98,23 @@ def median_distance(X: Array, weights: Array | None = None) -> float:
     return float(np.median(pdist(X[even_rows(len(X), _DISTANCE_ROWS, weights)])))
 
 
+def gradient_of_median(X: Array) -> Array:
+    """Of the logarithm of the median distance of X's rows, in X."""
+    from scipy.spatial.distance import pdist
+
+    rows = even_rows(len(X), _DISTANCE_ROWS)
+    i, j = np.triu_indices(len(rows), 1)
+    middle = middle_places(pdist(X[rows]))
+    one, two = rows[i[middle]], rows[j[middle]]
+    apart = X[one] - X[two]
+    lengths = np.linalg.norm(apart, axis=1)
+    pull = apart / (lengths * lengths.sum())[:, None]
+    found = np.zeros_like(X)
+    np.add.at(found, one, pull)
+    np.add.at(found, two, -pull)
+    return found
+
+
 def is_categorical(y: object) -> bool:
     """Whether y holds labels (strings, booleans, whole numbers of few values), not quantities."""
     array = as_array(y)
@@ -173,7 +190,7 @@ class Response:
         """The Gram matrix, n x n: of labels, 1 where two are equal; else of a Gaussian kernel."""
         if self.codes is not None:
             return self.values @ self.values.T
-        return gaussian_gram(self.values, self._width(width))
+        return gaussian_gram(self.values, self.width(width))
 
     def factor(self, width: float | None, rank: int | None) -> tuple[Array, float]:
         """Z (n x p) with centred columns, ZZ' the centred Gram matrix; the share of trace left out.
@@ -193,11 +210,12 @@ class Response:
         elif rank is None:
             Z, left_out = full_factor(self.gram(width)), 0.0
         else:
-            Z = incomplete_factor(self.values, self._width(width), rank)
+            Z = incomplete_factor(self.values, self.width(width), rank)
             left_out = 1.0 - float(np.vdot(Z, Z)) / len(Z)
         return Z, left_out
 
-    def _width(self, width: float | None) -> float:
+    def width(self, width: float | None) -> float:
+        """sigma of quantities: as given, or their median distance."""
         sigma = width or median_distance(self.values, self.weights)
         if sigma == 0 or not math.isfinite(sigma):
             raise DataError(

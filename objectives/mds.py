@@ -15,8 +15,13 @@ from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.batches import in_batches
 from ldr.objectives.families.matrices import DataSums, TraceMatrices
-from ldr.objectives.families.pairwise import Pairwise, WeightedPairsPoint, kept_of_pairs
-from ldr.objectives.families.projected import DenseRows
+from ldr.objectives.families.pairwise import (
+    Change,
+    Pairwise,
+    WeightedPairsPoint,
+    kept_of_pairs,
+)
+from ldr.objectives.families.projected import DenseRows, ProjectedPoint
 from ldr.objectives.families.row_sum import in_pieces
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.kernels import centred_gram, weighted_centre
@@ -251,6 +256,15 @@ class StressPoint(WeightedPairsPoint):
         W = self._counted(rows, residual.copy(), d)
         return float(np.vdot(W, residual)), np.divide(W, s, out=W)
 
+    def changes(self, rows: slice) -> tuple[Array, Array, Array, Array]:
+        """Derivatives of phi and of W in d^2, s^2 fixed, and in s^2: phi's, W's, in turn."""
+        d, s = self._lengths(rows, self.squares(rows))
+        own = (1.0 - d / s) / d if self._problem.sammon else np.zeros_like(d)
+        of_value, of_s = -(s - d) / d - 0.5 * own * s * (s - d) / d, 0.5 * d / s**3
+        of_d = -0.5 * (1.0 / s + own) / d
+        told = [self._counted(rows, each, d) for each in (of_value, 1.0 - d / s, of_d, of_s)]
+        return told[0], told[1], told[2], told[3]
+
     def weights_change(self, rows: slice, D: Array) -> tuple[Array, Callable[[Array], Array]]:
         d, s = self._lengths(rows, D)
         rate = d / s
@@ -303,6 +317,34 @@ class Stress(Pairwise):
 
     def at(self, M: Array) -> StressPoint:
         return StressPoint(self, M)
+
+    def rate_at(self, point: ProjectedPoint, dX: Array) -> tuple[float, Array]:
+        assert isinstance(point, StressPoint)
+        change = Change(self.X, dX)
+        of_square = 2.0 * self._of_smoothing(float(np.vdot(self.X, dX)))
+        value, slope = 0.0, np.zeros_like(point.Y)
+        for rows in self.strips:
+            columns = point.columns(rows)
+            dd = change.of_squares(rows, columns) + of_square
+            of_value, W, of_d, of_s = point.changes(rows)
+            value += float(np.vdot(of_value, dd)) + of_square * float(W.sum())
+            point.add_laplacian(slope, of_d * dd + of_square * of_s, rows, point.Y1)
+        return value, 2.0 * slope
+
+    def pulled_at(self, point: ProjectedPoint, dY: Array) -> Array:
+        assert isinstance(point, StressPoint)
+        X1 = np.column_stack([self.X, np.ones(len(self.X))])
+        change, of_square, found = Change(point.Y, dY), 0.0, np.zeros_like(self.X)
+        for rows in self.strips:
+            dD = change.of_squares(rows, point.columns(rows))
+            _, _, of_d, of_s = point.changes(rows)
+            point.add_laplacian(found, of_d * dD, rows, X1)
+            of_square += float(np.vdot(of_d + of_s, dD))
+        return 2.0 * (found + self._of_smoothing(of_square) * self.X)
+
+    def _of_smoothing(self, share: float) -> float:
+        """e^2 is a multiple of tr X'X."""
+        return share * self.smoothing**2 / float(np.vdot(self.X, self.X))
 
     def baseline(self) -> Array:
         return principal_directions(weighted(self.X, self.w), self.r)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -14,7 +13,14 @@ import numpy as np
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.data.samples import Samples
-from ldr.objectives.families.medians import geometric_median, median_in_pieces
+from ldr.objectives.families.losses import Huber, Loss, RoundedDistance
+from ldr.objectives.families.medians import (
+    CentreRate,
+    geometric_median,
+    median_in_pieces,
+    of_median_distance,
+    of_median_length,
+)
 from ldr.objectives.families.projected import DenseRows, Projected, ProjectedPoint
 from ldr.objectives.families.row_sum import Frame, ProjectedTerm, RowSum, added, in_pieces
 from ldr.objectives.objective import Objective
@@ -28,65 +34,6 @@ from ldr.objectives.view import View
 from ldr.solvers.errors import DataError
 from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.manifolds import Array, Grassmann
-
-
-class Loss(ABC):
-    """rho as a function g(q) of the squared distance q = t^2, and its derivatives in q.
-
-    It is concave, so that pca weighted with g' never raises the sum.
-    """
-
-    @abstractmethod
-    def __call__(self, q: Array) -> Array: ...
-
-    @abstractmethod
-    def slope(self, q: Array) -> Array: ...
-
-    @abstractmethod
-    def curvature(self, q: Array) -> Array: ...
-
-
-@dataclass(frozen=True)
-class RoundedDistance(Loss):
-    """sqrt(q + e^2) - e, written without cancellation."""
-
-    rounding: float
-
-    def _root(self, q: Array) -> Array:
-        return np.sqrt(q + self.rounding**2)
-
-    def __call__(self, q: Array) -> Array:
-        return q / (self._root(q) + self.rounding)
-
-    def slope(self, q: Array) -> Array:
-        return 0.5 / self._root(q)
-
-    def curvature(self, q: Array) -> Array:
-        return -0.25 / self._root(q) ** 3
-
-
-@dataclass(frozen=True)
-class Huber(Loss):
-    """q/2 up to the square of the threshold c, c sqrt(q) - c^2/2 beyond."""
-
-    threshold: float
-
-    def _outside(self, q: Array) -> Array:
-        """sqrt(q), or c where that is more."""
-        return np.maximum(np.sqrt(q), self.threshold)
-
-    def __call__(self, q: Array) -> Array:
-        t = np.sqrt(q)
-        inside = np.minimum(t, self.threshold)
-        return inside * (t - 0.5 * inside)
-
-    def slope(self, q: Array) -> Array:
-        return 0.5 * self.threshold / self._outside(q)
-
-    def curvature(self, q: Array) -> Array:
-        curved = -0.25 * self.threshold / self._outside(q) ** 3
-        return np.where(q > self.threshold**2, curved, 0.0)
-
 
 LOSSES = ("l1", "huber")
 
@@ -294,17 +241,17 @@ class ReconstructionPoint(ProjectedPoint):
         self._w = w
 
     @cached_property
-    def _q(self) -> Array:
+    def q(self) -> Array:
         return _residual_squares(self.X, self.Y, self.M)
 
     @cached_property
     def value(self) -> float:
-        return float(counted(self._loss(self._q), self._w).sum())
+        return float(counted(self._loss(self.q), self._w).sum())
 
     @cached_property
     def _pull(self) -> Array:
         """w_i g'(q_i), the weights of reweighted pca."""
-        return counted(self._loss.slope(self._q), self._w)
+        return counted(self._loss.slope(self.q), self._w)
 
     @cached_property
     def slope(self) -> Array:
@@ -312,7 +259,7 @@ class ReconstructionPoint(ProjectedPoint):
 
     def curvature(self, dY: Array) -> Array:
         dq = -2.0 * np.einsum("ij,ij->i", self.Y, dY)
-        bend = counted(self._loss.curvature(self._q), self._w) * dq
+        bend = counted(self._loss.curvature(self.q), self._w) * dq
         return -2.0 * (self._pull[:, None] * dY + bend[:, None] * self.Y)
 
 
@@ -324,6 +271,51 @@ class Reconstruction(Projected):
 
     def at(self, M: Array) -> ReconstructionPoint:
         return ReconstructionPoint(self.X, M, self.loss, self.w)
+
+    @cached_property
+    def _median(self) -> CentreRate:
+        return CentreRate(self.X)
+
+    def centre_rate(self, dX: Array) -> Array:
+        return self._median.along(dX)
+
+    def centre_pulled(self, v: Array) -> Array:
+        return self._median.pulled(v)
+
+    @property
+    def follows(self) -> bool:
+        """No row is at the centre, no threshold at its least."""
+        assert isinstance(self.objective, RobustPCA)
+        lengths, loss = np.sqrt(_squares(self.X, None)), self.loss
+        least = self.objective.epsilon * median(lengths)
+        held = isinstance(loss, Huber) and not loss.threshold > least
+        return bool(lengths.min() > _NO_LENGTH * lengths.mean()) and not held
+
+    @cached_property
+    def _number(self) -> Array:
+        """The derivative in the rows of e, or of the threshold."""
+        objective, X = self.objective, self.X
+        assert isinstance(objective, RobustPCA)
+        if objective.loss == "huber":
+            return np.zeros_like(X) if objective.threshold else of_median_distance(X, self.r)
+        return objective.epsilon * of_median_length(X)
+
+    def rate_at(self, point: ProjectedPoint, dX: Array) -> tuple[float, Array]:
+        """q_i = ||x_i||^2 - ||y_i||^2 moves."""
+        assert isinstance(point, ReconstructionPoint)
+        q, loss = point.q, self.loss
+        dq = 2.0 * np.einsum("ij,ij->i", self.X, dX)
+        number = float(np.vdot(self._number, dX))
+        of_value, of_slope = loss.of_number(q)
+        value = float(loss.slope(q) @ dq) + number * float(of_value.sum())
+        return value, -2.0 * (loss.curvature(q) * dq + number * of_slope)[:, None] * point.Y
+
+    def pulled_at(self, point: ProjectedPoint, dY: Array) -> Array:
+        assert isinstance(point, ReconstructionPoint)
+        along = -2.0 * np.einsum("ij,ij->i", point.Y, dY)
+        bent = 2.0 * along * self.loss.curvature(point.q)
+        found: Array = bent[:, None] * self.X
+        return found + float(along @ self.loss.of_number(point.q)[1]) * self._number
 
 
 def heuristics(rows: MedianRows, loss: Loss, r: int) -> dict[str, Callable[[], Array]]:

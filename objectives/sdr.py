@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 
 import numpy as np
@@ -20,7 +20,7 @@ from ldr.objectives.families.landmarks import (
     keep_landmarks,
     landmarks_of,
 )
-from ldr.objectives.families.projected import DenseRows
+from ldr.objectives.families.projected import DenseRows, ProjectedPoint
 from ldr.objectives.kernels import KINDS, Response, centred_gram, weighted_centre
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, declared, number, numbers, whole, word
@@ -287,9 +287,11 @@ class HSIC(KernelMethod):
         kind: Callable[..., Gram]
         if near is None:
             G = centred_gram(z.gram(self.response_width), w)
-            outer, kind = X.T @ (G @ X), partial(Dependence, G=G, n=n)
+            own = z.width(self.response_width) if z.values is X else None
+            outer, kind = X.T @ (G @ X), partial(Dependence, G=G, n=n, own=own)
         else:
             outer, kind = _squared(X.T @ near.Z), near.form(scale=1.0 / (len(X) - 1) ** 2)
+            kind = partial(kind, own=z.values is X)
         heuristics = {
             "supervised pca": lambda: top_eigenvectors(outer, r)[1],
             "pca": lambda: principal_directions(weighted(X, w), r),
@@ -327,14 +329,57 @@ class Dependence(Gram):
         Centred Gram matrix of z; of weighted rows W H'KH W, H = I - w1'/N.
     n : float
         N.
+    own : float, optional
+        sigma of z's kernel, where z are the rows themselves.
     """
 
     G: Array = field(kw_only=True)
     n: float = field(kw_only=True)
+    own: float | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        given = self.width
+        super().__post_init__()
+        if self.own is not None:
+            vars(self).update(own=self.own * (self.width / given))
 
     @cached_property
     def weights(self) -> Array:
-        return self.G / -((self.n - 1.0) ** 2)
+        return self._of(self.G)
+
+    def _of(self, G: Array) -> Array:
+        return G / -((self.n - 1.0) ** 2)
 
     def at(self, M: Array) -> DependencePoint:
         return DependencePoint(self, M)
+
+    @cached_property
+    def _of_z(self) -> DependencePoint:
+        """The Gram matrix of the rows themselves, at M = I."""
+        assert self.own is not None
+        return DependencePoint(replace(self, width=self.own, own=None), np.eye(self.X.shape[1]))
+
+    @property
+    def _chooses(self) -> bool:
+        """Whether rows choose the width of z too."""
+        return getattr(self.objective, "response_width", None) is None
+
+    def rate_at(self, point: ProjectedPoint, dX: Array) -> tuple[float, Array]:
+        """K_z moves with the rows that it is of."""
+        value, slope = super().rate_at(point, dX)
+        if self.own is None:
+            return value, slope
+        assert isinstance(point, GramPoint)
+        relative = dX - np.vdot(self.of_median, dX) * self.X if self._chooses else dX
+        change = self._of(centred_gram(self._of_z.change_of_gram(relative)))
+        return value + float(np.vdot(point.K, change)), slope + point.slope_of(change)
+
+    def pulled_at(self, point: ProjectedPoint, dY: Array) -> Array:
+        found = super().pulled_at(point, dY)
+        if self.own is None:
+            return found
+        assert isinstance(point, GramPoint)
+        pulled = self._of_z.slope_of(self._of(centred_gram(point.change_of_gram(dY))))
+        if self._chooses:
+            pulled = pulled - np.vdot(self.X, pulled) * self.of_median
+        return found + pulled

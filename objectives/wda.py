@@ -193,6 +193,10 @@ class ClassTransport(Transport):
             return None
         return Certificate("global", value, "no ratio is below 0: each class is a point")
 
+    @property
+    def follows(self) -> bool:
+        return self.points is None
+
     def specialist(self) -> LBFGS:
         return LBFGS(renewal=_RENEWAL)
 

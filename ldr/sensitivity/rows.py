@@ -6,17 +6,27 @@ dZ = dX L - ZE/2 and the gradient Z'phi'(Y) by dZ'phi'(Y) + Z'phi''(Y)[dZ M].
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from ldr.objectives.data.data import Data
-from ldr.objectives.families.projected import OfWhiteRows, WhitePoint, WhiteProjected
+from ldr.objectives.families.pairwise import LabelledPairs
+from ldr.objectives.families.projected import (
+    OfWhiteRows,
+    Projected,
+    ProjectedPoint,
+    WhitePoint,
+    WhiteProjected,
+)
 from ldr.objectives.objective import Objective
 from ldr.sensitivity.forms import Blocks, centred
 from ldr.sensitivity.known import Known
 from ldr.sensitivity.optimum import Observed, Optimum, Rate
+from ldr.sensitivity.quadratic import Codes
 from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.orthonormal import sym
 
@@ -80,3 +90,84 @@ class WhiteRows(Known):
         inside = sym(Z.T @ slope @ u.T) + sym((Z.T @ bent - lowered) @ M.T)
         found = -slope @ (L @ u).T - bent @ (L @ M).T + Z @ inside @ L.T / len(Z)
         return [np.asarray(found - found.mean(axis=0))]
+
+
+@dataclass(frozen=True)
+class ProjectedRows(Known):
+    """An optimum of phi(Y), Y = ZM, with the numbers in phi that the rows choose.
+
+    Attributes
+    ----------
+    L : ndarray (d, k)
+        Z = (X - m)L, its rows in an order of their own.
+    order : ndarray of int (n,)
+    unit : float
+        By which Y is larger than the map of X - m.
+    point : ProjectedPoint
+        At the optimum.
+    """
+
+    problem: Projected
+    L: Array
+    order: Codes
+    unit: float
+    point: ProjectedPoint
+
+    @classmethod
+    def of(cls, optimum: Optimum, objective: Objective, data: Data) -> ProjectedRows | None:
+        problem, rows = optimum.problem, data.samples.dense()
+        if not isinstance(problem, Projected) or not problem.follows:
+            return None
+        (view,), order = problem.views, np.arange(len(rows))
+        if isinstance(problem, LabelledPairs):
+            order = np.argsort(data.labels[0], kind="stable")
+        L = view.coordinates.lift(np.eye(len(optimum.M)))
+        ratio = np.linalg.norm(problem.X) / np.linalg.norm((rows - view.mean) @ L)
+        unit, point = 2.0 ** round(math.log2(ratio)), problem.at(optimum.M)
+        assert isinstance(point, ProjectedPoint)
+        return cls(optimum, problem, unit * L, order, unit, point)
+
+    def rate(self, dX: Blocks) -> Rate:
+        problem, point, M = self.problem, self.point, self.optimum.M
+        moved = dX[0][self.order]
+        mean = problem.centre_rate(moved)
+        dZ = (moved - mean) @ self.L
+        dY = dZ @ M
+        value, slope = problem.rate_at(point, dZ)
+        value += float(np.vdot(point.slope, dY))
+        gradient = dZ.T @ point.slope + problem.X.T @ (point.curvature(dY) + slope)
+        still = np.zeros((len(self.L), M.shape[1]))
+        within = 0.0 if self._by_length else 2.0
+        observed = Observed(
+            (still.T,),
+            (still,),
+            (mean,),
+            problem.objective.sign * problem.unit * value,
+            within * sym(dY.T @ self._scores),
+        )
+        return Rate(problem.manifold.project(M, gradient), observed)
+
+    @property
+    def _by_length(self) -> bool:
+        """Whether axes are told apart by the lengths of M's columns, not by the variance of Y's."""
+        return isinstance(self.problem, LabelledPairs)
+
+    @cached_property
+    def _scores(self) -> Array:
+        """A share of Y of which Y'times it is the covariance of the map."""
+        return centred(self.point.Y) / (len(self.point.Y) * self.unit**2)
+
+    def pulled(self, V: Sequence[Array]) -> list[Array]:
+        problem, point, L, M = self.problem, self.point, self.L, self.optimum.M
+        lowered = L.T @ V[0] / self.unit
+        W = 2.0 * sym(self.optimum.turn(M.T @ lowered))
+        scatter = L.T @ (L @ M) if self._by_length else problem.X.T @ self._scores
+        u = self.optimum.solve(problem.manifold.project(M, lowered + scatter @ W))
+        dY = problem.X @ u
+        found = -point.slope @ u.T - point.curvature(dY) @ M.T - problem.pulled_at(point, dY)
+        if not self._by_length:
+            found = found + self._scores @ W @ M.T
+        found = found @ L.T
+        pulled = np.empty_like(found)
+        pulled[self.order] = found - problem.centre_pulled(found.sum(axis=0))
+        return [pulled]

@@ -24,13 +24,13 @@ from ldr.sensitivity.known import Known, plain
 from ldr.sensitivity.moving import Line, as_line, numbers, numbers_of
 from ldr.sensitivity.optimum import Optimum, matrix_of
 from ldr.sensitivity.products import Products
-from ldr.sensitivity.rows import WhiteRows
+from ldr.sensitivity.rows import ProjectedRows, WhiteRows
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.manifolds import Array
 from ldr.solvers.run import Run
 from ldr.types import PerRow, PerView, Rows
 
-KINDS: tuple[type[Known], ...] = (Products, WhiteRows, FiltersOfRows, FittedRows)
+KINDS: tuple[type[Known], ...] = (Products, WhiteRows, ProjectedRows, FiltersOfRows, FittedRows)
 # By how much the value at the result's point may differ from the result's.
 _SAME = 1e-6
 
@@ -124,8 +124,8 @@ class Sensitivity:
     def pullback(self, P: PerView) -> PerView:
         """The derivative in X of <P, the map>: what a loss that moves by P for each entry wants.
 
-        Of methods of sums over rows, of graphs and of spectra. Of log-det-pca and one's own it
-        takes jax.
+        Of methods of sums over rows, of graphs, spectra and projected rows. Of log-det-pca and
+        one's own it takes jax.
 
         Parameters
         ----------

@@ -12,7 +12,7 @@ from typing import Self
 import numpy as np
 
 from ldr.objectives.families.projected import Projected, ProjectedPoint
-from ldr.objectives.kernels import gaussian_gram, median_distance
+from ldr.objectives.kernels import gaussian_gram, gradient_of_median, median_distance
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.linalg.lengths import power_of_two
 from ldr.solvers.manifolds import Array
@@ -57,6 +57,11 @@ class GramPoint(ProjectedPoint):
         dK *= self.K
         return dK
 
+    def slope_of(self, weights: Array) -> Array:
+        """The derivative in Y of <weights, K>."""
+        HY1 = (-weights * self.K) @ self.Y1
+        return (2.0 / self.width**2) * self._laplacian_times(HY1, self.Y, HY1)
+
     @cached_property
     def _H(self) -> Array:
         H = self.weights * self.K
@@ -64,7 +69,7 @@ class GramPoint(ProjectedPoint):
 
     @cached_property
     def _HY1(self) -> Array:
-        return self._H @ self._Y1
+        return self._H @ self.Y1
 
     @cached_property
     def slope(self) -> Array:
@@ -72,11 +77,11 @@ class GramPoint(ProjectedPoint):
 
     def curvature(self, dY: Array) -> Array:
         left, right = relative_change(self.Y, self.Y, dY, dY, self.width)
-        dHY1 = hadamard_times(self._H, left, right, self._Y1)
+        dHY1 = hadamard_times(self._H, left, right, self.Y1)
         change = self.change_of_weights(dY)
         if change is not None:
             change *= self.K
-            dHY1 -= change @ self._Y1
+            dHY1 -= change @ self.Y1
         product = self._laplacian_times(dHY1, self.Y, dHY1)
         product += self._laplacian_times(self._HY1, dY, self._H @ dY)
         return (2.0 / self.width**2) * product
@@ -122,6 +127,30 @@ class Gram(Projected):
         super().__post_init__()
         X, width = in_range(self.X, self.width)
         vars(self).update(X=X, width=width)
+
+    @cached_property
+    def of_median(self) -> Array:
+        """The derivative of the logarithm of the rows' median distance in them."""
+        return gradient_of_median(self.X)
+
+    @property
+    def _chosen(self) -> bool:
+        """Whether the rows choose the width: by their median distance."""
+        return getattr(self.objective, "width", None) is None
+
+    def rate_at(self, point: ProjectedPoint, dX: Array) -> tuple[float, Array]:
+        """phi is of Y/sigma."""
+        if not self._chosen:
+            return super().rate_at(point, dX)
+        rate = -float(np.vdot(self.of_median, dX))
+        value = rate * float(np.vdot(point.slope, point.Y))
+        return value, rate * (point.slope + point.curvature(point.Y))
+
+    def pulled_at(self, point: ProjectedPoint, dY: Array) -> Array:
+        if not self._chosen:
+            return super().pulled_at(point, dY)
+        share = np.vdot(point.slope + point.curvature(point.Y), dY)
+        return -float(share) * self.of_median
 
     @cached_property
     def easier(self) -> Sequence[Self]:

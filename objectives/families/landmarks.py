@@ -306,6 +306,8 @@ class Landmarks(Gram):
         The landmarks.
     pivoted : bool
         Whether they are pivots, and chosen anew near another M.
+    own : bool
+        Whether Z is of the rows themselves.
     """
 
     Z: Array
@@ -315,9 +317,14 @@ class Landmarks(Gram):
     scale: float = field(kw_only=True)
     a: float = field(default=1.0, kw_only=True)
     b: float = field(default=0.0, kw_only=True)
+    own: bool = field(default=False, kw_only=True)
 
     def at(self, M: Array) -> LandmarkPoint:
         return LandmarkPoint(self, M)
+
+    @property
+    def follows(self) -> bool:
+        return not self.own
 
     @property
     def order(self) -> int:

@@ -1,17 +1,18 @@
-"""The geometric median: the point of least sum of distances to the rows."""
+"""The geometric median: the point of least sum of distances to the rows; and medians of these."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.row_sum import SAMPLE_ROWS, Frame, some_rows
-from ldr.objectives.statistics.sizes import median
+from ldr.objectives.statistics.sizes import median, middle_places
 from ldr.objectives.statistics.sums import counted
 from ldr.solvers.manifolds import Array
+from ldr.solvers.manifolds.orthonormal import sym
 
 _WEISZFELD_STEPS = 1000
 _NEWTON_STEPS = 50
@@ -29,6 +30,68 @@ def geometric_median(X: Array, w: Array | None = None) -> Array:
         if np.linalg.norm(centre - previous) <= _SETTLED * np.linalg.norm(X[0] - centre):
             break
     return centre
+
+
+@dataclass(frozen=True)
+class CentreRate:
+    """How the geometric median at zero moves with the rows u: sum_i H_i (du_i - dm) = 0.
+
+    H_i = (I - uu'/|u|^2)/|u|.
+    """
+
+    X: Array
+
+    @cached_property
+    def _lengths(self) -> Array:
+        return np.linalg.norm(self.X, axis=1)[:, None]
+
+    @cached_property
+    def _hessian(self) -> Array:
+        units = self.X / self._lengths
+        total = np.sum(1.0 / self._lengths) * np.eye(self.X.shape[1])
+        return np.asarray(total - units.T @ (units / self._lengths))
+
+    def _across(self, dX: Array) -> Array:
+        """H_i du_i."""
+        units = self.X / self._lengths
+        return np.asarray((dX - np.sum(units * dX, axis=1, keepdims=True) * units) / self._lengths)
+
+    def along(self, dX: Array) -> Array:
+        return np.asarray(np.linalg.solve(self._hessian, self._across(dX).sum(axis=0)))
+
+    def pulled(self, v: Array) -> Array:
+        """The derivative in the rows of <v, m>."""
+        return self._across(np.broadcast_to(np.linalg.solve(self._hessian, v), self.X.shape))
+
+
+def of_median_length(X: Array) -> Array:
+    """The derivative in the rows of their median length."""
+    lengths, found = np.linalg.norm(X, axis=1), np.zeros_like(X)
+    middle = middle_places(lengths)
+    np.add.at(found, middle, 0.5 * X[middle] / lengths[middle, None])
+    return found
+
+
+def of_median_distance(X: Array, r: int) -> Array:
+    """The derivative in the rows of their median distance from the subspace of spherical pca.
+
+    Of x the square of the distance changes by 2 rest'dx - x'dP x, P the projector on the leading
+    eigenvectors of sum_i x_i x_i'/||x_i||^2.
+    """
+    lengths = np.linalg.norm(X, axis=1, keepdims=True)
+    units = X / lengths
+    values, V = np.linalg.eigh(units.T @ units)
+    inside, outside = V[:, -r:], V[:, :-r]
+    rest = X @ outside @ outside.T
+    middle = middle_places(np.linalg.norm(rest, axis=1))
+    shares = 0.5 / np.linalg.norm(rest[middle], axis=1)[:, None]
+    gaps = values[-r:, None] - values[:-r]
+    turned = (X[middle] @ inside).T @ (shares * (X[middle] @ outside)) / gaps
+    pull = units @ sym(inside @ turned @ outside.T)
+    return (
+        of_median_length(rest)
+        - 2.0 * (pull - np.sum(units * pull, axis=1, keepdims=True) * units) / lengths
+    )
 
 
 @dataclass(frozen=True)

@@ -143,21 +143,21 @@ class WeightedPairsPoint(PairwisePoint):
 
     def add_slope(self, slope: Array, rows: slice) -> float:
         value, W = self.weights(rows, self.squares(rows))
-        self._add_laplacian(slope, W, rows, self._Y1)
+        self.add_laplacian(slope, W, rows, self.Y1)
         return value
 
     def strip(self, rows: slice) -> Strip:
         W, dW = self.weights_change(rows, self.squares(rows))
 
         def add(product: Array, change: Change) -> None:
-            self._add_laplacian(product, W, rows, change.dY1)
-            self._add_laplacian(
-                product, dW(change.of_squares(rows, self.columns(rows))), rows, self._Y1
+            self.add_laplacian(product, W, rows, change.dY1)
+            self.add_laplacian(
+                product, dW(change.of_squares(rows, self.columns(rows))), rows, self.Y1
             )
 
         return add
 
-    def _add_laplacian(self, total: Array, W: Array, rows: slice, Y1: Array) -> None:
+    def add_laplacian(self, total: Array, W: Array, rows: slice, Y1: Array) -> None:
         """Add L(W)Y of a W that is zero elsewhere, from [Y, 1]."""
         Y, columns = Y1[:, :-1], self.columns(rows)
         forth, back = _times(W, Y1[columns]), _times(W.T, Y1[rows])

@@ -54,7 +54,7 @@ class ProjectedPoint(Point):
         raise NotImplementedError
 
     @cached_property
-    def _Y1(self) -> Array:
+    def Y1(self) -> Array:
         """[Y, 1]."""
         return np.column_stack([self.Y, np.ones(len(self.Y))])
 
@@ -120,6 +120,29 @@ class Projected(Started):
         """What random points are looked at with: a cheaper form, where there is one."""
         return self
 
+    # How phi changes with the rows, for the derivatives of an optimum; none of them has a weight.
+
+    @property
+    def follows(self) -> bool:
+        """Whether the following is all of it."""
+        return True
+
+    def centre_rate(self, dX: Array) -> Array:
+        """How what the rows are centred at moves with them; their mean."""
+        return dX.mean(axis=0)
+
+    def centre_pulled(self, v: Array) -> Array:
+        """The derivative in X of <v, centre>."""
+        return np.broadcast_to(v / len(self.X), self.X.shape)
+
+    def rate_at(self, point: ProjectedPoint, dX: Array) -> tuple[float, Array]:
+        """Of phi and of its slope where Y stays: of the numbers in phi that the rows choose."""
+        return 0.0, np.zeros_like(point.Y)
+
+    def pulled_at(self, point: ProjectedPoint, dY: Array) -> Array:
+        """The derivative in X of <slope, dY> where Y stays."""
+        return np.zeros_like(self.X)
+
     @property
     def order(self) -> int:
         return len(self.X)
@@ -146,6 +169,11 @@ class WhiteProjected(Projected):
 
     @abstractmethod
     def at(self, M: Array) -> WhitePoint: ...  # type: ignore[override]
+
+    @property
+    def follows(self) -> bool:
+        """The rows are white."""
+        return False
 
     def of_rows(self, Z: Array, M: Array) -> WhitePoint:
         return self.at(M)

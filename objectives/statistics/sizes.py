@@ -53,6 +53,12 @@ def median(z: Array, weights: Array | None = None) -> float:
     return float(np.median(z) if weights is None else quantiles(z, np.array([0.5]), weights)[0])
 
 
+def middle_places(z: Array) -> Codes:
+    """Of the two entries that the median is the mean of, or twice of the one."""
+    places = [(len(z) - 1) // 2, len(z) // 2]
+    return np.asarray(np.argpartition(z, places)[places])
+
+
 def even_rows(n: int, count: int, weights: Array | None = None) -> Codes:
     """Indices of `count` of n rows at most, evenly spaced.
 

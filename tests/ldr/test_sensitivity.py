@@ -130,6 +130,10 @@ QUADRATIC = (
     *("ica", "ica kurtosis", "uica", "uica student", "foreca", "dpca"),
     *("maxdiff", "maxbet", "csp classes"),
     *FITS,
+    # Of the projected rows.
+    *("mds-stress", "mds-stress sammon", "lmnn", "lmnn linear", "wda", "robust-pca"),
+    *("sdr", "sdr labels", "sdr landmarks", "hsic", "hsic landmarks", "hsic unsupervised"),
+    "robust-pca huber",
 )
 WHITE = ("ica", "uica", "foreca", "csp classes")  # whose M moves by differences
 
@@ -139,7 +143,7 @@ WHITE = ("ica", "uica", "foreca", "csp classes")  # whose M moves by differences
     "key",
     [
         key
-        if key in ("mds", "lda nested", "opca", "cca", "phd", "npe")
+        if key in ("mds", "lda nested", "opca", "cca", "phd", "npe", "hsic unsupervised")
         else pytest.param(key, marks=pytest.mark.slow)
         for key in QUADRATIC
     ],
@@ -160,8 +164,9 @@ def test_products_with_the_rows_say_what_problems_bound_again_say(key, monkeypat
     monkeypatch.setattr(Line, "__call__", None)  # nothing is bound again
     found = sensitivity.along(dX)
     for name, value in expected.items():
-        # filters are bound to what an iteration leaves
-        assert relative(getattr(found, name), value) < (1e-7 if key == "csp classes" else 1e-8)
+        # filters are bound to what an iteration leaves, landmarks to a nearly singular matrix
+        rough = key == "csp classes" or "landmarks" in key
+        assert relative(getattr(found, name), value) < (1e-7 if rough else 1e-8)
 
 
 def test_rows_without_a_label_may_say_so_by_anything():
@@ -182,6 +187,7 @@ def test_rows_without_a_label_may_say_so_by_anything():
 COTANGENT = (
     *("cca", "xdawn", "phd", "vamp", "ssd", "directional-regression"),
     *("lpp", "npe", "lda nested", "ica", "foreca", "dpca", "maxbet", "csp classes"),
+    *("mds-stress sammon", "robust-pca huber", "hsic unsupervised"),
 )
 
 
