@@ -88,7 +88,7 @@ class ReconstructionMethod(GraphMethod):
         return Scatters(A, squares, total=stats.scatter, unrelated=left)
 
     def _wide(self, samples: Samples, W: csr_array) -> WidePencil:
-        rows = CentredRows.of(samples)
+        rows = CentredRows.of(samples).distinct
         total, R = Form(rows, rows, rows.counts), residuals(W)
         left = Squares(scaled_rows(R, np.sqrt(rows.counts)))
         return WidePencil(rows, Form(rows, rows, left), total, rows.squares(rows.counts))

@@ -18,7 +18,7 @@ from ldr.objectives.prediction import LinearPredictor
 from ldr.objectives.problem import BoundObjective, check_dimension
 from ldr.objectives.statistics.covariance import KnownScatter, Variation
 from ldr.objectives.view import Compact
-from ldr.solvers.linalg.eigen import graded_qr, top_eigenvectors
+from ldr.solvers.linalg.eigen import graded_qr, thin_svd, top_eigenvectors
 from ldr.solvers.manifolds import Array, Product, Stiefel
 from ldr.solvers.problem import Point
 
@@ -133,7 +133,7 @@ class ReducedRank(BoundObjective):
 
     @cached_property
     def _singular(self) -> tuple[Array, Array, Array]:
-        return np.linalg.svd(self.T, full_matrices=False)
+        return thin_svd(self.T)
 
     @cached_property
     def _optimum(self) -> Array:

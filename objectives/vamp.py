@@ -27,6 +27,7 @@ from ldr.objectives.statistics.covariance import Variation
 from ldr.objectives.statistics.products import LessMeans
 from ldr.objectives.statistics.shrinkage import JointShrinkage, chosen_by, ledoit_wolf
 from ldr.solvers.errors import ArgumentError
+from ldr.solvers.linalg.eigen import thin_svd
 from ldr.solvers.manifolds import Array, polar_factor
 
 if TYPE_CHECKING:
@@ -145,7 +146,7 @@ class VAMP(PairMethod):
             Unwhitened.of(compact, "the covariance of x_{t+lag}", self.ridge),
             shrunk=shrunk,
         )
-        U, sigma, _ = np.linalg.svd(K, full_matrices=False)
+        U, sigma, _ = thin_svd(K)
         outside = (first.outside, later.outside)
         right = compact.view(later.mean).within(later)
         return Propagator(

@@ -28,6 +28,7 @@ from ldr.objectives.statistics.products import CentredRows, Form
 from ldr.objectives.statistics.shrinkage import JointShrinkage, chosen_by
 from ldr.objectives.view import Compact, noted
 from ldr.solvers.limits import SINGULAR_COST, decomposing
+from ldr.solvers.linalg.eigen import thin_svd
 from ldr.solvers.linalg.krylov import SymmetricOperator
 from ldr.solvers.linalg.missed import pencil_values
 from ldr.solvers.manifolds import Array, Product, Stiefel
@@ -116,7 +117,7 @@ class Pairs:
     def _predictor(
         self, rows: CentredRows, other: CentredRows, P: Array, mean: Array
     ) -> LinearPredictor:
-        Z = np.ascontiguousarray(P[:, rows.varied].T)
+        Z = np.ascontiguousarray(rows.basis.T @ P.T)
         CZ, cross = Form.covariance(rows) @ Z, Form.covariance(other, rows) @ Z
         B = np.linalg.lstsq(Z.T @ CZ, cross.T, rcond=None)[0]
         return LinearPredictor(P, other.in_all_columns(np.asarray(B).T).T, mean)
@@ -137,7 +138,7 @@ def leading_pairs(a: Samples, b: Samples, r: int, ridge: float | None) -> Pairs 
     """
     if not (a.wide or b.wide):
         return None
-    views = [CentredRows.of(_sparse(view)) for view in (a, b)]
+    views = [CentredRows.of(_sparse(view)).distinct for view in (a, b)]
     K = Form.covariance(*views)
     spreads = [view.squares(view.counts) / view.weight for view in views]
     amounts = [0.0 if ridge is None else ridge * float(spread.mean()) for spread in spreads]
@@ -251,7 +252,7 @@ class Bilinear(BoundObjective):
     @cached_property
     def _singular(self) -> tuple[Array, Array, Array]:
         with decomposing(min(self.K.shape), SINGULAR_COST):
-            U, values, Vt = np.linalg.svd(self.K, full_matrices=False)
+            U, values, Vt = thin_svd(self.K)
         return U[:, : self.r], values, Vt[: self.r].T
 
     def axes(self, M: Array, seen: Sequence[Variation | None]) -> Axes:

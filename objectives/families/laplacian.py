@@ -273,7 +273,7 @@ class LaplacianMethod(GraphMethod):
 
     def _wide(self, samples: Samples, W: csr_array) -> WidePencil:
         degrees = W.sum(axis=1)
-        rows = CentredRows.of(samples)
+        rows = CentredRows.of(samples).distinct
         about = rows.about(self._middle(samples, rows.mean, degrees)[0])
         B = Form(about, about, degrees)
         return WidePencil(about, Form(rows, rows, laplacian(W)), B, about.squares(degrees))

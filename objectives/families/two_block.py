@@ -24,7 +24,12 @@ from ldr.objectives.statistics.shrinkage import JointShrinkage, chosen_by
 from ldr.objectives.view import Compact, Range
 from ldr.solvers.errors import SingularError
 from ldr.solvers.linalg.bounds import rounding_of_correlations
-from ldr.solvers.linalg.eigen import rank_tolerance, top_eigenvectors, unit_diagonal
+from ldr.solvers.linalg.eigen import (
+    rank_tolerance,
+    thin_svd,
+    top_eigenvectors,
+    unit_diagonal,
+)
 from ldr.solvers.linalg.symmetric import symmetric_product
 from ldr.solvers.manifolds import Array, Product, Stiefel, polar_factor
 from ldr.solvers.problem import Point, Preconditioner, once
@@ -198,7 +203,7 @@ class TwoBlock(DualBounded):
     def _canonical(self) -> tuple[Array, Array, Array]:
         """Canonical directions of the views (as columns) and the canonical correlations."""
         Wa, Wb = _inverse_factor(self.Caa), _inverse_factor(self.Cbb)
-        U, correlations, Vt = np.linalg.svd(Wa.T @ self.Cab @ Wb, full_matrices=False)
+        U, correlations, Vt = thin_svd(Wa.T @ self.Cab @ Wb)
         return Wa @ U[:, : self.r], Wb @ Vt[: self.r].T, np.minimum(correlations, 1.0)
 
     def hidden(self, M: Array) -> float:
@@ -230,7 +235,7 @@ class TwoBlock(DualBounded):
         return self.baseline() if self.baseline_exact else None
 
     def starts(self) -> dict[str, Array]:
-        U, _, Vt = np.linalg.svd(self.Cab, full_matrices=False)
+        U, _, Vt = thin_svd(self.Cab)
         own = [top_eigenvectors(C, self.r)[1] for C in (self.Caa, self.Cbb)]
         return {
             "singular vectors": self.point([U[:, : self.r], Vt[: self.r].T]),

@@ -201,7 +201,7 @@ class Narrow:
     def _by_chance(self, value: float) -> Certificate:
         """What a random vector tells of as many products again: see `missed`.
 
-        Columns in which nothing varies are told of where they would not raise the value.
+        Directions in which nothing varies are told of where they would not raise the value.
         """
         pencil, r, Z = self.pencil, self.r, self.Z[:, : self.r + GUARDS]
         first, second = sym(Z.T @ (pencil.A @ Z)), sym(Z.T @ (pencil.B @ Z))
@@ -229,7 +229,7 @@ class Narrow:
                 pencil.ridge,
                 outside,
             )
-        within = "the columns in which something varies" if raised else ""
+        within = "the directions in which something varies" if raised else ""
         return Certificate.of_chance(_gap(value, most), self.residual, within)
 
     @property
@@ -246,7 +246,7 @@ class Narrow:
         most = float(np.sum(top)) + _ROUNDINGS * self.r * float(np.abs(values).sum())
         if self.weights is None:
             return most
-        return min(most, self._largest_ratio(M[pencil.rows.varied], pencil.U, value))
+        return min(most, self._largest_ratio(pencil.rows.basis.T @ M, pencil.U, value))
 
     def _inverse_form(self, U: Array, X: Array, HX: Array, least: float | None = None) -> Array:
         """At least U'H^{-1}U, from X near H^{-1}U: what X leaves over, at most over H's least."""
@@ -309,7 +309,7 @@ def _gap(value: float, most: float) -> float:
 
 def of_classes(samples: Samples, codes: Codes, classes: int) -> WidePencil:
     """S_B against S_W, the scatters between and within classes."""
-    rows = CentredRows.of(samples)
+    rows = CentredRows.of(samples).distinct
     sizes = np.bincount(codes, rows.counts, minlength=classes)
     sums = rows.sums(codes, classes) / np.sqrt(sizes)
     shares = np.sqrt(sizes / rows.weight)
@@ -337,10 +337,10 @@ def of_lag(samples: Samples, lag: int) -> WidePencil:
     """The lagged covariance against the covariance."""
     check_lag(lag, samples.n, samples.name)
     L = pair_matrix(samples, lag, np.array([0.0, 0.5]))
-    return against_covariance(CentredRows.of(samples), L, count_pairs(samples, lag))
+    return against_covariance(CentredRows.of(samples).distinct, L, count_pairs(samples, lag))
 
 
 def of_differences(samples: Samples) -> WidePencil:
     """The scatter of the differences of successive rows against the covariance."""
     L = pair_matrix(samples, 1, np.array([1.0, -1.0]))
-    return against_covariance(CentredRows.of(samples), L)
+    return against_covariance(CentredRows.of(samples).distinct, L)

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 # A variance below this share of a column's mean square is rounding.
 _CONSTANT = 1e-14
+# Numbers that tell proportional columns apart; by how much they differ of columns that are not.
+_TELLING, _DIFFERENT = 3, 1e-11
 # Entries of X'LZ for each of X beyond which it is not made.
 _FILLED = 4.0
 # Of eigenvectors, the residual relative to the largest eigenvalue, and the products that may take.
@@ -46,33 +48,63 @@ class CentredRows:
     Attributes
     ----------
     X : csr_array (n, k)
-        The rows less the shift, of the columns in which something varies.
+        The rows less the shift, in the basis.
     counts : ndarray (n,)
         The weights of the rows.
     centre : ndarray (k,)
         The mean of X.
     mean : ndarray (d,)
         Of the rows themselves.
-    varied : ndarray of int (k,)
-        The columns in which something varies.
+    basis : csr_array (d, k)
+        Orthonormal: the columns in which something varies, or sums of some of them.
     """
 
     X: csr_array
     counts: Array
     centre: Array
     mean: Array
-    varied: Codes
+    basis: csr_array
 
     @classmethod
     def of(cls, samples: Samples) -> CentredRows:
+        from scipy.sparse import eye_array
+
         X, shift = shifted_rows(samples)
         centre = column_means(X, samples.weights)
         counts = np.ones(samples.n) if samples.weights is None else samples.weights
-        rows = cls(X, counts, centre, shift + centre, np.arange(samples.d))
-        varied = np.flatnonzero(rows.squares(counts) > _CONSTANT * (X.multiply(X).T @ counts))
-        if len(varied) == samples.d:
-            return rows
-        return replace(rows, X=X[:, varied].tocsr(), centre=centre[varied], varied=varied)
+        every = eye_array(samples.d).tocsr()
+        rows = cls(X, counts, centre, shift + centre, every)
+        varied = rows.squares(counts) > _CONSTANT * (X.multiply(X).T @ counts)
+        return rows if varied.all() else rows._in(every[:, varied])
+
+    @property
+    def distinct(self) -> CentredRows:
+        """With columns that are proportional in one: nothing varies across their direction.
+
+        A few random sums over the rows tell them, of each column divided by its length.
+        """
+        from scipy.sparse import csr_array
+
+        lengths = np.sqrt(self.squares(self.counts))
+        random = np.random.default_rng(0).standard_normal((_TELLING, self.n)) * self.counts
+        sums = self.back(random.T) / lengths[:, None]
+        signs = np.where(sums[:, 0] < 0, -1.0, 1.0)
+        group = np.zeros(self.k, dtype=np.intp)
+        for told in (signs[:, None] * sums).T:
+            order = np.lexsort((told, group))
+            apart = np.diff(told[order]) > _DIFFERENT
+            apart |= np.diff(group[order]) > 0
+            group[order] = np.append(0, np.cumsum(apart))
+        if group.max() == self.k - 1:
+            return self
+        sizes = np.sqrt(np.bincount(group, lengths**2))
+        shares = signs * lengths / sizes[group]
+        return self._in(csr_array((shares, group, np.arange(self.k + 1))))
+
+    def _in(self, basis: csr_array) -> CentredRows:
+        """In a basis of orthonormal combinations of the columns, (k, m)."""
+        X = (self.X @ basis).tocsr()
+        return replace(self, X=X, centre=basis.T @ self.centre, basis=self.basis @ basis)
 
     @property
     def n(self) -> int:
@@ -80,7 +112,7 @@ class CentredRows:
 
     @property
     def k(self) -> int:
-        """Columns in which something varies."""
+        """Directions in which something varies."""
         return int(self.X.shape[1])
 
     @property
@@ -112,14 +144,12 @@ class CentredRows:
 
     def about(self, middle: Array) -> CentredRows:
         """The rows less another middle (d,) than their mean."""
-        centre = self.centre + (middle - self.mean)[self.varied]
+        centre = self.centre + self.basis.T @ (middle - self.mean)
         return replace(self, centre=centre, mean=middle)
 
     def in_all_columns(self, V: Array) -> Array:
-        """V with rows of zeros for the columns in which nothing varies."""
-        found = np.zeros((len(self.mean), V.shape[1]))
-        found[self.varied] = V
-        return found
+        """V of the basis in the columns, with zeros where nothing varies."""
+        return np.asarray(self.basis @ V)
 
 
 class Between(Protocol):

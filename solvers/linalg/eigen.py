@@ -90,6 +90,14 @@ def _deflated_eigen(A: Array) -> tuple[Array, Array]:
     return values, vectors
 
 
+def thin_svd(A: Array) -> tuple[Array, Array, Array]:
+    """U, s, Vt with A = U diag(s) Vt; by QR steps where divide and conquer does not converge."""
+    try:
+        return np.linalg.svd(A, full_matrices=False)
+    except np.linalg.LinAlgError:
+        return scipy.linalg.svd(A, full_matrices=False, lapack_driver="gesvd", check_finite=False)
+
+
 def graded_svd(F: Array) -> tuple[Array, Array, Array]:
     """U, s, Vt with F = U diag(s) Vt.
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ldr.solvers.linalg.eigen import generalised_top_eigenvectors
 from ldr.solvers.linalg.krylov import SymmetricOperator, complement, few_rows, turn
 from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.orthonormal import sym
@@ -21,6 +20,8 @@ _BLOCKS = 3
 # Of conjugate gradients, relative to the right-hand side, and the steps that may take.
 _SOLVED = 1e-11
 _SOLVING_STEPS = 500
+# Of a small B, the share of its largest eigenvalue below which a direction is out of B's range.
+_IN_RANGE = 1e-10
 # Of a shift into the spectrum of -rho times a ridge, the share that keeps the diagonal positive.
 _SHARE = 0.9
 
@@ -153,13 +154,16 @@ def largest_ratio(
 
 
 def largest_pairs(A: SymmetricOperator, B: SymmetricOperator, start: Array, r: int) -> Found:
-    """The r largest generalised eigenvectors of (A, B), the diagonal of B near 1."""
+    """The r largest generalised eigenvectors of (A, B) in B's range, its diagonal near 1."""
 
     def small(A: Array, B: Array) -> tuple[Array, Array, Array]:
-        values, U = generalised_top_eigenvectors(A, B, len(A))
-        return U, values, np.zeros(len(values))
+        sizes, Q = np.linalg.eigh(B)
+        kept = sizes > _IN_RANGE * sizes[-1]
+        W = Q[:, kept] / np.sqrt(sizes[kept])
+        values, U = np.linalg.eigh(W.T @ A @ W)
+        return (W @ U)[:, ::-1], values[::-1], np.zeros(len(values))
 
-    return block_davidson(A, B, start, r, small, lambda R, s, t: R)
+    return block_davidson(A, B, B @ start, r, small, lambda R, s, t: R)
 
 
 def conjugate_gradients(

@@ -11,6 +11,7 @@ from ldr.solvers.linalg.eigen import (
     range_basis,
     rank_tolerance,
     symmetric_eigen,
+    thin_svd,
     top_eigenvectors,
 )
 from tests.adversarial.extended import AVAILABLE, eigh, extended, svd
@@ -150,3 +151,15 @@ def test_a_range_keeps_small_columns_apart_from_dependences_of_large_ones():
     assert abs(Q[1, alone]) == pytest.approx(1.0, abs=1e-15)
     assert np.abs(Q[[0, 2], alone]).max() * 1e7 < 1e-10 * 1e-6
     np.testing.assert_allclose(Q.T @ [1.0, 0.0, 2.0], 0.0, atol=1e-14)
+
+
+def test_singular_values_where_divide_and_conquer_does_not_converge(monkeypatch):
+    def fails(*given, **options):
+        raise np.linalg.LinAlgError("SVD did not converge")
+
+    monkeypatch.setattr(np.linalg, "svd", fails)
+    A = np.random.default_rng(0).standard_normal((7, 5))
+    U, s, Vt = thin_svd(A)
+    np.testing.assert_allclose(U.T @ U, np.eye(5), atol=1e-14)
+    np.testing.assert_allclose((U * s) @ Vt, A, atol=1e-13)
+    np.testing.assert_allclose(s**2, np.linalg.eigvalsh(A.T @ A)[::-1], rtol=1e-12)
