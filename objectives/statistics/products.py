@@ -26,7 +26,7 @@ _TELLING, _DIFFERENT = 3, 1e-11
 # Entries of X'LZ for each of X beyond which it is not made.
 _FILLED = 4.0
 # Of eigenvectors, the residual relative to the largest eigenvalue, and the products that may take.
-_EXACT, _MOST_PRODUCTS = 1e-12, 3000
+_EXACT, _MOST_PRODUCTS = 1e-8, 3000
 # Columns of a product at a time, so that what is as long as the rows takes little memory.
 _LEAST_COLUMNS, _ROWS_NUMBERS = 2, 2 * BLOCK_NUMBERS
 
@@ -329,7 +329,7 @@ class Correlations:
         weighted = replace(self, deviations=self.deviations / weights)
         near = self._near[-1] if self._near else None
         found = block_krylov(weighted, r, tolerance=_EXACT, most_products=_MOST_PRODUCTS, near=near)
-        self._near[:] = [found.vectors]
+        self._near[:] = [found.block]
         return found.values, found.vectors
 
 

@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from ldr.solvers.manifolds import Array
+from ldr.solvers.manifolds.orthonormal import sym
 
 # A block is wider than what is wanted: its last columns only help the others.
 _OVERSAMPLING = 6
@@ -103,15 +104,15 @@ def block_krylov(
         block[:, : near.shape[1]] = near[:, :b]
     block = np.linalg.qr(block)[0]
     blocks = min(_BLOCKS, max(_FEWEST_BLOCKS, _ROOM_NUMBERS // (2 * k * b)))
-    room, m = np.empty((2, k, min(blocks * b, k))), 0  # V and AV
-    products = 0
+    room, H = np.empty((2, k, min(blocks * b, k))), np.empty((0, 0))  # V and AV; V'AV
+    m = products = 0
     while True:
         there = slice(m, m + block.shape[1])
         room[0, :, there], room[1, :, there] = block, A @ block
         m, products = there.stop, products + block.shape[1]
         V, AV = room[..., :m]
-        H = V.T @ AV
-        theta, U = np.linalg.eigh(0.5 * (H + H.T))
+        H = bordered(H, V.T @ AV[:, there])
+        theta, U = np.linalg.eigh(H)
         theta, U = theta[::-1], U[:, ::-1]
         vectors, images = V @ U[:, :b], AV @ U[:, :b]
         R = images - vectors * theta[:b]
@@ -123,9 +124,19 @@ def block_krylov(
             kept = U[:, : min(2 * b, m)]
             turn(room, m, kept)
             m = kept.shape[1]
+            H = np.diag(theta[:m])
         block = complement(room[0, :, :m], R)[:, : room.shape[2] - m]
         if not block.shape[1]:
             return Ritz(theta[:r], vectors[:, :r], residual, products, True, vectors)
+
+
+def bordered(H: Array, last: Array) -> Array:
+    """V'AV from its first rows and columns and its last columns."""
+    first = H.shape[0]
+    found = np.empty((len(last), len(last)))
+    found[:first, :first], found[:, first:], found[first:, :first] = H, last, last[:first].T
+    found[first:, first:] = sym(last[first:])
+    return found
 
 
 def turn(room: Array, k: int, Q: Array) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ldr.solvers.linalg.krylov import SymmetricOperator, complement, few_rows, turn
+from ldr.solvers.linalg.krylov import SymmetricOperator, bordered, complement, few_rows, turn
 from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.orthonormal import sym
 from ldr.solvers.trace_ratio.ritz import small_trace_ratio
@@ -71,25 +71,20 @@ def block_davidson(
     """
     d, width = start.shape
     room = np.empty((3, d, min(_BLOCKS * width, d)))  # S, AS and BS, S with orthonormal columns
-    inside = np.empty((2, 0, 0))  # S'AS and S'BS
+    inside = [np.empty((0, 0))] * 2  # S'AS and S'BS
 
     def add(V: Array) -> None:
         nonlocal inside
-        k = inside.shape[1]
+        k = len(inside[0])
         there = slice(k, k + V.shape[1])
         room[0, :, there], room[1, :, there], room[2, :, there] = V, A @ V, B @ V
-        S, wider = room[0, :, : there.stop], np.empty((2, there.stop, there.stop))
-        wider[:, :k, :k] = inside
-        for found, image in zip(wider, room[1:], strict=True):
-            found[:, there] = S.T @ image[:, there]
-            found[there, :k] = found[:k, there].T
-            found[there, there] = sym(found[there, there])
-        inside = wider
+        S, images = room[0, :, : there.stop], room[1:, :, there]
+        inside = [bordered(H, S.T @ image) for H, image in zip(inside, images, strict=True)]
 
     add(np.linalg.qr(start / np.linalg.norm(start, axis=0))[0])
     products, last = width, np.empty((width, 0))
     while True:
-        k = inside.shape[1]
+        k = len(inside[0])
         U, s, t = (each[..., :width] for each in small(*inside))
         R, sizes = _residuals(room[..., :k], U, s, t)
         residual = float((np.linalg.norm(R, axis=0) / sizes)[:r].max())
@@ -98,7 +93,7 @@ def block_davidson(
         if k + width > room.shape[2]:
             kept = np.linalg.qr(np.hstack([U, last]))[0]
             turn(room, k, kept)
-            U, inside = kept.T @ U, sym(kept.T @ inside @ kept)
+            U, inside = kept.T @ U, [sym(kept.T @ H @ kept) for H in inside]
             k = len(U)
         T = complement(room[0, :, :k], preconditioned(R, s, t))[:, : room.shape[2] - k]
         if not T.shape[1]:
