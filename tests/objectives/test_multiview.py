@@ -134,34 +134,6 @@ def test_a_view_that_is_missing_is_said():
         ldr.solve(own, THREE_VIEWS[:2], 1)
 
 
-@pytest.mark.parametrize("name", ["maxdiff", "maxbet", "orthogonal-mcca"])
-def test_values_by_the_definition(name):
-    X = THREE_VIEWS
-    found = ldr.solve(name, X, 2)
-    scores = found.transform(X)
-    covariances = [[np.sum(a * b) / len(a) for b in scores] for a in scores]
-    C = np.array(covariances)
-    if name == "orthogonal-mcca":
-        C = C / np.sqrt(np.outer(np.diag(C), np.diag(C)))
-    pairs = np.triu(C, 1).sum()
-    own = 0.5 * np.trace(C) if name == "maxbet" else 0.0
-    assert found.value == pytest.approx(pairs + own, rel=1e-12)
-    for M in found.M:
-        np.testing.assert_allclose(M.T @ M, np.eye(2), atol=1e-14)
-
-
-@pytest.mark.parametrize("name", ["maxdiff", "maxbet", "orthogonal-mcca"])
-def test_no_random_start_is_better_than_the_bound(name):
-    for seed in range(3):
-        X = shared(40, (4, 5, 3), seed, noise=2.0)
-        found = ldr.solve(name, X, 2)
-        most = found.value + found.certificate.gap
-        for start in range(6):
-            other = ldr.solve(name, X, 2, start="random", random_state=start, certify=False)
-            assert other.value <= most * (1 + 1e-12)
-            assert other.value <= found.value + 1e-8 * abs(found.value)
-
-
 def problem_of(A, widths, r=1):
     views = tuple(View(np.zeros(width)) for width in widths)
     return MultiTrace(ldr.objectives.MaxBet(), views, A, widths, r, within=True)
