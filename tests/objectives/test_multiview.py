@@ -134,6 +134,22 @@ def test_a_view_that_is_missing_is_said():
         ldr.solve(own, THREE_VIEWS[:2], 1)
 
 
+@pytest.mark.parametrize("name", ["maxdiff", "maxbet", "orthogonal-mcca"])
+def test_values_by_the_definition(name):
+    X = THREE_VIEWS
+    found = ldr.solve(name, X, 2)
+    scores = found.transform(X)
+    covariances = [[np.sum(a * b) / len(a) for b in scores] for a in scores]
+    C = np.array(covariances)
+    if name == "orthogonal-mcca":
+        C = C / np.sqrt(np.outer(np.diag(C), np.diag(C)))
+    pairs = np.triu(C, 1).sum()
+    own = 0.5 * np.trace(C) if name == "maxbet" else 0.0
+    assert found.value == pytest.approx(pairs + own, rel=1e-12)
+    for M in found.M:
+        np.testing.assert_allclose(M.T @ M, np.eye(2), atol=1e-14)
+
+
 def problem_of(A, widths, r=1):
     views = tuple(View(np.zeros(width)) for width in widths)
     return MultiTrace(ldr.objectives.MaxBet(), views, A, widths, r, within=True)
