@@ -2,10 +2,14 @@
 
 import math
 import os
+import sys
 
 import pytest
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# Every program that a test starts imports the package: what one of them compiles is kept for all.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 
 @pytest.fixture(autouse=True)

@@ -104,7 +104,8 @@ def test_directions_left_out_by_sums_alone(index):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_slice(method):
-    check([attack(method, index, seed=0) for index in range(4)])
+    few = ("cca", "sparse-cca", "orthogonal-mcca", "nca")  # of many starts
+    check([attack(method, index, seed=0) for index in range(2 if method in few else 4)])
 
 
 def test_a_false_claim_is_refuted():

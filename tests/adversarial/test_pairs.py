@@ -29,5 +29,5 @@ ALWAYS = ("rotated", "rows_permuted", "in_far_units")
 @pytest.mark.parametrize(("place", "method"), list(enumerate(METHODS)))
 def test_a_slice(place, method):
     """Some changes for every method, fewer for those that take their time."""
-    some = () if method in ("nca", "lmnn") else NAMES[place % 7 :: 7]
+    some = () if method in ("nca", "lmnn", "wda", "sparse-cca") else NAMES[place % 7 :: 7]
     check(compare(method, change, 0, seed=0) for change in {*ALWAYS, *some})
