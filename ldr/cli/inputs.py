@@ -72,7 +72,7 @@ def rows_of(
     read = partial(reader, separator=selection.sep)
     table = read(data)
     labels = names_in(selection.label)
-    y = table.response(labels) if labels else None
+    y = table.response(labels, selection.as_text) if labels else None
     marks = {"sample_weight": selection.weights, "groups": selection.groups}
     beside = [*labels, *filter(None, marks.values())]
     not_projected = [name for name in beside if name not in table.beside]

@@ -110,6 +110,9 @@ class Selection:
             help="Labels or response; several responses with commas. Not projected.",
         ),
     ] = ""
+    as_text: Annotated[
+        bool, typer.Option("--as-text", help="Labels are texts, also where they look like numbers.")
+    ] = False
     columns: Annotated[
         list[str] | None,
         typer.Option(

@@ -121,13 +121,14 @@ class TextTable(Table):
         exactly = {"float_precision": "round_trip"} if pandas.__version__ < "3" else {}
         return cls(path.name, read(**exactly), cells=read(dtype=str))
 
-    def column(self, name: str) -> np.ndarray:
+    def column(self, name: str, as_text: bool = False) -> np.ndarray:
         """The cells as `TextFile` has them: 007 is not 7."""
         from pyarrow import array
 
         self._position(name)
-        texts = np.ravel(brought(self.cells[[name]]))
-        return np.asarray(typed(array(texts, from_pandas=True)).to_numpy(zero_copy_only=False))
+        texts = array(np.ravel(brought(self.cells[[name]])), from_pandas=True)
+        found = texts if as_text else typed(texts)
+        return np.asarray(found.to_numpy(zero_copy_only=False))
 
 
 def _array(file: NpyFile) -> Rows:

@@ -24,7 +24,7 @@ from ldr.objectives.data.data import as_tuple, single
 from ldr.objectives.data.opening import as_path, as_samples, open_path, stored
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.data.sources.source import Columns, not_installed
-from ldr.objectives.data.stored import brought, is_dask, lazy_rows
+from ldr.objectives.data.stored import brought, lazy_rows
 from ldr.result import Result
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.manifolds import Array
@@ -61,21 +61,21 @@ class Table:
             return [str(column) for column in self.X.columns]
         return [str(j) for j in range(self.X.shape[1])]
 
-    def column(self, name: str) -> Column:
-        """One column, or an array beside the matrix: labels, a response."""
+    def column(self, name: str, as_text: bool = False) -> Column:
+        """One column, or an array beside the matrix: labels, a response; or its cells as texts."""
+        found = self._numbers(name)
+        return found.astype(str) if as_text else found
+
+    def _numbers(self, name: str) -> Array:
         if name in self.beside:
             found = self.beside[name]
             return np.ravel(found) if 1 in found.shape else found
-        j = self._position(name)
-        if is_dask(self.X):
-            column = self.X.iloc[:, [j]] if _is_frame(self.X) else self.X[:, [j]]
-            return np.ravel(brought(column))
-        column = self.X[:, [j]]
+        column = brought(self.select([name]).X)
         return np.ravel(column.toarray() if hasattr(column, "toarray") else column)
 
-    def response(self, names: Sequence[str]) -> Column:
+    def response(self, names: Sequence[str], as_text: bool = False) -> Column:
         """y: one column, or several side by side."""
-        columns = [self.column(name) for name in names]
+        columns = [self.column(name, as_text) for name in names]
         return columns[0] if len(columns) == 1 else np.column_stack(list(map(np.asarray, columns)))
 
     def select(self, only: Sequence[str] = (), without: Sequence[str] = ()) -> Table:
@@ -132,11 +132,13 @@ class StoredTable(Table):
     def columns(self) -> list[str]:
         return list(self.X.feature_names or map(str, range(self.X.shape[1])))
 
-    def column(self, name: str) -> Column:
-        j = self._position(name)
-        if self.X.feature_names is not None:
-            return self.X.column(name)
-        rows = stored(self.X, self.name)
+    def column(self, name: str, as_text: bool = False) -> Column:
+        self._position(name)
+        named = self.X.feature_names is not None
+        return self.X.column(name, as_text) if named else super().column(name, as_text)
+
+    def _numbers(self, name: str) -> Array:
+        j, rows = self._position(name), stored(self.X, self.name)
         return np.concatenate([rows.read(where)[:, j].copy() for where in rows.pieces()])
 
     def select(self, only: Sequence[str] = (), without: Sequence[str] = ()) -> Table:

@@ -123,8 +123,8 @@ def in_batches(
         beside, labels = (codes,), codes[chosen]
     sample = (bind or objective.bind)(Data((samples.take(chosen),), labels), r)
     note = (
-        f"the rows are read at every evaluation: pairs are those within batches of {BATCH_ROWS} "
-        f"rows, and the starts are found on {len(chosen)} rows"
+        "the rows are read at every evaluation: the value counts the pairs within batches of "
+        f"{BATCH_ROWS} rows, not all pairs, and the starts are found on {len(chosen)} rows"
     )
     (view,) = sample.views
     without_rows = sample.restated(views=(replace(view, scatter=None),))

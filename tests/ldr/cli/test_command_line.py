@@ -270,6 +270,23 @@ def test_check_on_data(call, folder):
     assert done.returncode == 1 and done.stdout.splitlines()[0].endswith("FAILED")
 
 
+@pytest.mark.parametrize("ending", [".csv", ".npy"])
+def test_labels_that_look_like_numbers_are_texts_on_request(ending, call, tmp_path):
+    X = np.random.default_rng(0).standard_normal((40, 3))
+    cells = np.array(["7", "7.0", "12"] if ending == ".csv" else ["7.0", "8.0"])[np.arange(40) % 2]
+    path = str(tmp_path / f"rows{ending}")
+    if ending == ".csv":
+        pd.DataFrame({**dict(zip("abc", X.T, strict=True)), "k": cells}).to_csv(path, index=False)
+    else:
+        np.save(path, np.column_stack([X, cells.astype(float)]))
+    label = "k" if ending == ".csv" else "3"
+    command = ("solve", "classical-lda", path, "--label", label, "-r", "1", "--json")
+    done = call(*command, "--as-text", folder=tmp_path)
+    assert json.loads(done.stdout)["value"] == ldr.solve("classical-lda", X, 1, y=cells).value
+    as_numbers = call(*command, folder=tmp_path)
+    assert (as_numbers.returncode == 0) == (ending == ".npy"), as_numbers.stderr  # 7.0 is 7
+
+
 LDA = ["solve", "lda", "wine.csv", "--label", "species"]
 
 

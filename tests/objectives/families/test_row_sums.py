@@ -247,7 +247,7 @@ def test_batches(name, y, saved, monkeypatch):
     with pytest.warns(ConvergenceWarning, match="iteration limit"):
         result = solve(name, path, R, y=y, starts=1, max_iterations=2)
     assert abs(result.value) > 0 and result.improvement >= 0
-    assert any("batches of 50 rows" in note for note in result.notes)
+    assert any("counts the pairs within batches of 50 rows" in note for note in result.notes)
 
 
 @pytest.mark.parametrize(("name", "y"), [("sdr", Y), ("hsic", Y), ("hsic", None)])
