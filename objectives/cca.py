@@ -10,7 +10,14 @@ from operator import add
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.families.bilinear import Bilinear, whitened_bilinear
-from ldr.objectives.families.matrices import CorrelationMatrices, DataForms, DataSums, PairMatrices
+from ldr.objectives.families.matrices import (
+    CorrelationMatrices,
+    DataForms,
+    DataSums,
+    OfViews,
+    PairMatrices,
+    SharedMatrices,
+)
 from ldr.objectives.families.multi_block import MultiBlock, MultiRatio, multi_ratio, multi_trace
 from ldr.objectives.families.pencil import ShrinkingViews
 from ldr.objectives.families.two_block import TwoBlock, two_block
@@ -37,6 +44,26 @@ class ManyViews(Objective):
     arrays = Footprint(squares=16.0, span=9.0)
 
 
+def covariances(data: DataSums) -> list[Array]:
+    """The Cij of all pairs i < j, in the order of `combinations`."""
+    return [a.cross(b) / a.n for a, b in combinations(data.views, 2)]
+
+
+def variances(data: DataSums) -> list[Array]:
+    """The Cii."""
+    return [view.scatter() / view.n for view in data.views]
+
+
+def correlations(data: DataForms, ridge: float) -> CorrelationMatrices:
+    """Of views that are each held against its own covariance."""
+    return CorrelationMatrices(covariances(data), squares=variances(data), ridge=ridge)
+
+
+def shared(data: DataForms, ridge: float) -> SharedMatrices:
+    """Of views that are held against them together."""
+    return SharedMatrices(reduce(add, covariances(data)), squares=variances(data), ridge=ridge)
+
+
 @dataclass(frozen=True)
 class CorrelationMethod(ManyViews):
     """Base of the methods of the covariances Caa and Cbb of two views, and Cab between them."""
@@ -48,12 +75,6 @@ class CorrelationMethod(ManyViews):
 @dataclass(frozen=True)
 class ShrinkingCorrelation(ShrinkingViews, CorrelationMethod):
     """Base of the methods that divide by Caa and Cbb."""
-
-    @staticmethod
-    def covariances(data: DataSums) -> tuple[Array, Array, Array] | None:
-        """(Cab, Caa, Cbb) of two views."""
-        a, b, *more = data.views
-        return None if more else (a.cross(b) / a.n, a.scatter() / a.n, b.scatter() / b.n)
 
 
 @dataclass(frozen=True)
@@ -89,9 +110,8 @@ class CCA(ShrinkingCorrelation):
         a, b = views
         return two_block(self, a, b, r, ridge=self.ridge, shrunk=shrunk, orthonormalise=how)
 
-    def matrices(self, data: DataSums) -> CorrelationMatrices | None:
-        found = self.covariances(data)
-        return None if found is None else CorrelationMatrices(*found, ridge=self.ridge)
+    def forms(self, data: DataForms) -> CorrelationMatrices:
+        return correlations(data, self.ridge)
 
 
 @dataclass(frozen=True)
@@ -125,8 +145,13 @@ class ClassicalCCA(ShrinkingCorrelation):
         return bound.restated(views=noted(bound.views, *trivial))
 
     def matrices(self, data: DataSums) -> PairMatrices | None:
-        found = self.covariances(data)
-        return None if found is None else PairMatrices(*found, ridge=self.ridge)
+        if len(data.views) > 2:
+            return None
+        (K,) = covariances(data)
+        return PairMatrices(K, squares=variances(data), ridge=self.ridge)
+
+    def forms(self, data: DataForms) -> OfViews:
+        return self.matrices(data) or shared(data, self.ridge)
 
     def _trivial(self, ones: int) -> list[str]:
         """A note of the correlations that are 1 because there are few samples, with a warning."""
@@ -159,8 +184,7 @@ class MaxDiff(ManyViews):
         return multi_trace(self, data, r, room=r)
 
     def forms(self, data: DataForms) -> PairMatrices:
-        pairs = combinations(data.views, 2)
-        return PairMatrices(reduce(add, [a.cross(b) / a.n for a, b in pairs]))
+        return PairMatrices(reduce(add, covariances(data)))
 
 
 @dataclass(frozen=True)
@@ -183,9 +207,8 @@ class MaxBet(ManyViews):
         return multi_trace(self, data, r, within=True)
 
     def forms(self, data: DataForms) -> PairMatrices:
-        pairs = [(a, b, 1.0) for a, b in combinations(data.views, 2)]
-        pairs += [(view, view, 0.5) for view in data.views]
-        return PairMatrices(reduce(add, [share * (a.cross(b) / a.n) for a, b, share in pairs]))
+        own = [0.5 * (view.cross(view) / view.n) for view in data.views]
+        return PairMatrices(reduce(add, [*covariances(data), *own]))
 
 
 @dataclass(frozen=True)
@@ -207,6 +230,9 @@ class OrthogonalMCCA(ShrinkingViews, ManyViews):
     def bind(self, data: Data, r: int) -> MultiBlock:
         views, shrunk = self.opened(data)
         return multi_ratio(self, views, r, ridge=self.ridge, shrunk=shrunk)
+
+    def forms(self, data: DataForms) -> CorrelationMatrices:
+        return correlations(data, self.ridge)
 
 
 @dataclass(frozen=True)
@@ -234,3 +260,6 @@ class MCCA(ShrinkingViews, ManyViews):
     def bind(self, data: Data, r: int) -> SharedDirections:
         views, shrunk = self.opened(data)
         return shared_directions(self, views, r, ridge=self.ridge, shrunk=shrunk)
+
+    def forms(self, data: DataForms) -> SharedMatrices:
+        return shared(data, self.ridge)

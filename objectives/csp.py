@@ -16,7 +16,7 @@ from ldr.objectives.data.data import Data
 from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.joint_diagonal import joint_diagonaliser
-from ldr.objectives.families.matrices import AbsolutePencilMatrices, DataForms, PencilMatrices
+from ldr.objectives.families.matrices import DataForms, PencilMatrices, SpectralMatrices
 from ldr.objectives.families.pencil import Pencil, RowPencil, SumOfSquares
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.unwhitened import Unwhitened
@@ -106,7 +106,7 @@ class CSP(PowerMethod):
             return whitened_trace(self, rows, r, ridge=self.ridge, absolute=True)
         return joint_filters(self, rows, r, self.ridge, probabilities)
 
-    def forms(self, data: DataForms) -> AbsolutePencilMatrices | None:
+    def forms(self, data: DataForms) -> SpectralMatrices | None:
         found = data.labels()
         if found is None or len(found[1]) > 2:
             return None
@@ -115,7 +115,7 @@ class CSP(PowerMethod):
         zero = np.zeros_like(shares)
         rows = data.rows.about(zero)
         A = rows.form(np.where(codes == 0, shares, -shares))
-        return AbsolutePencilMatrices(A, rows.form(shares), ridge=self.ridge, shares=zero)
+        return SpectralMatrices(A, rows.form(shares), ridge=self.ridge, shares=zero)
 
     def shares(self, samples: Samples, codes: Codes, classes: int) -> tuple[Array, Array]:
         """How much each row counts in its class; the shares of the classes."""
@@ -168,12 +168,12 @@ class SPoC(PowerMethod):
         rows = RowPencil(compact, pencil, "the mean second moment of the trials")
         return whitened_trace(self, rows, r, ridge=self.ridge, absolute=True)
 
-    def forms(self, data: DataForms) -> AbsolutePencilMatrices:
+    def forms(self, data: DataForms) -> SpectralMatrices:
         e, n = data.deviations(), data.rows.n
         zero = np.zeros(n)
         rows = data.rows.about(zero)
         A, B = rows.form(e / (n * (e**2).mean() ** 0.5)), rows.form(np.full(n, 1.0 / n))
-        return AbsolutePencilMatrices(A, B, ridge=self.ridge, shares=zero)
+        return SpectralMatrices(A, B, ridge=self.ridge, shares=zero)
 
 
 def trial_shares(samples: Samples) -> tuple[Codes, Array]:

@@ -13,11 +13,11 @@ from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.marks import Marks
 from ldr.objectives.families.matrices import (
-    AbsolutePencilMatrices,
     Codes,
     DataForms,
     DataSums,
     PencilMatrices,
+    SpectralMatrices,
 )
 from ldr.objectives.families.pencil import Pencil, RowPencil, Shrinking, SumOfSquares
 from ldr.objectives.families.trace import Trace
@@ -243,10 +243,10 @@ class PrincipalHessianDirections(Shrinking):
             size += 2.0 * spectral_bound(square)
         return rows.trace(self, absolute_value(H), r, size, partial(Hessian, signed=H))
 
-    def forms(self, data: DataForms) -> AbsolutePencilMatrices:
+    def forms(self, data: DataForms) -> SpectralMatrices:
         rows = data.rows
         A, C = rows.form(data.deviations() / rows.n), rows.scatter() / rows.n
-        return AbsolutePencilMatrices(A, C, ridge=self.ridge)
+        return SpectralMatrices(A, C, ridge=self.ridge)
 
 
 @dataclass(frozen=True)

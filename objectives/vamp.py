@@ -14,11 +14,16 @@ from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.families.bilinear import whitened_cross
-from ldr.objectives.families.matrices import DataForms, PencilMatrices
+from ldr.objectives.families.matrices import (
+    Against,
+    DataForms,
+    PencilMatrices,
+    SpectralMatrices,
+)
 from ldr.objectives.families.pencil import Pencil, RowPencil, Shrinking, SumOfSquares
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.unwhitened import Unwhitened
-from ldr.objectives.families.whitened_trace import spectral_bound, whitened_trace
+from ldr.objectives.families.whitened_trace import SpectralTrace, spectral_bound, whitened_trace
 from ldr.objectives.maf import LaggedMethod
 from ldr.objectives.parameters import whole
 from ldr.objectives.problem import Fitted
@@ -147,16 +152,18 @@ class VAMP(PairMethod):
             shrunk=shrunk,
         )
         U, sigma, _ = thin_svd(K)
+        squared = (U * sigma**2) @ U.T
         outside = (first.outside, later.outside)
         right = compact.view(later.mean).within(later)
         return Propagator(
             self,
             (compact.view(first.mean, first.scatter).within(first),),
-            (U * sigma**self.power) @ U.T,
+            squared if self.power == 2 else (U * sigma) @ U.T,
             r,
             offset=-1.0,
             outside=math.inf if math.inf in outside else first.outside,
             doubt=self.power * sum(one.doubt(spectral_bound(K), r) for one in (first, later)),
+            signed=squared,
             K=K,
             right=right.coordinates,
             right_mean=right.mean,
@@ -164,22 +171,24 @@ class VAMP(PairMethod):
             chosen=chosen_by(shrunk),
         )
 
-    def forms(self, data: DataForms) -> PencilMatrices | None:
+    def forms(self, data: DataForms) -> Against | None:
         """Of the squared singular values."""
         pairs = pairs_of(data.rows.n, self.lag)
         a, b = pairs.sum(axis=1), pairs.sum(axis=0)
         rows = data.rows.about(np.zeros_like(a))
         onward = LessMeans(pairs, a, b)
         inverse = data.inverse(data.rows.about(b).form(b), self.ridge)
-        if inverse is None or self.power == 1:
+        if inverse is None:
             return None
-        A = rows.form(onward) @ inverse @ rows.form(onward.T)
-        return PencilMatrices(A, data.rows.about(a).form(a), ridge=self.ridge, shares=a)
+        A, B = rows.form(onward) @ inverse @ rows.form(onward.T), data.rows.about(a).form(a)
+        if self.power == 2:
+            return PencilMatrices(A, B, ridge=self.ridge, shares=a)
+        return SpectralMatrices(A, B, "roots", ridge=self.ridge, shares=a)
 
 
 @dataclass(frozen=True)
-class Propagator(Trace):
-    """A trace of (KK')^{power/2}, with the singular functions of the later rows that go with M.
+class Propagator(SpectralTrace):
+    """A trace of S^{power/2}, S = KK', with the singular functions of the later rows of M.
 
     Attributes
     ----------
@@ -189,8 +198,6 @@ class Propagator(Trace):
         Of the later members.
     right_mean : ndarray (d,)
     """
-
-    plain = False
 
     K: Array = field(kw_only=True)
     right: Coordinates = field(kw_only=True)

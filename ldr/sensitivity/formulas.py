@@ -20,7 +20,7 @@ from ldr.objectives.custom.function import CustomObjective
 from ldr.objectives.families.matrices import MovingKernel
 from ldr.objectives.families.nested import NestedMethod
 from ldr.objectives.objective import Objective
-from ldr.sensitivity.ratio import Ratio
+from ldr.sensitivity.ratio import TRACED, Ratio
 from ldr.solvers.manifolds import Array
 
 # A traced array of jax's.
@@ -157,7 +157,8 @@ class OfMatrices(Formula):
     def ratio(self, given: Given, r: int) -> Ratio | None:
         own = copy(self.objective)
         vars(own).update(given.parameters)
-        return Ratio.stated(own, TracedData(given), r)
+        found = Ratio.stated(own, TracedData(given), r)
+        return found if found is not None and found.of in TRACED else None
 
     def value(self, T: Sequence[Traced], given: Given) -> Traced:
         import jax
@@ -168,11 +169,16 @@ class OfMatrices(Formula):
                 return -abs(jax.numpy.linalg.eigvalsh(found.A)).sum()
             case "determinant":
                 return -jax.numpy.linalg.slogdet(found.A)[1]
-        return found.value([S.trace() for S in (found.A, *found.over)])
+        return found.value([S.trace() for S in (*found.above, *found.over)])
 
     def axes(self, T: Sequence[Traced], given: Given) -> Traced | None:
         found = self._through(T, given)
-        diagonal = _variances(given.through(T)) if found.of == "determinant" else found.diagonal
+        diagonal = found.diagonal
+        if found.of == "determinant":
+            diagonal = _variances(given.through(T))
+        elif diagonal is None:
+            shares = found.divided([S.trace() for S in (*found.above, *found.over)])
+            diagonal = sum(w * A for w, A in zip(shares, found.above, strict=True))
         return (diagonal + diagonal.T) / 2
 
     def squares(self, T: Sequence[Traced], given: Given) -> Sequence[Traced]:

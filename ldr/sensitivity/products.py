@@ -1,10 +1,10 @@
 """How methods of matrices quadratic in the rows change, by products with the rows.
 
-With f = -tr(T'AT)/(tr T'B_1T ... tr T'B_mT)^{1/m}, a trace, a ratio or a correlation for m = 0, 1
-and 2, the gradient in T is the sum of 2 f_F FT over these matrices F, f_F the derivative of f in
-the trace of F. Where T'BT = I, T = LQ with L'BL = I; L stays, and with E = L'dB L the problem at t
-is that of T = L(I - tE/2)Q over orthonormal Q. Where S = L'AL counts by the size of its eigenvalues
-s, |S| = VhV' with h = |s| moves by V(G o V'dS V)V', G_ij = (h_i - h_j)/(s_i - s_j).
+With f = -sum_p tr(T'A_pT)/prod_j (tr T'B_jT)^{e_pj}, a trace, a ratio or correlations, the gradient
+in T is the sum of 2 f_F FT over these matrices F, f_F the derivative of f in the trace of F. Where
+T'BT = I, T = LQ with L'BL = I; L stays, and with E = L'dB L the problem at t is that of
+T = L(I - tE/2)Q over orthonormal Q. Where S = L'AL counts by the size or root h of its eigenvalues
+s, h(S) = VhV' moves by V(G o V'dS V)V', G_ij = (h_i - h_j)/(s_i - s_j).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 
 from ldr.objectives.coordinates import Columns
 from ldr.objectives.data.data import Data
-from ldr.objectives.families.whitened_trace import AbsoluteTrace
+from ldr.objectives.families.whitened_trace import SpectralTrace
 from ldr.objectives.objective import Objective
 from ldr.sensitivity.forms import Blocks, Form, Quadratic, added, inner, projected
 from ldr.sensitivity.known import Known
@@ -27,6 +27,9 @@ from ldr.sensitivity.ratio import Ratio
 from ldr.solvers.linalg.eigen import symmetric_eigen
 from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.orthonormal import sym
+
+# Roots whose sum is below this share of the largest are zero.
+_NO_ROOT = 1e-12
 
 
 @dataclass(frozen=True)
@@ -77,38 +80,35 @@ class Products(Known):
             found = F.rate_of_times(self.X, T, self._Y, dX, dY)
             return self._ridged(found, ridged, F.rate_of_trace, dX)
 
-        changes = [times(f.A), *(times(B, v) for v, B in enumerate(f.over))]
+        changes = [*map(times, f.above), *(times(B, v) for v, B in enumerate(f.over))]
         rates = np.array([inner(self._weighed(T), dFT) for dFT in changes])
         value = float(self._slopes @ rates)
         if f.residual:
             value += f.A.rate_of_trace(self.X, dX)
-        bent = _weighted(f.rate_of_slopes(self._traces, rates), self._times)
-        straight = _weighted(self._slopes, changes)
-        both = self._weighed([one + other for one, other in zip(straight, bent, strict=True)])
-        gradient = problem.point(self._in_coordinates(both))
+        bends = f.rate_of_slopes(self._traces, rates)
+        both = self._weighed(_moved(self._slopes, changes, bends, self._times))
+        gradient = 2.0 * self._pulled_of_blocks(self._in_coordinates(both))
         dT = [np.zeros_like(each) for each in T]
         if f.white:
-            point, Q = problem.at(M), problem.blocks(M)
+            point = problem.at(M)
             of_B = [times(B, v)[v] for v, B in enumerate(f.white)]
-            EQ = [problem.unit * each for each in self._in_coordinates(of_B)]
-            own = problem.blocks(point.gradient)
-            inside = [E @ (block.T @ g) for E, block, g in zip(EQ, Q, own, strict=True)]
-            bent_by = point.hessian_vector(problem.point(EQ)) + problem.point(inside)
+            EQ = self._lowered(of_B)
+            EM, own = problem.point(EQ), point.gradient
+            split = problem.manifold.split
+            inside = [E @ (N.T @ g) for E, N, g in zip(*map(split, (EM, M, own)), strict=True)]
+            bent_by = point.hessian_vector(EM) + problem.manifold.join(inside)
             gradient = gradient - 0.5 * bent_by
-            value -= 0.5 * problem.unit * inner(own, EQ)
+            value -= 0.5 * problem.unit * float(np.vdot(own, EM))
             dT = [-0.5 * each for each in self._raised(EQ)]
-        if f.weights is None:
-            of_diagonal = changes[0] if f.diagonal is f.A else times(f.diagonal)
+        if f.diagonal is not None:
+            of_diagonal = times(f.diagonal)
         else:
-            of_diagonal = [dAT + self._value * dBT for dAT, dBT in zip(*changes, strict=True)]
-            of_diagonal = [
-                each + value * BT for each, BT in zip(of_diagonal, self._times[1], strict=True)
-            ]
+            shares, moved_shares = map(f.shares_of_diagonal, (self._slopes, bends))
+            of_diagonal = _moved(shares, changes, moved_shares, self._times)
         within = self._within(of_diagonal, dT)
-        if isinstance(problem, AbsoluteTrace):
-            (EM,), (change,) = EQ, self._in_coordinates(changes[0])
-            dSM = problem.unit * change - 0.5 * (EM @ (M.T @ problem.signed @ M))
-            moved = self._absolute(dSM - 0.5 * (problem.signed @ EM))
+        if self._is_spectral:
+            (change,), S = self._lowered(changes[0]), self._signed
+            moved = self._of_spectrum(change - 0.5 * (EM @ (M.T @ S @ M) + S @ EM))
             gradient, value = (-2.0 / problem.unit) * moved, -float(np.vdot(M, moved))
             within = sym(M.T @ moved)
         decoded = dT if f.decoder is None else times(f.decoder)
@@ -156,7 +156,7 @@ class Products(Known):
             pairs = zip(T, V, strict=True)
             inside = np.sum([each.T @ cotangent for each, cotangent in pairs], axis=0)
             W = sym(self.optimum.turn(inside))
-        told = self._pulled_of_sizes if self.formula.of == "sizes" else self._pulled_of_traces
+        told = self._pulled_of_spectrum if self._is_spectral else self._pulled_of_traces
         for F, U, view in told(V, W):
             found = added(found, F.pulled(self.X, T, U))
             if view is not None and self.formula.ridge:
@@ -169,45 +169,45 @@ class Products(Known):
         """F and U whose <U, FT> add up to it, and the view that a ridge of F is of."""
         problem, M, T, f = self.optimum.problem, self.optimum.M, self._T, self.formula
         W = self._unit_of_axes * W if W.any() else W
-        TW = [each @ W for each in T]
-        DTW = [DT @ W for DT in self._diagonal_times]
-        lowered = self._lowered([one + 2.0 * each for one, each in zip(V, DTW, strict=True)])
-        u = self.optimum.solve(problem.manifold.project(M, problem.point(lowered)))
-        lifted = [each / problem.unit for each in self._raised(problem.blocks(u))]
-        weighed, TV = self._weighed(lifted), self._weighed(T)
-        of_slopes = 2.0 * np.array([inner(FT, weighed) for FT in self._times])
-        bent = np.array(
-            [of_slopes @ f.rate_of_slopes(self._traces, e) for e in np.eye(len(of_slopes))]
-        )
-        shares = [0.0] * len(bent)
-        if f.weights is None:
+        TW, TV = [each @ W for each in T], self._weighed(T)
+        bends = [f.rate_of_slopes(self._traces, e) for e in np.eye(len(self._traces))]
+        shares = of_shares = np.zeros(len(bends))
+        if f.diagonal is not None:
             yield f.diagonal, TW, None
         else:
-            bent = bent - inner(TW, self._times[1]) * self._slopes
-            shares = [1.0, self._value]
-        views = (None, *range(len(f.over)))
+            shares = f.shares_of_diagonal(self._slopes)
+            along = np.array([inner(TW, FT) for FT in self._times])
+            of_shares = np.array([along @ f.shares_of_diagonal(each) for each in bends])
+        turned = [2.0 * DT @ W for DT in self._diagonal_times]
+        turned = added(V, turned, self._weighed(_summed(2.0 * of_shares, self._times)))
+        lowered = self._lowered(turned)
+        u = self.optimum.solve(problem.manifold.project(M, self._pulled_of_blocks(lowered)))
+        lifted = self._raised(problem.blocks(u))
+        weighed = self._weighed([each / problem.unit for each in lifted])
+        bent = 2.0 * np.array(bends) @ [inner(FT, weighed) for FT in self._times] - of_shares
+        views = (*(None for _ in f.above), *range(len(f.over)))
         for F, slope, c, share, view in zip(
-            (f.A, *f.over), self._slopes, bent, shares, views, strict=True
+            (*f.above, *f.over), self._slopes, bent, shares, views, strict=True
         ):
             parts = zip(weighed, TV, TW, strict=True)
             yield F, [-2.0 * slope * u - c * own + share * w for u, own, w in parts], view
         if f.white:
-            point, Q = problem.at(M), problem.blocks(M)
-            through = problem.blocks(point.hessian_vector(u))
-            own = zip(through, problem.blocks(u), Q, problem.blocks(point.gradient), strict=True)
-            by_E = [Hu + each @ (block.T @ g).T for Hu, each, block, g in own]
+            point, split = problem.at(M), problem.manifold.split
+            own = zip(*map(split, (u, M, point.gradient)), strict=True)
+            inside = problem.manifold.join([each @ (N.T @ g).T for each, N, g in own])
+            by_E = problem.blocks((point.hessian_vector(u) + inside) / self._spread)
             yield from self._of_frames([0.5 * (E - G) for E, G in zip(by_E, lowered, strict=True)])
 
-    def _pulled_of_sizes(self, V: Blocks, W: Array) -> Iterator[tuple[Form, Blocks, int | None]]:
-        """The same where eigenvalues count by their size."""
+    def _pulled_of_spectrum(self, V: Blocks, W: Array) -> Iterator[tuple[Form, Blocks, int | None]]:
+        """The same where eigenvalues count by their size or root."""
         problem, M = self.optimum.problem, self.optimum.M
-        assert isinstance(problem, AbsoluteTrace)
         (lowered,) = self._lowered(V)
-        through = self._absolute(problem.signed @ M)  # |S|M
+        _, h, vectors = self._spectrum
+        through = (vectors * h) @ (vectors.T @ M)
         u = self.optimum.solve(problem.manifold.project(M, lowered + 2.0 * through @ W))
-        half = 0.5 * self._absolute((2.0 / problem.unit) * u + M @ W)
+        half = 0.5 * self._of_spectrum((2.0 / problem.unit) * u + M @ W)
         yield self.formula.A, self._raised([2.0 * half]), None
-        S = problem.signed
+        S = self._signed
         yield from self._of_frames([-(S @ half + half @ (M.T @ S @ M) + 0.5 * lowered)])
 
     def _of_frames(self, Z: Blocks) -> Iterator[tuple[Form, Blocks, int | None]]:
@@ -229,23 +229,34 @@ class Products(Known):
         shares = self.formula.shares
         return dX.mean(axis=0) if shares is None else shares @ dX
 
-    def _absolute(self, dSM: Array) -> Array:
-        """d|S| M, M spanned by eigenvectors of S."""
-        problem, M = self.optimum.problem, self.optimum.M
-        assert isinstance(problem, AbsoluteTrace)
-        s, V = self._signed
-        R = V.T @ M
-        gaps, h = s[:, None] - s, np.abs(s)
-        alike = np.sign(s)[:, None] == np.sign(s)
-        G = np.where(alike, np.sign(s), (h[:, None] - h) / np.where(alike, 1.0, gaps))
+    @property
+    def _is_spectral(self) -> bool:
+        return self.formula.of in ("sizes", "roots")
+
+    @property
+    def _signed(self) -> Array:
+        problem = self.optimum.problem
+        assert isinstance(problem, SpectralTrace)
+        return problem.signed
+
+    def _of_spectrum(self, dSM: Array) -> Array:
+        """d h(S) M, M spanned by eigenvectors of S."""
+        s, h, V = self._spectrum
+        R = V.T @ self.optimum.M
+        if self.formula.of == "roots":
+            both = h[:, None] + h
+            G = np.divide(1.0, both, out=np.zeros_like(both), where=both > _NO_ROOT * h.max())
+        else:
+            gaps, alike = s[:, None] - s, np.sign(s)[:, None] == np.sign(s)
+            G = np.where(alike, np.sign(s), (h[:, None] - h) / np.where(alike, 1.0, gaps))
         found: Array = V @ ((G * (V.T @ dSM @ R.T)) @ R)
         return found
 
     @cached_property
-    def _signed(self) -> tuple[Array, Array]:
-        problem = self.optimum.problem
-        assert isinstance(problem, AbsoluteTrace)
-        return symmetric_eigen(problem.signed)
+    def _spectrum(self) -> tuple[Array, Array, Array]:
+        """The eigenvalues of S, by what they count, and the eigenvectors."""
+        s, V = symmetric_eigen(self._signed)
+        return s, np.abs(s) if self.formula.of == "sizes" else np.sqrt(np.maximum(s, 0.0)), V
 
     def _within(self, change: Blocks, dT: Blocks) -> Array:
         """How T'DT changes, D and T moving, in the axes' own unit."""
@@ -263,6 +274,16 @@ class Products(Known):
             T = self._T[view]
             found[view] += self.formula.ridge * trace(self.X, *beside) / len(T) * T
         return found
+
+    @cached_property
+    def _spread(self) -> float:
+        """The square of by what the blocks are longer than M."""
+        problem, M = self.optimum.problem, self.optimum.M
+        return sum(float(np.vdot(Q, Q)) for Q in problem.blocks(M)) / float(np.vdot(M, M))
+
+    def _pulled_of_blocks(self, G: Blocks) -> Array:
+        """The derivative in M, of those in the blocks."""
+        return self._spread * self.optimum.problem.point(G)
 
     def _in_coordinates(self, G: Blocks) -> list[Array]:
         """L'G of each view, in the problem's unit."""
@@ -284,18 +305,14 @@ class Products(Known):
         """AT and the B_jT."""
         f, T = self.formula, self._T
         divisors = (self._ridged(B.times(self.X, T), v, B.trace) for v, B in enumerate(f.over))
-        return [f.A.times(self.X, T), *divisors]
+        return [*(A.times(self.X, T) for A in f.above), *divisors]
 
     @cached_property
     def _diagonal_times(self) -> list[Array]:
         f = self.formula
-        if f.weights is not None:
-            return [AT + self._value * BT for AT, BT in zip(*self._times, strict=True)]
-        return self._times[0] if f.diagonal is f.A else f.diagonal.times(self.X, self._T)
-
-    @cached_property
-    def _value(self) -> float:
-        return float(self.formula.value(self._traces))
+        if f.diagonal is not None:
+            return f.diagonal.times(self.X, self._T)
+        return _summed(f.shares_of_diagonal(self._slopes), self._times)
 
     def _weighed(self, T: Blocks) -> Blocks:
         v = self.formula.weights
@@ -322,9 +339,13 @@ class Products(Known):
         return float(self.optimum.axes.numbers @ found / (found @ found))
 
 
-def _weighted(slopes: Array, times: Sequence[Blocks]) -> list[Array]:
-    """2 sum_F f_F FT of each view."""
-    return [
-        2.0 * np.sum([slope * FT for slope, FT in zip(slopes, of_view, strict=True)], axis=0)
-        for of_view in zip(*times, strict=True)
-    ]
+def _summed(shares: Array, times: Sequence[Blocks]) -> list[Array]:
+    """sum_F c_F FT of each view."""
+    return added(*([c * FT for FT in each] for c, each in zip(shares, times, strict=True)))
+
+
+def _moved(
+    shares: Array, changes: Sequence[Blocks], moved: Array, times: Sequence[Blocks]
+) -> list[Array]:
+    """How that changes with the F and the c_F."""
+    return added(_summed(shares, changes), _summed(moved, times))

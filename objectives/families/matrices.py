@@ -236,8 +236,10 @@ class PencilMatrices(Against, Solvable):
 
 
 @dataclass(frozen=True, eq=False)
-class AbsolutePencilMatrices(Against):
-    """max tr(M'|B^{-1/2}AB^{-1/2}|M): eigenvalues count by their size."""
+class SpectralMatrices(Against):
+    """max tr(M'h(B^{-1/2}AB^{-1/2})M): eigenvalues count by their "sizes", or their "roots"."""
+
+    of: str = "sizes"
 
 
 @dataclass(frozen=True, eq=False)
@@ -282,25 +284,29 @@ class RatioMatrices(Against, Solvable):
 
 
 @dataclass(frozen=True, eq=False)
-class PairMatrices(Divided, Solvable):
-    """max tr(Ma'K Mb); whitened by Caa and Cbb, with the ridge, where they are given."""
+class OfViews(Divided):
+    """Those of several views, and of the covariances Cii of each where M is held against them."""
 
-    K: Array
-    Caa: Array | None = None
-    Cbb: Array | None = None
+    squares: Sequence[Array] = field(default=(), kw_only=True)
 
     @property
     def divisors(self) -> tuple[Array, ...]:
-        return () if self.Caa is None or self.Cbb is None else (self.Caa, self.Cbb)
+        return tuple(self.squares)
+
+
+@dataclass(frozen=True, eq=False)
+class PairMatrices(OfViews, Solvable):
+    """max tr(Ma'K Mb); whitened by Caa and Cbb, with the ridge, where they are given."""
+
+    K: Array
 
     def solve(self, r: int, certify: bool = True) -> StackedOptima:
         K, sound = self.K, np.ones(len(self.K), dtype=bool)
         roots: list[Array | None] = [None, None]
-        for side, C in enumerate((self.Caa, self.Cbb)):
-            if C is not None:
-                W, least = stacked_roots(ridged(C, self.ridge))
-                K = W.transpose(0, 2, 1) @ K if side == 0 else K @ W
-                sound, roots[side] = sound & (least > _LEAST), W
+        for side, C in enumerate(self.squares):
+            W, least = stacked_roots(ridged(C, self.ridge))
+            K = W.transpose(0, 2, 1) @ K if side == 0 else K @ W
+            sound, roots[side] = sound & (least > _LEAST), W
         U, values, Vt = np.linalg.svd(K, full_matrices=False)
         maps = [U[:, :, :r].transpose(0, 2, 1), Vt[:, :r]]
         of_user = tuple(
@@ -311,16 +317,17 @@ class PairMatrices(Divided, Solvable):
 
 
 @dataclass(frozen=True, eq=False)
-class CorrelationMatrices(Divided):
-    """max tr(Ma'K Mb) / sqrt(tr(Ma'Caa Ma) tr(Mb'Cbb Mb)), the ridge added to Caa and Cbb."""
+class SharedMatrices(OfViews):
+    """max tr(M'KM) of views that are white together: the sum of Mi'Cii Mi is that of identities."""
 
     K: Array
-    Caa: Array
-    Cbb: Array
 
-    @property
-    def divisors(self) -> tuple[Array, ...]:
-        return self.Caa, self.Cbb
+
+@dataclass(frozen=True, eq=False)
+class CorrelationMatrices(OfViews):
+    """max sum_{i<j} tr(Mi'Kij Mj) / sqrt(tr(Mi'Cii Mi) tr(Mj'Cjj Mj)), a ridge added to the Cii."""
+
+    pairs: Sequence[Array]
 
 
 @dataclass(frozen=True, eq=False)

@@ -78,18 +78,23 @@ def whitened_trace(
 
 
 @dataclass(frozen=True)
-class AbsoluteTrace(Trace):
-    """tr(M'|A|M), |A| with the eigenvectors of A and the absolute values of its eigenvalues.
+class SpectralTrace(Trace):
+    """tr(M'h(S)M), h(S) with the eigenvectors of S and numbers h of its eigenvalues.
 
     Attributes
     ----------
     signed : ndarray (k, k)
-        A.
+        S.
     """
 
     plain = False
 
     signed: Array = field(kw_only=True)
+
+
+@dataclass(frozen=True)
+class AbsoluteTrace(SpectralTrace):
+    """tr(M'|S|M): of the absolute values of the eigenvalues."""
 
     def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
         """The diagonal of M'AM."""

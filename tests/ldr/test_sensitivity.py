@@ -128,7 +128,7 @@ QUADRATIC = (
     *("orthogonal-lpp", "orthogonal-npe", "lda nested", "gcpca nested", "orthogonal-lpp nested"),
     *("save", "directional-regression", "vamp", "ssd"),
     *("ica", "ica kurtosis", "uica", "uica student", "foreca", "dpca"),
-    *("maxdiff", "maxbet", "csp classes"),
+    *("maxdiff", "maxbet", "csp classes", "vamp power", "mcca", "orthogonal-mcca"),
     *FITS,
     # Of the projected rows.
     *("mds-stress", "mds-stress sammon", "lmnn", "lmnn linear", "wda", "robust-pca"),
@@ -188,6 +188,7 @@ COTANGENT = (
     *("cca", "xdawn", "phd", "vamp", "ssd", "directional-regression"),
     *("lpp", "npe", "lda nested", "ica", "foreca", "dpca", "maxbet", "csp classes"),
     *("mds-stress sammon", "robust-pca huber", "hsic unsupervised"),
+    *("vamp power", "mcca", "orthogonal-mcca"),
 )
 
 
