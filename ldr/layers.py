@@ -38,9 +38,10 @@ def layer(objective: str | Objective, r: int, **options: Argument) -> Callable[.
         Methods of matrices quadratic in the rows have derivatives of every order: pca, mds,
         log-det-pca, autocovariance, squared-difference, sfa, orthogonal-sfa, maf, classical-maf,
         signal-noise, contrastive-pca, gcpca, classical-gcpca, opca, lda, classical-lda, pls, cca,
-        classical-cca, maxdiff, maxbet, orthogonal-mcca, principal-components-regression, tica, spoc, phd and graphs
-        of the classes; so has a function of one's own in jax whose manifold is said,
-        ``ldr.objective(manifold="grassmann")``. Those that `Sensitivity.pullback` names have first
+        classical-cca, maxdiff, maxbet, orthogonal-mcca, principal-components-regression, tica,
+        spoc, phd and graphs of the classes; so has a function of one's own in jax whose manifold is
+        said, ``ldr.objective(manifold="grassmann")``. Those that `Sensitivity.pullback` names have
+        first
         derivatives, forwards and backwards; others that are smooth have `jax.jvp` only.
     r : int
     **options
