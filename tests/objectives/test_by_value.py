@@ -14,7 +14,6 @@ SCRIPT = """
 import joblib
 import numpy as np
 import ldr
-from sklearn.model_selection import cross_val_score
 
 X = np.random.default_rng(0).standard_normal((40, 4)) * [4, 3, 2, 1]
 
@@ -45,8 +44,9 @@ short = ldr.objective(manifold="grassmann", sense="max", backend="numpy", gradie
 
 if __name__ == "__main__":
     reducer = ldr.Reducer(variance, 2)
-    print(*cross_val_score(reducer, X, cv=2, n_jobs=2, error_score="raise"))
-    print(*cross_val_score(reducer, X, cv=2, error_score="raise"))
+    (fitted,) = joblib.Parallel(n_jobs=2)([joblib.delayed(reducer.fit)(X)])
+    print(fitted.result_.value)
+    print(reducer.fit(X).result_.value)
     owns = [variance, short, nested(1.0), variance + 0.5 * nested(2.0)]
     solved = joblib.delayed(ldr.solve)
     for own, found in zip(owns, joblib.Parallel(n_jobs=2)(solved(own, X, 2) for own in owns)):

@@ -61,7 +61,9 @@ def test_methods_of_sums_have_it():
     assert not hasattr(Reducer(ldr.kernel("pca")), "partial_fit")
 
 
-@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize(
+    "key", [pytest.param(k, marks=[pytest.mark.slow] * k.startswith("sparse")) for k in KEYS]
+)
 def test_equals_fit_on_all_rows(key):
     whole, parts = _estimator(key), _estimator(key)
     arguments, keywords = _arguments(key)
