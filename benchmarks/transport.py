@@ -47,9 +47,9 @@ def start(X: Any) -> Any:
 
 
 def ldr_solve(X: Any, y: Any, reg: float) -> Callable[[], Any]:
-    import ldr
+    from ldr import solve
 
-    return lambda: ldr.solve("wda", X, _R, y=y, reg=reg, iterations=_STEPS, start=start(X)).M
+    return lambda: solve("wda", X, _R, y=y, reg=reg, iterations=_STEPS, start=start(X)).M
 
 
 def pot(X: Any, y: Any, reg: float) -> Callable[[], Any]:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from numbers import Integral
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ldr.horn import parallel_analysis
 from ldr.inputs import check_r
 from ldr.objectives.data.data import Data
-from ldr.objectives.factor_model import FactorModel
 from ldr.objectives.objective import Objective
 from ldr.running import best_of, closed_form_run, solve_from, solver_for
 from ldr.solvers.errors import ArgumentError, SingularError
 from ldr.solvers.manifolds import Grassmann
 from ldr.solvers.run import Stopping
 from ldr.types import Dimension
+
+if TYPE_CHECKING:
+    from ldr.objectives.factor_model import FactorModel
 
 # A share is reached to rounding.
 _ROUNDING = 1e-12
@@ -96,6 +98,8 @@ def _by_share(share: float, objective: Objective, data: Data) -> tuple[int, tupl
 
 def _by_chance(objective: Objective, data: Data) -> tuple[int, tuple[str, ...]]:
     """The principal components that stand out of columns that have nothing to do with another."""
+    from ldr.horn import parallel_analysis
+
     found = parallel_analysis(data.samples, correlation=False, random_state=0).r
     if found == 0:
         return 1, ("r = 1: parallel analysis finds no component that stands out of chance",)

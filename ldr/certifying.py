@@ -5,16 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from ldr.objectives.certificate import NEARLY_COLLINEAR, PROVED_GLOBAL, Certificate
 from ldr.objectives.problem import BoundObjective
 from ldr.solvers.limits import hearing, until_told
 from ldr.solvers.manifolds import Array
-from ldr.solvers.nonsmooth.complementarity import slack_at
 from ldr.solvers.run import Observer, Run, Stopping
-from ldr.solvers.saddles import Curvature, leave_saddles
 from ldr.solvers.solver import Solver
 from ldr.solvers.status import Status
+
+if TYPE_CHECKING:
+    from ldr.solvers.saddles import Curvature
 
 # Why nothing is known of an optimum.
 ENDED = {
@@ -58,6 +60,8 @@ def certify_run(
             ended = UNPROVED if run.status.converged else "the solver did not converge"
             message = ENDED.get(run.status, ended)
             return run, certificate or Certificate("none", math.inf, message), ()
+        from ldr.solvers.saddles import leave_saddles
+
         run, curvature, escapes = leave_saddles(problem, run, solver, stopping, observers)
         if escapes:
             notes = (f"{escapes} saddle(s) left along a direction of descent",)
@@ -101,6 +105,8 @@ def _among_zeros(problem: BoundObjective, M: Array, smooth: Certificate) -> Cert
     if smooth.kind == "saddle":
         message = "among matrices with these zeros the Hessian has a direction of descent"
         return replace(smooth, message=message)
+    from ldr.solvers.nonsmooth.complementarity import slack_at
+
     slack = slack_at(problem, M)
     if slack <= _LEAST_SLACK:
         message = f"stationary, but a zero of M is about to change (slack {slack:.1e})"

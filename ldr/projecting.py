@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from operator import add
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,11 +14,13 @@ from ldr.objectives.data.containers import like
 from ldr.objectives.data.opening import as_samples, open_table, stored
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.data.stored import lazy_rows
-from ldr.objectives.factor_model import FactorModel
 from ldr.objectives.view import Features
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.manifolds import Array
 from ldr.types import Rows
+
+if TYPE_CHECKING:
+    from ldr.objectives.factor_model import FactorModel
 
 
 def views_of(X: Rows, count: int, names: tuple[str, ...]) -> Rows:

@@ -16,7 +16,6 @@ from ldr.doors import in_words
 from ldr.numbers import finite, plain, shown
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.data.data import as_tuple, single
-from ldr.objectives.factor_model import FactorModel
 from ldr.objectives.objective import Objective
 from ldr.objectives.prediction import Predictor
 from ldr.predicting import predicted
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from ldr.objectives.factor_model import FactorModel
     from ldr.plots.canvas import Panels
 
 

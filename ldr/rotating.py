@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from ldr.components import Directions
 from ldr.doors import in_words
 from ldr.objectives.coordinates import signs
-from ldr.objectives.factor_model import FactorModel
 from ldr.objectives.objective import Objective
 from ldr.rotation import OBLIQUE, ROTATIONS
 from ldr.solvers.checks import choice
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
 from ldr.types import PerView
+
+if TYPE_CHECKING:
+    from ldr.objectives.factor_model import FactorModel
 
 
 class Rotates:

@@ -21,7 +21,6 @@ from ldr.solvers.manifolds import Array
 from ldr.solvers.run import Observer, Run, Stopping
 from ldr.solvers.solver import Solver
 from ldr.solvers.status import Status
-from ldr.solvers.trust_region import TrustRegion
 from ldr.starting import GIVEN
 
 # How a run ends that was told to.
@@ -260,7 +259,7 @@ def automatic_solver(problem: BoundObjective) -> Solver | None:
         return None
     if problem.penalty is not None:
         return solvers.Smoothing()
-    return problem.specialist() or TrustRegion()
+    return problem.specialist() or solvers.TrustRegion()
 
 
 def closed_form_run(problem: BoundObjective, baseline: Array | None) -> Run:

@@ -10,13 +10,6 @@ from typing import TYPE_CHECKING
 from ldr.objectives import registry
 from ldr.objectives.certificate import Certificate as Certificate
 from ldr.objectives.data.data import Data as Data
-from ldr.objectives.factor_model import FactorModel as FactorModel
-from ldr.objectives.kernel import Kernel as Kernel
-from ldr.objectives.kernel import kernel as kernel
-from ldr.objectives.l1 import L1 as L1
-from ldr.objectives.l1 import l1 as l1
-from ldr.objectives.normalised import Normalised as Normalised
-from ldr.objectives.normalised import normalised as normalised
 from ldr.objectives.objective import Objective as Objective
 from ldr.objectives.objective import Sum as Sum
 from ldr.objectives.problem import BoundObjective as BoundObjective
@@ -32,11 +25,8 @@ if TYPE_CHECKING:  # the methods
     from ldr.objectives.ppca import PPCA as PPCA
     from ldr.objectives.factor_analysis import FactorAnalysis as FactorAnalysis
     from ldr.objectives.mds import MDS as MDS, DistanceMDS as DistanceMDS, MDSStress as MDSStress
-    from ldr.objectives.lda import (
-        LDA as LDA,
-        ClassicalLDA as ClassicalLDA,
-        SemiSupervisedDA as SemiSupervisedDA,
-    )
+    from ldr.objectives.lda import LDA as LDA, ClassicalLDA as ClassicalLDA
+    from ldr.objectives.semi_supervised_da import SemiSupervisedDA as SemiSupervisedDA
     from ldr.objectives.sparse import SparseLDA as SparseLDA, SparseCCA as SparseCCA
     from ldr.objectives.lmnn import LMNN as LMNN
     from ldr.objectives.nca import NCA as NCA

@@ -6,18 +6,19 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, is_dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.footprint import Footprint
-from ldr.objectives.families.matrices import DataForms, DataSums, Matrices
-from ldr.objectives.families.weighted_sum import weighted_sum
 from ldr.objectives.l1 import L1, coefficient
 from ldr.objectives.parameters import Need, complete_docstring, keep_parameters, need_named
 from ldr.objectives.problem import BoundObjective
 from ldr.solvers.brief import Brief
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.pickles import OF_ANOTHER
+
+if TYPE_CHECKING:
+    from ldr.objectives.families.matrices import DataForms, DataSums, Matrices
 
 # What a method can match without a remainder, where the rows are few.
 _EXPLAINED = {"labels", "response", "second view", "time order"}
@@ -28,10 +29,8 @@ class Objective(Brief, ABC):
 
     Attributes
     ----------
-    name : str
-        In the registry.
-    aliases : tuple of str
-        Other names that it is known by.
+    name, aliases : str, tuple of str
+        Its name in the registry, and others that it is known by.
     formula, source : str
         What is optimised, and where it comes from.
     sense : {"min", "max"}
@@ -332,6 +331,8 @@ class Sum(Objective):
         ldr.errors.ArgumentError
             The terms have no common variable.
         """
+        from ldr.objectives.families.weighted_sum import weighted_sum
+
         bounds = [part.bind(data, r) for _, part in self.terms]
         weights = [weight for weight, _ in self.terms]
         penalty = 0.0 if self.penalty is None else self.penalty.weight

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
-from typing import Protocol, Self, TypeAlias
+from typing import TYPE_CHECKING, Protocol, Self, TypeAlias
 
 import numpy as np
 
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.coordinates import Axes, Coordinates
 from ldr.objectives.data.data import Data
-from ldr.objectives.factor_model import FactorModel
 from ldr.objectives.prediction import Answers, Predictor
 from ldr.objectives.statistics.covariance import Variation
 from ldr.objectives.view import View
@@ -20,6 +19,9 @@ from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array, Grassmann, Manifold, Orthonormal, polar_factor
 from ldr.solvers.problem import Problem
 from ldr.solvers.solver import AnySolver
+
+if TYPE_CHECKING:
+    from ldr.objectives.factor_model import FactorModel
 
 
 class Stated(Protocol):

@@ -5,21 +5,24 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from ldr.objectives import statistics
 from ldr.objectives.coordinates import Columns, Coordinates, Subspace
 from ldr.objectives.data.change import Change
 from ldr.objectives.data.finite import check_squares
 from ldr.objectives.data.samples import Samples
-from ldr.objectives.statistics import DenseRowSpace, RowSpace, WidenedRowSpace, mean, row_space
 from ldr.objectives.statistics.covariance import KnownScatter, RowScatter, Scatter, SpannedScatter
 from ldr.objectives.statistics.moments import Moments
 from ldr.solvers.errors import DataError, SingularError
 from ldr.solvers.linalg.eigen import orthogonal_to, range_basis, rank_tolerance
 from ldr.solvers.linalg.lengths import power_of_two
 from ldr.solvers.manifolds import Array
+
+if TYPE_CHECKING:
+    from ldr.objectives.statistics import RowSpace
 
 # Numbers up to this size, or its inverse, have squares and products of squares.
 _IN_RANGE = 2.0**100
@@ -64,7 +67,7 @@ class Quadratic(Features):
     @classmethod
     def of(cls, samples: Samples, *, free: bool) -> Quadratic:
         """Of training rows; products whose unit is free have that of the columns, far from 1."""
-        centre = mean(samples)
+        centre = statistics.mean(samples)
         size = power_of_two(samples.dense() - centre) if free else 1.0
         return cls(centre, 1.0 if 1.0 / _IN_RANGE <= size <= _IN_RANGE else size)
 
@@ -164,7 +167,7 @@ class View:
 
     def of_all(self, samples: Samples) -> View:
         """Of all rows, where a problem is of some of them."""
-        centre = mean(samples)
+        centre = statistics.mean(samples)
         return replace(self, mean=centre, scatter=RowScatter(samples, centre))
 
     def within(self, restriction: Restriction) -> View:
@@ -228,7 +231,7 @@ class Compact:
         if samples.stored:  # few rows: they fit, and are needed more than once
             samples = samples.take(np.arange(samples.n))
             check_squares(samples)
-        space = WidenedRowSpace.of(row_space(samples), room)
+        space = statistics.WidenedRowSpace.of(statistics.row_space(samples), room)
         if space.scores.shape[1] == 0:
             raise SingularError(
                 f"{samples.name} has rows that are all equal: nothing varies there, so no "
@@ -259,7 +262,7 @@ class Compact:
     def along(cls, basis: Array, mean: Array, samples: Samples) -> Compact:
         """The rows in a subspace that they leave, given by its orthonormal basis (d, k)."""
         empty = np.empty((0, basis.shape[1]))
-        space = DenseRowSpace(mean, empty, np.zeros(basis.shape[1]), basis)
+        space = statistics.DenseRowSpace(mean, empty, np.zeros(basis.shape[1]), basis)
         rows = Change(basis, mean)(samples)
         return cls(rows, Subspace(basis), space, True, whole=samples)
 

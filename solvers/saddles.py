@@ -11,7 +11,6 @@ import scipy
 from ldr.solvers.limits import check, until_told
 from ldr.solvers.loop import minimise
 from ldr.solvers.manifolds import Array, Manifold
-from ldr.solvers.nonsmooth.proximal_gradient import OnSupport
 from ldr.solvers.problem import Preconditioner, Problem
 from ldr.solvers.riemannian import RiemannianPoint, RiemannianProblem
 from ldr.solvers.run import Observer, Run, Stopping
@@ -177,7 +176,10 @@ def leave_saddles(
     for escapes in range(_ESCAPES + 1):
         with until_told() as told:
             smooth = problem.for_curvature()
-            smooth = smooth if problem.penalty is None else OnSupport(smooth, run.M)
+            if problem.penalty is not None:
+                from ldr.solvers.nonsmooth.proximal_gradient import OnSupport
+
+                smooth = OnSupport(smooth, run.M)
             curvature = smallest_curvature(smooth, run.M)
             start = _below(problem, smooth.manifold, run, curvature) if curvature.descends else None
             check()

@@ -5,34 +5,30 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 
+from ldr.objectives import statistics
 from ldr.objectives.coordinates import Coordinates
 from ldr.objectives.data.cells import Cells
 from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.samples import Samples
-from ldr.objectives.families.matrices import DataForms, DataSums, Matrices
-from ldr.objectives.families.wide import Narrow, WidePencil
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number, optional_word
 from ldr.objectives.prediction import Groups
-from ldr.objectives.statistics import ClassMoments
 from ldr.objectives.statistics.covariance import KnownScatter
-from ldr.objectives.statistics.shrinkage import (
-    JointShrinkage,
-    Shrinkage,
-    ledoit_wolf,
-    ledoit_wolf_of_views,
-    target,
-)
 from ldr.objectives.view import Compact, View
 from ldr.solvers.checks import LARGEST
 from ldr.solvers.errors import DataError
 from ldr.solvers.linalg.lengths import length
 from ldr.solvers.manifolds import Array
+
+if TYPE_CHECKING:
+    from ldr.objectives.families.matrices import DataForms, DataSums, Matrices
+    from ldr.objectives.families.wide import Narrow, WidePencil
+    from ldr.objectives.statistics import ClassMoments, JointShrinkage, Shrinkage
 
 
 @dataclass(frozen=True)
@@ -266,7 +262,7 @@ class Shrinking(Objective):
         if self.shrinkage is None:
             return rows
         times = None if unrelated is None else unrelated(rows.plain)
-        return moved(rows, ledoit_wolf(rows.compact.rows), times)
+        return moved(rows, statistics.ledoit_wolf(rows.compact.rows), times)
 
 
 @dataclass(frozen=True)
@@ -286,7 +282,7 @@ class ShrinkingViews(Shrinking):
         if self.shrinkage is None:
             return [Compact.of(view, quiet=True) for view in data.views], None
         opened = [Compact.of_columns(view) for view in data.views]
-        return opened, ledoit_wolf_of_views([view.rows for view in opened])
+        return opened, statistics.ledoit_wolf_of_views([view.rows for view in opened])
 
 
 def matrices_of(objective: Objective, data: DataSums) -> Matrices | None:
@@ -306,7 +302,7 @@ def _shrinks(objective: Objective) -> bool:
 def moved(rows: RowPencil[Found], by: Shrinkage, times: float | None = None) -> RowPencil[Found]:
     """B towards its diagonal, and A, unless None, towards that times a number."""
     s = float(by.coefficients[0])
-    diagonal = target(rows.plain.B.B, by.units[0])
+    diagonal = statistics.target(rows.plain.B.B, by.units[0])
 
     def towards(S: Array, times: float, change: Change) -> Array:
         return (1.0 - s) * S + s * times * change.of_matrix(diagonal)

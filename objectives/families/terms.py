@@ -6,18 +6,20 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.coordinates import Axes
-from ldr.objectives.factor_model import FactorModel
 from ldr.objectives.problem import BoundObjective, Fitted
 from ldr.objectives.statistics.covariance import Variation
 from ldr.solvers.manifolds import Array, Manifold, nearest_with_its_zeros
 from ldr.solvers.nonsmooth.penalty import L1
 from ldr.solvers.problem import Point, Problem
+
+if TYPE_CHECKING:
+    from ldr.objectives.factor_model import FactorModel
 
 
 @dataclass(frozen=True)

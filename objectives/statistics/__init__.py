@@ -14,53 +14,10 @@ that are nearly full (see `sparse`).
 
 All sums are in float64, whatever the type of the data. The pilot's sample comes from a fixed seed,
 so the same data give the same bits.
+
+What is here is listed in `__init__.pyi` and imported when it is first used.
 """
 
-from ldr.objectives.statistics.classes import ClassMoments, class_moments
-from ldr.objectives.statistics.graph import graph_scatter, reconstruction_scatter
-from ldr.objectives.statistics.moments import (
-    JointMoments,
-    Moments,
-    ViewMoments,
-    joint_moments,
-    mean,
-    moments,
-    second_moments,
-    view_moments,
-)
-from ldr.objectives.statistics.pairs import pair_moments, window_moments
-from ldr.objectives.statistics.row_space import (
-    DenseRowSpace,
-    RowSpace,
-    SparseRowSpace,
-    WidenedRowSpace,
-    row_space,
-)
-from ldr.objectives.statistics.sums import Codes
-from ldr.objectives.statistics.time import LaggedMoments, difference_scatter, lagged_moments
+import lazy_loader
 
-__all__ = [
-    "ClassMoments",
-    "Codes",
-    "DenseRowSpace",
-    "JointMoments",
-    "LaggedMoments",
-    "Moments",
-    "RowSpace",
-    "SparseRowSpace",
-    "ViewMoments",
-    "WidenedRowSpace",
-    "class_moments",
-    "difference_scatter",
-    "graph_scatter",
-    "joint_moments",
-    "lagged_moments",
-    "mean",
-    "moments",
-    "pair_moments",
-    "reconstruction_scatter",
-    "row_space",
-    "second_moments",
-    "view_moments",
-    "window_moments",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

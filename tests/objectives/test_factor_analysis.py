@@ -13,6 +13,7 @@ import ldr
 from ldr.errors import ArgumentError, ConvergenceWarning, SingularError
 from ldr.objectives import PPCA
 from ldr.objectives.factor_analysis import _left_by_columns
+from ldr.objectives.factor_model import FactorModel
 from ldr.objectives.statistics.covariance import DenseCovariance, RowCovariance
 from tests import real_data
 from tests.objectives.methods import bound
@@ -213,7 +214,7 @@ def test_likelihood_at_least_that_of_scikit_learn(name):
         model = ldr.solve("fa", rows, r, certify=False).model
         assert model.score(rows) >= theirs.score(rows) - 1e-6
         # the formula of score itself, on their model
-        same = ldr.objectives.FactorModel(
+        same = FactorModel(
             theirs.mean_, theirs.components_.T, theirs.noise_variance_, len(rows), 0.0, 0
         )
         assert same.score(rows) == pytest.approx(theirs.score(rows), rel=1e-10)

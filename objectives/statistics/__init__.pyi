@@ -1,0 +1,54 @@
+from .classes import ClassMoments, class_moments
+from .graph import graph_scatter, reconstruction_scatter
+from .moments import (
+    JointMoments,
+    Moments,
+    ViewMoments,
+    joint_moments,
+    mean,
+    moments,
+    second_moments,
+    view_moments,
+)
+from .pairs import pair_moments, window_moments
+from .row_space import (
+    DenseRowSpace,
+    RowSpace,
+    SparseRowSpace,
+    WidenedRowSpace,
+    row_space,
+)
+from .shrinkage import JointShrinkage, Shrinkage, ledoit_wolf, ledoit_wolf_of_views, target
+from .sums import Codes
+from .time import LaggedMoments, difference_scatter, lagged_moments
+
+__all__ = [
+    "ClassMoments",
+    "Codes",
+    "DenseRowSpace",
+    "JointMoments",
+    "JointShrinkage",
+    "LaggedMoments",
+    "Moments",
+    "RowSpace",
+    "Shrinkage",
+    "SparseRowSpace",
+    "ViewMoments",
+    "WidenedRowSpace",
+    "class_moments",
+    "difference_scatter",
+    "graph_scatter",
+    "joint_moments",
+    "lagged_moments",
+    "ledoit_wolf",
+    "ledoit_wolf_of_views",
+    "mean",
+    "moments",
+    "pair_moments",
+    "reconstruction_scatter",
+    "row_space",
+    "second_moments",
+    "target",
+    "view_moments",
+    "window_moments",
+]
