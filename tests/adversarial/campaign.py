@@ -20,6 +20,11 @@ def generator(*key):
     return np.random.default_rng(words)
 
 
+def maker(make):
+    """`make` with all that it takes but the random numbers, which come first."""
+    return lambda *given, **traits: lambda rng: make(rng, *given, **traits)
+
+
 def count(number):
     """That many problems, times LDR_SIZE."""
     return max(1, round(number * SIZE))

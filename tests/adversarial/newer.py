@@ -3,6 +3,7 @@
 import numpy as np
 
 from tests.adversarial import data, moments
+from tests.adversarial.campaign import maker
 from tests.adversarial.extended import centred, eigh, extended, norm, orthonormal
 from tests.adversarial.problems import (
     Problem,
@@ -15,17 +16,14 @@ from tests.adversarial.problems import (
 from tests.adversarial.references import PI
 
 
-def of_response(reference, response, **parameters):
+@maker
+def of_response(rng, reference, response, **parameters):
     """Rows and a response for each."""
-
-    def make(rng):
-        made = _rows(rng)
-        X = made.X
-        y = response(rng, X)
-        r = _dimension(rng, X.shape[1])
-        return Problem(X, r, lambda: reference(X, y, r), y=y, parameters=parameters, made=made.made)
-
-    return make
+    made = _rows(rng)
+    X = made.X
+    y = response(rng, X)
+    r = _dimension(rng, X.shape[1])
+    return Problem(X, r, lambda: reference(X, y, r), y=y, parameters=parameters, made=made.made)
 
 
 def _two(rng, X):
@@ -46,16 +44,13 @@ def _number(rng, X):
     return y * 10.0 ** rng.integers(-6, 7) + rng.choice([0.0, 1e5])
 
 
-def of_time(reference, **parameters):
+@maker
+def of_time(rng, reference, **parameters):
     """Rows in time order."""
-
-    def make(rng):
-        made = _rows(rng)
-        X = made.X
-        r = _dimension(rng, X.shape[1])
-        return Problem(X, r, lambda: reference(X, r), parameters=parameters, made=made.made)
-
-    return make
+    made = _rows(rng)
+    X = made.X
+    r = _dimension(rng, X.shape[1])
+    return Problem(X, r, lambda: reference(X, r), parameters=parameters, made=made.made)
 
 
 def signals(rng):
@@ -80,20 +75,18 @@ def trials(rng):
     )
 
 
-def many_views(reference, views=3):
-    def make(rng):
-        n, _ = data.shape(rng)
-        n = max(n, 6)
-        made = [data.ugly(rng, n, int(rng.integers(1, 5))) for _ in range(views)]
-        Xs = tuple(one.X for one in made)
-        if rng.random() < 0.5:  # with something in common
-            common = rng.standard_normal(n)
-            Xs = tuple(X + np.outer(common, data.spreads(X)) for X in Xs)
-        r = _dimension(rng, min(X.shape[1] for X in Xs))
-        name = ", ".join(one.made for one in made)
-        return Problem(Xs, r, lambda: reference(Xs, r), made=name)
-
-    return make
+@maker
+def many_views(rng, reference, views=3):
+    n, _ = data.shape(rng)
+    n = max(n, 6)
+    made = [data.ugly(rng, n, int(rng.integers(1, 5))) for _ in range(views)]
+    Xs = tuple(one.X for one in made)
+    if rng.random() < 0.5:  # with something in common
+        common = rng.standard_normal(n)
+        Xs = tuple(X + np.outer(common, data.spreads(X)) for X in Xs)
+    r = _dimension(rng, min(X.shape[1] for X in Xs))
+    name = ", ".join(one.made for one in made)
+    return Problem(Xs, r, lambda: reference(Xs, r), made=name)
 
 
 def _blocks(within):
@@ -133,24 +126,21 @@ def kernel_regression(rng):
 # Of which nothing is claimed but the value
 
 
-def valued(formula, sense, response=None, **parameters):
+@maker
+def valued(rng, formula, sense, response=None, **parameters):
     """`formula` gives, of the centred rows, y and the result, the value and the size of terms."""
-
-    def make(rng):
-        made = _rows(rng)
-        X = made.X
-        y = None if response is None else response(rng, X)
-        r = _dimension(rng, X.shape[1])
-        return Problem(
-            X,
-            r,
-            lambda: moments.Formula(sense, lambda result: formula(centred(X), y, result)),
-            y=y,
-            parameters=parameters,
-            made=made.made,
-        )
-
-    return make
+    made = _rows(rng)
+    X = made.X
+    y = None if response is None else response(rng, X)
+    r = _dimension(rng, X.shape[1])
+    return Problem(
+        X,
+        r,
+        lambda: moments.Formula(sense, lambda result: formula(centred(X), y, result)),
+        y=y,
+        parameters=parameters,
+        made=made.made,
+    )
 
 
 def _information(X, y, result):

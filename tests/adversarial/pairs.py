@@ -17,7 +17,7 @@ import scipy.sparse
 from scipy.spatial.distance import pdist, squareform
 
 import ldr
-from tests.adversarial.campaign import REFUSALS, SEED, generator
+from tests.adversarial.campaign import REFUSALS, SEED, generator, maker
 
 Array = Any
 
@@ -367,58 +367,46 @@ def _weights(rng: Any, n: int) -> Any:
     return scipy.sparse.csr_array(W + W.T)
 
 
-def rows(method: str, **traits: Any) -> Callable[[Any], Given]:
-    def make(rng: Any) -> Given:
-        return Given(method, _rows(rng), int(rng.integers(1, 3)), **traits)
-
-    return make
+@maker
+def rows(rng: Any, method: str, **traits: Any) -> Given:
+    return Given(method, _rows(rng), int(rng.integers(1, 3)), **traits)
 
 
-def classes(method: str, **traits: Any) -> Callable[[Any], Given]:
-    def make(rng: Any) -> Given:
-        X, y = _labels(rng, _rows(rng))
-        return Given(method, X, int(rng.integers(1, 3)), y, labels=True, **traits)
-
-    return make
+@maker
+def classes(rng: Any, method: str, **traits: Any) -> Given:
+    X, y = _labels(rng, _rows(rng))
+    return Given(method, X, int(rng.integers(1, 3)), y, labels=True, **traits)
 
 
-def graph(method: str, normal: bool = False, **traits: Any) -> Callable[[Any], Given]:
-    def make(rng: Any) -> Given:
-        X = _rows(rng)
-        W = _weights(rng, len(X))
-        if normal:
-            W = scipy.sparse.csr_array(W / W.sum(axis=1)[:, None])
-        return Given(method, X, int(rng.integers(1, 3)), parameters={"graph": W}, **traits)
-
-    return make
+@maker
+def graph(rng: Any, method: str, normal: bool = False, **traits: Any) -> Given:
+    X = _rows(rng)
+    W = _weights(rng, len(X))
+    if normal:
+        W = scipy.sparse.csr_array(W / W.sum(axis=1)[:, None])
+    return Given(method, X, int(rng.integers(1, 3)), parameters={"graph": W}, **traits)
 
 
-def responses(method: str, several: bool = False, **traits: Any) -> Callable[[Any], Given]:
-    def make(rng: Any) -> Given:
-        X = _rows(rng)
-        q = 2 if several else 1
-        Y = X @ rng.standard_normal((X.shape[1], q)) + rng.standard_normal((len(X), q))
-        return Given(method, X, int(rng.integers(1, 3)), Y if several else Y[:, 0], **traits)
-
-    return make
+@maker
+def responses(rng: Any, method: str, several: bool = False, **traits: Any) -> Given:
+    X = _rows(rng)
+    q = 2 if several else 1
+    Y = X @ rng.standard_normal((X.shape[1], q)) + rng.standard_normal((len(X), q))
+    return Given(method, X, int(rng.integers(1, 3)), Y if several else Y[:, 0], **traits)
 
 
-def beside(method: str, **traits: Any) -> Callable[[Any], Given]:
-    def make(rng: Any) -> Given:
-        X = _rows(rng)
-        noise = rng.standard_normal((30, X.shape[1])) * rng.uniform(0.2, 1.0, X.shape[1])
-        return Given(method, (X, noise), int(rng.integers(1, 3)), background=True, **traits)
-
-    return make
+@maker
+def beside(rng: Any, method: str, **traits: Any) -> Given:
+    X = _rows(rng)
+    noise = rng.standard_normal((30, X.shape[1])) * rng.uniform(0.2, 1.0, X.shape[1])
+    return Given(method, (X, noise), int(rng.integers(1, 3)), background=True, **traits)
 
 
-def two(method: str, **traits: Any) -> Callable[[Any], Given]:
-    def make(rng: Any) -> Given:
-        X = _rows(rng, d=5)
-        other = X[:, :3] @ rng.standard_normal((3, 4)) + 2.0 * rng.laplace(size=(len(X), 4))
-        return Given(method, (X, other), int(rng.integers(1, 3)), views=True, **traits)
-
-    return make
+@maker
+def two(rng: Any, method: str, **traits: Any) -> Given:
+    X = _rows(rng, d=5)
+    other = X[:, :3] @ rng.standard_normal((3, 4)) + 2.0 * rng.laplace(size=(len(X), 4))
+    return Given(method, (X, other), int(rng.integers(1, 3)), views=True, **traits)
 
 
 def _distances(rng: Any) -> Given:
@@ -434,20 +422,18 @@ def _semi_supervised(rng: Any) -> Given:
     return replace(base, y=y, parameters=parameters)
 
 
-def likelihood(method: str, **traits: Any) -> Callable[[Any], Given]:
-    def make(rng: Any) -> Given:
-        X = _rows(rng, d=6)
-        return Given(
-            method,
-            X,
-            int(rng.integers(1, 3)),
-            copies=1,
-            logs=float(X.size),
-            ignores_constants=False,
-            **traits,
-        )
-
-    return make
+@maker
+def likelihood(rng: Any, method: str, **traits: Any) -> Given:
+    X = _rows(rng, d=6)
+    return Given(
+        method,
+        X,
+        int(rng.integers(1, 3)),
+        copies=1,
+        logs=float(X.size),
+        ignores_constants=False,
+        **traits,
+    )
 
 
 def _log_det(rng: Any) -> Given:

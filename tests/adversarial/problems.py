@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse
 
 from tests.adversarial import data
+from tests.adversarial.campaign import maker
 from tests.adversarial.extended import centred, extended
 from tests.adversarial.references import (
     Correlations,
@@ -64,19 +65,14 @@ def _contained(rng, made):
     return made.X, made.made
 
 
-def of_rows(sense, form, **parameters):
+@maker
+def of_rows(rng, sense, form, **parameters):
     """A trace of a form of the centred rows."""
-
-    def make(rng):
-        made = _rows(rng)
-        X = made.X
-        r = _dimension(rng, X.shape[1])
-        rows, name = _contained(rng, made)
-        return Problem(
-            rows, r, lambda: form(sense, centred(X), r), parameters=parameters, made=name
-        )
-
-    return make
+    made = _rows(rng)
+    X = made.X
+    r = _dimension(rng, X.shape[1])
+    rows, name = _contained(rng, made)
+    return Problem(rows, r, lambda: form(sense, centred(X), r), parameters=parameters, made=name)
 
 
 def _changes(X):
@@ -182,18 +178,16 @@ def _class_graph_ratio(X, y, r):
     return Ratio("min", Form.squares(within), Form.squares(total), r, total)
 
 
-def of_classes(reference, **parameters):
-    def make(rng):
-        made = _rows(rng)
-        X = made.X
-        y = data.labels(rng, len(X))
-        if rng.random() < 0.5:  # told apart by something
-            X = X + rng.standard_normal((y.max() + 1, X.shape[1]))[y] * data.spreads(X)
-        r = _dimension(rng, X.shape[1])
-        rows, name = _contained(rng, data.Ugly(X, made.made))
-        return Problem(rows, r, lambda: reference(X, y, r), y=y, parameters=parameters, made=name)
-
-    return make
+@maker
+def of_classes(rng, reference, **parameters):
+    made = _rows(rng)
+    X = made.X
+    y = data.labels(rng, len(X))
+    if rng.random() < 0.5:  # told apart by something
+        X = X + rng.standard_normal((y.max() + 1, X.shape[1]))[y] * data.spreads(X)
+    r = _dimension(rng, X.shape[1])
+    rows, name = _contained(rng, data.Ugly(X, made.made))
+    return Problem(rows, r, lambda: reference(X, y, r), y=y, parameters=parameters, made=name)
 
 
 # Graphs
@@ -220,31 +214,26 @@ def _residuals(X, W):
     return X - extended(W) @ X
 
 
-def of_graph(sense, rows, below=None, *, ratio=False, reconstruction=False):
+@maker
+def of_graph(rng, sense, rows, below=None, *, ratio=False, reconstruction=False):
     """A graph method with weights of the user's: `rows` make A, `below` makes B."""
+    made = _rows(rng)
+    X = made.X
+    W = _weights(rng, len(X))
+    if reconstruction:
+        W = W / np.maximum(W.sum(axis=1), 1e-300)[:, None]
+    r = _dimension(rng, X.shape[1])
 
-    def make(rng):
-        made = _rows(rng)
-        X = made.X
-        W = _weights(rng, len(X))
-        if reconstruction:
-            W = W / np.maximum(W.sum(axis=1), 1e-300)[:, None]
-        r = _dimension(rng, X.shape[1])
+    def reference():
+        Z = centred(X)
+        A = Form.squares(rows(Z, W), numbers=np.sum(_weighted(Z, W) ** 2))
+        if below is None:
+            return Trace(sense, A, r, Z)
+        if ratio:
+            return Ratio(sense, A, Form.squares(below(Z, W)), r, below(Z, W))
+        return Whitened(sense, A, below(Z, W), r)
 
-        def reference():
-            Z = centred(X)
-            A = Form.squares(rows(Z, W), numbers=np.sum(_weighted(Z, W) ** 2))
-            if below is None:
-                return Trace(sense, A, r, Z)
-            if ratio:
-                return Ratio(sense, A, Form.squares(below(Z, W)), r, below(Z, W))
-            return Whitened(sense, A, below(Z, W), r)
-
-        return Problem(
-            X, r, reference, parameters={"graph": scipy.sparse.csr_array(W)}, made=made.made
-        )
-
-    return make
+    return Problem(X, r, reference, parameters={"graph": scipy.sparse.csr_array(W)}, made=made.made)
 
 
 def semi_supervised(rng):
@@ -275,15 +264,11 @@ def _pair(rng, same_columns):
     return first.X, second.X, f"{first.made}, {second.made}"
 
 
-def background(reference, **parameters):
-    def make(rng):
-        X, noise, made = _pair(rng, same_columns=True)
-        r = _dimension(rng, X.shape[1])
-        return Problem(
-            (X, noise), r, lambda: reference(X, noise, r), parameters=parameters, made=made
-        )
-
-    return make
+@maker
+def background(rng, reference, **parameters):
+    X, noise, made = _pair(rng, same_columns=True)
+    r = _dimension(rng, X.shape[1])
+    return Problem((X, noise), r, lambda: reference(X, noise, r), parameters=parameters, made=made)
 
 
 def _contrast(alpha):
@@ -300,24 +285,22 @@ def _opca(X, noise, r):
     return Whitened("max", covariance(X), G, r, np.vstack([X, G]))
 
 
-def views(reference, **parameters):
-    def make(rng):
-        Xa, Xb, made = _pair(rng, same_columns=False)
-        if rng.random() < 0.5 and Xb.std() > 0:  # with something in common
-            k = min(Xa.shape[1], Xb.shape[1])
-            Xb = Xb.copy()
-            spread = data.spreads(Xa[:, :k])
-            Xb[:, :k] += Xa[:, :k] / np.where(spread > 0, spread, 1) * Xb.std()
-        r = _dimension(rng, min(Xa.shape[1], Xb.shape[1]))
-        return Problem(
-            (Xa, Xb),
-            r,
-            lambda: reference(centred(Xa), centred(Xb), r),
-            parameters=parameters,
-            made=made,
-        )
-
-    return make
+@maker
+def views(rng, reference, **parameters):
+    Xa, Xb, made = _pair(rng, same_columns=False)
+    if rng.random() < 0.5 and Xb.std() > 0:  # with something in common
+        k = min(Xa.shape[1], Xb.shape[1])
+        Xb = Xb.copy()
+        spread = data.spreads(Xa[:, :k])
+        Xb[:, :k] += Xa[:, :k] / np.where(spread > 0, spread, 1) * Xb.std()
+    r = _dimension(rng, min(Xa.shape[1], Xb.shape[1]))
+    return Problem(
+        (Xa, Xb),
+        r,
+        lambda: reference(centred(Xa), centred(Xb), r),
+        parameters=parameters,
+        made=made,
+    )
 
 
 def _two_blocks(Xa, Xb, r):
@@ -327,29 +310,26 @@ def _two_blocks(Xa, Xb, r):
 # Regression and likelihoods
 
 
-def regression(penalty=None, *, outputs=3, columns=8):
+@maker
+def regression(rng, penalty=None, *, outputs=3, columns=8):
     """Without a penalty, or with `LeastSquares`' "ridge" or "lasso"."""
-
-    def make(rng):
-        n, d = data.shape(rng)
-        made = data.ugly(rng, n, min(d, columns))
-        X = made.X
-        q = int(rng.integers(1, outputs + 1))
-        spread = data.spreads(X)
-        Z = (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1)
-        Y = Z @ rng.standard_normal((Z.shape[1], q)) + 0.3 * rng.standard_normal((n, q))
-        amount = 10.0 ** rng.uniform(-3, 2)
-        penalties = {penalty: amount} if penalty else {}
-        return Problem(
-            X,
-            _dimension(rng, X.shape[1]),
-            lambda: LeastSquares(centred(X), centred(Y), **penalties),
-            y=Y,
-            parameters={"penalty": amount} if penalty else {},
-            made=made.made,
-        )
-
-    return make
+    n, d = data.shape(rng)
+    made = data.ugly(rng, n, min(d, columns))
+    X = made.X
+    q = int(rng.integers(1, outputs + 1))
+    spread = data.spreads(X)
+    Z = (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1)
+    Y = Z @ rng.standard_normal((Z.shape[1], q)) + 0.3 * rng.standard_normal((n, q))
+    amount = 10.0 ** rng.uniform(-3, 2)
+    penalties = {penalty: amount} if penalty else {}
+    return Problem(
+        X,
+        _dimension(rng, X.shape[1]),
+        lambda: LeastSquares(centred(X), centred(Y), **penalties),
+        y=Y,
+        parameters={"penalty": amount} if penalty else {},
+        made=made.made,
+    )
 
 
 def components_regression(rng):
@@ -358,31 +338,27 @@ def components_regression(rng):
     return base
 
 
-def likelihood(reference):
-    def make(rng):
-        n, d = data.shape(rng)
-        made = data.ugly(rng, n, max(d, 2))
-        X = made.X
-        r = int(rng.integers(1, max(2, X.shape[1] - 1)))
-        return Problem(X, r, lambda: reference(centred(X), r), made=made.made)
-
-    return make
+@maker
+def likelihood(rng, reference):
+    n, d = data.shape(rng)
+    made = data.ugly(rng, n, max(d, 2))
+    X = made.X
+    r = int(rng.integers(1, max(2, X.shape[1] - 1)))
+    return Problem(X, r, lambda: reference(centred(X), r), made=made.made)
 
 
-def motion(skew):
-    def make(rng):
-        made = _rows(rng)
-        X = made.X
-        r = _dimension(rng, X.shape[1])
-        return Problem(
-            X,
-            r,
-            lambda: Motion(centred(X), r, np.random.default_rng(0), skew),
-            parameters={"skew": skew},
-            made=made.made,
-        )
-
-    return make
+@maker
+def motion(rng, skew):
+    made = _rows(rng)
+    X = made.X
+    r = _dimension(rng, X.shape[1])
+    return Problem(
+        X,
+        r,
+        lambda: Motion(centred(X), r, np.random.default_rng(0), skew),
+        parameters={"skew": skew},
+        made=made.made,
+    )
 
 
 def _lag(lag):

@@ -66,11 +66,6 @@ def test_other_rows_are_scored_by_the_map_and_the_intercept():
     assert ldr.score(result, others) == pytest.approx(-deviance, rel=1e-9)
 
 
-def test_all_dimensions_saturate():
-    result = ldr.solve(NAME, YES_NO, 9)
-    assert result.value == pytest.approx(2 * YES_NO.size * np.log1p(np.exp(-4.0)), rel=1e-9)
-
-
 def test_logisticpca():
     theirs = pytest.importorskip(
         "logisticpca", reason="logisticpca is not installed: logistic pca has no peer"

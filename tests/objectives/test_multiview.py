@@ -76,11 +76,6 @@ def test_thorough_certificates_of_several_views_are_tighter():
         thorough = ldr.solve(name, X, 2, certify="thorough", random_state=0)
         assert thorough.value == quick.value
         assert thorough.certificate.gap <= quick.certificate.gap
-        others = [
-            ldr.solve(name, X, 2, start="random", random_state=seed, certify=False).value
-            for seed in range(5)
-        ]
-        assert max(others) <= thorough.value + thorough.certificate.gap
 
 
 def test_classical_mcca_is_classical_cca_of_two_views_and_an_eigenproblem_of_more():

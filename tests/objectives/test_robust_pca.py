@@ -119,22 +119,6 @@ def test_data_that_do_not_vary_are_refused():
 # log-det-pca: identity 1
 
 
-@pytest.mark.parametrize("r", [1, 3, 12])
-def test_the_largest_determinant_has_the_span_of_the_largest_trace(r):
-    A = real_data.wine()[0]
-    result = ldr.solve("log-det-pca", A, r)
-    assert angle(result.M, ldr.solve("pca", A, r).M) < 1e-5
-    C = np.cov(A.T, bias=True)
-    assert result.value == pytest.approx(np.log(np.linalg.eigvalsh(C)[-r:]).sum(), rel=1e-12)
-    assert result.certificate.kind == "global" and result.certificate.gap < 1e-10
-    for seed in range(3):
-        found = ldr.solve(
-            "log-det-pca", A, r, solver="trust-region", start="random", random_state=seed
-        )
-        assert found.value == pytest.approx(result.value, abs=1e-9)
-        assert found.certificate.kind == "global"
-
-
 def test_the_bound_of_the_determinant_holds():
     A = real_data.wine()[0]
     best = ldr.solve("log-det-pca", A, 3).value

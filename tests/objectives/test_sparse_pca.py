@@ -294,15 +294,6 @@ def _symmetric(r):
             yield S
 
 
-def test_one_column_is_refitted_by_an_eigenvector(wine):
-    result = ldr.solve("sparse-pca", wine, 1, penalty=300.0)
-    there = np.flatnonzero(result.M)
-    assert 1 < len(there) < wine.shape[1]
-    S = np.cov(wine[:, there].T, bias=True) * len(wine)
-    v = np.linalg.eigh(S)[1][:, -1]
-    assert abs(ldr.refit(result, wine).M[there, 0] @ v) == pytest.approx(1.0, abs=1e-12)
-
-
 @pytest.mark.smoke
 def test_other_objectives_are_refitted(wine):
     y = real_data.wine()[1]
