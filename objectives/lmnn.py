@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -27,15 +26,13 @@ from ldr.objectives.parameters import Need, number, whole, word
 from ldr.objectives.prediction import GroupedRows
 from ldr.objectives.problem import BoundObjective
 from ldr.objectives.starts.directions import screened
+from ldr.objectives.statistics.sparse import differences
 from ldr.objectives.statistics.sums import weighted
 from ldr.solvers.descent.lbfgs import LBFGS
 from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.loop import run_through
 from ldr.solvers.manifolds import Array
 from ldr.solvers.run import Stopping
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
 
 HINGES = ("squared", "linear")
 
@@ -180,12 +177,12 @@ class Margins:
         violating, target = np.nonzero(t > 0)
         n, k = targets.shape
         here = np.arange(rows.start, rows.stop)
-        self._B = _differences(
+        self._B = differences(
             np.concatenate([np.repeat(here, k), here[i]]),
             np.concatenate([targets.ravel(), j]),
             len(Y),
         )
-        self._G = _differences(i[violating] * k + target, n * k + violating, n * k + len(i))
+        self._G = differences(i[violating] * k + target, n * k + violating, n * k + len(i))
         own = np.ones(n) if w is None else w[rows]
         counts = problem.impostor_weight * own[i[violating]]
         counts = counts if w is None else counts * w[j[violating]]
@@ -204,14 +201,6 @@ class Margins:
         dD = 2.0 * np.einsum("ij,ij->i", self._BY, BdY)
         dW = self._G.T @ (self._curvature * (self._G @ dD))
         product += self._B.T @ (self._W[:, None] * BdY + dW[:, None] * self._BY)
-
-
-def _differences(plus: np.ndarray, minus: np.ndarray, n: int) -> csr_array:
-    """A sparse matrix with rows e_plus - e_minus."""
-    from scipy.sparse import csr_array
-
-    columns, rows = np.column_stack([plus, minus]).ravel(), 2 * np.arange(len(plus) + 1)
-    return csr_array((np.tile([1.0, -1.0], len(plus)), columns, rows), shape=(len(plus), n))
 
 
 class LargeMarginPoint(PairwisePoint):

@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 Blocks: TypeAlias = Sequence[Array]
 # KX of the views of which it is not zero.
 Kernel: TypeAlias = Callable[[Blocks], Mapping[int, Array]]
+# From dX and dX T to dA T.
+Rates: TypeAlias = Callable[[Blocks, Blocks], list[Array]]
+
+# Up to this many numbers (32 MiB) KX is kept beside X, for its products with many directions.
+_KEPT = 2**22
 
 
 def projected(X: Blocks, T: Blocks) -> list[Array]:
@@ -36,8 +41,8 @@ class Form(ABC):
         """AT of each view."""
 
     @abstractmethod
-    def rate_of_times(self, X: Blocks, T: Blocks, Y: Blocks, dX: Blocks, dY: Blocks) -> list[Array]:
-        """dA T along dX, from Y = XT and dY = dX T."""
+    def rates(self, X: Blocks, T: Blocks) -> Rates:
+        """dA T as a function of dX and dX T; what is of X and T alone is found once."""
 
     @abstractmethod
     def pulled(self, X: Blocks, T: Blocks, U: Blocks) -> list[Array]:
@@ -50,7 +55,7 @@ class Form(ABC):
 
     def rate_at(self, X: Blocks, T: Blocks, dX: Blocks) -> list[Array]:
         """dA T of another T."""
-        return self.rate_of_times(X, T, projected(X, T), dX, projected(dX, T))
+        return self.rates(X, T)(dX, projected(dX, T))
 
     def trace(self, X: Blocks) -> float:
         """tr A, of one view."""
@@ -82,7 +87,7 @@ class Form(ABC):
 
 @dataclass(frozen=True)
 class Product(Form):
-    """AB."""
+    """AB, of one view."""
 
     left: Form
     right: Form
@@ -90,10 +95,15 @@ class Product(Form):
     def times(self, X: Blocks, T: Blocks) -> list[Array]:
         return self.left.times(X, self.right.times(X, T))
 
-    def rate_of_times(self, X: Blocks, T: Blocks, Y: Blocks, dX: Blocks, dY: Blocks) -> list[Array]:
-        inside = self.right.times(X, T)
-        moved = self.right.rate_of_times(X, T, Y, dX, dY)
-        return added(self.left.rate_at(X, inside, dX), self.left.times(X, moved))
+    def rates(self, X: Blocks, T: Blocks) -> Rates:
+        (inside,), (left,) = self.right.times(X, T), self.left.times(X, [np.eye(len(T[0]))])
+        of_left, of_right = self.left.rates(X, [inside]), self.right.rates(X, T)
+
+        def rates(dX: Blocks, dY: Blocks) -> list[Array]:
+            (moved,), (outer,) = of_right(dX, dY), of_left(dX, [dX[0] @ inside])
+            return [outer + left @ moved]
+
+        return rates
 
     def pulled(self, X: Blocks, T: Blocks, U: Blocks) -> list[Array]:
         of_left = self.left.pulled(X, self.right.times(X, T), U)
@@ -117,9 +127,9 @@ class Combination(Form):
     def times(self, X: Blocks, T: Blocks) -> list[Array]:
         return added(*([c * AT for AT in A.times(X, T)] for c, A in self.terms))
 
-    def rate_of_times(self, X: Blocks, T: Blocks, Y: Blocks, dX: Blocks, dY: Blocks) -> list[Array]:
-        parts = ((c, A.rate_of_times(X, T, Y, dX, dY)) for c, A in self.terms)
-        return added(*([c * dAT for dAT in found] for c, found in parts))
+    def rates(self, X: Blocks, T: Blocks) -> Rates:
+        parts = [(c, A.rates(X, T)) for c, A in self.terms]
+        return lambda dX, dY: added(*([c * dAT for dAT in of(dX, dY)] for c, of in parts))
 
     def pulled(self, X: Blocks, T: Blocks, U: Blocks) -> list[Array]:
         return added(*([c * each for each in A.pulled(X, T, U)] for c, A in self.terms))
@@ -147,13 +157,18 @@ class Inverse(Form):
     def times(self, X: Blocks, T: Blocks) -> list[Array]:
         return [self.array @ T[0]]
 
-    def rate_of_times(self, X: Blocks, T: Blocks, Y: Blocks, dX: Blocks, dY: Blocks) -> list[Array]:
+    def rates(self, X: Blocks, T: Blocks) -> Rates:
         inside = self.times(X, T)
-        (moved,) = self.B.rate_at(X, inside, dX)
-        if self.ridge:
-            share = self.ridge * self.B.rate_of_trace(X, dX) / len(self.array)
-            moved = moved + share * inside[0]
-        return [-self.array @ moved]
+        of_B = self.B.rates(X, inside)
+
+        def rates(dX: Blocks, dY: Blocks) -> list[Array]:
+            (moved,) = of_B(dX, projected(dX, inside))
+            if self.ridge:
+                share = self.ridge * self.B.rate_of_trace(X, dX) / len(self.array)
+                moved = moved + share * inside[0]
+            return [-self.array @ moved]
+
+        return rates
 
     def pulled(self, X: Blocks, T: Blocks, U: Blocks) -> list[Array]:
         inside, back = self.times(X, T), [-each for each in self.times(X, U)]
@@ -184,12 +199,17 @@ class TimesTrace(Form):
         size = self._size(X)
         return [size * AT for AT in self.A.times(X, T)]
 
-    def rate_of_times(self, X: Blocks, T: Blocks, Y: Blocks, dX: Blocks, dY: Blocks) -> list[Array]:
-        N, dN = [self._means(X)], [self._means(dX)]
-        moved = self.inverse.rate_at(X, N, dX)
-        rate = 2.0 * inner(dN, self.inverse.times(X, N)) + inner(N, moved)
-        parts = zip(self.A.rate_of_times(X, T, Y, dX, dY), self.A.times(X, T), strict=True)
-        return [self._size(X) * dAT + rate * AT for dAT, AT in parts]
+    def rates(self, X: Blocks, T: Blocks) -> Rates:
+        N, AT, size = [self._means(X)], self.A.times(X, T), self._size(X)
+        through, of_inverse = self.inverse.times(X, N), self.inverse.rates(X, N)
+        of_A = self.A.rates(X, T)
+
+        def rates(dX: Blocks, dY: Blocks) -> list[Array]:
+            rate = 2.0 * inner([self._means(dX)], through)
+            rate += inner(N, of_inverse(dX, projected(dX, N)))
+            return [size * dAT + rate * of for dAT, of in zip(of_A(dX, dY), AT, strict=True)]
+
+        return rates
 
     def pulled(self, X: Blocks, T: Blocks, U: Blocks) -> list[Array]:
         N, along = [self._means(X)], inner(U, self.A.times(X, T))
@@ -201,7 +221,7 @@ class TimesTrace(Form):
 
 def added(*blocks: Sequence[Array]) -> list[Array]:
     """Their sum, view by view."""
-    return [np.sum(each, axis=0) for each in zip(*blocks, strict=True)]
+    return [sum(each[1:], start=each[0]) for each in zip(*blocks, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -280,11 +300,22 @@ class Quadratic(Form):
     def times(self, X: Blocks, T: Blocks) -> list[Array]:
         return _gathered(T, (X, self.kernel(projected(X, T))))
 
-    def rate_of_times(self, X: Blocks, T: Blocks, Y: Blocks, dX: Blocks, dY: Blocks) -> list[Array]:
-        parts = [(dX, self.kernel(Y)), (X, self.kernel(dY))]
-        if self.moved is not None:
-            return added(_gathered(T, *parts), self.moved(X, dX).times(X, T))
-        return _gathered(T, *parts)
+    def rates(self, X: Blocks, T: Blocks) -> Rates:
+        KY, moved = self.kernel(projected(X, T)), self.moved
+        ((i, of_Y), *others) = KY.items()
+        if len(T) == 1 and not others and X[i].size <= _KEPT:
+            of_X = (self.back or self.kernel)(X)[i]
+
+            def plain(dX: Blocks, dY: Blocks) -> list[Array]:
+                return [dX[i].T @ of_Y + of_X.T @ dY[i]]
+        else:
+
+            def plain(dX: Blocks, dY: Blocks) -> list[Array]:
+                return _gathered(T, (dX, KY), (X, self.kernel(dY)))
+
+        if moved is None:
+            return plain
+        return lambda dX, dY: added(plain(dX, dY), moved(X, dX).times(X, T))
 
 
 def _gathered(T: Blocks, *products: tuple[Blocks, Mapping[int, Array]]) -> list[Array]:

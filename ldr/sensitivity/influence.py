@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ldr.objectives.data.labels import as_array
 from ldr.sensitivity.derivative import across, still
 from ldr.sensitivity.moving import Line
 from ldr.sensitivity.optimum import Optimum
@@ -83,7 +84,7 @@ def influence(optimum: Optimum, line: Line) -> Influence:
     for i in range(n):
         check()
         weight = 1.0 if weights is None else float(weights[i])
-        without = still(optimum, replace(line, weights=np.arange(n) == i), -weight)
+        without = still(optimum, *_without(line, 1.0 * (np.arange(n) == i), -weight))
         rate = whole.combined(1.0 / weight, -1.0 / weight, without)
         move = -optimum.solve(rate.gradient)
         value[i] = rate.observed.value
@@ -92,6 +93,18 @@ def influence(optimum: Optimum, line: Line) -> Influence:
         ]
         subspace[i] = _turned(maps, inverses, rates)
     return Influence(subspace, value, optimum.problem.objective.name)
+
+
+def _without(line: Line, row: Array, weight: float) -> tuple[Line, float]:
+    """Its weight to 0; the row left out, where others choose it for a neighbour whatever it weighs.
+
+    Rows of a series keep their places so.
+    """
+    if line.objective.repeats or line.objective.by_place:
+        return replace(line, weights=row), weight
+    data, kept = line.data, row == 0
+    y = None if data.y is None else as_array(data.y)[kept]
+    return replace(line, data=replace(data, views=(data.samples.take(kept),), y=y)), 0.0
 
 
 def _moved(optimum: Optimum, move: Array) -> list[Array]:

@@ -19,7 +19,7 @@ from ldr.objectives.coordinates import Columns
 from ldr.objectives.data.data import Data
 from ldr.objectives.families.whitened_trace import SpectralTrace
 from ldr.objectives.objective import Objective
-from ldr.sensitivity.forms import Blocks, Form, Quadratic, added, inner, projected
+from ldr.sensitivity.forms import Blocks, Form, Quadratic, Rates, added, inner, projected
 from ldr.sensitivity.known import Known
 from ldr.sensitivity.optimum import Observed, Optimum, Rate, matrix_of
 from ldr.sensitivity.quadratic import QuadraticData
@@ -77,7 +77,9 @@ class Products(Known):
         dY = projected(dX, T)
 
         def times(F: Form, ridged: int | None = None) -> list[Array]:
-            found = F.rate_of_times(self.X, T, self._Y, dX, dY)
+            if id(F) not in self._rates:
+                self._rates[id(F)] = F.rates(self.X, T)
+            found = self._rates[id(F)](dX, dY)
             return self._ridged(found, ridged, F.rate_of_trace, dX)
 
         changes = [*map(times, f.above), *(times(B, v) for v, B in enumerate(f.over))]
@@ -297,8 +299,9 @@ class Products(Known):
         return [P.T for P in problem.maps(M)]
 
     @cached_property
-    def _Y(self) -> list[Array]:
-        return projected(self.X, self._T)
+    def _rates(self) -> dict[int, Rates]:
+        """dF T of each form, by what is known of it once."""
+        return {}
 
     @cached_property
     def _times(self) -> list[list[Array]]:

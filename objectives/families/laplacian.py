@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -18,12 +18,22 @@ from ldr.objectives.families.wide import WidePencil
 from ldr.objectives.graphs import Graph, Integers, as_graph, few, regularised
 from ldr.objectives.statistics import graph_scatter, moments
 from ldr.objectives.statistics.covariance import KnownScatter
-from ldr.objectives.statistics.products import CentredRows, Form, SymmetricProduct
-from ldr.objectives.statistics.sparse import scaled_rows
+from ldr.objectives.statistics.products import (
+    CentredRows,
+    Form,
+    SymmetricProduct,
+    WeightedSquares,
+)
+from ldr.objectives.statistics.sparse import differences, scaled_rows
 from ldr.solvers.manifolds import Array
 
 if TYPE_CHECKING:
     from scipy.sparse import coo_array, csr_array
+
+
+Found = TypeVar("Found")
+# Squared lengths of the edges, the heat, and the edges that it is the mean of.
+Squared: TypeAlias = tuple[Array, float, Integers]
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +42,8 @@ class HeatedEdges:
 
     W: csr_array
     heat: float | str
-    _last: list[tuple[Array, csr_array]] = field(default_factory=list, init=False)
+    _rows: list[tuple[Array, Squared]] = field(default_factory=list, init=False)
+    _last: list[tuple[Array, Array]] = field(default_factory=list, init=False)
 
     @cached_property
     def ends(self) -> tuple[Integers, Integers]:
@@ -46,26 +57,28 @@ class HeatedEdges:
 
         return triu(self.W).tocoo()
 
-    def along(self, X: Array, dX: Array) -> csr_array:
+    @cached_property
+    def between(self) -> csr_array:
+        """Of every edge a row e_i - e_j."""
+        return differences(*self.ends, self.W.shape[0])
+
+    def along(self, X: Array, dX: Array) -> Array:
         """How the weights change; the last direction's is kept, which more than one asks for."""
-        if not self._last or self._last[0][0] is not dX:
-            self._last[:] = [(dX, self._along(X, dX))]
-        return self._last[0][1]
+        return _kept(self._last, dX, lambda: self._along(X, dX))
 
-    def _along(self, X: Array, dX: Array) -> csr_array:
-        from scipy.sparse import csr_array
-
-        squared, rate = (self._summed(X, other) for other in (X, dX))
-        width, middle = self._width(squared)
+    def _along(self, X: Array, dX: Array) -> Array:
+        squared, width, middle = _kept(self._rows, X, lambda: self._squares(X))
+        rate = self._summed(X, dX)
         widens = 2.0 * float(rate[middle].mean()) if len(middle) else 0.0
-        rates = self._upper.data * (squared * widens / width - 2.0 * rate) / width
-        moved = csr_array((rates, self.ends), shape=self.W.shape)
-        return (moved + moved.T).tocsr()
+        return self._upper.data * (squared * widens / width - 2.0 * rate) / width
+
+    def _squares(self, X: Array) -> Squared:
+        squared = self._summed(X, X)
+        return (squared, *self._width(squared))
 
     def back(self, X: Array, slopes: Array) -> Array:
         """The derivative in X of the sum of slopes times weights, of every edge once."""
-        (i, j), squared = self.ends, self._summed(X, X)
-        width, middle = self._width(squared)
+        (i, j), (squared, width, middle) = self.ends, self._squares(X)
         pull = slopes * self._upper.data / width
         of_squares = -pull
         of_squares[middle] += float(pull @ squared) / width / max(len(middle), 1)
@@ -94,14 +107,21 @@ class HeatedEdges:
         return float(squared[middle].mean()), middle
 
 
+def _kept(last: list[tuple[Array, Found]], of: Array, find: Callable[[], Found]) -> Found:
+    """What was found of this array last, or is now."""
+    if not last or last[0][0] is not of:
+        last[:] = [(of, find())]
+    return last[0][1]
+
+
 @dataclass(frozen=True, eq=False)
 class MovingLaplacian:
     """D - W, W moving."""
 
     edges: HeatedEdges
 
-    def along(self, X: Array, dX: Array) -> csr_array:
-        return laplacian(self.edges.along(X, dX))
+    def along(self, X: Array, dX: Array) -> WeightedSquares:
+        return WeightedSquares(self.edges.between, self.edges.along(X, dX))
 
     def back(self, X: Array, Y: Array, Z: Array) -> Array:
         i, j = self.edges.ends
@@ -115,7 +135,8 @@ class MovingDegrees:
     edges: HeatedEdges
 
     def along(self, X: Array, dX: Array) -> Array:
-        return np.asarray(self.edges.along(X, dX).sum(axis=1))
+        (i, j), moves = self.edges.ends, self.edges.along(X, dX)
+        return np.asarray(np.bincount(i, moves, len(X)) + np.bincount(j, moves, len(X)))
 
     def back(self, X: Array, Y: Array, Z: Array) -> Array:
         i, j = self.edges.ends
@@ -137,12 +158,16 @@ class MovingResiduals:
     W: csr_array
     regularisation: float
 
+    @cached_property
+    def _residuals(self) -> csr_array:
+        return residuals(self.W)
+
     def along(self, X: Array, dX: Array) -> SymmetricProduct:
         moved = lle_rate(self.W, X, dX, self.regularisation)
-        return SymmetricProduct(residuals(self.W), -1.0 * moved)
+        return SymmetricProduct(self._residuals, -1.0 * moved)
 
     def back(self, X: Array, Y: Array, Z: Array) -> Array:
-        W, R = self.W, residuals(self.W)
+        W, R = self.W, self._residuals
         i, j = np.repeat(np.arange(len(X)), np.diff(W.indptr)), W.indices
         pairs = ((R @ one, other) for one, other in ((Z, Y), (Y, Z)))
         slopes = sum(-np.einsum("ij,ij->i", left[i], other[j]) for left, other in pairs)

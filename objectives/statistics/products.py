@@ -174,6 +174,16 @@ class Squares:
         return self
 
 
+@dataclass(frozen=True, eq=False)
+class WeightedSquares(Squares):
+    """F'diag(w)F."""
+
+    w: Array
+
+    def __matmul__(self, Y: Array) -> Array:
+        return np.asarray(self.F.T @ (self.w[:, None] * (self.F @ Y)))
+
+
 class OneSided(ABC):
     """Not symmetric."""
 

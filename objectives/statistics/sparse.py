@@ -71,3 +71,11 @@ def scaled_rows(rows: csr_array, weights: Array | None) -> csr_array:
     from scipy.sparse import diags_array
 
     return (diags_array(weights) @ rows).tocsr()
+
+
+def differences(plus: np.ndarray, minus: np.ndarray, n: int) -> csr_array:
+    """A sparse matrix with rows e_plus - e_minus."""
+    from scipy.sparse import csr_array
+
+    columns, rows = np.column_stack([plus, minus]).ravel(), 2 * np.arange(len(plus) + 1)
+    return csr_array((np.tile([1.0, -1.0], len(plus)), columns, rows), shape=(len(plus), n))

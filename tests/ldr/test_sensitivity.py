@@ -456,14 +456,14 @@ def test_other_data_and_directions_are_refused_in_words():
         ("maf", {}),
         *(
             pytest.param(name, {}, marks=pytest.mark.slow)
-            for name in ("robust-pca", "pca", "lda", "tica", "sdr")
+            for name in ("robust-pca", "pca", "lda", "tica", "sdr", "lmnn")
         ),
     ],
 )
 def test_influence_tells_what_leaving_rows_out_does(name, parameters):
     X, y = real_data.wine()
     X = real_data.standardised(X)
-    y, series = y if name in ("lda", "sdr") else None, name in ("maf", "tica")
+    y, series = y if name in ("lda", "sdr", "lmnn") else None, name in ("maf", "tica")
     result = ldr.solve(name, X, 2, y=y, tolerance=1e-12, random_state=0, **parameters)
     influence = result.sensitivity(X, y).influence()
     rows = np.arange(2, len(X), 2 if series else 6)
