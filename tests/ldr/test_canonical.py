@@ -221,18 +221,6 @@ def test_classical_lda_is_that_of_scikit_learn_up_to_the_square_root_of_n():
     np.testing.assert_allclose(P, signs[:, None] * scalings, atol=1e-8)
 
 
-@pytest.mark.parametrize("name", ["lda", "robust-pca", "sdr"])
-def test_containers_do_not_matter(name, tmp_path):
-    X, y = real_data.wine()
-    np.save(tmp_path / "X.npy", X)
-    best = ldr.solve(name, X, 2, y=y)
-    of_file = ldr.solve(name, tmp_path / "X.npy", 2, y=y)
-    np.testing.assert_allclose(of_file.M, best.M, atol=1e-7)
-    if name == "lda":
-        once = ldr.solve(name, iter([X[:100], X[100:]]), 2, y=y)
-        np.testing.assert_allclose(once.M, best.M, atol=1e-10)
-
-
 def test_an_objective_of_ones_own_stands_in_principal_axes_where_only_the_span_counts():
     X, _ = real_data.wine()
 

@@ -139,19 +139,6 @@ def test_fewer_rows_than_columns_never_makes_a_square_of_columns(name, parameter
         assert np.linalg.norm(M.T @ M - np.eye(2), 2) < 1e-14
 
 
-@pytest.mark.parametrize("kind", ["dense", "sparse"])
-def test_wide_pca_is_the_singular_value_decomposition(kind):
-    data = wide(kind)
-    dense = data.toarray() if kind == "sparse" else data
-    centred = dense - dense.mean(axis=0)
-    _, s, Vt = np.linalg.svd(centred, full_matrices=False)
-    result = ldr.solve("pca", data, 5)
-    assert result.value == pytest.approx(np.sum(s[5:] ** 2), rel=1e-10)
-    cosines = np.linalg.svd(Vt[:5] @ result.M, compute_uv=False)
-    np.testing.assert_allclose(cosines, 1, atol=1e-10)
-    np.testing.assert_allclose(result.mean, dense.mean(axis=0), atol=1e-14)
-
-
 def test_large_sparse_pca_works_by_products_only(monkeypatch):
     monkeypatch.setattr("ldr.objectives.statistics.covariance._LEAST_ORDER", 700)
     rng = np.random.default_rng(1)
