@@ -39,6 +39,7 @@ METHODS: dict[str, dict[str, Any]] = {
     "ppca": {},
     "fa": {"time_limit": 120.0},
     "pls": {},
+    "cca": {"ridge": 0.1},
     "classical-cca": {"ridge": 0.1},
 }
 TWO_VIEWS = ("pls", "cca", "classical-cca")

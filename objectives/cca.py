@@ -20,8 +20,9 @@ from ldr.objectives.families.matrices import (
 )
 from ldr.objectives.families.multi_block import MultiBlock, MultiRatio, multi_ratio, multi_trace
 from ldr.objectives.families.pencil import ShrinkingViews
-from ldr.objectives.families.two_block import TwoBlock, two_block
+from ldr.objectives.families.two_block import TwoBlock
 from ldr.objectives.families.whitened_trace import SharedDirections, shared_directions
+from ldr.objectives.families.wide_pairs import correlation
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, word
 from ldr.objectives.view import noted
@@ -97,6 +98,7 @@ class CCA(ShrinkingCorrelation):
     baseline = "traditional cca's maps, orthonormalised"
     exact = "r = 1"
     relative_improvement = False
+    arrays = Footprint(squares=16.0, span=7.0, products=True)
 
     orthonormalise: str = word("polar", ("polar", "qr"))
 
@@ -108,7 +110,7 @@ class CCA(ShrinkingCorrelation):
                 raise ArgumentError(f"orthonormalise={how!r} of cca is for two views alone")
             return multi_ratio(self, views, r, ridge=self.ridge, shrunk=shrunk)
         a, b = views
-        return two_block(self, a, b, r, ridge=self.ridge, shrunk=shrunk, orthonormalise=how)
+        return correlation(self, a, b, r, ridge=self.ridge, shrunk=shrunk, orthonormalise=how)
 
     def forms(self, data: DataForms) -> CorrelationMatrices:
         return correlations(data, self.ridge)

@@ -12,10 +12,11 @@ from ldr.objectives.coordinates import Axes, Subspace, signs
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.data.samples import Samples
-from ldr.objectives.families.bilinear import Bilinear, leading_pairs
+from ldr.objectives.families.bilinear import Bilinear
 from ldr.objectives.families.matrices import DataSums, PairMatrices
 from ldr.objectives.families.multi_block import MultiTrace, multi_trace
 from ldr.objectives.families.regression import Fit, Regression
+from ldr.objectives.families.wide_pairs import leading_pairs
 from ldr.objectives.kernels import as_response
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, word

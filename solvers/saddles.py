@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,6 +28,9 @@ _DECIDED, _LEAST_STEPS = 1e-4, 10
 
 # Steps before the residuals are preconditioned.
 _PLAIN_STEPS = 2
+
+# Numbers in a basis beyond which Lanczos's is not kept.
+_ROOM_NUMBERS = 2**24
 
 # Saddles to leave in a row.
 _ESCAPES = 5
@@ -74,7 +77,9 @@ def smallest_curvature(problem: Problem, M: Array, steps: int = 60, seed: int = 
     preconditioner = problem.preconditioner(M) if most > _LEAST_STEPS else None
     if most == 0:
         return Curvature(0.0, 0.0, V)
-    if preconditioner is None:
+    if preconditioner is None and most * V.size > _ROOM_NUMBERS:
+        basis, ritz, vectors = _short_lanczos(manifold, point, V, most)
+    elif preconditioner is None:
         basis, ritz, vectors = _lanczos(manifold, point, V, most)
     else:
         basis, ritz, vectors = _davidson(manifold, point, V, most, preconditioner)
@@ -111,6 +116,35 @@ def _lanczos(manifold: Manifold, point: RiemannianPoint, V: Array, most: int) ->
             if length * abs(vectors[-1, 0]) <= _DECIDED * abs(ritz[0]):
                 break
     return basis, *scipy.linalg.eigh_tridiagonal(diagonal, offdiagonal[: len(diagonal) - 1])
+
+
+def _short_lanczos(manifold: Manifold, point: RiemannianPoint, V: Array, most: int) -> Space:
+    """The same with three vectors at a time, without reorthogonalisation: of a single direction.
+
+    What the vectors lose repeats values that have been found, and makes none. The direction takes
+    the steps once more.
+    """
+    M = point.M
+
+    def steps() -> Iterator[tuple[Array, float, float]]:
+        before, now, length = np.zeros_like(V), V, 0.0
+        for _ in range(most):
+            check()
+            HV = point.hessian(now)
+            along = manifold.inner(M, now, HV)
+            rest = manifold.project(M, HV - along * now - length * before)
+            length = manifold.norm(M, rest)
+            yield now, along, length
+            if length <= _INVARIANT * max(abs(along), length):
+                return
+            before, now = now, rest / length
+
+    diagonal, beside = zip(*((along, length) for _, along, length in steps()), strict=True)
+    ritz, vectors = scipy.linalg.eigh_tridiagonal(diagonal, beside[:-1])
+    direction = np.zeros_like(V)
+    for share, (step, _, _) in zip(vectors[:, 0], steps(), strict=True):
+        direction += share * step
+    return [direction], ritz, np.ones((1, 1))
 
 
 def _davidson(

@@ -16,7 +16,7 @@ from ldr.objectives.families.joint_bound import JointBound, joint_inverse
 from ldr.objectives.families.least_bound import DualBounded, Effort, dual_certificate
 from ldr.objectives.families.unwhitened import add_ridge, ridge_amount
 from ldr.objectives.prediction import Pair
-from ldr.objectives.problem import Stated, check_dimension
+from ldr.objectives.problem import Rest, Stated, check_dimension
 from ldr.objectives.starts.directions import random_directions
 from ldr.objectives.statistics import joint_moments
 from ldr.objectives.statistics.covariance import KnownScatter, Variation
@@ -130,6 +130,8 @@ class TwoBlock(DualBounded):
         directions of which sums cannot tell.
     ridges : pair of float
         What was added to the diagonals of Caa and Cbb, and is in what the coordinates leave out.
+    ends : pair of ndarray, optional
+        Ma and Mb of the user's that a search in more columns found.
     """
 
     exchangeable = True
@@ -142,6 +144,7 @@ class TwoBlock(DualBounded):
     orthonormalise: str = "polar"
     only_constant: bool = True
     ridges: tuple[float, float] = (0.0, 0.0)
+    ends: tuple[Array, Array] | None = field(default=None, kw_only=True)
     _size: float = field(default=1.0, init=False)  # the solver's Cab is the objective's times it
 
     def __post_init__(self) -> None:
@@ -237,7 +240,9 @@ class TwoBlock(DualBounded):
     def starts(self) -> dict[str, Array]:
         U, _, Vt = thin_svd(self.Cab)
         own = [top_eigenvectors(C, self.r)[1] for C in (self.Caa, self.Cbb)]
+        found = {} if self.ends is None else {"products": self.lower(list(self.ends))}
         return {
+            **found,
             "singular vectors": self.point([U[:, : self.r], Vt[: self.r].T]),
             "pca of each view": self.point(list(map(polar_factor, own))),
             **random_directions(self),
@@ -318,13 +323,15 @@ def two_block(
     b: Compact,
     r: int,
     *,
-    ridge: float,
+    ridges: tuple[float, float],
     shrunk: JointShrinkage | None,
     orthonormalise: str,
+    rest: Rest | None = None,
+    ends: tuple[Array, Array] | None = None,
 ) -> TwoBlock:
-    """The correlation of two views, each on the range of its covariance."""
+    """The correlation of two views, each on the range of its covariance; ridges in their units."""
     stats = joint_moments(a.rows, b.rows)
-    n, answers = stats.n, Pair(stats, (a.coordinates, b.coordinates))
+    n = stats.n
     of_a = a.view(stats.mean_a, KnownScatter(stats.scatter_aa, n))
     of_b = b.view(stats.mean_b, KnownScatter(stats.scatter_bb, n))
     if shrunk is not None:
@@ -335,10 +342,10 @@ def two_block(
     in_a = Range.of(stats.scatter_aa, a.coordinates, "the covariance of the first view")
     in_b = Range.of(stats.scatter_bb, b.coordinates, "the covariance of the second view")
     squares = in_a(stats.scatter_aa / n), in_b(stats.scatter_bb / n)
-    Caa, ridged_a = add_ridge(squares[0], ridge, "Caa")
-    Cbb, ridged_b = add_ridge(squares[1], ridge, "Cbb")
+    Caa, ridged_a = add_ridge(squares[0], ridges[0], "Caa")
+    Cbb, ridged_b = add_ridge(squares[1], ridges[1], "Cbb")
     Cab = np.ascontiguousarray(in_b.rows(in_a.rows(stats.scatter_ab / n).T).T)
-    if ridge == 0 and shrunk is None and len(Caa) + len(Cbb) > n - 1:
+    if not any(ridges) and shrunk is None and len(Caa) + len(Cbb) > n - 1:
         ridged_b.append(
             f"{n} rows are too few for {len(Caa)} + {len(Cbb)} columns: canonical correlations "
             "of 1 are certain whatever the data; give ridge= a positive value"
@@ -355,8 +362,10 @@ def two_block(
         np.concatenate([kept.squares(np.diag(total) / n) for kept, total in ranges]),
         orthonormalise,
         only_constant,
-        (ridge_amount(squares[0], ridge), ridge_amount(squares[1], ridge)),
-        answers=answers,
+        (ridge_amount(squares[0], ridges[0]), ridge_amount(squares[1], ridges[1])),
+        ends=ends,
+        rest=rest,
+        answers=Pair(stats, (a.coordinates, b.coordinates)),
         chosen=chosen_by(shrunk),
     )
 

@@ -253,7 +253,7 @@ class Form:
     def shape(self) -> tuple[int, int]:
         return self.left.k, self.right.k
 
-    @property
+    @cached_property
     def T(self) -> Form:
         """Of the other view and the rows."""
         return replace(self, left=self.right, right=self.left)

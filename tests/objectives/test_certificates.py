@@ -20,7 +20,7 @@ from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.trace_ratio import TraceRatio
 from ldr.objectives.registry import REGISTRY
 from ldr.objectives.view import View
-from ldr.solvers import Davidson, SelfConsistentField, Stopping, TrustRegion, minimise
+from ldr.solvers import Davidson, SelfConsistentField, Stopping, TrustRegion, minimise, saddles
 from ldr.solvers.linalg.bounds import largest_sum_bound, top_sum_bound, trace_ratio_bound
 from ldr.solvers.riemannian import RiemannianProblem
 from ldr.solvers.saddles import smallest_curvature
@@ -269,8 +269,11 @@ def test_derivatives_whose_squares_are_no_numbers_are_refused(scale):
         ldr.solve("sfa", X, 1, derivatives=X_dot * scale)
 
 
-def test_the_smallest_curvature_is_that_of_the_whole_hessian():
-    """Of the matrix of the Hessian in a basis of the tangent space; Lanczos ends earlier."""
+def test_the_smallest_curvature_is_that_of_the_whole_hessian(monkeypatch):
+    """Of the matrix of the Hessian in a basis of the tangent space; Lanczos ends earlier.
+
+    With three vectors at a time too, which are made twice.
+    """
     X = real_data.standardised(load_breast_cancer().data)
     problem = MDSStress().bind(Data((as_samples(X),)), 2)
     result = ldr.solve("mds-stress", X, 2, certify=False, starts=1)
@@ -281,3 +284,8 @@ def test_the_smallest_curvature_is_that_of_the_whole_hessian():
     images = [problem.manifold.project(M, point.hessian(V)) for V in basis]
     hessian = np.array([[np.vdot(V, H) for V in basis] for H in images])
     assert found.smallest == pytest.approx(np.linalg.eigvalsh(hessian)[0], rel=1e-3)
+    monkeypatch.setattr(saddles, "_ROOM_NUMBERS", 0)
+    short = smallest_curvature(problem, M)
+    assert short.smallest == pytest.approx(found.smallest, rel=1e-3)
+    along = np.vdot(short.direction, point.hessian(short.direction))
+    assert along == pytest.approx(short.smallest, rel=1e-6)

@@ -53,6 +53,8 @@ METHODS = {
     "npe": (X, {"graph": W * (1.0 / 12), "ridge": 0.1}),
     "ppca": (X, {}),
     "pls": (PAIR, {}),
+    "cca, ridge": (PAIR, {"ridge": 0.1}),
+    "cca": (PAIR, {}),
     "classical-cca": (PAIR, {}),
     "classical-cca, ridge": (PAIR, {"ridge": 0.1}),
 }

@@ -1,0 +1,400 @@
+"""Two sparse views of very many columns: subspaces that their pairs lie in, by products."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import TypeAlias, cast
+
+import numpy as np
+
+from ldr.objectives.certificate import Certificate
+from ldr.objectives.data.samples import Samples
+from ldr.objectives.families.two_block import TwoBlock, TwoBlockPoint, two_block
+from ldr.objectives.families.wide import GUARDS, Plus
+from ldr.objectives.prediction import LinearPredictor, Predictor
+from ldr.objectives.problem import Stated
+from ldr.objectives.statistics.products import CentredRows, Form
+from ldr.objectives.statistics.shrinkage import JointShrinkage
+from ldr.objectives.view import Compact, noted
+from ldr.solvers.linalg.krylov import SymmetricOperator
+from ldr.solvers.linalg.missed import largest_of_rest, pencil_values, top_values
+from ldr.solvers.loop import minimise
+from ldr.solvers.manifolds import Array, Product, Stiefel, polar_factor
+from ldr.solvers.manifolds.orthonormal import sym
+from ldr.solvers.problem import Preconditioner, Problem, once
+from ldr.solvers.trace_ratio.by_products import Found, columns_of, largest_pairs
+from ldr.solvers.trust_region import TrustRegion
+
+
+@dataclass(frozen=True, eq=False)
+class Coupled:
+    """[[0, K], [K', 0]]."""
+
+    K: Form
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return sum(self.K.shape), sum(self.K.shape)
+
+    def __matmul__(self, V: Array) -> Array:
+        ka = self.K.shape[0]
+        return np.vstack([self.K @ V[ka:], self.K.T @ V[:ka]])
+
+
+@dataclass(frozen=True, eq=False)
+class Apart:
+    """[[Saa, 0], [0, Sbb]]."""
+
+    aa: SymmetricOperator
+    bb: SymmetricOperator
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        k = self.aa.shape[0] + self.bb.shape[0]
+        return k, k
+
+    def __matmul__(self, V: Array) -> Array:
+        ka = self.aa.shape[0]
+        return np.vstack([self.aa @ V[:ka], self.bb @ V[ka:]])
+
+
+@dataclass(frozen=True, eq=False)
+class Less:
+    """One matrix less another."""
+
+    first: SymmetricOperator
+    second: SymmetricOperator
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.first.shape
+
+    def __matmul__(self, V: Array) -> Array:
+        return self.first @ V - self.second @ V
+
+
+Pencil: TypeAlias = tuple[SymmetricOperator, SymmetricOperator]
+
+
+class Identity:
+    """What leaves vectors alone."""
+
+    def __init__(self, k: int) -> None:
+        self.shape = k, k
+
+    def __matmul__(self, V: Array) -> Array:
+        return V
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Two views in subspaces that their leading pairs lie in.
+
+    Attributes
+    ----------
+    rows : list of CentredRows
+        Of the views, in all columns that vary.
+    ridges : pair of float
+        In units of the covariances in the subspaces.
+    pencil : pair of symmetric operators
+        Whose largest generalised eigenvalues are the value, but for a factor.
+    found : Found
+        Their eigenvectors.
+    """
+
+    rows: list[CentredRows]
+    a: Compact
+    b: Compact
+    ridges: tuple[float, float]
+    note: str
+    pencil: Pencil
+    factor: float
+    found: Found
+
+    def predictors(
+        self, maps: tuple[Array, ...], means: tuple[Array, ...]
+    ) -> tuple[Predictor, ...]:
+        """Of either view in all its columns, from the other's coordinates: see `Pair`."""
+        return tuple(
+            self._predictor(rows, other, P, mean)
+            for rows, other, P, mean in zip(
+                self.rows, self.rows[::-1], maps, means[::-1], strict=True
+            )
+        )
+
+    def _predictor(
+        self, rows: CentredRows, other: CentredRows, P: Array, mean: Array
+    ) -> LinearPredictor:
+        Z = np.ascontiguousarray(rows.basis.T @ P.T)
+        CZ, cross = Form.covariance(rows) @ Z, Form.covariance(other, rows) @ Z
+        B = np.linalg.lstsq(Z.T @ CZ, cross.T, rcond=None)[0]
+        return LinearPredictor(P, other.in_all_columns(np.asarray(B).T).T, mean)
+
+    def certificate(self, M: Array, value: float) -> Certificate:
+        """What a random vector tells of as many products again: see `missed`."""
+        V = self.found.V
+        most = pencil_values(*self.pencil, V, M.shape[1], self.found.products, outside=0.0)
+        return Certificate.of_chance(
+            max(0.0, self.factor * float(np.sum(most)) - value), self.found.residual
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Covariances:
+    """Of two views that have too many columns for arrays, by products.
+
+    Attributes
+    ----------
+    samples : pair of Samples
+    rows : list of CentredRows
+    K : Form
+        Between the views.
+    spreads : list of ndarray
+        The variances of each view's columns.
+    ridges : list of float
+        What is added to them.
+    """
+
+    samples: tuple[Samples, Samples]
+    rows: list[CentredRows]
+    K: Form
+    spreads: list[Array]
+    ridges: list[float]
+
+    @classmethod
+    def of(cls, a: Samples, b: Samples, ridge: float) -> Covariances:
+        rows = [CentredRows.of(_sparse(view)).distinct for view in (a, b)]
+        spreads = [view.squares(view.counts) / view.weight for view in rows]
+        ridges = [ridge * float(spread.mean()) for spread in spreads]
+        return cls((a, b), rows, Form.covariance(*rows), spreads, ridges)
+
+    @cached_property
+    def own(self) -> list[Plus]:
+        """Of each view, with its ridge."""
+        return [
+            Plus(Form.covariance(view), diagonal=ridge)
+            for view, ridge in zip(self.rows, self.ridges, strict=True)
+        ]
+
+    @cached_property
+    def scale(self) -> Array:
+        """Of the columns of both, which has their variances, with the ridges, one."""
+        parts = zip(self.spreads, self.ridges, strict=True)
+        return 1.0 / np.sqrt(np.concatenate([spread + ridge for spread, ridge in parts]))
+
+    def blocks(self, V: Array) -> list[Array]:
+        """The rows of each view."""
+        return np.split(V, [self.K.shape[0]])
+
+    def leading(self, r: int, whitened: bool) -> tuple[Pencil, Found]:
+        """The pencil of the r leading pairs, and those."""
+        pencil: Pencil = Coupled(self.K), Identity(sum(self.K.shape))
+        if whitened:
+            pencil = Plus(pencil[0], scale=self.scale), Plus(Apart(*self.own), scale=self.scale)
+        start = columns_of(min(r + GUARDS, *self.K.shape), np.empty((len(self.scale), 0)))
+        return pencil, largest_pairs(*pencil, start, r)
+
+    def inside(self, Z: Array) -> tuple[Compact, Compact, tuple[float, float]]:
+        """The views in the spans of their blocks of Z, and the ridges in units of variances there.
+
+        No ridge is in what is left out.
+        """
+        bases = [np.linalg.qr(block)[0] for block in self.blocks(Z)]
+        a, b = (
+            Compact.along(view.in_all_columns(basis), view.mean, samples)
+            for samples, view, basis in zip(self.samples, self.rows, bases, strict=True)
+        )
+        of_a, of_b = (
+            ridge * Z.shape[1] / float(np.vdot(basis, Form.covariance(view) @ basis))
+            for basis, view, ridge in zip(bases, self.rows, self.ridges, strict=True)
+        )
+        return a, b, (of_a, of_b)
+
+
+def leading_pairs(a: Samples, b: Samples, r: int, ridge: float | None) -> Pairs | None:
+    """The subspaces of r pairs, of columns as they are or, with a ridge, whitened.
+
+    None where neither view has too many columns for arrays.
+    """
+    if not (a.wide or b.wide):
+        return None
+    known = Covariances.of(a, b, ridge or 0.0)
+    pencil, found = known.leading(r, ridge is not None)
+    Z = found.V[:, :r] if ridge is None else known.scale[:, None] * found.V[:, :r]
+    note = (
+        f"M is sought in {r} dimensions of {a.d} and of {b.d}, which block Davidson found from "
+        f"{found.products} products with the sparse rows: residual {found.residual:.0e}"
+    )
+    factor = known.K.divisor if ridge is None else 1.0
+    return Pairs(known.rows, *known.inside(Z), note, pencil, factor, found)
+
+
+class WidePoint(TwoBlockPoint):
+    """Products take the places of arrays."""
+
+    def __init__(self, problem: WideTwoBlock, M: Array) -> None:
+        super().__init__(cast(TwoBlock, problem), M)
+        self._known = problem.known
+
+    @once
+    def stacked_matrix(self) -> Less:  # type: ignore[override]
+        sizes = zip(self._known.own, (self._alpha, self._beta), strict=True)
+        own = Apart(*(Plus(C, self._rho / size) for C, size in sizes))
+        return Less(own, Plus(Coupled(self._known.K), 1.0 / self.scale))
+
+
+@dataclass(frozen=True, eq=False)
+class WideTwoBlock(Problem):
+    """`TwoBlock` by products."""
+
+    known: Covariances
+    r: int
+
+    left_out = (0.0, 0.0)
+
+    @cached_property
+    def manifold(self) -> Product:  # type: ignore[override]
+        return Product(*(Stiefel(k, self.r) for k in self.known.K.shape))
+
+    @property
+    def inside(self) -> list[Plus]:
+        return self.known.own
+
+    @property
+    def Cab(self) -> Form:
+        return self.known.K
+
+    @property
+    def da(self) -> int:
+        return self.Cab.shape[0]
+
+    def at(self, M: Array) -> WidePoint:
+        return WidePoint(self, M)
+
+    def preconditioner(self, M: Array) -> Preconditioner:
+        """The variances of the columns, with the ridges."""
+        squares = np.repeat(self.known.scale**2, self.r)
+        project = self.manifold.project
+        return lambda N, U: project(N, squares * project(N, U))
+
+
+@dataclass(frozen=True, eq=False)
+class Correlated(Pairs):
+    """Of orthogonal cca, which has no eigenproblem: where the trust region ended, and its bounds.
+
+    Attributes
+    ----------
+    known : Covariances
+    ends : pair of ndarray
+        Ma and Mb, in the columns that vary.
+    """
+
+    known: Covariances
+    ends: tuple[Array, Array]
+
+    @property
+    def in_columns(self) -> tuple[Array, Array]:
+        """Ma and Mb in all columns."""
+        a, b = (view.in_all_columns(M) for view, M in zip(self.rows, self.ends, strict=True))
+        return a, b
+
+    def certificate(self, M: Array, value: float) -> Certificate:
+        """The first canonical correlation bounds all values, and so do the multipliers' ratios."""
+        found = self.found
+        most = float(pencil_values(*self.pencil, found.V, 1, found.products, outside=0.0)[0])
+        gap = max(0.0, min(most, self._of_multipliers()) - value)
+        return Certificate.of_chance(gap, found.residual)
+
+    def _of_multipliers(self) -> float:
+        """See `joint_bound`: Q = M(L - aI)M' + aI + (N/D)C has the largest ratio N/D.
+
+        Where the block matrix of Qa, Qb and -Cab, in units of the columns, is at least -e, e times
+        the columns' variances are added, and to the ratios e over the least of C in these units.
+        """
+        known, products = self.known, self.found.products
+        Ma, Mb = self.ends
+        Mb = Mb @ polar_factor(Mb.T @ (known.K.T @ Ma))
+        crosses, N = (known.K @ Mb, known.K.T @ Ma), float(np.vdot(Ma, known.K @ Mb))
+        parts, ratios = [], []
+        for M, C, cross in zip((Ma, Mb), known.own, crosses, strict=True):
+            CM = C @ M
+            ratio = N / float(np.vdot(M, CM))
+            parts.append(_Multiplier(M, sym(M.T @ (cross - ratio * CM)), C, ratio))
+            ratios.append(ratio)
+        scale = known.scale[:, None]
+        H = Plus(Less(Coupled(known.K), Apart(*parts)), scale=known.scale)
+        null = np.linalg.qr(np.concatenate([Ma, Mb]) / scale)[0]
+        least = -largest_of_rest(lambda V: -(self.pencil[1] @ V), null[:, :0], products)
+        if not least > 0:
+            return math.inf
+        missing = max(0.0, float(top_values(H, null, 1, products)[0]))
+        return math.prod(math.sqrt(ratio + missing / least) for ratio in ratios)
+
+
+class _Multiplier:
+    """Q of a view, by products."""
+
+    def __init__(self, M: Array, L: Array, C: Plus, ratio: float) -> None:
+        self._M, self._C, self._ratio, self.shape = M, C, ratio, C.shape
+        self._least = float(np.linalg.eigvalsh(L)[0])
+        self._L = L - self._least * np.eye(len(L))
+
+    def __matmul__(self, V: Array) -> Array:
+        found = self._ratio * (self._C @ V) + self._least * V
+        return found + self._M @ (self._L @ (self._M.T @ V))
+
+
+def correlated(a: Samples, b: Samples, r: int, ridge: float) -> Correlated | None:
+    """Subspaces with an optimum of orthogonal cca, and with the heuristic that it is sought from.
+
+    None where neither view has too many columns for arrays.
+    """
+    if not (a.wide or b.wide):
+        return None
+    known = Covariances.of(a, b, ridge)
+    pencil, found = known.leading(r, True)
+    Z = known.scale[:, None] * found.V[:, :r]
+    problem = WideTwoBlock(known, r)
+    start = problem.manifold.join([polar_factor(block) for block in known.blocks(Z)])
+    run = minimise(problem, start, TrustRegion())
+    Ma, Mb = problem.manifold.split(run.M)
+    note = (
+        f"M is sought in {2 * r} dimensions of {a.d} and of {b.d}, of traditional cca and of where "
+        f"a trust region by products with the sparse rows led from there: gradient "
+        f"{run.gradient_norm:.0e}"
+    )
+    both = np.hstack([np.concatenate([Ma, Mb]), Z])
+    return Correlated(
+        known.rows, *known.inside(both), note, pencil, 1.0, found, known=known, ends=(Ma, Mb)
+    )
+
+
+def correlation(
+    objective: Stated,
+    a: Compact,
+    b: Compact,
+    r: int,
+    *,
+    ridge: float,
+    shrunk: JointShrinkage | None,
+    orthonormalise: str,
+) -> TwoBlock:
+    """The correlation of two views; of views with too many columns in subspaces of these."""
+    built = partial(two_block, shrunk=shrunk, orthonormalise=orthonormalise)
+    found = correlated(a.rows, b.rows, r, ridge)
+    if found is None:
+        return built(objective, a, b, r, ridges=(ridge, ridge))
+    ends = found.in_columns
+    bound = built(objective, found.a, found.b, r, ridges=found.ridges, rest=found, ends=ends)
+    return bound.restated(views=noted(bound.views, found.note), answers=found)
+
+
+def _sparse(samples: Samples) -> Samples:
+    """Dense rows beside sparse ones, as these are."""
+    if samples.is_sparse:
+        return samples
+    from scipy.sparse import csr_array
+
+    return Samples(csr_array(samples.dense()), name=samples.name, marks=samples.marks)
