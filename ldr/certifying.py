@@ -53,7 +53,7 @@ def certify_run(
     with hearing() as interrupt, until_told():
         certificate = proof or _of_all_columns(problem, run) or known(run.M)
         if certificate is not None and (certificate.is_optimal or solver is None):
-            return run, certificate, ()
+            return _told_by(certificate, run), certificate, ()
         if certificate is not None and certificate.kind == "none" and problem.rest is None:
             return run, certificate, ()  # the method says why nothing is known: curvature neither
         if not run.status.converged or solver is None:
@@ -79,6 +79,12 @@ def certify_run(
             return run, certificate, notes
     message = ENDED[Status.INTERRUPTED if interrupt.heard else Status.TIME_LIMIT]
     return run, certificate or Certificate("none", math.inf, message), notes
+
+
+def _told_by(certificate: Certificate, run: Run) -> Run:
+    """At a proved optimum that no step lowers, what is left of the gradient is rounding."""
+    stalled = run.status is Status.STALLED and certificate.kind == "global"
+    return replace(run, status=Status.ROUNDING) if stalled else run
 
 
 def _of_all_columns(problem: BoundObjective, run: Run) -> Certificate | None:

@@ -160,15 +160,20 @@ def layer(objective: str | Objective, r: int, **options: Argument) -> Callable[.
             given = X, y, parameters, cotangents
             return jax.pure_callback(back, like, *given, vmap_method="sequential")
 
+        def nothing_of(tree: Traced) -> Traced:
+            return sum(0.0 * each.sum() for each in jax.tree.leaves(tree))
+
         still = tuple(jnp.zeros(each.shape, each.dtype) for each in shapes(X))
-        none = sum(0.0 * each.sum() for each in jax.tree.leaves(moves))  # all of it is linear
-        return jax.lax.custom_linear_solve(
+        none = nothing_of(moves)  # all of it is linear
+        known, found = jax.lax.custom_linear_solve(
             lambda z: (z[0], add(jnp.subtract, z[1], times(z[0]))),
             add(lambda each: each + none, (moves, still)),
             lambda _, b: (b[0], add(jnp.add, b[1], times(b[0]))),
             lambda _, b: (add(jnp.add, b[0], transposed(b[1])), b[1]),
             symmetric=True,  # so that jax does not transpose the first
-        )[1]
+        )
+        # with a cotangent of `known` too: jax before 0.7 hands on one that it does not make
+        return add(lambda each: each + nothing_of(known), found)
 
     @jax.custom_jvp
     def optimum(X: Traced, y: Traced, parameters: dict[str, Traced]) -> Traced:

@@ -12,6 +12,7 @@ from scipy.spatial.distance import pdist, squareform
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import get_scorer
 from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -343,15 +344,15 @@ def test_scikit_learn_routes_them_through_pipelines_searches_and_folds():
 
     with config_context(enable_metadata_routing=True):
         weighted = steps(sample_weight=True)
-        weighted[-1].set_score_request(sample_weight=True)
+        scorer = get_scorer("accuracy").set_score_request(sample_weight=True)
         found = clone(weighted).fit(X, LABELS, sample_weight=WHOLE).predict_proba(X)
         expected = steps().fit(X[rows], LABELS[rows]).predict_proba(X)
         grid = {"orthogonallda__n_components": [1, 2]}
-        search = GridSearchCV(weighted, grid, cv=2).fit(X, LABELS, sample_weight=WHOLE)
         given = {"sample_weight": WHOLE}
-        scores = cross_validate(weighted, X, LABELS, cv=2, params=given)["test_score"]
+        search = GridSearchCV(weighted, grid, cv=2, scoring=scorer).fit(X, LABELS, **given)
+        scores = cross_validate(weighted, X, LABELS, cv=2, scoring=scorer, params=given)
     np.testing.assert_allclose(found, expected, atol=1e-8)
-    assert search.cv_results_["mean_test_score"][1] == pytest.approx(scores.mean())
+    assert search.cv_results_["mean_test_score"][1] == pytest.approx(scores["test_score"].mean())
 
 
 def test_columns_of_files_and_the_command_line(tmp_path, monkeypatch, capsys):
