@@ -182,8 +182,6 @@ class GeneralisedContrast(NoiseMethod):
         Added to the diagonal of C_target + C_background, in units of its mean diagonal.
     """
 
-    weighted = True
-
     ridge: float = number(0.0)
 
     def contrast(self, data: Data) -> RowPencil[Pencil]:
@@ -251,7 +249,6 @@ class ClassicalGCPCA(GeneralisedContrast):
     source = "de Oliveira, Garg, Hjerling-Leffler, Batista-Brito & Sjulson 2025"
     baseline = "top generalised eigenvectors of (C_t - C_b, C_t + C_b)"
     transposed = False
-    exact = "yes"
     scale_free = True
 
     def bind(self, data: Data, r: int) -> Trace:

@@ -53,8 +53,6 @@ class PairMethod(Shrinking, LaggedMethod):
         result's parameters. Of vamp the covariances between the members move towards 0, too.
     """
 
-    weighted = True
-    from_sums = True
     transposed = False
     exact = "yes"
     scale_free = True
