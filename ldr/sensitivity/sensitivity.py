@@ -21,6 +21,7 @@ from ldr.sensitivity.formulas import Given, formula_of
 from ldr.sensitivity.implicit import pulled
 from ldr.sensitivity.influence import Influence, influence
 from ldr.sensitivity.known import Known, plain
+from ldr.sensitivity.likelihood import LikelihoodRows
 from ldr.sensitivity.moving import Line, as_line, numbers, numbers_of
 from ldr.sensitivity.optimum import Optimum, matrix_of
 from ldr.sensitivity.products import Products
@@ -30,7 +31,14 @@ from ldr.solvers.manifolds import Array
 from ldr.solvers.run import Run
 from ldr.types import PerRow, PerView, Rows
 
-KINDS: tuple[type[Known], ...] = (Products, WhiteRows, ProjectedRows, FiltersOfRows, FittedRows)
+KINDS: tuple[type[Known], ...] = (
+    Products,
+    WhiteRows,
+    ProjectedRows,
+    LikelihoodRows,
+    FiltersOfRows,
+    FittedRows,
+)
 # By how much the value at the result's point may differ from the result's.
 _SAME = 1e-6
 
@@ -124,7 +132,7 @@ class Sensitivity:
     def pullback(self, P: PerView) -> PerView:
         """The derivative in X of <P, the map>: what a loss that moves by P for each entry wants.
 
-        Of methods of sums over rows, of graphs, spectra and projected rows. Of log-det-pca and
+        Of methods of sums over rows, graphs, spectra, projected rows, factors. Of log-det-pca and
         one's own it takes jax.
 
         Parameters
