@@ -17,10 +17,10 @@ from ldr.objectives.csp import CSP, JointFilters
 from ldr.objectives.data.data import Data
 from ldr.objectives.families.joint_diagonal import JointDiagonal
 from ldr.objectives.objective import Objective
-from ldr.sensitivity.forms import Blocks, Quadratic, added
+from ldr.sensitivity.forms import Blocks
 from ldr.sensitivity.known import Known
 from ldr.sensitivity.optimum import Observed, Optimum, Rate, matrix_of
-from ldr.sensitivity.quadratic import QuadraticRows
+from ldr.sensitivity.quadratic import Codes
 from ldr.solvers.manifolds import Array
 from ldr.solvers.second_order import HessianInverse
 
@@ -34,8 +34,9 @@ class FiltersOfRows(Known):
     X : ndarray (n, d)
     F : ndarray (d, k)
         The filters as columns.
-    moments : list of Quadratic
-        Of the classes; B is their sum.
+    codes : ndarray of int (n,)
+    weights : ndarray (n,)
+        Of the rows in the moments of their classes.
     shares : ndarray (m,)
         Of the classes.
     C : ndarray (m, k, k)
@@ -46,7 +47,8 @@ class FiltersOfRows(Known):
 
     X: Array
     F: Array
-    moments: list[Quadratic]
+    codes: Codes
+    weights: Array
     shares: Array
     C: Array
     inverse: HessianInverse
@@ -60,20 +62,22 @@ class FiltersOfRows(Known):
         (P,) = problem.maps(np.eye(k))
         codes, classes = data.labels
         m, X, F = len(classes), samples.dense(), P.T
-        share, probabilities = objective.shares(samples, codes, m)
-        rows = QuadraticRows(samples.n).about(np.zeros(samples.n))
-        moments = [rows.form(share * (codes == c)) for c in range(m)]
-        of_ridge = objective.ridge * sum(S.trace([X]) for S in moments) / k * (F.T @ F)
-        C = np.array([m * F.T @ S.times([X], [F])[0] + of_ridge for S in moments])
+        weights, shares = objective.shares(samples, codes, m)
+        ridge, Y = objective.ridge, X @ F
+        C = m * np.array([(Y * (weights * (codes == c))[:, None]).T @ Y for c in range(m)])
+        C += ridge / k * float(weights @ np.einsum("ij,ij->i", X, X)) * (F.T @ F)
         scales = [np.diag(unit) for unit in np.eye(k)]
         inverse = HessianInverse(JointDiagonal(C), np.eye(k), scales)
-        return cls(optimum, X, F, moments, probabilities, C, inverse, objective.ridge)
+        return cls(optimum, X, F, codes, weights, shares, C, inverse, ridge)
 
     def rate(self, dX: Blocks) -> Rate:
-        X, F, C, p = [self.X], self.F, self.C, self.shares
-        size = self.ridge * sum(S.rate_of_trace(X, dX) for S in self.moments) / len(F)
-        dC = np.array([F.T @ S.rate_at(X, [F], dX)[0] for S in self.moments])
-        dC = len(C) * dC + size * (F.T @ F)
+        F, C, p = self.F, self.C, self.shares
+        weighed = self.weights[:, None] * self.X
+        half, moves = weighed @ F, dX[0] @ F
+        halves = np.array([half[each].T @ moves[each] for each in self._members])
+        dC = len(C) * (halves + halves.transpose(0, 2, 1))
+        if self.ridge:
+            dC += 2.0 * self.ridge / len(F) * float(np.vdot(weighed, dX[0])) * (F.T @ F)
         powers, moved = np.einsum("cjj->cj", C), np.einsum("cjj->cj", dC)
         change = dC / powers[:, None] - C * (moved / powers**2)[:, None]
         E = -self.inverse(change.mean(axis=0))
@@ -88,7 +92,7 @@ class FiltersOfRows(Known):
         return Rate(np.zeros_like(M), observed)
 
     def pulled(self, V: Sequence[Array]) -> list[Array]:
-        X, F, C, p, m = [self.X], self.F, self.C, self.shares, len(self.C)
+        F, C, p, m = self.F, self.C, self.shares, len(self.C)
         back = F.T @ V[0] @ self.optimum.M.T
         scales, powers = np.diag(back), np.einsum("cjj->cj", C)
         G = -self.inverse(back - scales * np.einsum("c,cij->ij", p, C))
@@ -96,6 +100,13 @@ class FiltersOfRows(Known):
         k = np.arange(len(G))
         of_C[:, k, k] -= np.einsum("ij,cij->cj", G, C) / (m * powers**2) + 0.5 * p[:, None] * scales
         size = self.ridge * float(np.vdot(of_C.sum(axis=0), F.T @ F)) / len(F)
-        pairs = zip(self.moments, of_C, strict=True)
-        parts = [S.pulled(X, [F], [m * F @ each]) for S, each in pairs]
-        return added(*parts, *(S.pulled_of_trace(X, size) for S in self.moments))
+        weighed = self.weights[:, None] * self.X
+        found, half = 2.0 * size * weighed, weighed @ F
+        for each, G in zip(self._members, of_C, strict=True):
+            found[each] += half[each] @ (m * (G + G.T)) @ F.T
+        return [found]
+
+    @property
+    def _members(self) -> list[Codes]:
+        """The rows of each class."""
+        return [np.flatnonzero(self.codes == c) for c in range(len(self.C))]
