@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 
 Found = TypeVar("Found")
+# Of all pairs of rows, from which share on edges are many.
+_MANY = 1 / 32
 # Squared lengths of the edges, the heat, and the edges that it is the mean of.
 Squared: TypeAlias = tuple[Array, float, Integers]
 
@@ -90,12 +92,29 @@ class HeatedEdges:
         return found
 
     def _summed(self, X: Array, other: Array) -> Array:
-        """<x_i - x_j, z_i - z_j> of every edge."""
-        i, j = self.ends
+        """<x_i - x_j, z_i - z_j> of every edge; of many by products of all rows."""
+        (i, j), n = self.ends, len(X)
         found = np.empty(len(i))
+        if len(i) >= _MANY * n**2:
+            X, other = X - X.mean(axis=0), other - other.mean(axis=0)  # large numbers would cancel
+            own, ones = np.einsum("ij,ij->i", X, other)[:, None], np.ones((n, 1))
+            left, right = np.hstack([X, other, own, ones]), np.hstack([-other, -X, ones, own]).T
+            for a, b, edges, places in self._blocks:
+                np.take(left[a:b] @ right[:, a:], places, out=found[edges], mode="clip")
+            return found
         for some in few(np.arange(len(i)), X.shape[1]):
             Z, there = (rows[i[some]] - rows[j[some]] for rows in (X, other))
             found[some] = np.einsum("ij,ij->i", Z, there)
+        return found
+
+    @cached_property
+    def _blocks(self) -> list[tuple[int, int, slice, Integers]]:
+        """Rows from a to b, their edges, and where these stand among pairs with rows from a on."""
+        (i, j), n, found = self.ends, self.W.shape[0], []
+        for rows in few(np.arange(n), n // 4):
+            a, b = int(rows[0]), int(rows[-1]) + 1
+            edges = slice(*np.searchsorted(i, [a, b]))  # they are in order
+            found.append((a, b, edges, (i[edges] - a) * np.intp(n - a) + (j[edges] - a)))
         return found
 
     def _width(self, squared: Array) -> tuple[float, Integers]:
