@@ -4,7 +4,6 @@ import tracemalloc
 
 import numpy as np
 import pytest
-import scipy.sparse
 from scipy.linalg import sqrtm
 from scipy.stats import multivariate_normal
 from sklearn import datasets
@@ -101,16 +100,6 @@ def test_at_an_interior_optimum_the_model_has_the_variances_of_the_data():
         result = ldr.solve("fa", X, r)
         assert not any("Heywood" in note for note in result.notes)
         np.testing.assert_allclose(np.diag(covariance(result)), np.var(X, axis=0), atol=1e-7)
-
-
-def test_with_equal_noise_the_likelihood_is_that_of_ppca():
-    ppca = ldr.solve("ppca", X, 3)
-    problem = bound("fa", X, 3)
-    loadings = problem.coordinates[0].lower(ppca.M)
-    noise = np.full((13, 1), ppca.parameters["noise_variance"]) / problem.scale[:, None] ** 2
-    M = problem.point([loadings, problem.noise.coordinate(noise)])
-    assert problem.at(M).value == pytest.approx(ppca.value, rel=1e-12)
-    assert ldr.solve("fa", X, 3).value < ppca.value - 1
 
 
 def test_the_model_that_the_data_have_exactly_is_certified_and_others_are_local():
@@ -264,15 +253,6 @@ def test_columns_that_stand_for_factors():
     found = _left_by_columns(C, 3)
     np.testing.assert_allclose(found[rest], left, rtol=1e-12)
     assert not found[chosen].any()
-
-
-def test_sparse_rows_give_the_same_model():
-    rows = np.where(np.random.default_rng(0).random(X.shape) < 0.5, X, 0.0)
-    dense, sparse = (ldr.solve("fa", A, 2) for A in (rows, scipy.sparse.csr_array(rows)))
-    assert sparse.value == pytest.approx(dense.value, rel=1e-10)
-    assert sparse.model.score(scipy.sparse.csr_array(rows)) == pytest.approx(
-        dense.model.score(rows), rel=1e-9
-    )
 
 
 def test_refusals():
