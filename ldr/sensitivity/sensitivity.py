@@ -132,8 +132,8 @@ class Sensitivity:
     def pullback(self, P: PerView) -> PerView:
         """The derivative in X of <P, the map>: what a loss that moves by P for each entry wants.
 
-        Of methods of sums over rows, graphs, spectra, projected rows, factors. Of log-det-pca and
-        one's own it takes jax.
+        Of methods of sums over rows, graphs, spectra, projected rows and factors. Of one's own it
+        takes jax.
 
         Parameters
         ----------

@@ -133,7 +133,7 @@ QUADRATIC = (
     # Of the projected rows.
     *("mds-stress", "mds-stress sammon", "lmnn", "lmnn linear", "wda", "robust-pca"),
     *("sdr", "sdr labels", "sdr landmarks", "hsic", "hsic landmarks", "hsic unsupervised"),
-    *("robust-pca huber", "ppca", "fa"),
+    *("robust-pca huber", "ppca", "fa", "log-det-pca"),
 )
 WHITE = ("ica", "uica", "foreca", "csp classes")  # whose M moves by differences
 
@@ -187,7 +187,7 @@ def test_rows_without_a_label_may_say_so_by_anything():
 COTANGENT = (
     *("cca", "xdawn", "phd", "vamp", "ssd", "directional-regression"),
     *("lpp", "npe", "lda nested", "ica", "foreca", "dpca", "maxbet", "csp classes"),
-    *("mds-stress sammon", "robust-pca huber", "hsic unsupervised", "fa"),
+    *("mds-stress sammon", "robust-pca huber", "hsic unsupervised", "fa", "log-det-pca"),
     *("vamp power", "mcca", "orthogonal-mcca"),
 )
 
