@@ -13,12 +13,14 @@ import numpy as np
 from scipy.linalg import block_diag
 
 from ldr.solvers.errors import SingularError
-from ldr.solvers.linalg.eigen import unit_diagonal
+from ldr.solvers.linalg.eigen import has_full_rank, unit_diagonal
 from ldr.solvers.linalg.lengths import power_of_two
 from ldr.solvers.manifolds import Array, polar_factor
 
 # Sizes of columns within this factor cost no digits that scaling them would save.
 _ALIKE = 2.0
+# Nor does it save any where no eigenvalue is below this share of the trace.
+_CONDITIONED = 1e-5
 
 
 class Coordinates(ABC):
@@ -208,7 +210,8 @@ class Whitening(Further):
     @classmethod
     def of(cls, B: Array, outer: Coordinates) -> Whitening:
         """Whiten the positive definite B."""
-        return cls(*inverse_root(B), outer, _alike(np.sqrt(np.maximum(np.diag(B), 0.0))))
+        W, inverse, orthogonal = _root_in_units(B)
+        return cls(W, inverse, outer, orthogonal)
 
     @cached_property
     def _rotation(self) -> Array:
@@ -232,17 +235,29 @@ class Whitening(Further):
         return self.inverse @ self.outer.lower(P.T)
 
 
-def _alike(scale: Array) -> bool:
-    """Whether the columns, of these sizes, are so without being scaled."""
-    return bool(scale.max() <= _ALIKE * scale.min())
+def _alike(B: Array, scale: Array) -> bool:
+    """Whether B's columns, of these sizes, need no scaling: they are alike, or B is so well
+    conditioned in their own units that it loses no more digits than sums over rows do.
+    """
+    if scale.max() <= _ALIKE * scale.min():
+        return True
+    mean = float(np.mean(scale * scale))
+    return float(scale.min()) ** 2 > _CONDITIONED * mean and has_full_rank(B / mean, _CONDITIONED)
 
 
 def inverse_root(B: Array) -> tuple[Array, Array]:
-    """W with W'BW = I, and its inverse, of B scaled to a unit diagonal for accuracy.
+    """W with W'BW = I, and its inverse.
 
-    Where its diagonal is nearly constant B is not scaled, and W's columns are orthogonal.
     Columns in which B is zero are left out of W, which has zeros there. Eigenvalues that are lost
     to rounding are taken for what rounding leaves of them.
+    """
+    return _root_in_units(B)[:2]
+
+
+def _root_in_units(B: Array) -> tuple[Array, Array, bool]:
+    """`inverse_root` of B scaled to a unit diagonal for accuracy, and whether it was not.
+
+    Where its columns are alike B is not scaled, and W's columns are orthogonal.
     """
     scaled, scale = unit_diagonal(B)
     there = np.flatnonzero(scale)
@@ -251,7 +266,8 @@ def inverse_root(B: Array) -> tuple[Array, Array]:
             "the matrix that is to be inverted is zero: nothing varies there, so no direction is "
             "better"
         )
-    if len(there) == len(B) and _alike(scale):
+    as_is = len(there) == len(B) and _alike(B, scale)
+    if as_is:
         scale = np.full(len(B), power_of_two(scale))
         scaled = B / scale[0] / scale[0]
     values, vectors = np.linalg.eigh(scaled[np.ix_(there, there)])
@@ -259,7 +275,7 @@ def inverse_root(B: Array) -> tuple[Array, Array]:
     W, inverse = np.zeros((len(B), len(there))), np.zeros((len(there), len(B)))
     W[there] = vectors / roots / scale[there, None]
     inverse[:, there] = roots[:, None] * vectors.T * scale[there]
-    return W, inverse
+    return W, inverse, as_is
 
 
 # Entries of a row of P this near to its largest in size share its place.

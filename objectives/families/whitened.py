@@ -124,12 +124,15 @@ class Whitened:
     @property
     def error(self) -> float:
         """By how much W'BW may differ from I for the rounding of rows, of sums and of W."""
-        return self.error_along(np.eye(self.W.shape[1]))
+        return self._of(self.sizes, self.spreads)
 
     def error_along(self, M: Array) -> float:
         """By how much M'W'BWM may differ from I, M orthonormal."""
-        of_rows = ROWS_ROUNDING * float(np.linalg.norm(self.sizes @ M))
-        return of_rows + SUMS_ROUNDING * float(np.sum((self.spreads @ M) ** 2)) + self.defect
+        return self._of(self.sizes @ M, self.spreads @ M)
+
+    def _of(self, sizes: Array, spreads: Array) -> float:
+        of_sums = SUMS_ROUNDING * float(np.vdot(spreads, spreads))
+        return ROWS_ROUNDING * float(np.linalg.norm(sizes)) + of_sums + self.defect
 
     def doubt(self, size: float, r: int) -> float:
         """By how much rounding may move a sum of r eigenvalues (singular values) up to a size.

@@ -179,7 +179,7 @@ def has_full_rank(S: Array, tolerance: float) -> bool:
     eigenvalue, and twice the tolerance leaves room for rounding. False where an eigenvalue is near
     the tolerance: the eigenvalues have to decide.
     """
-    H = np.array(S, order="F")
+    H = np.array(S.T, order="F")
     diagonal = on_diagonal(H)
     diagonal -= 2.0 * tolerance * len(S)
     return cholesky(H) is not None
