@@ -30,10 +30,13 @@ _VALUE_NOISE = 1e-13
 # The step may grow and shrink by this at most from one iteration to the next.
 _GROWTH = 10.0
 # Steps before Newton's method is tried on the support; doubled in vain.
-_PATIENCE = 5
+_PATIENCE = 2
 _NEWTON_ITERATIONS = 100
 # Entries that would change sign leave the support; so often at most.
 _DEPARTURES = 50
+_HALVINGS = 8
+# Share of the stationarity measure that Newton's method is to leave of the gradient on the support.
+_FLATTER = 0.1
 _POWER_STEPS = 5
 # A step this small relative to M is the effect of rounding.
 _ROUNDING = 1e-12
@@ -325,31 +328,56 @@ def _on_support(
 ) -> tuple[ProximalPoint, int] | None:
     """The end of trust regions on smaller and smaller supports, if it is better; its iterations.
 
-    An entry that reaches zero leaves the support.
+    Entries that reach zero leave the support, all at once as long as the value falls: then the next
+    region is twice as long as the way was, so that more leave.
     """
     wanted = Stopping(
         tolerance=0.1 * problem.threshold / max(abs(point.value), np.finfo(float).tiny),
         max_iterations=_NEWTON_ITERATIONS,
     )
-    M, iterations = point.M, 0
-    solver = TrustRegion(radius=float(np.linalg.norm(point.proximal.V)))
+    flat = _FLATTER * point.gradient_norm  # beyond it entries that are to come matter more
+    new, iterations, radius = point, 0, float(np.linalg.norm(point.proximal.V))
     for _ in range(_DEPARTURES):
-        smooth = OnSupport(problem.problem, M)
+        smooth = OnSupport(problem.problem, new.M)
         if smooth.manifold.dimension == 0:
             return None
-        leaves = [lambda iteration, smooth=smooth: smooth.crossed(iteration.M).any()]
-        run = minimise(smooth, M, solver, wanted, leaves)
+        ends = [
+            lambda seen, smooth=smooth: seen.gradient_norm <= flat or smooth.crossed(seen.M).any()
+        ]
+        run = minimise(smooth, new.M, TrustRegion(radius=radius), wanted, ends)
         problem.evaluations.update(run.evaluations)
         iterations += run.iterations
-        M = run.M
-        crossed = smooth.crossed(M)
-        if not crossed.any():
+        if not smooth.crossed(run.M).any():
+            new = _at(problem, point, run.M)
             break
-        M = nearest_with_its_zeros(problem.manifold, np.where(crossed, 0.0, M))
-    multipliers = point.proximal.multipliers
-    new = ProximalPoint(problem, M, point.t, point.longest, multipliers)
+        shorter = _departed(problem, new, smooth, run.M)
+        if shorter is None:
+            break
+        way = float(np.linalg.norm(shorter.M - new.M))
+        new, radius = shorter, max(radius, 2.0 * way)
     noise = _VALUE_NOISE * abs(point.value)
     better = new.value < point.value - noise or (
         new.value <= point.value + noise and new.gradient_norm < 0.5 * point.gradient_norm
     )
     return (new, iterations) if better and iterations > 0 else None
+
+
+def _departed(
+    problem: RiemannianProblem, point: ProximalPoint, smooth: OnSupport, M: Array
+) -> ProximalPoint | None:
+    """Where the way from a point to M leads without the entries that change sign on it.
+
+    It is halved until the value falls; None where it does not.
+    """
+    for halving in range(_HALVINGS):
+        N = point.M + 0.5**halving * (M - point.M)
+        N = np.where(smooth.crossed(N), 0.0, N)
+        new = _at(problem, point, nearest_with_its_zeros(problem.manifold, N))
+        if new.value <= point.value:
+            return new
+    return None
+
+
+def _at(problem: RiemannianProblem, point: ProximalPoint, M: Array) -> ProximalPoint:
+    """M with the step length of a point, and its multipliers to start from."""
+    return ProximalPoint(problem, M, point.t, point.longest, point.proximal.multipliers)

@@ -25,9 +25,10 @@ from ldr.solvers.run import Stopping
 from ldr.solvers.solver import State
 from ldr.solvers.trust_region import TrustRegion
 
-# Each stage need only come near its minimum.
+# Each stage need only come near its minimum: its trust region's models too, linearly.
 _STAGE_TOLERANCE = 1e-4
 _STAGE_ITERATIONS = 30
+_STAGE_SOLVER = TrustRegion(theta=0.0, kappa=0.1)
 
 
 class Smoothed(Problem):
@@ -79,7 +80,7 @@ class Smoothing(ProximalGradient):
         for width in self.widths:
             size = float(np.linalg.norm(M)) / math.sqrt(M.size)
             stage = Stopping(_STAGE_TOLERANCE, _STAGE_ITERATIONS)
-            run = minimise(Smoothed(problem.problem, width * size), M, TrustRegion(), stage)
+            run = minimise(Smoothed(problem.problem, width * size), M, _STAGE_SOLVER, stage)
             problem.evaluations.update(run.evaluations)
             M = run.M
             point = ProximalPoint(problem, M, t, t) if over() else self.initialise(problem, M).point

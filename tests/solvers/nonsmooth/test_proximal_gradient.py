@@ -18,9 +18,11 @@ from ldr.solvers import (
 )
 from ldr.solvers.manifolds import Euclidean, Product, SparseStiefel, nearest_with_zeros
 from ldr.solvers.nonsmooth.complementarity import slack_at
-from ldr.solvers.nonsmooth.proximal_gradient import OnSupport
+from ldr.solvers.nonsmooth.proximal_gradient import OnSupport, ProximalPoint
+from ldr.solvers.nonsmooth.proximal_gradient import _on_support as on_support
 from ldr.solvers.nonsmooth.proximal_step import proximal_step
 from ldr.solvers.nonsmooth.smoothing import Smoothed
+from ldr.solvers.riemannian import RiemannianProblem
 from ldr.solvers.saddles import leave_saddles, smallest_curvature
 from ldr.testing.problems import PROBLEMS, FunctionProblem, rayleigh
 
@@ -143,6 +145,29 @@ def test_on_a_support_derivatives_are_right_to_second_order():
     smooth = OnSupport(problem, M)
     first, second = taylor_slopes(smooth, M, np.random.default_rng(0))
     assert first == pytest.approx(2, abs=0.1) and second == pytest.approx(3, abs=0.1)
+
+
+def test_many_entries_leave_a_support_at_once():
+    """Where one by one takes 76 evaluations; the value falls, and no sign has changed."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((160, 80))
+    X[:, :5] += 3 * rng.standard_normal((160, 1))
+    A = X.T @ X / 160
+    problem = FunctionProblem(
+        Stiefel(80, 3),
+        lambda N: -float(np.vdot(N, A @ N)),
+        lambda N: -2 * A @ N,
+        lambda N, V: -2 * A @ V,
+    )
+    problem.penalty = L1(1.0)
+    M = np.linalg.eigh(A)[1][:, -3:]
+    riemannian = RiemannianProblem(problem)
+    start = ProximalPoint(riemannian, M, 0.01, 0.01)
+    end, _ = on_support(riemannian, start)
+    assert end.value < start.value
+    assert np.sum(end.M == 0) > 200
+    assert not np.any(end.M * M < 0)
+    assert riemannian.evaluations["value"] < 60
 
 
 def test_disjoint_columns_have_free_multipliers():
