@@ -20,7 +20,6 @@ from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need
 from ldr.objectives.problem import BoundObjective
 from ldr.objectives.statistics.covariance import KnownScatter
-from ldr.objectives.statistics.products import CentredRows
 from ldr.objectives.statistics.sums import spread_rows
 from ldr.objectives.view import Features, then
 from ldr.result import Result
@@ -162,6 +161,8 @@ def in_units(samples: Samples, scale: Array) -> Samples:
 def _deviations(samples: Samples) -> tuple[Array, Array]:
     """Standard deviations of the columns, 0 of constant ones, and their numbers of entries."""
     if samples.is_sparse:
+        from ldr.objectives.statistics.products import CentredRows
+
         X, rows = samples.array, CentredRows.of(samples)
         low, high = X.min(axis=0).toarray().ravel(), X.max(axis=0).toarray().ravel()
         squares = rows.squares(rows.counts)[:, None]

@@ -15,7 +15,6 @@ from ldr.objectives.data.data import Data
 from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.data.marks import Marks
 from ldr.objectives.data.samples import Samples
-from ldr.objectives.families.batches import in_batches
 from ldr.objectives.families.pairs_of_classes import Rows
 from ldr.objectives.families.projected import DenseRows
 from ldr.objectives.families.row_sum import in_pieces
@@ -96,6 +95,8 @@ class WDA(Objective):
                 raise ArgumentError(
                     f"wda takes weights (sample_weight=) of at most {_MOST_ROWS} rows in memory"
                 )
+            from ldr.objectives.families.batches import in_batches
+
             columns = partial(self._transport, restricted=False)
             batches = in_batches(self, data, r, smallest_class=2, bind=columns)
             bound: BoundObjective = replace(batches, unit=1.0 / samples.n)

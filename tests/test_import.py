@@ -62,7 +62,7 @@ OF_OTHERS = [
     "ldr.horn",
     *(f"ldr.objectives.{name}" for name in ("custom.function", "graphs", "kernel", "normalised")),
     *(f"ldr.objectives.data.sources.{name}" for name in ("parquet", "text")),
-    *(f"ldr.objectives.families.{name}" for name in ("graph", "laplacian", "observed", "wide")),
+    *(f"ldr.objectives.families.{name}" for name in ("batches", "graph", "laplacian", "wide")),
     *(f"ldr.objectives.families.{name}" for name in ("weighted_sum", "whitened_trace")),
     *(f"ldr.objectives.statistics.{name}" for name in ("graph", "pairs", "row_space", "time")),
     *(f"ldr.solvers.{name}" for name in ("registry", "stochastic", "nonsmooth.proximal_gradient")),

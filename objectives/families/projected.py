@@ -17,8 +17,6 @@ import numpy as np
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.marks import Marks
 from ldr.objectives.data.samples import Samples
-from ldr.objectives.families.unwhitened import Unwhitened
-from ldr.objectives.families.whitened import whiten_rows
 from ldr.objectives.problem import BoundObjective, Stated, check_dimension
 from ldr.objectives.starts.directions import screened
 from ldr.objectives.statistics import mean
@@ -216,6 +214,9 @@ class DenseRows:
     @classmethod
     def whitened(cls, data: Data, objective: Stated) -> DenseRows:
         """Rows with X'X = n I, restricted to the range of the covariance C: P = M'C^{-1/2}."""
+        from ldr.objectives.families.unwhitened import Unwhitened
+        from ldr.objectives.families.whitened import whiten_rows
+
         rows = cls.centred(data, objective)
         given = Unwhitened(rows.view.coordinates, "the covariance")
         samples = Samples(rows.X, marks=rows.marks)

@@ -20,8 +20,6 @@ import numpy as np
 from ldr.objectives.data.cells import Cells
 from ldr.objectives.data.samples import Beside, Samples
 from ldr.objectives.families.projected import ProjectedPoint, Started
-from ldr.objectives.families.unwhitened import Unwhitened
-from ldr.objectives.families.whitened import whiten_rows
 from ldr.objectives.problem import check_dimension
 from ldr.objectives.statistics.sums import spread_rows
 from ldr.objectives.view import Compact, View
@@ -338,6 +336,9 @@ class WhitenedColumns:
 
     @classmethod
     def of(cls, samples: Samples, r: int) -> WhitenedColumns:
+        from ldr.objectives.families.unwhitened import Unwhitened
+        from ldr.objectives.families.whitened import whiten_rows
+
         columns = Compact.of_columns(samples)
         whitened = whiten_rows(samples, Unwhitened.of(columns, "the covariance"))
         W = whitened.W if whitened.change.T is None else whitened.change.T @ whitened.W

@@ -13,12 +13,12 @@ import scipy
 
 from ldr.objectives.data.samples import BLOCK_NUMBERS, Samples
 from ldr.objectives.statistics import mean, moments
-from ldr.objectives.statistics.products import few_columns
 from ldr.objectives.statistics.sparse import column_means, scaled_rows, shifted_rows
 from ldr.objectives.statistics.sums import (
     add_square,
     added,
     counted_rows,
+    few_columns,
     full,
     weighted,
     zeros,

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from ldr.objectives.data.samples import BLOCK_NUMBERS, Array, Samples
+from ldr.objectives.data.samples import Array, Samples
 from ldr.objectives.statistics.sparse import column_means, scaled_rows, shifted_rows
-from ldr.objectives.statistics.sums import Codes, dense, membership
-from ldr.solvers.limits import check
+from ldr.objectives.statistics.sums import Codes, dense, few_columns, membership
 from ldr.solvers.linalg.krylov import block_krylov
 
 if TYPE_CHECKING:
@@ -27,16 +25,6 @@ _TELLING, _DIFFERENT = 3, 1e-11
 _FILLED = 4.0
 # Of eigenvectors, the residual relative to the largest eigenvalue, and the products that may take.
 _EXACT, _MOST_PRODUCTS = 1e-8, 3000
-# Columns of a product at a time, so that what is as long as the rows takes little memory.
-_LEAST_COLUMNS, _ROWS_NUMBERS = 2, 2 * BLOCK_NUMBERS
-
-
-def few_columns(m: int, n: int) -> Iterator[slice]:
-    """Slices of m columns, so few that as many numbers a row of n take little memory."""
-    step = max(_LEAST_COLUMNS, _ROWS_NUMBERS // n)
-    for start in range(0, m, step):
-        check()
-        yield slice(start, start + step)
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,8 @@ import numpy.typing as npt
 import scipy
 
 from ldr.objectives.data.footprint import afford
-from ldr.objectives.data.samples import Array, Samples
+from ldr.objectives.data.samples import BLOCK_NUMBERS, Array, Samples
+from ldr.solvers.limits import check
 from ldr.solvers.linalg import blas
 
 if TYPE_CHECKING:
@@ -27,6 +28,16 @@ _FEWEST_PILOT_ROWS = 16
 # Columns whose mean is within this many standard deviations of zero need no shift and no copy,
 # which saves a fifth of the time; the correction then cancels a factor 26 of 1e16.
 NO_SHIFT = 5.0
+# Columns of a product at a time, so that what is as long as the rows takes little memory.
+_LEAST_COLUMNS, _ROWS_NUMBERS = 2, 2 * BLOCK_NUMBERS
+
+
+def few_columns(m: int, n: int) -> Iterator[slice]:
+    """Slices of m columns, so few that as many numbers a row of n take little memory."""
+    step = max(_LEAST_COLUMNS, _ROWS_NUMBERS // n)
+    for start in range(0, m, step):
+        check()
+        yield slice(start, start + step)
 
 
 @dataclass(frozen=True, eq=False)
