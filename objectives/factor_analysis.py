@@ -16,7 +16,7 @@ from ldr.objectives.data.finite import check_squares
 from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.factor_model import FactorModel
-from ldr.objectives.families.factors import Factors, Noise, check_rank, inner
+from ldr.objectives.families.factors import FactorPoint, Factors, Noise, check_rank, inner
 from ldr.objectives.families.incomplete_sums import has_missing, incomplete
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number
@@ -197,15 +197,16 @@ class DiagonalFactors(Factors):
     def restrict(self, M: Array) -> Array:
         return self.manifold.split(M)[1]
 
-    def complete(self, point: Point) -> Array:
+    def complete(self, point: Point) -> Point:
         assert isinstance(point, ProfilePoint)
-        return self.manifold.join([point.loadings, point.M])
+        M = self.manifold.join([point.loadings, point.M])
+        return Completed(self, M, point) if isinstance(self.C, Correlations) else self.at(M)
 
     def specialist(self) -> VariableProjection:
         return VariableProjection()
 
     def _at_noise(self, psi: Array) -> Array:
-        return self.complete(ProfilePoint(self, self.noise.coordinate(psi[:, None])))
+        return self.complete(ProfilePoint(self, self.noise.coordinate(psi[:, None]))).M
 
     def baseline(self) -> Array:
         return next(iter(self.starts().values()))
@@ -302,7 +303,7 @@ class ProfilePoint(Point):
         values, vectors = self._eigen
         return values[: self._problem.r], vectors[:, : self._problem.r]
 
-    @cached_property
+    @property
     def loadings(self) -> Array:
         values, vectors = self._top
         return np.sqrt(self._psi)[:, None] * vectors * np.sqrt(np.maximum(values - 1.0, 0.0))
@@ -352,6 +353,18 @@ class ProfilePoint(Point):
         excess = (inner(M, M) + psi - problem.variances) / psi
         product = speed * changed + excess * speed * (1.0 - speed) * U[:, 0]
         return 0.5 * problem.n * product[:, None]
+
+
+class Completed(FactorPoint):
+    """Where the loadings are at their best to the residual of the eigenvectors: no further product.
+
+    Of very many columns the numbers that products leave at each of a run's points are too many.
+    """
+
+    def __init__(self, problem: DiagonalFactors, M: Array, profile: ProfilePoint) -> None:
+        super().__init__(problem, M)
+        self.value = profile.value
+        self.gradient = problem.manifold.join([np.zeros_like(self._loadings), profile.gradient])
 
 
 @dataclass(frozen=True)

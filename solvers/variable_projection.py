@@ -27,7 +27,7 @@ class Separable(Protocol):
     def restrict(self, M: Array) -> Array:
         """The point of the profile at M: the variables that stay."""
 
-    def complete(self, point: Point) -> Array:
+    def complete(self, point: Point) -> Point:
         """The point above one of the profile, the eliminated variables at their best."""
 
 
@@ -86,5 +86,6 @@ class VariableProjection(Solver[ProfileState]):
     ) -> ProfileState:
         whole = problem.problem
         assert isinstance(whole, Separable)
-        point = problem.at(whole.complete(inner.point.point))
+        above = whole.complete(inner.point.point)
+        point = problem.at(above.M, above)
         return ProfileState(point, profile, inner, halt=inner.halt)

@@ -328,7 +328,7 @@ class Correlations:
         near = self._near[-1] if self._near else None
         found = block_krylov(weighted, r, tolerance=_EXACT, most_products=_MOST_PRODUCTS, near=near)
         self._near[:] = [found.block]
-        return found.values, found.vectors
+        return found.values, found.vectors.copy()  # apart from those that only helped
 
 
 def _counted(X: csr_array, counts: Array) -> csr_array:

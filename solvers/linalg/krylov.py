@@ -15,7 +15,7 @@ from ldr.solvers.manifolds.orthonormal import sym
 _OVERSAMPLING = 6
 # The basis is cut back to twice the block once it is this many blocks wide, or has so many numbers.
 _BLOCKS, _FEWEST_BLOCKS = 8, 4
-_ROOM_NUMBERS = 2**24
+_ROOM_NUMBERS = 2**23
 # Rows of a basis that are combined at a time.
 _ROWS = 4096
 # Columns whose Gram matrix has no diagonal of its Cholesky factor below this share are orthonormal
@@ -114,20 +114,30 @@ def block_krylov(
         H = bordered(H, V.T @ AV[:, there])
         theta, U = np.linalg.eigh(H)
         theta, U = theta[::-1], U[:, ::-1]
-        vectors, images = V @ U[:, :b], AV @ U[:, :b]
-        R = images - vectors * theta[:b]
+        R = _residuals(room[..., :m], U[:, :b], theta[:b])
         residual = float(np.linalg.norm(R[:, :r], axis=0).max())
         converged = residual <= tolerance * float(np.abs(theta).max()) or m == k
         if converged or products >= most_products:
+            vectors = V @ U[:, :b]
             return Ritz(theta[:r], vectors[:, :r], residual, products, converged, vectors)
         if m + b > room.shape[2]:
             kept = U[:, : min(2 * b, m)]
             turn(room, m, kept)
             m = kept.shape[1]
-            H = np.diag(theta[:m])
+            H, U = np.diag(theta[:m]), np.eye(m)
         block = complement(room[0, :, :m], R)[:, : room.shape[2] - m]
         if not block.shape[1]:
+            vectors = room[0, :, :m] @ U[:, :b]
             return Ritz(theta[:r], vectors[:, :r], residual, products, True, vectors)
+
+
+def _residuals(room: Array, U: Array, theta: Array) -> Array:
+    """Av - theta v of the vectors VU, from V and AV."""
+    R = np.empty((room.shape[1], U.shape[1]))
+    for rows in few_rows(room):
+        V, AV = room[:, rows]
+        R[rows] = AV @ U - (V @ U) * theta
+    return R
 
 
 def bordered(H: Array, last: Array) -> Array:
@@ -159,7 +169,8 @@ def complement(V: Array, R: Array) -> Array:
     lengths = np.linalg.norm(R, axis=0)
     Q = R[:, lengths > 0] / lengths[lengths > 0]
     for _ in range(2):
-        Q = _orthonormal(Q - V @ (V.T @ Q))
+        Q -= V @ (V.T @ Q)
+        Q = _orthonormal(Q)
     return Q[:, : V.shape[0] - V.shape[1]]
 
 

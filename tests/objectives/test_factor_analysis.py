@@ -65,7 +65,7 @@ def test_elimination_leaves_no_gradient_in_the_loadings_and_the_profiles_in_the_
     problem = bound("fa", X, 3)
     t = np.log(np.random.default_rng(0).uniform(0.1, 0.9, (13, 1)))
     profile = problem.profile().at(t)
-    whole = problem.at(problem.complete(profile))
+    whole = problem.at(problem.complete(profile).M)
     assert whole.value == pytest.approx(profile.value, rel=1e-13)
     in_M, in_t = problem.manifold.split(whole.gradient)
     np.testing.assert_allclose(in_t, profile.gradient, rtol=1e-10)
