@@ -212,6 +212,11 @@ class DiagonalFactors(Factors):
         return next(iter(self.starts().values()))
 
     def starts(self) -> dict[str, Array]:
+        return self._starts
+
+    @cached_property
+    def _starts(self) -> dict[str, Array]:
+        """Once: the eigenvectors of products come back with other last digits."""
         return {name: self._at_noise(psi) for name, psi in self._noise_guesses().items()}
 
     def _noise_guesses(self) -> dict[str, Array]:
