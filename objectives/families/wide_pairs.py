@@ -9,7 +9,7 @@ from typing import TypeAlias, cast
 
 import numpy as np
 
-from ldr.objectives.certificate import Certificate
+from ldr.objectives.certificate import PROVED_GLOBAL, Certificate
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.two_block import TwoBlock, TwoBlockPoint, two_block
 from ldr.objectives.families.wide import GUARDS, Plus
@@ -193,8 +193,8 @@ class Covariances:
         pencil: Pencil = Coupled(self.K), Identity(sum(self.K.shape))
         if whitened:
             pencil = Plus(pencil[0], scale=self.scale), Plus(Apart(*self.own), scale=self.scale)
-        start = columns_of(min(r + GUARDS, *self.K.shape), np.empty((len(self.scale), 0)))
-        return pencil, largest_pairs(*pencil, start, r)
+        none = np.empty((len(self.scale), 0))
+        return pencil, largest_pairs(*pencil, columns_of(min(r + GUARDS, *self.K.shape), none), r)
 
     def inside(self, Z: Array) -> tuple[Compact, Compact, tuple[float, float]]:
         """The views in the spans of their blocks of Z, and the ridges in units of variances there.
@@ -301,11 +301,12 @@ class Correlated(Pairs):
         return a, b
 
     def certificate(self, M: Array, value: float) -> Certificate:
-        """The first canonical correlation bounds all values, and so do the multipliers' ratios."""
-        found = self.found
-        most = float(pencil_values(*self.pencil, found.V, 1, found.products, outside=0.0)[0])
-        gap = max(0.0, min(most, self._of_multipliers()) - value)
-        return Certificate.of_chance(gap, found.residual)
+        """The multipliers' ratios bound all values, and so does the first canonical correlation."""
+        found, most = self.found, self._of_multipliers()
+        if most - value > PROVED_GLOBAL * value:
+            canonical = pencil_values(*self.pencil, found.V, 1, found.products, outside=0.0)
+            most = min(most, float(canonical[0]))
+        return Certificate.of_chance(max(0.0, most - value), found.residual)
 
     def _of_multipliers(self) -> float:
         """See `joint_bound`: Q = M(L - aI)M' + aI + (N/D)C has the largest ratio N/D.
@@ -320,9 +321,8 @@ class Correlated(Pairs):
         parts, ratios = [], []
         for M, C, cross in zip((Ma, Mb), known.own, crosses, strict=True):
             CM = C @ M
-            ratio = N / float(np.vdot(M, CM))
-            parts.append(_Multiplier(M, sym(M.T @ (cross - ratio * CM)), C, ratio))
-            ratios.append(ratio)
+            ratios.append(N / float(np.vdot(M, CM)))
+            parts.append(_Multiplier(M, sym(M.T @ (cross - ratios[-1] * CM)), C, ratios[-1]))
         scale = known.scale[:, None]
         H = Plus(Less(Coupled(known.K), Apart(*parts)), scale=known.scale)
         null = np.linalg.qr(np.concatenate([Ma, Mb]) / scale)[0]
