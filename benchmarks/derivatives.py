@@ -3,10 +3,15 @@
     python -m benchmarks.derivatives [ROWSxCOLUMNS ...] [KEY ...]
 
 One Hessian solve is Hess u = v at the optimum by this library, the Hessian anew: of up to 400
-numbers all its products and their eigenvectors, else conjugate gradients. One derivative is
-`sensitivity.along(dX).projector`, the optimum known. Both are of the processor, one thread, the
-least of a few; "bound" counts the problems that the derivative binds again. Kernels have a given
-width where rows are many: a default one, a median of distances, jumps from pair to pair.
+numbers all its products and their eigenvectors, else conjugate gradients. The Hessian is that of
+what the map is an optimum of. Where the problem that is solved last has a few numbers alone, and
+what moves was found before, it is that of what was found: of csp of more classes Pham's criterion,
+of pls-regression tr(w'SS'w) of each weight.
+
+One derivative is `sensitivity.along(dX).projector`, the optimum known, and of it what does not
+depend on dX. Both are of the processor, one thread, the least of a few; "bound" counts the problems
+that the derivative binds again. Kernels have a given width where rows are many: a default one, a
+median of distances, jumps from pair to pair.
 """
 
 from __future__ import annotations
@@ -15,16 +20,21 @@ import re
 import sys
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from unittest.mock import patch
 
 import numpy as np
 
 import ldr
 from ldr.objectives.data.data import as_tuple
+from ldr.objectives.families.trace import Trace
+from ldr.sensitivity.filters import FiltersOfRows, filters_inverse
 from ldr.sensitivity.moving import Line
-from ldr.sensitivity.optimum import Optimum, hessian_inverse
+from ldr.sensitivity.optimum import hessian_inverse
+from ldr.sensitivity.scores import ScoresOfRows
+from ldr.sensitivity.sensitivity import Sensitivity
 from ldr.solvers.errors import ArgumentError, SingularError
+from ldr.solvers.second_order import HessianInverse
 from ldr.solvers.threads import one_thread
 from tests.objectives.methods import RANDOM, D, N, cases, drawn, name_of
 
@@ -43,9 +53,24 @@ def seconds_of(work: Callable[[], object], repeats: int = 3) -> float:
     return min(times)
 
 
-def solved(optimum: Optimum) -> np.ndarray:
+def solved(sensitivity: Sensitivity) -> None:
     """One Hessian solve, nothing of it known."""
-    return hessian_inverse(optimum.problem, optimum.M)(np.ones_like(optimum.M))
+    for inverse in hessians(sensitivity):
+        inverse(np.ones_like(inverse.M))
+
+
+def hessians(sensitivity: Sensitivity) -> Iterator[HessianInverse]:
+    """Those of what the map is an optimum of."""
+    optimum = sensitivity.optimum
+    problem, known = optimum.problem, sensitivity.known
+    if isinstance(known, FiltersOfRows):
+        yield filters_inverse(known.C)
+    elif isinstance(known, ScoresOfRows):
+        for one in known.weights:
+            of_weight = Trace(problem.objective, problem.views, one.S @ one.S.T, 1)
+            yield HessianInverse(of_weight, one.U[:, :1])
+    else:
+        yield hessian_inverse(problem, optimum.M)
 
 
 def row(key: str, X: object, y: object, parameters: dict) -> str:
@@ -59,7 +84,7 @@ def row(key: str, X: object, y: object, parameters: dict) -> str:
         sensitivity = result.sensitivity(X, y)
         with patch.object(Line, "__call__", autospec=True, side_effect=Line.__call__) as bound:
             sensitivity.along(dX).projector  # noqa: B018
-        hessian = seconds_of(lambda: solved(sensitivity.optimum))
+        hessian = seconds_of(lambda: solved(sensitivity))
         derivative = seconds_of(lambda: sensitivity.along(dX).projector)
     except (ArgumentError, SingularError) as error:
         return f"{key:32s} refused: {str(error)[:60]} ..."

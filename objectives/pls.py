@@ -78,7 +78,7 @@ class PLS(Objective):
 
 
 # Products with the response below this share of the first ones are rounding.
-_EXPLAINED = 1e-13
+EXPLAINED = 1e-13
 
 
 @dataclass(frozen=True)
@@ -152,7 +152,7 @@ def successive_weights(Z: Array, T: Array, r: int, nipals: bool) -> tuple[Array,
     k, q, unit = Z.shape[1], T.shape[1], power_of_two(Z)
     Z, T = Z / unit, T / power_of_two(T)
     S = Z.T @ np.hstack([T, Z])
-    least = _EXPLAINED * np.linalg.norm(S[:, :q])
+    least = EXPLAINED * np.linalg.norm(S[:, :q])
     W, R, P, V = (np.zeros((k, r)) for _ in range(4))
     for j in range(r):
         explained = np.linalg.norm(S[:, :q]) <= least

@@ -66,9 +66,7 @@ class FiltersOfRows(Known):
         ridge, Y = objective.ridge, X @ F
         C = m * np.array([(Y * (weights * (codes == c))[:, None]).T @ Y for c in range(m)])
         C += ridge / k * float(weights @ np.einsum("ij,ij->i", X, X)) * (F.T @ F)
-        scales = [np.diag(unit) for unit in np.eye(k)]
-        inverse = HessianInverse(JointDiagonal(C), np.eye(k), scales)
-        return cls(optimum, X, F, codes, weights, shares, C, inverse, ridge)
+        return cls(optimum, X, F, codes, weights, shares, C, filters_inverse(C), ridge)
 
     def rate(self, dX: Blocks) -> Rate:
         F, C, p = self.F, self.C, self.shares
@@ -110,3 +108,9 @@ class FiltersOfRows(Known):
     def _members(self) -> list[Codes]:
         """The rows of each class."""
         return [np.flatnonzero(self.codes == c) for c in range(len(self.C))]
+
+
+def filters_inverse(C: Array) -> HessianInverse:
+    """Of Pham's criterion at I, scales aside."""
+    unit = np.eye(C.shape[1])
+    return HessianInverse(JointDiagonal(C), unit, [np.diag(each) for each in unit])

@@ -22,6 +22,8 @@ class Known(ABC):
 
     # Whether products with a cotangent are known as well.
     transposes = True
+    # Whether coordinates must be of all columns; others move with the rows.
+    of_columns = True
 
     @classmethod
     @abstractmethod
@@ -43,14 +45,15 @@ class Known(ABC):
         raise NotImplementedError
 
 
-def plain(optimum: Optimum, data: Data) -> bool:
-    """Whether rows are in memory, without weights or trials, and coordinates are of all columns.
-
-    Others move with the rows.
-    """
-    blocks = optimum.problem.blocks(optimum.M)
-    kept = zip(blocks, data.views, strict=True)
-    return all(len(block) == view.d for block, view in kept) and not any(
+def plain(data: Data) -> bool:
+    """Whether rows are in memory, without weights or trials."""
+    return not any(
         one.marks is not None or one.is_sparse or one.stored
         for one in (*data.views, *filter(None, (data.background,)))
     )
+
+
+def of_all_columns(optimum: Optimum, data: Data) -> bool:
+    """Whether the coordinates are."""
+    kept = zip(optimum.problem.blocks(optimum.M), data.views, strict=True)
+    return all(len(block) == view.d for block, view in kept)

@@ -20,12 +20,13 @@ from ldr.sensitivity.fits import FittedRows
 from ldr.sensitivity.formulas import Given, formula_of
 from ldr.sensitivity.implicit import pulled
 from ldr.sensitivity.influence import Influence, influence
-from ldr.sensitivity.known import Known, plain
+from ldr.sensitivity.known import Known, of_all_columns, plain
 from ldr.sensitivity.likelihood import LikelihoodRows
 from ldr.sensitivity.moving import Line, as_line, numbers, numbers_of
 from ldr.sensitivity.optimum import Optimum, matrix_of
 from ldr.sensitivity.products import Products
 from ldr.sensitivity.rows import ProjectedRows, WhiteRows
+from ldr.sensitivity.scores import ScoresOfRows
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.manifolds import Array
 from ldr.solvers.run import Run
@@ -38,6 +39,7 @@ KINDS: tuple[type[Known], ...] = (
     LikelihoodRows,
     FiltersOfRows,
     FittedRows,
+    ScoresOfRows,
 )
 # By how much the value at the result's point may differ from the result's.
 _SAME = 1e-6
@@ -117,15 +119,18 @@ class Sensitivity:
             sample_weight=sample_weight,
             parameters=parameters,
         )
-        dX, known = line.of_rows, self._known
+        dX, known = line.of_rows, self.known
         told = None if dX is None or known is None else known.rate(dX)
         return Derivative.along(self.optimum, line, told)
 
     @cached_property
-    def _known(self) -> Known | None:
-        if not plain(self.optimum, self.data):
+    def known(self) -> Known | None:
+        """The optimum, where its change with the rows is known by products."""
+        if not plain(self.data):
             return None
-        tried = (kind.of(self.optimum, self.objective, self.data) for kind in KINDS)
+        whole = of_all_columns(self.optimum, self.data)
+        kinds = (kind for kind in KINDS if whole or not kind.of_columns)
+        tried = (kind.of(self.optimum, self.objective, self.data) for kind in kinds)
         return next(filter(None, tried), None)
 
     @in_words
@@ -157,7 +162,7 @@ class Sensitivity:
         cotangents = [
             numbers(one, each.shape, "P").T for one, each in zip(given, maps, strict=True)
         ]
-        known = self._known
+        known = self.known
         if known is not None and known.transposes:
             return single(tuple(known.pulled(cotangents)))
         return single(tuple(self._by_formula([each.T for each in maps], cotangents)))
