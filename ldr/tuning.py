@@ -37,8 +37,9 @@ SCALES = "scales"
 Loss = Callable[[Array, PerRow, Array, PerRow], float]
 # Of coordinates: differences of a loss over it.
 _STEP = 1e-4
-# What a step may bring at least, relative to the loss, for the search to go on.
-_ENOUGH = 1e-6
+# What a step may bring at least, relative to the loss, for the search to go on: for one number, and
+# for several, which may pass a saddle (scales of columns did, at 3e-5).
+_ENOUGH, _PASSING = 3e-5, 1e-6
 # Decades of the first step; ratios of actual to predicted decrease; what the radius is changed by.
 _FIRST = 1.0
 _POOR, _GOOD, _SHORTER, _LONGER = 0.1, 0.75, 0.25, 2.0
@@ -176,13 +177,13 @@ def _descend(function: Callable[[Array], tuple[float, Array]], size: int, evalua
     Every evaluation counts, so that steps are judged by the function and its gradient at once, and
     a step that is refused improves the model too.
     """
-    x, radius = np.zeros(size), _FIRST
+    x, radius, enough = np.zeros(size), _FIRST, _ENOUGH if size == 1 else _PASSING
     value, gradient = function(x)
     B = np.eye(size) * np.linalg.norm(gradient) / _FIRST
     for _ in range(evaluations - 1):
         step = _model_step(gradient, B, radius)
         predicted = -float(gradient @ step + 0.5 * step @ B @ step)
-        if not predicted > _ENOUGH * abs(value):
+        if not predicted > enough * abs(value):
             break
         there, slope = function(x + step)
         B = _updated(B, step, slope - gradient)

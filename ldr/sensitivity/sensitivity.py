@@ -175,7 +175,8 @@ class Sensitivity:
         if formula is None or any(view.marks is not None for view in self.data.views):
             raise ArgumentError(
                 f"{self.objective!r} has derivatives along directions only (`along`, `jax.jvp`): "
-                "expected a method of sums over rows or of a graph, without weights or trials"
+                "expected a method of sums over rows, graphs, spectra, projected rows or factors, "
+                "without weights, trials or gaps"
             )
         if len(matrix_of(self.optimum.axes)):
             self.optimum.turn(np.zeros((self.r, self.r)))  # says which numbers tie

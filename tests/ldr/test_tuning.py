@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_diabetes
 
 import ldr
 from ldr.errors import ArgumentError
@@ -12,6 +13,11 @@ from tests import real_data
 
 def wine():
     X, y = real_data.wine()
+    return real_data.standardised(X), y
+
+
+def diabetes():
+    X, y = load_diabetes(return_X_y=True)
     return real_data.standardised(X), y
 
 
@@ -41,17 +47,24 @@ def test_gradients_are_those_of_the_loss(objective, start):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(("data", "r"), [(wine, 2), (real_data.breast_cancer, 1)])
-def test_better_than_a_grid_in_fewer_solves(data, r):
+@pytest.mark.parametrize(
+    ("data", "name", "r", "number", "start", "grid"),
+    [
+        (wine, "classical-lda", 2, "ridge", 1e-2, np.logspace(-4, 2, 10)),
+        (real_data.breast_cancer, "classical-lda", 1, "ridge", 1e-2, np.logspace(-4, 2, 10)),
+        (diabetes, "ridge-regression", 1, "penalty", 1.0, np.logspace(-4, 4, 10)),
+    ],
+)
+def test_better_than_a_grid_in_fewer_solves(data, name, r, number, start, grid):
     X, y = data()
-    found = ldr.tune("classical-lda", X, r, {"ridge": 1e-2}, y=y, random_state=0)
-    grid = [
-        ldr.tune("classical-lda", X, r, {"ridge": ridge}, y=y, random_state=0, evaluations=1).loss
-        for ridge in np.logspace(-4, 2, 10)
+    found = ldr.tune(name, X, r, {number: start}, y=y, random_state=0)
+    tried = [
+        ldr.tune(name, X, r, {number: value}, y=y, random_state=0, evaluations=1).loss
+        for value in grid
     ]
-    assert found.loss < min(grid)
+    assert found.loss < min(tried)
     assert found.solves < 10 * 5
-    assert found.result.objective.ridge == found.parameters["ridge"]
+    assert getattr(found.result.objective, number) == found.parameters[number]
     assert "held-out loss" in repr(found)
 
 
