@@ -49,7 +49,7 @@ class Way:
 WAYS = {
     "at once": Way(most=3000, slack=1.0, data=tuple(DATA)),
     "blocks of 1": Way(rows=1, most=200),
-    "blocks of 13": Way(rows=13),
+    "blocks of 26": Way(rows=26),  # of lagged rows half as many
     "blocks of 10000": Way(rows=10_000, slack=1.0),
     "pieces of 1": Way(piece=1, most=40),
     "pieces of 17": Way(piece=17),
