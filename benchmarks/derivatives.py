@@ -6,7 +6,8 @@ One Hessian solve is Hess u = v at the optimum by this library, the Hessian anew
 numbers all its products and their eigenvectors, else conjugate gradients. The Hessian is that of
 what the map is an optimum of. Where the problem that is solved last has a few numbers alone, and
 what moves was found before, it is that of what was found: of csp of more classes Pham's criterion,
-of pls-regression tr(w'SS'w) of each weight.
+of pls-regression tr(w'SS'w) of each weight. gkdr's G is made of the solution of a linear system of
+n equations: a solve with it, by Cholesky's factors, belongs to one with the Hessian.
 
 One derivative is `sensitivity.along(dX).projector`, the optimum known, and of it what does not
 depend on dX. Both are of the processor, one thread, the least of a few; "bound" counts the problems
@@ -20,20 +21,23 @@ import re
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from unittest.mock import patch
 
 import numpy as np
+from scipy.linalg import cho_solve
 
 import ldr
 from ldr.objectives.data.data import as_tuple
 from ldr.objectives.families.trace import Trace
 from ldr.sensitivity.filters import FiltersOfRows, filters_inverse
+from ldr.sensitivity.gradients import GradientsOfRows
 from ldr.sensitivity.moving import Line
 from ldr.sensitivity.optimum import hessian_inverse
 from ldr.sensitivity.scores import ScoresOfRows
 from ldr.sensitivity.sensitivity import Sensitivity
 from ldr.solvers.errors import ArgumentError, SingularError
+from ldr.solvers.manifolds import Array
 from ldr.solvers.second_order import HessianInverse
 from ldr.solvers.threads import one_thread
 from tests.objectives.methods import RANDOM, D, N, cases, drawn, name_of
@@ -53,24 +57,29 @@ def seconds_of(work: Callable[[], object], repeats: int = 3) -> float:
     return min(times)
 
 
-def solved(sensitivity: Sensitivity) -> None:
-    """One Hessian solve, nothing of it known."""
-    for inverse in hessians(sensitivity):
-        inverse(np.ones_like(inverse.M))
+def solves(sensitivity: Sensitivity) -> list[Callable[[], object]]:
+    """What one Hessian solve is, nothing of the Hessians known."""
 
+    def hessian(of: Callable[..., HessianInverse], *given: object) -> Callable[[], object]:
+        def solve() -> Array:
+            inverse = of(*given)
+            return inverse(np.ones_like(inverse.M))
 
-def hessians(sensitivity: Sensitivity) -> Iterator[HessianInverse]:
-    """Those of what the map is an optimum of."""
-    optimum = sensitivity.optimum
-    problem, known = optimum.problem, sensitivity.known
-    if isinstance(known, FiltersOfRows):
-        yield filters_inverse(known.C)
-    elif isinstance(known, ScoresOfRows):
-        for one in known.weights:
-            of_weight = Trace(problem.objective, problem.views, one.S @ one.S.T, 1)
-            yield HessianInverse(of_weight, one.U[:, :1])
-    else:
-        yield hessian_inverse(problem, optimum.M)
+        return solve
+
+    optimum, known = sensitivity.optimum, sensitivity.known
+    problem = optimum.problem
+    last = hessian(hessian_inverse, problem, optimum.M)
+    match known:
+        case FiltersOfRows():
+            return [hessian(filters_inverse, known.C)]
+        case ScoresOfRows():
+            parts = [(one.U[:, :1], one.S @ one.S.T) for one in known.weights]
+            traces = [(Trace(problem.objective, problem.views, A, 1), w) for w, A in parts]
+            return [hessian(HessianInverse, *each) for each in traces]
+        case GradientsOfRows():
+            return [last, lambda: cho_solve(known.factored(), known.Z)]
+    return [last]
 
 
 def row(key: str, X: object, y: object, parameters: dict) -> str:
@@ -84,7 +93,8 @@ def row(key: str, X: object, y: object, parameters: dict) -> str:
         sensitivity = result.sensitivity(X, y)
         with patch.object(Line, "__call__", autospec=True, side_effect=Line.__call__) as bound:
             sensitivity.along(dX).projector  # noqa: B018
-        hessian = seconds_of(lambda: solved(sensitivity))
+        solving = solves(sensitivity)
+        hessian = seconds_of(lambda: [solve() for solve in solving])
         derivative = seconds_of(lambda: sensitivity.along(dX).projector)
     except (ArgumentError, SingularError) as error:
         return f"{key:32s} refused: {str(error)[:60]} ..."

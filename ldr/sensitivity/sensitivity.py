@@ -18,6 +18,7 @@ from ldr.sensitivity.derivative import Derivative
 from ldr.sensitivity.filters import FiltersOfRows
 from ldr.sensitivity.fits import FittedRows
 from ldr.sensitivity.formulas import Given, formula_of
+from ldr.sensitivity.gradients import GradientsOfRows
 from ldr.sensitivity.implicit import pulled
 from ldr.sensitivity.influence import Influence, influence
 from ldr.sensitivity.known import Known, of_all_columns, plain
@@ -40,6 +41,7 @@ KINDS: tuple[type[Known], ...] = (
     FiltersOfRows,
     FittedRows,
     ScoresOfRows,
+    GradientsOfRows,
 )
 # By how much the value at the result's point may differ from the result's.
 _SAME = 1e-6

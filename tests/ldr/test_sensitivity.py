@@ -129,7 +129,7 @@ QUADRATIC = (
     *("save", "directional-regression", "vamp", "ssd"),
     *("ica", "ica kurtosis", "uica", "uica student", "foreca", "dpca"),
     *("maxdiff", "maxbet", "csp classes", "vamp power", "mcca", "orthogonal-mcca"),
-    *("pls-regression", "pls-regression nipals"),
+    *("pls-regression", "pls-regression nipals", "gkdr", "gkdr labels"),
     *FITS,
     # Of the projected rows.
     *("mds-stress", "mds-stress sammon", "lmnn", "lmnn linear", "wda", "robust-pca"),
@@ -189,7 +189,7 @@ COTANGENT = (
     *("cca", "xdawn", "phd", "vamp", "ssd", "directional-regression"),
     *("lpp", "npe", "lda nested", "ica", "foreca", "dpca", "maxbet", "csp classes"),
     *("mds-stress sammon", "robust-pca huber", "hsic unsupervised", "fa", "log-det-pca"),
-    *("vamp power", "mcca", "orthogonal-mcca", "pls-regression"),
+    *("vamp power", "mcca", "orthogonal-mcca", "pls-regression", "gkdr"),
 )
 
 
