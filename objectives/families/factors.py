@@ -143,7 +143,7 @@ class FactorPoint(Point):
         )
         return float(np.vdot(Z[k:], Z[k:])) + float(np.vdot(y, y))
 
-    @cached_property
+    @property
     def _U(self) -> Array:
         return (self._CB @ self._E) / self._psi[:, None] - self._G @ (self._Phi @ self._E)
 

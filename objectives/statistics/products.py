@@ -251,8 +251,9 @@ class Form:
             found = np.asarray(self._square @ V)
             of_left, of_right, both = self._sums
             means = self.right.centre @ V
-            found -= np.outer(of_left, means)
-            found -= np.outer(self.left.centre, of_right @ V - both * means)
+            sums = of_right @ V - both * means
+            for column, mean, total in zip(found.T, means, sums, strict=True):
+                column -= of_left * mean + self.left.centre * total
         else:
             found = np.empty((self.left.k, V.shape[1]))
             for some in few_columns(V.shape[1], self.left.n):

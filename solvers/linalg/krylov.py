@@ -14,7 +14,7 @@ from ldr.solvers.manifolds.orthonormal import sym
 # A block is wider than what is wanted: its last columns only help the others.
 _OVERSAMPLING = 6
 # The basis is cut back to twice the block once it is this many blocks wide, or has so many numbers.
-_BLOCKS, _FEWEST_BLOCKS = 8, 4
+_BLOCKS, _FEWEST_BLOCKS = 8, 3
 _ROOM_NUMBERS = 2**23
 # Rows of a basis that are combined at a time.
 _ROWS = 4096
@@ -126,6 +126,7 @@ def block_krylov(
             m = kept.shape[1]
             H, U = np.diag(theta[:m]), np.eye(m)
         block = complement(room[0, :, :m], R)[:, : room.shape[2] - m]
+        del R
         if not block.shape[1]:
             vectors = room[0, :, :m] @ U[:, :b]
             return Ritz(theta[:r], vectors[:, :r], residual, products, True, vectors)
