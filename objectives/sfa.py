@@ -12,7 +12,14 @@ from ldr.objectives.data.data import Data
 from ldr.objectives.data.finite import check_squares
 from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.data.opening import as_samples
-from ldr.objectives.families.matrices import DataSums, PencilMatrices, RatioMatrices, TraceMatrices
+from ldr.objectives.families.matrices import (
+    DataForms,
+    DataSums,
+    PencilMatrices,
+    RatioMatrices,
+    RowSums,
+    TraceMatrices,
+)
 from ldr.objectives.families.nested import NestedMethod
 from ldr.objectives.families.pencil import Pencil, RowPencil, Shrinking, SumOfSquares
 from ldr.objectives.families.trace import Trace, trace_where_varied
@@ -126,8 +133,17 @@ class SFA(SlowMethod):
     def matrices(self, data: DataSums) -> PencilMatrices | TraceMatrices | None:
         if self.degree > 1 or self.derivatives is not None:
             return None
-        rows = data.rows
-        A, C = rows.scatter_of_changes(), rows.scatter() / rows.n
+        return self._of(data.rows, data.rows.scatter_of_changes())
+
+    def forms(self, data: DataForms) -> PencilMatrices | TraceMatrices | None:
+        if self.derivatives is None:
+            return self.matrices(data)
+        X_dot = as_samples(self.derivatives, "derivatives").dense()
+        A = data.fixed(X_dot.T @ X_dot)
+        return None if A is None else self._of(data.rows, A)
+
+    def _of(self, rows: RowSums, A: Array) -> PencilMatrices | TraceMatrices:
+        C = rows.scatter() / rows.n
         return PencilMatrices(A, C, -1.0) if self.whiten else TraceMatrices(A, -1.0, varied=C)
 
     def _scatter_of_changes(self, compact: Compact, change: Change) -> Array:

@@ -86,6 +86,22 @@ class Form(ABC):
 
 
 @dataclass(frozen=True)
+class Constant(Form):
+    """Of one view; it stays where the rows move."""
+
+    array: Array
+
+    def times(self, X: Blocks, T: Blocks) -> list[Array]:
+        return [self.array @ T[0]]
+
+    def rates(self, X: Blocks, T: Blocks) -> Rates:
+        return lambda dX, dY: [np.zeros_like(T[0])]
+
+    def pulled(self, X: Blocks, T: Blocks, U: Blocks) -> list[Array]:
+        return [np.zeros_like(each) for each in X]
+
+
+@dataclass(frozen=True)
 class Product(Form):
     """AB, of one view."""
 

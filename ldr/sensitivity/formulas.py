@@ -122,6 +122,9 @@ class TracedData:
         N = F.toarray() @ self.rows.X
         return A * (N * (N @ inverse)).sum()
 
+    def fixed(self, A: Array) -> None:
+        """Nor is this."""
+
     def groups(self, of: Callable[..., Traced]) -> None:
         """Nor are those of a response."""
 

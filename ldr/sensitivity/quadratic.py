@@ -16,7 +16,7 @@ from ldr.objectives.families.matrices import Grouped, MovingKernel
 from ldr.objectives.kernels import as_response, deviations
 from ldr.objectives.statistics.products import OneSided
 from ldr.objectives.statistics.sums import membership
-from ldr.sensitivity.forms import Blocks, Form, Inverse, Quadratic, TimesTrace, centred
+from ldr.sensitivity.forms import Blocks, Constant, Form, Inverse, Quadratic, TimesTrace, centred
 from ldr.solvers.manifolds import Array
 
 if TYPE_CHECKING:
@@ -189,6 +189,9 @@ class QuadraticData:
 
     def times_trace(self, A: Form, inverse: Inverse, F: csr_array) -> TimesTrace:
         return TimesTrace(A, inverse, F)
+
+    def fixed(self, A: Array) -> Constant:
+        return Constant(A)
 
     def groups(self, of: Callable[[Cells], Grouped]) -> Grouped:
         return of(self.y)

@@ -104,6 +104,9 @@ class DataForms(DataSums, Protocol):
     def times_trace(self, A: Array, inverse: Array, F: csr_array) -> Array:
         """A tr(B^{-1}X'F'FX) of such an inverse."""
 
+    def fixed(self, A: Array) -> Array | None:
+        """A matrix of the columns that stays; None where these are not all there."""
+
     def groups(self, of: Callable[[Cells], Grouped]) -> Grouped | None:
         """What is made of y; None where it is not known yet."""
 

@@ -119,6 +119,7 @@ FITS = ("least-squares", "ridge-regression")
 # Of matrices that are sums over rows, or forms in them.
 QUADRATIC = (
     *("pca", "mds", "principal-components-regression", "sfa", "sfa whitened", "orthogonal-sfa"),
+    "sfa derivatives",
     *("autocovariance", "squared-difference", "squared-difference max", "maf", "classical-maf"),
     *("signal-noise", "contrastive-pca", "opca", "gcpca", "classical-gcpca"),
     *("lda", "classical-lda", "pls", "cca", "classical-cca", "sir"),
