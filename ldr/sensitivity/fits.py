@@ -1,10 +1,12 @@
 """How a regression moves with its inputs, by products with the rows.
 
-The gradient of ||Y - XB||^2 is 2X'R with R = XB - Y, whose change is 2(dX'R + X'dX B).
+The gradient of ||Y - XB||^2 is 2X'R with R = XB - Y, whose change is 2(dX'R + X'dX B). The rows of
+the map are (1 + s^2)^{1/2} u' of the leading singular values and left singular vectors of B.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +18,11 @@ from ldr.objectives.objective import Objective
 from ldr.sensitivity.forms import Blocks, centred
 from ldr.sensitivity.known import Known
 from ldr.sensitivity.optimum import Observed, Optimum, Rate, matrix_of
+from ldr.solvers.errors import ArgumentError, SingularError
 from ldr.solvers.manifolds import Array
+
+# Squares of singular values nearer than this, relative to the largest, tie.
+_TIED = 1e-10
 
 
 @dataclass(frozen=True)
@@ -37,8 +43,6 @@ class FittedRows(Known):
     coefficients: Array
     residual: Array
     lifting: Array
-
-    transposes = False
 
     @classmethod
     def of(cls, optimum: Optimum, objective: Objective, data: Data) -> FittedRows | None:
@@ -64,3 +68,33 @@ class FittedRows(Known):
             np.zeros_like(matrix_of(self.optimum.axes)),
         )
         return Rate(gradient, observed)
+
+    def pulled(self, V: Sequence[Array]) -> list[Array]:
+        problem, B, X = self.optimum.problem, self.coefficients, self.X
+        lowered = self.lifting.T @ self._pulled_of_map(V[0])
+        u = (2.0 / problem.unit) * (self.lifting @ self.optimum.solve(lowered))
+        return [-centred(self.residual @ u.T + X @ u @ B.T)]
+
+    def _pulled_of_map(self, V: Array) -> Array:
+        """The derivative in B of <V', the map>."""
+        (P,), B, r = self.optimum.problem.maps(self.optimum.M), self.coefficients, V.shape[1]
+        U, s, Vt = np.linalg.svd(B, full_matrices=False)
+        if r > len(s):
+            raise ArgumentError(
+                f"the map of {len(s)} response(s) has {len(s)} row(s) of its own, and r = {r}: the "
+                f"others are arbitrary; expected r <= {len(s)}"
+            )
+        gaps = s[:r] ** 2 - s[:, None] ** 2
+        np.fill_diagonal(gaps, np.inf)
+        if not np.abs(gaps).min() > _TIED * s[0] ** 2 or not s[r - 1] > 0:
+            raise SingularError(
+                f"the coefficients have singular values that tie, {s}: the rows of the map between "
+                "them are arbitrary, and have no derivatives"
+            )
+        lead, values, right, lengths = U[:, :r], s[:r], Vt[:r], np.hypot(1.0, s[:r])
+        V = V * np.sign(np.einsum("kd,dk->k", P, lead))
+        inside = U.T @ V
+        turned = (U @ (inside / gaps) + (V - U @ inside) / values**2) * lengths
+        longer = np.diag(inside) * values / lengths
+        found: Array = (turned * values + lead * longer) @ right + lead @ (turned.T @ B)
+        return found

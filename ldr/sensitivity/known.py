@@ -20,8 +20,6 @@ class Known(ABC):
 
     optimum: Optimum
 
-    # Whether products with a cotangent are known as well.
-    transposes = True
     # Whether coordinates must be of all columns; others move with the rows.
     of_columns = True
 
@@ -34,6 +32,7 @@ class Known(ABC):
     def rate(self, dX: Blocks) -> Rate:
         """Along dX, of each view, and of the background."""
 
+    @abstractmethod
     def pulled(self, V: Sequence[Array]) -> list[Array]:
         """The derivative in X of <V', the maps>, of the rows of each view.
 
@@ -42,7 +41,6 @@ class Known(ABC):
         SingularError
             Numbers of coordinates tie.
         """
-        raise NotImplementedError
 
 
 def plain(data: Data) -> bool:

@@ -165,7 +165,7 @@ class Sensitivity:
             numbers(one, each.shape, "P").T for one, each in zip(given, maps, strict=True)
         ]
         known = self.known
-        if known is not None and known.transposes:
+        if known is not None:
             return single(tuple(known.pulled(cotangents)))
         return single(tuple(self._by_formula([each.T for each in maps], cotangents)))
 

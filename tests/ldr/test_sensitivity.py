@@ -115,7 +115,6 @@ def test_derivatives_are_those_of_solve(key):
     check_method(key, X, y, parameters, 2)
 
 
-FITS = ("least-squares", "ridge-regression")
 # Of matrices that are sums over rows, or forms in them.
 QUADRATIC = (
     *("pca", "mds", "principal-components-regression", "sfa", "sfa whitened", "orthogonal-sfa"),
@@ -131,7 +130,7 @@ QUADRATIC = (
     *("ica", "ica kurtosis", "uica", "uica student", "foreca", "dpca"),
     *("maxdiff", "maxbet", "csp classes", "vamp power", "mcca", "orthogonal-mcca"),
     *("pls-regression", "pls-regression nipals", "gkdr", "gkdr labels"),
-    *FITS,
+    *("least-squares", "ridge-regression"),
     # Of the projected rows.
     *("mds-stress", "mds-stress sammon", "lmnn", "lmnn linear", "wda", "robust-pca"),
     *("sdr", "sdr labels", "sdr landmarks", "hsic", "hsic landmarks", "hsic unsupervised"),
@@ -191,17 +190,14 @@ COTANGENT = (
     *("lpp", "npe", "lda nested", "ica", "foreca", "dpca", "maxbet", "csp classes"),
     *("mds-stress sammon", "robust-pca huber", "hsic unsupervised", "fa", "log-det-pca"),
     *("vamp power", "mcca", "orthogonal-mcca", "pls-regression", "gkdr"),
+    "ridge-regression",
 )
 
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
     "key",
-    [
-        k if k in COTANGENT else pytest.param(k, marks=pytest.mark.slow)
-        for k in QUADRATIC
-        if k not in FITS
-    ],
+    [k if k in COTANGENT else pytest.param(k, marks=pytest.mark.slow) for k in QUADRATIC],
 )
 def test_products_with_a_cotangent(key, monkeypatch):
     X, y, parameters = methods.RANDOM[key]
