@@ -42,7 +42,7 @@ class ManyViews(Objective):
     needs = (Need.SECOND_VIEW,)
     domain = "St x St"
     from_sums = True
-    arrays = Footprint(squares=16.0, span=9.0)
+    arrays = Footprint(squares=16.0, span=2.8)
 
 
 def covariances(data: DataSums) -> list[Array]:
@@ -70,7 +70,7 @@ class CorrelationMethod(ManyViews):
     """Base of the methods of the covariances Caa and Cbb of two views, and Cab between them."""
 
     predicts = "view"
-    arrays = Footprint(squares=16.0, span=7.0)
+    arrays = Footprint(squares=16.0, span=3.0)
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ class ClassicalCCA(ShrinkingCorrelation):
     exact = "yes"
     scale_free = True
     stacks = True
-    arrays = Footprint(span=7.0, products=True)
+    arrays = Footprint(span=3.0, products=True)
 
     def bind(self, data: Data, r: int) -> Bilinear | SharedDirections:
         views, shrunk = self.opened(data)
@@ -258,6 +258,7 @@ class MCCA(ShrinkingViews, ManyViews):
     transposed = False
     exact = "yes"
     scale_free = True
+    arrays = Footprint(squares=11.0, span=2.8)
 
     def bind(self, data: Data, r: int) -> SharedDirections:
         views, shrunk = self.opened(data)

@@ -54,7 +54,7 @@ class PowerMethod(Objective):
     weighted = True
     transposed = False
     scale_free = True
-    arrays = Footprint(squares=8.0, span=14.0)
+    arrays = Footprint(squares=19.0, span=16.5)
 
     ridge: float = number(0.0)
 
@@ -272,7 +272,7 @@ class Xdawn(Objective):
     transposed = False
     exact = "yes"
     scale_free = True
-    arrays = Footprint(squares=8.0, span=14.0)
+    arrays = Footprint(squares=19.0, span=16.5)
 
     target: Any = None
     ridge: float = number(0.0)

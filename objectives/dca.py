@@ -67,7 +67,7 @@ class DCA(Objective):
 
     def footprint(self, data: Data) -> Footprint:
         """Of the columns of two windows."""
-        return Footprint(3.0 * (2 * self.window) ** 2)
+        return Footprint(3.6 * (2 * self.window) ** 2)
 
     def bind(self, data: Data, r: int) -> Predictive:
         compact, length = Compact.of(data.samples), 2 * self.window

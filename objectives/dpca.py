@@ -13,6 +13,7 @@ import numpy.typing as npt
 from ldr.objectives.coordinates import Axes, Coordinates
 from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
+from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.data.labels import as_array
 from ldr.objectives.families.matrices import DataForms, TraceMatrices
 from ldr.objectives.families.pencil import SumOfSquares
@@ -81,6 +82,7 @@ class DemixedPCA(Objective):
     weighted = True
     transposed = False
     exact = "yes"
+    arrays = Footprint(squares=15.0)
 
     of: tuple[tuple[int, ...], ...] = declared(((0,),), _keep_subsets)
     ridge: float = number(0.0)

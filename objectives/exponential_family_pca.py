@@ -303,6 +303,9 @@ class NaturalParameters(BoundObjective):
 
     def baseline(self) -> Array:
         E = self.T - self.centre.T
+        if self.r <= len(E) < E.shape[1]:  # nothing of columns x columns
+            rows = np.sqrt(self.counted) * E
+            return self.point([np.linalg.svd(rows, full_matrices=False)[2][: self.r].T])
         return self.point([top_eigenvectors(E.T @ (self.counted * E), self.r)[1]])
 
     def random_point(self, rng: np.random.Generator) -> Array:

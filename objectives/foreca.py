@@ -62,10 +62,12 @@ class ForeCA(Objective):
     weighted = True
     scale_free = True
     sparse = False
-    arrays = Footprint(rows=42.0)
-
     segment: int | None = whole(None, _FEWEST, optional=True)
     ridge: float = number(0.0)
+
+    def footprint(self, data: Data) -> Footprint:
+        """A matrix a frequency, of which a segment has half as many as rows, some times."""
+        return Footprint(squares=10.0 + 2.8 * (self.segment or _SEGMENT), rows=4.0)
 
     def bind(self, data: Data, r: int) -> SpectralEntropy:
         compact = Compact.of(data.samples)

@@ -63,7 +63,7 @@ class GKDR(Objective):
     def footprint(self, data: Data) -> Footprint:
         """Rows x rows, of a sample where they are too many."""
         share = min(1.0, _MOST_ROWS / data.samples.n) if data.samples.n_known else 0.0
-        return Footprint(rows=6.0, pairs=3.5 * share**2)
+        return Footprint(rows=6.0, pairs=4.5 * share**2)
 
     def bind(self, data: Data, r: int) -> BoundObjective:
         if data.samples.stored or data.samples.n > _MOST_ROWS:

@@ -66,7 +66,7 @@ class ICA(Objective):
     sparse = False
     transposed = False
     domain = "St"
-    arrays = Footprint(rows=6.0)
+    arrays = Footprint(squares=11.0, rows=6.0)
 
     contrast: str = word("log cosh", CONTRASTS)
 

@@ -113,6 +113,7 @@ class ClassicalLDA(DiscriminantMethod):
     formula = "max tr(M'S_W^{-1/2} S_B S_W^{-1/2} M)"
     source = "Fisher 1936; Rao 1948; Burges 2010, 4.3"
     baseline = "top generalised eigenvectors of (S_B, S_W)"
+    arrays = Footprint(squares=23.0, products=True)
     transposed = False
     exact = "yes"
     scale_free = True

@@ -50,7 +50,7 @@ class AutocorrelationMethod(Shrinking, LaggedMethod):
     """Base of the methods of S_lag against the covariance C."""
 
     stacks = True
-    arrays = Footprint(squares=12.0, products=True)
+    arrays = Footprint(squares=16.0, products=True)
 
     def covariances(self, data: Data) -> RowPencil[Pencil]:
         """(S_lag, C) of the rows in any coordinates."""

@@ -202,7 +202,8 @@ class MDSStress(Objective):
 
     def footprint(self, data: Data) -> Footprint:
         kept = data.samples.n_known and data.samples.n**2 <= _KEPT
-        return Footprint(rows=6.0, pairs=(1.2 if kept else 0.0) + kept_of_pairs(data, 1.3))
+        pairs = (1.2 if kept else 0.0) + kept_of_pairs(data, 1.3)
+        return Footprint(squares=4.0, rows=4.0, pairs=pairs)
 
     def bind(self, data: Data, r: int) -> BoundObjective:
         if in_pieces(data.samples):

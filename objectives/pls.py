@@ -53,7 +53,7 @@ class PLS(Objective):
     exact = "yes"
     from_sums = True
     stacks = True
-    arrays = Footprint(products=True)
+    arrays = Footprint(squares=4.5, span=3.0, products=True)
 
     def bind(self, data: Data, r: int) -> Bilinear | MultiTrace:
         if len(data.views) > 2:
@@ -114,6 +114,7 @@ class PLSRegression(Objective):
     domain = "R"
     exact = "yes"
     from_sums = True
+    arrays = Footprint(squares=12.0)
     latent = True
 
     algorithm: str = word("simpls", ("simpls", "nipals"))

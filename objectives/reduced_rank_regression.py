@@ -11,6 +11,7 @@ import numpy as np
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.coordinates import Axes
 from ldr.objectives.data.data import Data
+from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.families.regression import Fit, Rounding, exact
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, word
@@ -226,6 +227,7 @@ class ReducedRankRegression(Objective):
     domain = "St x St"
     exact = "no (the closed form is)"
     from_sums = True
+    arrays = Footprint(span=3.0)
 
     heuristic: str = word("pcr", ("pcr", "pls"))
 

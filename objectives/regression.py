@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ldr.objectives.data.data import Data
+from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.matrices import DataSums, TraceMatrices
 from ldr.objectives.families.regression import Regression, regression
@@ -30,6 +31,7 @@ class LinearRegression(Objective):
     predicts = "response"
     transposed = False
     domain = "R"
+    arrays = Footprint(squares=12.0)
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,8 @@ class PenalisedRegression(LinearRegression):
     penalty : float
         In units of the sum of squared residuals, penalty >= 0.
     """
+
+    arrays = Footprint(squares=15.0)
 
     penalty: float = number(1.0, power=2)
 
@@ -98,6 +102,7 @@ class Lasso(PenalisedRegression):
     source = "Tibshirani 1996; Cunningham & Ghahramani 2015, 3.2"
     baseline = "least squares"
     exact = "penalty = 0"
+    arrays = Footprint(squares=15.0, span=5.0)
 
     def bind(self, data: Data, r: int) -> Regression:
         return regression(self, data, r, lasso=self.penalty)

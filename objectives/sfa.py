@@ -45,7 +45,7 @@ class SlowMethod(Objective):
     weighted = True
     from_sums = True
     stacks = True
-    arrays = Footprint(products=True)
+    arrays = Footprint(squares=10.0, products=True)
 
 
 @dataclass(frozen=True)

@@ -66,7 +66,7 @@ class NoiseMethod(Objective):
     exact = "yes"
     weighted = True
     from_sums = True
-    arrays = Footprint(squares=12.0, span=30.0)
+    arrays = Footprint(squares=10.0, span=30.0)
 
 
 @dataclass(frozen=True)
@@ -146,6 +146,7 @@ class OPCA(Shrinking, NoiseMethod):
     baseline = "top generalised eigenvectors of (C, R)"
     transposed = False
     scale_free = True
+    arrays = Footprint(squares=16.0, span=30.0)
 
     def bind(self, data: Data, r: int) -> Trace:
         pair = Pair.of(data, in_columns=self.shrinkage is not None)
@@ -250,6 +251,7 @@ class ClassicalGCPCA(GeneralisedContrast):
     baseline = "top generalised eigenvectors of (C_t - C_b, C_t + C_b)"
     transposed = False
     scale_free = True
+    arrays = Footprint(squares=16.0, span=30.0)
 
     def bind(self, data: Data, r: int) -> Trace:
         return whitened_trace(self, self.contrast(data), r, ridge=self.ridge)

@@ -11,6 +11,7 @@ import numpy as np
 from ldr.objectives.coordinates import Axes
 from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
+from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.data.marks import Marks
 from ldr.objectives.families.matrices import (
     Codes,
@@ -57,6 +58,7 @@ class SlicedMethod(Objective):
     transposed = False
     exact = "yes"
     scale_free = True
+    arrays = Footprint(squares=18.0)
 
     slices: int = whole(10, 2)
 
@@ -220,6 +222,7 @@ class PrincipalHessianDirections(Shrinking):
     needs = (Need.RESPONSE,)
     baseline = "eigenvectors of H with the largest |eigenvalues|"
     weighted = True
+    arrays = Footprint(squares=21.0)
     transposed = False
     exact = "yes"
     scale_free = True

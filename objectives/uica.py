@@ -76,7 +76,7 @@ class UndercompleteICA(Objective):
     sparse = False
     transposed = False
     domain = "R"
-    arrays = Footprint(rows=6.0)
+    arrays = Footprint(squares=11.0, rows=6.0)
 
     expert: str = word("log cosh", EXPERTS)
     degrees: float = number(3.0, positive=True)

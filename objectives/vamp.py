@@ -56,7 +56,7 @@ class PairMethod(Shrinking, LaggedMethod):
     transposed = False
     exact = "yes"
     scale_free = True
-    arrays = Footprint(squares=18.0, span=9.0)
+    arrays = Footprint(squares=27.0)
 
 
 @dataclass(frozen=True)

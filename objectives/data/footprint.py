@@ -128,7 +128,7 @@ class Footprint:
     span : float or None
         Rows x columns, of fewer rows than columns; None where they have squares all the same.
     rows : float
-        Rows x columns, of rows that are in memory.
+        Rows x columns, of rows that are in memory; of those whose span is taken, in its columns.
     row : float
         Numbers beside each of them.
     pairs : float
@@ -159,7 +159,7 @@ class Footprint:
             "rows x columns": (self.span or 0.0) * sum(view.n * view.d for view in few),
         }
         if not views[0].stored:
-            filled = 0.0 if views[0].is_sparse else self.rows * d
+            filled = 0.0 if views[0].is_sparse else self.rows * (k if self.span else d)
             numbers["rows x columns"] += n * (filled + self.row)
             numbers["rows x rows"] = self.pairs * n**2
         return {shape: _NUMBER * size for shape, size in numbers.items()}

@@ -151,7 +151,9 @@ def on_some_rows(objective: Stated, data: Data, r: int) -> BoundObjective:
                 f"y has shape {y.shape}, expected an entry for each of {samples.n} rows"
             )
         y = y[chosen]
-    problem = objective.bind(Data((samples.take(chosen),), y), r)
+    some = Data((samples.take(chosen),), y)
+    objective.afford(some)
+    problem = objective.bind(some, r)
     note = f"{objective.name} was solved on a random sample of {len(chosen)} of {samples.n} rows"
     (view,) = problem.views
     return problem.restated(views=(view.of_all(samples).noting(note),))

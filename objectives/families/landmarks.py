@@ -77,8 +77,8 @@ def gram_footprint(samples: Samples, landmarks: int | str | None) -> Footprint:
     """Rows x rows in the exact form, else rows x landmarks or pivots."""
     m = landmarks_for(samples.n, landmarks) if samples.n_known and not samples.stored else 0
     if m is None:
-        return Footprint(rows=14.0, pairs=6.0)
-    return Footprint(rows=14.0, row=6.0 * max(m, _MOST_PIVOTS))
+        return Footprint(rows=6.0, pairs=10.0)
+    return Footprint(rows=6.0, row=4.0 * max(m, _MOST_PIVOTS))
 
 
 @dataclass(frozen=True)

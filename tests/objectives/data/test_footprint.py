@@ -13,7 +13,8 @@ from ldr.inputs import as_data
 from ldr.objectives import REGISTRY
 from tests.objectives.methods import RANDOM
 
-SHAPES = [(2000, 6), (700, 600), (80, 900)]
+SHAPES = [(2000, 6), (1000, 900)]
+WIDE = (100, 9000)
 # Blocks of rows, whatever the shape.
 BLOCKS = 24e6
 
@@ -57,11 +58,14 @@ def peak_and_said(key, X, y, parameters, **options):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("shape", [*SHAPES, WIDE], ids=str)
 @pytest.mark.parametrize("key", [key for key in RANDOM if key in REGISTRY])
 def test_no_more_is_held_than_a_method_says(key, shape):
     peak, said = peak_and_said(key, *of_shape(key, *shape), max_iterations=2, time_limit=10)
-    assert peak <= 1.2 * said + BLOCKS, f"{peak / 1e6:.0f} MB, of which it says {said / 1e6:.0f}"
+    figures = f"{peak / 1e6:.0f} MB, of which it says {said / 1e6:.0f}"
+    assert peak <= said + BLOCKS, figures
+    if shape == WIDE and key != "ssd":  # which is refused there; what fits is not to be
+        assert said <= 3.0 * peak + BLOCKS, figures
 
 
 @pytest.mark.slow
