@@ -14,6 +14,8 @@ from ldr.solvers.problem import Preconditioner
 from ldr.solvers.riemannian import RiemannianPoint
 
 _FIRST_RADIUS = 4.0  # in Cauchy steps
+# Numbers on the way of an inner iteration beyond which its middle is forgotten.
+_ROOM_NUMBERS = 2**24
 
 
 class Leg(NamedTuple):
@@ -85,8 +87,10 @@ def truncated_cg(
     rz = inner(M, residual, z)
     direction = -z
     VV, VD, DD = 0.0, 0.0, rz
-    path: list[Leg] = []
-    for _ in range(int(min(most, max(manifold.dimension, 1)))):
+    path, products = list[Leg](), 0
+    for products in range(1, 1 + int(min(most, max(manifold.dimension, 1)))):
+        if len(path) > 1 and 4 * M.size * len(path) > _ROOM_NUMBERS:
+            del path[1]  # the first leg leads to Cauchy's point, whatever the radius
         HD = point.hessian(direction)
         path.append(Leg(V, residual, direction, HD, VV, VD, DD))
         curvature = inner(M, direction, HD)
@@ -96,7 +100,7 @@ def truncated_cg(
         VV_next = VV + 2 * alpha * VD + alpha * alpha * DD
         if curvature <= 0 or VV_next >= radius * radius:
             V, residual = path[-1].to_boundary(radius)
-            return Model(V, residual, radius, radius, True, tuple(path), len(path))
+            return Model(V, residual, radius, radius, True, tuple(path), products)
         V = V + alpha * direction
         residual = residual + alpha * HD
         VV = VV_next
@@ -111,7 +115,7 @@ def truncated_cg(
         direction = beta * direction - z
         VD, DD = beta * (VD + alpha * DD), rz + beta * beta * DD
     assert radius is not None
-    return Model(V, residual, math.sqrt(max(VV, 0.0)), radius, False, tuple(path), len(path))
+    return Model(V, residual, math.sqrt(max(VV, 0.0)), radius, False, tuple(path), products)
 
 
 def shortened(path: Sequence[Leg], radius: float) -> Model:
