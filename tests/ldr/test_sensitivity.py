@@ -144,7 +144,7 @@ WHITE = ("ica", "uica", "foreca", "csp classes")  # whose M moves by differences
     "key",
     [
         key
-        if key in ("mds", "lda nested", "opca", "cca", "phd", "npe", "hsic unsupervised")
+        if key in ("mds", "lda nested", "opca", "cca", "npe", "hsic unsupervised")
         else pytest.param(key, marks=pytest.mark.slow)
         for key in QUADRATIC
     ],
@@ -186,7 +186,7 @@ def test_rows_without_a_label_may_say_so_by_anything():
 
 
 COTANGENT = (
-    *("cca", "xdawn", "phd", "vamp", "ssd", "directional-regression"),
+    *("cca", "xdawn", "phd", "vamp", "directional-regression"),
     *("lpp", "npe", "lda nested", "ica", "foreca", "dpca", "maxbet", "csp classes"),
     *("mds-stress sammon", "robust-pca huber", "hsic unsupervised", "fa", "log-det-pca"),
     *("vamp power", "mcca", "orthogonal-mcca", "pls-regression", "gkdr"),
