@@ -28,7 +28,7 @@ from ldr.objectives.statistics.sparse import differences, scaled_rows
 from ldr.solvers.manifolds import Array
 
 if TYPE_CHECKING:
-    from scipy.sparse import coo_array, csr_array
+    from scipy.sparse import csr_array
 
 
 Found = TypeVar("Found")
@@ -50,14 +50,26 @@ class HeatedEdges:
     @cached_property
     def ends(self) -> tuple[Integers, Integers]:
         """i and j of every edge."""
-        i, j = self._upper.coords
+        i, j = self._upper.tocoo().coords
         return i, j
 
     @cached_property
-    def _upper(self) -> coo_array:
+    def _upper(self) -> csr_array:
         from scipy.sparse import triu
 
-        return triu(self.W).tocoo()
+        return triu(self.W, format="csr")
+
+    @property
+    def many(self) -> bool:
+        """Whether sums over the edges take longer than products of all rows."""
+        return self._upper.nnz >= _MANY * len(self._upper.indptr) ** 2
+
+    def apart(self, weights: Array) -> EdgeLaplacian:
+        """The Laplacian of other weights of the edges."""
+        from scipy.sparse import csr_array
+
+        upper = self._upper
+        return EdgeLaplacian(csr_array((weights, upper.indices, upper.indptr), shape=upper.shape))
 
     @cached_property
     def between(self) -> csr_array:
@@ -72,7 +84,10 @@ class HeatedEdges:
         squared, width, middle = _kept(self._rows, X, lambda: self._squares(X))
         rate = self._summed(X, dX)
         widens = 2.0 * float(rate[middle].mean()) if len(middle) else 0.0
-        return self._upper.data * (squared * widens / width - 2.0 * rate) / width
+        rate *= -2.0 / width
+        rate += widens / width**2 * squared
+        rate *= self._upper.data
+        return rate
 
     def _squares(self, X: Array) -> Squared:
         squared = self._summed(X, X)
@@ -95,7 +110,7 @@ class HeatedEdges:
         """<x_i - x_j, z_i - z_j> of every edge; of many by products of all rows."""
         (i, j), n = self.ends, len(X)
         found = np.empty(len(i))
-        if len(i) >= _MANY * n**2:
+        if self.many:
             X, other = X - X.mean(axis=0), other - other.mean(axis=0)  # large numbers would cancel
             own, ones = np.einsum("ij,ij->i", X, other)[:, None], np.ones((n, 1))
             left, right = np.hstack([X, other, own, ones]), np.hstack([-other, -X, ones, own]).T
@@ -111,7 +126,7 @@ class HeatedEdges:
     def _blocks(self) -> list[tuple[int, int, slice, Integers]]:
         """Rows from a to b, their edges, and where these stand among pairs with rows from a on."""
         (i, j), n, found = self.ends, self.W.shape[0], []
-        for rows in few(np.arange(n), n // 4):
+        for rows in few(np.arange(n), n // 3):
             a, b = int(rows[0]), int(rows[-1]) + 1
             edges = slice(*np.searchsorted(i, [a, b]))  # they are in order
             found.append((a, b, edges, (i[edges] - a) * np.intp(n - a) + (j[edges] - a)))
@@ -134,13 +149,29 @@ def _kept(last: list[tuple[Array, Found]], of: Array, find: Callable[[], Found])
 
 
 @dataclass(frozen=True, eq=False)
+class EdgeLaplacian:
+    """D - W, of the weights of i < j."""
+
+    upper: csr_array
+
+    @property
+    def T(self) -> EdgeLaplacian:
+        return self
+
+    def __matmul__(self, Y: Array) -> Array:
+        degrees = self.upper.sum(axis=1) + self.upper.sum(axis=0)
+        return np.asarray(degrees[:, None] * Y - self.upper @ Y - self.upper.T @ Y)
+
+
+@dataclass(frozen=True, eq=False)
 class MovingLaplacian:
     """D - W, W moving."""
 
     edges: HeatedEdges
 
-    def along(self, X: Array, dX: Array) -> WeightedSquares:
-        return WeightedSquares(self.edges.between, self.edges.along(X, dX))
+    def along(self, X: Array, dX: Array) -> WeightedSquares | EdgeLaplacian:
+        edges, rates = self.edges, self.edges.along(X, dX)
+        return edges.apart(rates) if edges.many else WeightedSquares(edges.between, rates)
 
     def back(self, X: Array, Y: Array, Z: Array) -> Array:
         i, j = self.edges.ends
