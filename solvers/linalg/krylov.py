@@ -168,7 +168,8 @@ def complement(V: Array, R: Array) -> Array:
     dropped.
     """
     lengths = np.linalg.norm(R, axis=0)
-    Q = R[:, lengths > 0] / lengths[lengths > 0]
+    Q = R[:, lengths > 0]
+    Q /= lengths[lengths > 0]
     for _ in range(2):
         Q -= V @ (V.T @ Q)
         Q = _orthonormal(Q)
