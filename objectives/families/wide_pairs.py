@@ -20,7 +20,7 @@ from ldr.objectives.statistics.shrinkage import JointShrinkage
 from ldr.objectives.view import Compact, noted
 from ldr.solvers.linalg.krylov import SymmetricOperator
 from ldr.solvers.linalg.missed import largest_of_rest, pencil_values, top_values
-from ldr.solvers.loop import minimise
+from ldr.solvers.loop import run_through
 from ldr.solvers.manifolds import Array, Product, Stiefel, polar_factor
 from ldr.solvers.manifolds.orthonormal import sym
 from ldr.solvers.problem import Preconditioner, Problem, once
@@ -358,7 +358,7 @@ def correlated(a: Samples, b: Samples, r: int, ridge: float) -> Correlated | Non
     Z = known.scale[:, None] * found.V[:, :r]
     problem = WideTwoBlock(known, r)
     start = problem.manifold.join([polar_factor(block) for block in known.blocks(Z)])
-    run = minimise(problem, start, TrustRegion())
+    run = run_through(problem, start, TrustRegion())
     Ma, Mb = problem.manifold.split(run.M)
     note = (
         f"M is sought in {2 * r} dimensions of {a.d} and of {b.d}, of traditional cca and of where "

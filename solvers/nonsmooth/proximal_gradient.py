@@ -30,7 +30,7 @@ _VALUE_NOISE = 1e-13
 # The step may grow and shrink by this at most from one iteration to the next.
 _GROWTH = 10.0
 # Steps before Newton's method is tried on the support; doubled in vain.
-_PATIENCE = 2
+_PATIENCE = 5
 _NEWTON_ITERATIONS = 100
 # Entries that would change sign leave the support; so often at most.
 _DEPARTURES = 50

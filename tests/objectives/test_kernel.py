@@ -39,7 +39,7 @@ def kernel_case(key, **options):
 )
 def test_every_method_has_a_kernel_version(key, components):
     objective, X, y = kernel_case(key, components=components)
-    result = ldr.solve(objective, X, 2, y=y, max_iterations=100, certify=False)
+    result = ldr.solve(objective, X, 2, y=y, max_iterations=200, certify=False)
     assert result.improvement >= -1e-9
     assert any("kernel" in note for note in result.notes)
     pair = isinstance(result.P, tuple)

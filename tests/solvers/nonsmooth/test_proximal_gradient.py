@@ -114,7 +114,7 @@ def test_smooth_solvers_and_subspaces_are_refused():
 
 def test_a_solution_given_as_start_is_kept():
     problem, start = penalised(0.3)
-    first = minimise(problem, start, Smoothing(), Stopping(1e-11))
+    first = minimise(problem, start, Smoothing(), Stopping(1e-13))
     noisy = first.M + 1e-17
     again = minimise(problem, noisy, Smoothing(), Stopping(1e-9))
     assert again.iterations == 0
