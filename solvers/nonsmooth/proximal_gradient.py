@@ -37,6 +37,8 @@ _DEPARTURES = 50
 _HALVINGS = 8
 # Share of the stationarity measure that Newton's method is to leave of the gradient on the support.
 _FLATTER = 0.1
+# In thresholds: less than this it leaves nothing, as the support is likely to be the last.
+_NEAR_THE_END = 1e4
 _POWER_STEPS = 5
 # A step this small relative to M is the effect of rounding.
 _ROUNDING = 1e-12
@@ -336,6 +338,8 @@ def _on_support(
         max_iterations=_NEWTON_ITERATIONS,
     )
     flat = _FLATTER * point.gradient_norm  # beyond it entries that are to come matter more
+    if flat < _NEAR_THE_END * problem.threshold:  # none are
+        flat = 0.0
     new, iterations, radius = point, 0, float(np.linalg.norm(point.proximal.V))
     for _ in range(_DEPARTURES):
         smooth = OnSupport(problem.problem, new.M)
