@@ -98,7 +98,7 @@ class CCA(ShrinkingCorrelation):
     baseline = "traditional cca's maps, orthonormalised"
     exact = "r = 1"
     relative_improvement = False
-    arrays = Footprint(squares=16.0, span=7.0, products=True)
+    arrays = Footprint(squares=16.0, span=6.0, products=True)
 
     orthonormalise: str = word("polar", ("polar", "qr"))
 

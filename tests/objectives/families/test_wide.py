@@ -9,7 +9,7 @@ from scipy.sparse import csr_array, random_array
 
 import ldr
 from ldr.errors import DataError, SingularError
-from ldr.objectives import LDA, factor_analysis
+from ldr.objectives import CCA, LDA, PCA, factor_analysis
 from ldr.objectives.data import samples
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.families.wide import of_classes
@@ -198,6 +198,18 @@ def test_a_bound_of_nested_ratios_is_of_nested_ratios(by_products):
 def test_shrinkage_of_many_columns_is_refused(by_products):
     with pytest.raises(DataError, match="60 x 60"):
         ldr.solve("lda", X, 2, y=Y, shrinkage="auto")
+
+
+def test_what_is_known_near_its_optimum_takes_no_sum_and_no_penalty(by_products):
+    for objective, data, y in (
+        (LDA(ridge=0.1) + ldr.l1(0.1), X, Y),
+        (CCA() + ldr.l1(0.1), PAIR, None),
+        (LDA(ridge=0.1) + PCA(), X, Y),
+    ):
+        with pytest.raises(DataError, match=r"at every M, and columns x columns, .* MiB"):
+            ldr.solve(objective, data, 2, y=y)
+    single = ldr.solve("cca", PAIR, 2).value
+    assert ldr.solve(2 * CCA(), PAIR, 2).value == pytest.approx(2 * single, rel=1e-12)
 
 
 PROGRAM = """
