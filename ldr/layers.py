@@ -41,8 +41,7 @@ def layer(objective: str | Objective, r: int, **options: Argument) -> Callable[.
         classical-cca, maxdiff, maxbet, orthogonal-mcca, principal-components-regression, tica,
         spoc, phd and graphs of the classes; so has a function of one's own in jax whose manifold is
         said, ``ldr.objective(manifold="grassmann")``. Those that `Sensitivity.pullback` names have
-        first
-        derivatives, forwards and backwards; others that are smooth have `jax.jvp` only.
+        first derivatives, forwards and backwards; others that are smooth have `jax.jvp` only.
     r : int
     **options
         Of `ldr.solve`: start, tolerance, ....
@@ -172,7 +171,7 @@ def layer(objective: str | Objective, r: int, **options: Argument) -> Callable[.
             lambda _, b: (add(jnp.add, b[0], transposed(b[1])), b[1]),
             symmetric=True,  # so that jax does not transpose the first
         )
-        # with a cotangent of `known` too: jax before 0.7 hands on one that it does not make
+        # with a cotangent of `known` too: jax up to 0.6 hands on one that it does not make
         return add(lambda each: each + nothing_of(known), found)
 
     @jax.custom_jvp
