@@ -15,7 +15,7 @@ from ldr.objectives.data.change import Change
 from ldr.objectives.data.finite import check_squares
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.statistics.covariance import KnownScatter, RowScatter, Scatter, SpannedScatter
-from ldr.objectives.statistics.moments import Moments
+from ldr.objectives.statistics.scatters import Moments
 from ldr.solvers.errors import DataError, SingularError
 from ldr.solvers.linalg.eigen import orthogonal_to, range_basis, rank_tolerance
 from ldr.solvers.linalg.lengths import power_of_two

@@ -2,9 +2,11 @@
 
 import importlib
 import pickle
+import pkgutil
 import subprocess
 import sys
 from importlib import metadata
+from inspect import ismodule
 
 import pytest
 
@@ -64,7 +66,7 @@ OF_OTHERS = [
     *(f"ldr.objectives.data.sources.{name}" for name in ("parquet", "text")),
     *(f"ldr.objectives.families.{name}" for name in ("batches", "graph", "laplacian", "wide")),
     *(f"ldr.objectives.families.{name}" for name in ("weighted_sum", "whitened_trace")),
-    *(f"ldr.objectives.statistics.{name}" for name in ("graph", "pairs", "row_space", "time")),
+    *(f"ldr.objectives.statistics.{name}" for name in ("graph", "pairs", "row_spaces", "time")),
     *(f"ldr.solvers.{name}" for name in ("registry", "stochastic", "nonsmooth.proximal_gradient")),
     *(f"ldr.solvers.{name}" for name in ("manifolds.support", "trust_region.outer")),
 ]
@@ -82,6 +84,15 @@ def test_a_first_solve_loads_its_own_page_alone(method, tmp_path):
         "print(sorted(others & set(sys.modules) - before))"
     )
     assert run_python(program, tmp_path).strip() == f"['ldr.objectives.{method}']"
+
+
+@pytest.mark.parametrize("room", ["", ".solvers", ".solvers.manifolds", ".objectives.statistics"])
+def test_no_name_of_a_lazy_room_is_one_of_its_modules_too(room):
+    """The import of the module would take the name's place."""
+    package = importlib.import_module("ldr" + room)
+    modules = {module.name for module in pkgutil.iter_modules(package.__path__)}
+    values = {name for name in package.__all__ if not ismodule(getattr(package, name))}
+    assert not modules & values
 
 
 def test_floors_are_one_package_from_any_folder(tmp_path):

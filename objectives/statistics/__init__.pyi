@@ -1,6 +1,6 @@
 from .classes import ClassMoments, class_moments
 from .graph import graph_scatter, reconstruction_scatter
-from .moments import (
+from .scatters import (
     JointMoments,
     Moments,
     ViewMoments,
@@ -11,7 +11,7 @@ from .moments import (
     view_moments,
 )
 from .pairs import pair_moments, window_moments
-from .row_space import (
+from .row_spaces import (
     DenseRowSpace,
     RowSpace,
     SparseRowSpace,

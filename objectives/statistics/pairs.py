@@ -11,7 +11,7 @@ import numpy as np
 
 from ldr.objectives.data.marks import Marks
 from ldr.objectives.data.samples import Array, Samples
-from ldr.objectives.statistics.moments import JointMoments, Moments, Spread, joint_spread, spread
+from ldr.objectives.statistics.scatters import JointMoments, Moments, Spread, joint_spread, spread
 from ldr.objectives.statistics.sparse import scaled_rows, shifted_rows
 from ldr.objectives.statistics.sums import TwoPartMean, dense, symmetric, zeros
 from ldr.solvers.errors import ArgumentError

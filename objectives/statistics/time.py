@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ldr.objectives.data.samples import Array, Samples
-from ldr.objectives.statistics.moments import Moments, Spread, sparse_spread
+from ldr.objectives.statistics.scatters import Moments, Spread, sparse_spread
 from ldr.objectives.statistics.pairs import (
     Edge,
     PairedSpread,

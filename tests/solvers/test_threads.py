@@ -93,8 +93,10 @@ def test_threads_of_python_that_overlap_restore_the_threads():
 
 def test_a_solve_reads_and_solves_with_one_thread(monkeypatch):
     seen = []
-    real, moments = sums.add_square, sys.modules["ldr.objectives.statistics.moments"]
-    monkeypatch.setattr(moments, "add_square", lambda *given: seen.append(counts()) or real(*given))
+    real, scatters = sums.add_square, sys.modules["ldr.objectives.statistics.scatters"]
+    monkeypatch.setattr(
+        scatters, "add_square", lambda *given: seen.append(counts()) or real(*given)
+    )
     X = np.random.default_rng(0).standard_normal((40, 5))
     ldr.solve("ppca", X, 2, solver="lbfgs", observers=[lambda iteration: seen.append(counts())])
     assert len(seen) > 1

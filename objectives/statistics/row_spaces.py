@@ -10,7 +10,7 @@ import scipy
 from scipy.linalg.lapack import dtrcon
 
 from ldr.objectives.data.samples import Array, Samples
-from ldr.objectives.statistics.moments import mean
+from ldr.objectives.statistics.scatters import mean
 from ldr.objectives.statistics.sparse import column_means, shifted_rows
 from ldr.objectives.statistics.sums import dense, symmetric
 from ldr.solvers.limits import decomposing
