@@ -1,5 +1,13 @@
 from .classes import ClassMoments, class_moments
 from .graph import graph_scatter, reconstruction_scatter
+from .pairs import pair_moments, window_moments
+from .row_spaces import (
+    DenseRowSpace,
+    RowSpace,
+    SparseRowSpace,
+    WidenedRowSpace,
+    row_space,
+)
 from .scatters import (
     JointMoments,
     Moments,
@@ -9,14 +17,6 @@ from .scatters import (
     moments,
     second_moments,
     view_moments,
-)
-from .pairs import pair_moments, window_moments
-from .row_spaces import (
-    DenseRowSpace,
-    RowSpace,
-    SparseRowSpace,
-    WidenedRowSpace,
-    row_space,
 )
 from .shrinkage import JointShrinkage, Shrinkage, ledoit_wolf, ledoit_wolf_of_views, target
 from .sums import Codes

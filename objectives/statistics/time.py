@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ldr.objectives.data.samples import Array, Samples
-from ldr.objectives.statistics.scatters import Moments, Spread, sparse_spread
 from ldr.objectives.statistics.pairs import (
     Edge,
     PairedSpread,
@@ -20,6 +19,7 @@ from ldr.objectives.statistics.pairs import (
     paired_spread,
     rows_of,
 )
+from ldr.objectives.statistics.scatters import Moments, Spread, sparse_spread
 from ldr.objectives.statistics.sparse import column_means, scaled_rows, shifted_rows
 from ldr.objectives.statistics.sums import (
     TwoPartMean,
