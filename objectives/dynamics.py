@@ -24,6 +24,7 @@ from ldr.solvers.errors import DataError
 from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.linalg.lengths import power_of_two
 from ldr.solvers.manifolds import Array, Grassmann
+from ldr.solvers.manifolds.orthonormal import sym
 from ldr.solvers.problem import Point
 
 # Of what is in the rows, a share that rounding of their means leaves.
@@ -93,13 +94,19 @@ class Dynamics(Objective):
         X = rows.X
         if self.derivatives is None:
             counts = pair_counts(rows.marks, len(X), 1)
-            return weighted(0.5 * (X[1:] + X[:-1]), counts), weighted(X[1:] - X[:-1], counts)
+            middles, steps = middles_and_steps(X)
+            return weighted(middles, counts), weighted(steps, counts)
         given = as_samples(self.derivatives, "derivatives").dense()
         expected = (len(X), len(rows.view.mean))
         if given.shape != expected:
             raise DataError(f"derivatives has shape {given.shape}, expected {expected}")
         moves = np.ascontiguousarray(rows.view.coordinates.lower(given.T).T)
         return weighted(X, rows.weights), weighted(moves, rows.weights)
+
+
+def middles_and_steps(X: Array) -> tuple[Array, Array]:
+    """Of successive rows."""
+    return 0.5 * (X[1:] + X[:-1]), X[1:] - X[:-1]
 
 
 def _triangular(states: Array, moves: Array) -> tuple[Array, Array]:
@@ -182,17 +189,35 @@ class DynamicsPoint(Point):
         return 2.0 * (AM @ (D.T @ D) - BM @ D.T - BtM @ D)
 
     def hessian_vector(self, V: Array) -> Array:
-        states, moves, D = self._problem.states, self._problem.moves, self.D
+        states, moves = self._problem.states, self._problem.moves
         AM, BM, BtM = self._products
         XV, XdotV = states @ V, moves @ V
-        AV, BV, BtV = states.T @ XV, moves.T @ XV, states.T @ XdotV
         half = V.T @ AM
         dS, dT = half + half.T, V.T @ BM + BtM.T @ V
+        return self.changed(states.T @ XV, moves.T @ XV, states.T @ XdotV, dS, dT)
+
+    def changed(self, dAM: Array, dBM: Array, dBtM: Array, dS: Array, dT: Array) -> Array:
+        """Of the gradient, where AM, BM, B'M, S and T change."""
+        D = self.D
+        AM, BM, BtM = self._products
         change = self._skewed(dT) - D @ dS
         dD = self._solve(change - dS @ D if self._problem.skew else change)
-        at_fixed_D = AV @ (D.T @ D) - BV @ D.T - BtV @ D
+        at_fixed_D = dAM @ (D.T @ D) - dBM @ D.T - dBtM @ D
         half = dD.T @ D
         return 2.0 * (at_fixed_D + AM @ (half + half.T) - BM @ dD.T - BtM @ dD)
+
+    def pulled(self, u: Array) -> tuple[Array, Array, Array]:
+        """The derivative of <u, gradient> in A and B.
+
+        F, G and H: FM' + MF' in A and GM' + MH' in B.
+        """
+        D, M = self.D, self.M
+        AM, BM, BtM = self._products
+        P = u.T @ AM
+        slope = 2.0 * (D @ (P + P.T) - u.T @ BM - BtM.T @ u)
+        R = self._solve(slope - slope.T if self._problem.skew else slope)
+        half = -0.5 * M @ sym(D.T @ R)
+        return u @ (D.T @ D) + half, M @ R - 2.0 * u @ D, -2.0 * u @ D.T
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
+import numpy as np
+
 from ldr.objectives.data.data import Data
 from ldr.objectives.objective import Objective
 from ldr.sensitivity.forms import Blocks
 from ldr.sensitivity.optimum import Optimum, Rate
 from ldr.solvers.manifolds import Array
+from ldr.solvers.manifolds.orthonormal import sym
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,40 @@ class Known(ABC):
         SingularError
             Numbers of coordinates tie.
         """
+
+
+@dataclass(frozen=True)
+class Variances:
+    """M'CM, C the covariance of rows X: what canonical axes diagonalise unless a method says more.
+
+    Attributes
+    ----------
+    X : ndarray (n, d)
+        Centred.
+    M : ndarray (d, r)
+    scores : ndarray (n, r)
+        XM/n.
+    """
+
+    X: Array
+    M: Array
+    scores: Array
+
+    @classmethod
+    def of(cls, X: Array, M: Array) -> Variances:
+        return cls(X, M, X @ M / len(X))
+
+    def rate(self, dX: Array) -> Array:
+        """Where M stays."""
+        return 2.0 * sym((dX @ self.M).T @ self.scores)
+
+    def slope(self, W: Array) -> Array:
+        """The derivative of <W, M'CM> in M."""
+        return self.X.T @ self.scores @ (W + W.T)
+
+    def pulled(self, W: Array) -> Array:
+        """And in X, centred."""
+        return np.asarray(self.scores @ (W + W.T) @ self.M.T)
 
 
 def plain(data: Data) -> bool:

@@ -24,6 +24,7 @@ from ldr.sensitivity.influence import Influence, influence
 from ldr.sensitivity.known import Known, of_all_columns, plain
 from ldr.sensitivity.likelihood import LikelihoodRows
 from ldr.sensitivity.low_rank import LowRankRows
+from ldr.sensitivity.motion import MotionOfRows
 from ldr.sensitivity.moving import Line, as_line, numbers, numbers_of
 from ldr.sensitivity.optimum import Optimum, matrix_of
 from ldr.sensitivity.products import Products
@@ -44,6 +45,7 @@ KINDS: tuple[type[Known], ...] = (
     ScoresOfRows,
     GradientsOfRows,
     LowRankRows,
+    MotionOfRows,
 )
 # By how much the value at the result's point may differ from the result's.
 _SAME = 1e-6

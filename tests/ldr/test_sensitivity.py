@@ -131,6 +131,7 @@ QUADRATIC = (
     *("maxdiff", "maxbet", "csp classes", "vamp power", "mcca", "orthogonal-mcca"),
     *("pls-regression", "pls-regression nipals", "gkdr", "gkdr labels"),
     *("least-squares", "ridge-regression", "reduced-rank-regression"),
+    *("dynamics", "dynamics skew", "dynamics derivatives"),
     # Of the projected rows.
     *("mds-stress", "mds-stress sammon", "lmnn", "lmnn linear", "wda", "robust-pca"),
     *("sdr", "sdr labels", "sdr landmarks", "hsic", "hsic landmarks", "hsic unsupervised"),
@@ -190,7 +191,7 @@ COTANGENT = (
     *("lpp", "npe", "lda nested", "ica", "foreca", "dpca", "maxbet", "csp classes"),
     *("mds-stress sammon", "robust-pca huber", "hsic unsupervised", "fa", "log-det-pca"),
     *("vamp power", "mcca", "orthogonal-mcca", "pls-regression", "gkdr"),
-    *("ridge-regression", "reduced-rank-regression"),
+    *("ridge-regression", "reduced-rank-regression", "dynamics skew"),
 )
 
 
