@@ -11,7 +11,7 @@ import numpy as np
 
 from ldr.objectives.data.data import Data
 from ldr.objectives.objective import Objective
-from ldr.sensitivity.forms import Blocks
+from ldr.sensitivity.forms import Blocks, centred
 from ldr.sensitivity.optimum import Optimum, Rate
 from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.orthonormal import sym
@@ -53,10 +53,9 @@ class Variances:
     Attributes
     ----------
     X : ndarray (n, d)
-        Centred.
     M : ndarray (d, r)
     scores : ndarray (n, r)
-        XM/n.
+        Centred, X'times them is CM.
     """
 
     X: Array
@@ -64,12 +63,13 @@ class Variances:
     scores: Array
 
     @classmethod
-    def of(cls, X: Array, M: Array) -> Variances:
-        return cls(X, M, X @ M / len(X))
+    def of(cls, X: Array, M: Array, Y: Array, unit: float = 1.0) -> Variances:
+        """Of Y = XM, in which the unit of the map is larger."""
+        return cls(X, M, centred(Y) / (len(Y) * unit**2))
 
-    def rate(self, dX: Array) -> Array:
+    def rate(self, dY: Array) -> Array:
         """Where M stays."""
-        return 2.0 * sym((dX @ self.M).T @ self.scores)
+        return 2.0 * sym(dY.T @ self.scores)
 
     def slope(self, W: Array) -> Array:
         """The derivative of <W, M'CM> in M."""

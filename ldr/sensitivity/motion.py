@@ -57,7 +57,7 @@ class MotionOfRows(Known):
         states, moves = middles_and_steps(X)
         if given:
             states, moves = X, as_samples(objective.derivatives, "derivatives").dense()
-        place, axes = pace / problem.rate, Variances.of(X, optimum.M)
+        place, axes = pace / problem.rate, Variances.of(X, optimum.M, X @ optimum.M)
         point = problem.at(optimum.M)
         return cls(optimum, states / place, moves / pace, place, pace, given, point, axes)
 
@@ -79,7 +79,7 @@ class MotionOfRows(Known):
         value = 2.0 * float(np.vdot(V, dV) - np.vdot(D, dT)) + float(np.vdot(D @ dS, D))
         still = np.zeros_like(M)
         observed = Observed(
-            (still.T,), (still,), (mean,), optimum.problem.unit * value, self.axes.rate(moved)
+            (still.T,), (still,), (mean,), optimum.problem.unit * value, self.axes.rate(moved @ M)
         )
         return Rate(optimum.problem.manifold.project(M, gradient), observed)
 

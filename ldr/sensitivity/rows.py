@@ -25,7 +25,7 @@ from ldr.objectives.families.projected import (
 from ldr.objectives.objective import Objective
 from ldr.objectives.pca import LogDeterminant
 from ldr.sensitivity.forms import Blocks, centred
-from ldr.sensitivity.known import Known
+from ldr.sensitivity.known import Known, Variances
 from ldr.sensitivity.optimum import Observed, Optimum, Rate
 from ldr.sensitivity.quadratic import Codes
 from ldr.solvers.manifolds import Array
@@ -173,13 +173,13 @@ class ProjectedRows(Known):
         value += float(np.vdot(point.slope, dY))
         gradient = dZ.T @ point.slope + problem.X.T @ (point.curvature(dY) + slope)
         still = np.zeros((len(self.L), M.shape[1]))
-        within = 0.0 if self._by_length else 2.0
+        stays = np.zeros((M.shape[1],) * 2)
         observed = Observed(
             (still.T,),
             (still,),
             (mean,),
             problem.objective.sign * problem.unit * value,
-            within * sym(dY.T @ self._scores),
+            stays if self._by_length else self._variances.rate(dY),
         )
         return Rate(problem.manifold.project(M, gradient), observed)
 
@@ -189,20 +189,19 @@ class ProjectedRows(Known):
         return isinstance(self.problem, LabelledPairs)
 
     @cached_property
-    def _scores(self) -> Array:
-        """A share of Y of which Y'times it is the covariance of the map."""
-        return centred(self.point.Y) / (len(self.point.Y) * self.unit**2)
+    def _variances(self) -> Variances:
+        return Variances.of(self.problem.X, self.optimum.M, self.point.Y, self.unit)
 
     def pulled(self, V: Sequence[Array]) -> list[Array]:
         problem, point, L, M = self.problem, self.point, self.L, self.optimum.M
         lowered = L.T @ V[0] / self.unit
-        W = 2.0 * sym(self.optimum.turn(M.T @ lowered))
-        scatter = L.T @ (L @ M) if self._by_length else problem.X.T @ self._scores
-        u = self.optimum.solve(problem.manifold.project(M, lowered + scatter @ W))
+        W = self.optimum.turn(M.T @ lowered)
+        of_axes = L.T @ (L @ M) @ (W + W.T) if self._by_length else self._variances.slope(W)
+        u = self.optimum.solve(problem.manifold.project(M, lowered + of_axes))
         dY = problem.X @ u
         found = -point.slope @ u.T - point.curvature(dY) @ M.T - problem.pulled_at(point, dY)
         if not self._by_length:
-            found = found + self._scores @ W @ M.T
+            found = found + self._variances.pulled(W)
         found = found @ L.T
         pulled = np.empty_like(found)
         pulled[self.order] = found - problem.centre_pulled(found.sum(axis=0))

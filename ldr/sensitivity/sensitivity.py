@@ -27,6 +27,7 @@ from ldr.sensitivity.low_rank import LowRankRows
 from ldr.sensitivity.motion import MotionOfRows
 from ldr.sensitivity.moving import Line, as_line, numbers, numbers_of
 from ldr.sensitivity.optimum import Optimum, matrix_of
+from ldr.sensitivity.prediction import WindowsOfRows
 from ldr.sensitivity.products import Products
 from ldr.sensitivity.rows import ProjectedRows, WhiteRows
 from ldr.sensitivity.scores import ScoresOfRows
@@ -46,6 +47,7 @@ KINDS: tuple[type[Known], ...] = (
     GradientsOfRows,
     LowRankRows,
     MotionOfRows,
+    WindowsOfRows,
 )
 # By how much the value at the result's point may differ from the result's.
 _SAME = 1e-6

@@ -131,13 +131,13 @@ QUADRATIC = (
     *("maxdiff", "maxbet", "csp classes", "vamp power", "mcca", "orthogonal-mcca"),
     *("pls-regression", "pls-regression nipals", "gkdr", "gkdr labels"),
     *("least-squares", "ridge-regression", "reduced-rank-regression"),
-    *("dynamics", "dynamics skew", "dynamics derivatives"),
+    *("dynamics", "dynamics skew", "dynamics derivatives", "dca"),
     # Of the projected rows.
     *("mds-stress", "mds-stress sammon", "lmnn", "lmnn linear", "wda", "robust-pca"),
     *("sdr", "sdr labels", "sdr landmarks", "hsic", "hsic landmarks", "hsic unsupervised"),
     *("robust-pca huber", "ppca", "fa", "log-det-pca"),
 )
-WHITE = ("ica", "uica", "foreca", "csp classes")  # whose M moves by differences
+WHITE = ("ica", "uica", "foreca", "csp classes", "dca")  # whose M moves by differences
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -191,7 +191,7 @@ COTANGENT = (
     *("lpp", "npe", "lda nested", "ica", "foreca", "dpca", "maxbet", "csp classes"),
     *("mds-stress sammon", "robust-pca huber", "hsic unsupervised", "fa", "log-det-pca"),
     *("vamp power", "mcca", "orthogonal-mcca", "pls-regression", "gkdr"),
-    *("ridge-regression", "reduced-rank-regression", "dynamics skew"),
+    *("ridge-regression", "reduced-rank-regression", "dynamics skew", "dca"),
 )
 
 
