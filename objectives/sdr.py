@@ -287,16 +287,15 @@ class HSIC(KernelMethod):
         kind: Callable[..., Gram]
         if near is None:
             G = centred_gram(z.gram(self.response_width), w)
-            own = z.width(self.response_width) if z.values is X else None
-            outer, kind = X.T @ (G @ X), partial(Dependence, G=G, n=n, own=own)
+            outer, kind = X.T @ (G @ X), partial(Dependence, G=G, n=n)
         else:
             outer, kind = _squared(X.T @ near.Z), near.form(scale=1.0 / (len(X) - 1) ** 2)
-            kind = partial(kind, own=z.values is X)
+        own = z.width(self.response_width) if z.values is X else None
         heuristics = {
             "supervised pca": lambda: top_eigenvectors(outer, r)[1],
             "pca": lambda: principal_directions(weighted(X, w), r),
         }
-        return partial(kind, heuristics=heuristics)
+        return partial(kind, own=own, heuristics=heuristics)
 
 
 def _squared(A: Array) -> Array:
@@ -308,15 +307,26 @@ class DependencePoint(GramPoint):
 
     def __init__(self, problem: Dependence, M: Array) -> None:
         super().__init__(problem, M)
-        self._weights = problem.weights
+        self._problem = problem
 
     @cached_property
     def value(self) -> float:
-        return float(np.vdot(self.K, self._weights))
+        return self.rate_of(self.weights)
 
     @property
     def weights(self) -> Array:
-        return self._weights
+        return self._problem.weights
+
+    def change(self, dY: Array) -> Array:
+        """As weights of the other."""
+        return self._problem.of_gram(centred_gram(self.change_of_gram(dY)))
+
+    def rate_of(self, change: Array) -> float:
+        return float(np.vdot(self.K, change))
+
+    def slope_of(self, change: Array) -> Array:
+        HY1 = (-change * self.K) @ self.Y1
+        return (2.0 / self.width**2) * self._laplacian_times(HY1, self.Y, HY1)
 
 
 @dataclass(frozen=True)
@@ -329,57 +339,22 @@ class Dependence(Gram):
         Centred Gram matrix of z; of weighted rows W H'KH W, H = I - w1'/N.
     n : float
         N.
-    own : float, optional
-        sigma of z's kernel, where z are the rows themselves.
     """
 
     G: Array = field(kw_only=True)
     n: float = field(kw_only=True)
-    own: float | None = field(default=None, kw_only=True)
-
-    def __post_init__(self) -> None:
-        given = self.width
-        super().__post_init__()
-        if self.own is not None:
-            vars(self).update(own=self.own * (self.width / given))
 
     @cached_property
     def weights(self) -> Array:
-        return self._of(self.G)
+        return self.of_gram(self.G)
 
-    def _of(self, G: Array) -> Array:
+    def of_gram(self, G: Array) -> Array:
         return G / -((self.n - 1.0) ** 2)
 
     def at(self, M: Array) -> DependencePoint:
         return DependencePoint(self, M)
 
     @cached_property
-    def _of_z(self) -> DependencePoint:
-        """The Gram matrix of the rows themselves, at M = I."""
+    def of_z(self) -> DependencePoint:
         assert self.own is not None
         return DependencePoint(replace(self, width=self.own, own=None), np.eye(self.X.shape[1]))
-
-    @property
-    def _chooses(self) -> bool:
-        """Whether rows choose the width of z too."""
-        return getattr(self.objective, "response_width", None) is None
-
-    def rate_at(self, point: ProjectedPoint, dX: Array) -> tuple[float, Array]:
-        """K_z moves with the rows that it is of."""
-        value, slope = super().rate_at(point, dX)
-        if self.own is None:
-            return value, slope
-        assert isinstance(point, GramPoint)
-        relative = dX - np.vdot(self.of_median, dX) * self.X if self._chooses else dX
-        change = self._of(centred_gram(self._of_z.change_of_gram(relative)))
-        return value + float(np.vdot(point.K, change)), slope + point.slope_of(change)
-
-    def pulled_at(self, point: ProjectedPoint, dY: Array) -> Array:
-        found = super().pulled_at(point, dY)
-        if self.own is None:
-            return found
-        assert isinstance(point, GramPoint)
-        pulled = self._of_z.slope_of(self._of(centred_gram(point.change_of_gram(dY))))
-        if self._chooses:
-            pulled = pulled - np.vdot(self.X, pulled) * self.of_median
-        return found + pulled

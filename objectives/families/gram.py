@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Self
+from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 
@@ -21,6 +21,20 @@ from ldr.solvers.manifolds import Array
 _LONGEST = 1e50
 # A width up to this size, or its inverse, keeps its unit.
 _IN_RANGE = 2.0**100
+
+
+@runtime_checkable
+class Bilinear(Protocol):
+    """A point of f bilinear in K and in K_z, centred: the change of one stands for the other."""
+
+    def change(self, dY: Array) -> Any:
+        """Of its Gram matrix."""
+
+    def rate_of(self, change: Any) -> float:
+        """f of this one and of a change of the other."""
+
+    def slope_of(self, change: Any) -> Array:
+        """Its derivative in Y."""
 
 
 class GramPoint(ProjectedPoint):
@@ -56,11 +70,6 @@ class GramPoint(ProjectedPoint):
         dK = left @ right.T
         dK *= self.K
         return dK
-
-    def slope_of(self, weights: Array) -> Array:
-        """The derivative in Y of <weights, K>."""
-        HY1 = (-weights * self.K) @ self.Y1
-        return (2.0 / self.width**2) * self._laplacian_times(HY1, self.Y, HY1)
 
     @cached_property
     def _H(self) -> Array:
@@ -118,39 +127,61 @@ class Gram(Projected):
         sigma of the kernel of Y's rows.
     annealing : tuple of float
         Widths, in units of sigma, of the easier problems.
+    own : float, optional
+        sigma of z's kernel, where z are the rows themselves.
     """
 
     width: float = field(kw_only=True)
     annealing: tuple[float, ...] = field(default=(), kw_only=True)
+    own: float | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         X, width = in_range(self.X, self.width)
-        vars(self).update(X=X, width=width)
+        own = None if self.own is None else self.own * (width / self.width)
+        vars(self).update(X=X, width=width, own=own)
 
     @cached_property
     def of_median(self) -> Array:
         """The derivative of the logarithm of the rows' median distance in them."""
         return gradient_of_median(self.X)
 
+    def _chosen(self, width: str) -> bool:
+        """Whether the rows choose it: by their median distance."""
+        return getattr(self.objective, width, None) is None
+
     @property
-    def _chosen(self) -> bool:
-        """Whether the rows choose the width: by their median distance."""
-        return getattr(self.objective, "width", None) is None
+    def of_z(self) -> Bilinear:
+        """The Gram matrix of the rows themselves, at M = I."""
+        raise NotImplementedError
 
     def rate_at(self, point: ProjectedPoint, dX: Array) -> tuple[float, Array]:
-        """phi is of Y/sigma."""
-        if not self._chosen:
-            return super().rate_at(point, dX)
-        rate = -float(np.vdot(self.of_median, dX))
-        value = rate * float(np.vdot(point.slope, point.Y))
-        return value, rate * (point.slope + point.curvature(point.Y))
+        """phi is of Y/sigma, and K_z moves with the rows that it is of."""
+        value, slope = super().rate_at(point, dX)
+        if self._chosen("width"):
+            rate = -float(np.vdot(self.of_median, dX))
+            value = rate * float(np.vdot(point.slope, point.Y))
+            slope = rate * (point.slope + point.curvature(point.Y))
+        if self.own is None:
+            return value, slope
+        assert isinstance(point, Bilinear)
+        if self._chosen("response_width"):
+            dX = dX - np.vdot(self.of_median, dX) * self.X
+        change = self.of_z.change(dX)
+        return value + point.rate_of(change), slope + point.slope_of(change)
 
     def pulled_at(self, point: ProjectedPoint, dY: Array) -> Array:
-        if not self._chosen:
-            return super().pulled_at(point, dY)
-        share = np.vdot(point.slope + point.curvature(point.Y), dY)
-        return -float(share) * self.of_median
+        found = super().pulled_at(point, dY)
+        if self._chosen("width"):
+            share = np.vdot(point.slope + point.curvature(point.Y), dY)
+            found = -float(share) * self.of_median
+        if self.own is None:
+            return found
+        assert isinstance(point, Bilinear)
+        pulled = self.of_z.slope_of(point.change(dY))
+        if self._chosen("response_width"):
+            pulled = pulled - np.vdot(self.X, pulled) * self.of_median
+        return found + pulled
 
     @cached_property
     def easier(self) -> Sequence[Self]:

@@ -260,13 +260,35 @@ class LandmarkPoint(ProjectedPoint):
     def slope(self) -> Array:
         return self._pulled_back(self._H, self._S, self.Y, self._U)
 
+    def _relative(self, dY: Array) -> tuple[Array, Array]:
+        """E and F of dC = C o E, dW = W o F."""
+        problem, dU = self._problem, dY[self._problem.rows]
+        left, right = relative_change(self.Y, self._U, dY, dU, problem.width)
+        E = left @ right.T
+        left, right = relative_change(self._U, self._U, dU, dU, problem.width)
+        return E, left @ right.T
+
+    def change(self, dY: Array) -> tuple[Array, Array]:
+        """A and C of d(C W^{-1} C') = AC' + CA', centred; b = 0."""
+        E, F = self._relative(dY)
+        half = self._C * E - 0.5 * self._C @ self._solve(self._W * F)
+        return _centred(self._solve(half.T).T), _centred(self._C)
+
+    def rate_of(self, change: tuple[Array, Array]) -> float:
+        A, B = (self._C.T @ each for each in change)
+        return -2.0 * self._problem.scale * float(np.vdot(A, self._solve(B)))
+
+    def slope_of(self, change: tuple[Array, Array]) -> Array:
+        A, B = change
+        of_A, of_B = (self._solve(self._C.T @ each) for each in change)
+        H = (-2.0 * self._problem.scale) * (A @ of_B.T + B @ of_A.T) * self._C
+        J = self._problem.scale * (of_A @ of_B.T)
+        return self._pulled_back(H, (J + J.T) * self._W, self.Y, self._U)
+
     def curvature(self, dY: Array) -> Array:
-        problem, Q, width = self._problem, self._Q, self._problem.width
+        problem, Q = self._problem, self._Q
         dU = dY[problem.rows]
-        left, right = relative_change(self.Y, self._U, dY, dU, width)
-        E = left @ right.T  # dC = C o E
-        left, right = relative_change(self._U, self._U, dU, dU, width)
-        F = left @ right.T  # dW = W o F
+        E, F = self._relative(dY)
         dC, dW = self._C * E, self._W * F
         dEQ = problem.a * (dW @ Q)
         if problem.b:
@@ -306,8 +328,6 @@ class Landmarks(Gram):
         The landmarks.
     pivoted : bool
         Whether they are pivots, and chosen anew near another M.
-    own : bool
-        Whether Z is of the rows themselves.
     """
 
     Z: Array
@@ -317,14 +337,17 @@ class Landmarks(Gram):
     scale: float = field(kw_only=True)
     a: float = field(default=1.0, kw_only=True)
     b: float = field(default=0.0, kw_only=True)
-    own: bool = field(default=False, kw_only=True)
 
     def at(self, M: Array) -> LandmarkPoint:
         return LandmarkPoint(self, M)
 
-    @property
-    def follows(self) -> bool:
-        return not self.own
+    @cached_property
+    def of_z(self) -> LandmarkPoint:
+        """The pivots that Z was made of are its landmarks."""
+        assert self.own is not None
+        rows = incomplete_cholesky(self.X, self.own, self.Z.shape[1], 0.0)[1]
+        known = replace(self, rows=rows, pivoted=True, width=self.own, own=None)
+        return LandmarkPoint(known, np.eye(self.X.shape[1]))
 
     @property
     def order(self) -> int:

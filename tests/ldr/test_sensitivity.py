@@ -135,7 +135,7 @@ QUADRATIC = (
     # Of the projected rows.
     *("mds-stress", "mds-stress sammon", "lmnn", "lmnn linear", "wda", "robust-pca"),
     *("sdr", "sdr labels", "sdr landmarks", "hsic", "hsic landmarks", "hsic unsupervised"),
-    *("robust-pca huber", "ppca", "fa", "log-det-pca"),
+    *("hsic unsupervised landmarks", "robust-pca huber", "ppca", "fa", "log-det-pca"),
 )
 WHITE = ("ica", "uica", "foreca", "csp classes", "dca")  # whose M moves by differences
 
