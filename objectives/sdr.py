@@ -20,7 +20,7 @@ from ldr.objectives.families.landmarks import (
     keep_landmarks,
     landmarks_of,
 )
-from ldr.objectives.families.projected import DenseRows, ProjectedPoint
+from ldr.objectives.families.projected import DenseRows
 from ldr.objectives.kernels import KINDS, Response, centred_gram, weighted_centre
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, declared, number, numbers, whole, word

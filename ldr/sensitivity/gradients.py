@@ -152,13 +152,13 @@ class GradientsOfRows(Known):
             float(np.trace(inside)),
             self._unit_of_axes * inside,
         )
-        return Rate(problem.manifold.project(M, (-2.0 / problem.unit) * dGM), observed)
+        return Rate((-2.0 / problem.unit) * dGM, observed)
 
     def pulled(self, V: Sequence[Array]) -> list[Array]:
         X, A, K, n = self.X, self._A, self._K, len(self.X)
         (_, B, KB, GM), M, problem = self._at, self.optimum.M, self.optimum.problem
         W = self._unit_of_axes * sym(self.optimum.turn(M.T @ V[0]))
-        u = self.optimum.solve(problem.manifold.project(M, V[0] + 2.0 * GM @ W))
+        u = self.optimum.solve(V[0] + 2.0 * GM @ W)
         N = (2.0 / problem.unit) * u + M @ W  # what is asked for is <N, dG M>
         U = X @ np.hstack([M, N])
         Q = self._gradients(U[:, M.shape[1] :])

@@ -47,7 +47,8 @@ class LowRankRows(Known):
         if any(type(coordinates) is not Columns for coordinates in problem.coordinates):
             return None
         X, Y = (centred(view.dense()) for view in data.views)
-        return cls(optimum, X, Y, *problem.blocks(optimum.M), problem.at(optimum.M))
+        M, N = problem.blocks(optimum.M)
+        return cls(optimum, X, Y, M, N, problem.at(optimum.M))
 
     def rate(self, dX: Blocks) -> Rate:
         X, Y, M, N, S = self.X, self.Y, self.M, self.N, self.point.S
@@ -63,13 +64,13 @@ class LowRankRows(Known):
             2.0 * float(np.vdot(Y, of_Y)) - float(S @ (2.0 * dc - S * da)),
             np.zeros((0, 0)),
         )
-        return Rate(self.optimum.problem.manifold.project(self.optimum.M, gradient), observed)
+        return Rate(gradient, observed)
 
     def pulled(self, V: Sequence[Array]) -> list[Array]:
         X, Y, M, N, point = self.X, self.Y, self.M, self.N, self.point
         manifold, s = self.optimum.problem.manifold, np.einsum("ik,ik->k", V[0], M)
         lowered = manifold.join([point.S * V[0], V[1]]) + point.slope_of(s)
-        u = self.optimum.solve(manifold.project(self.optimum.M, lowered))
+        u = self.optimum.solve(lowered)
         P, Q, R = point.pulled(u, s)
         Xm = X @ M
         of_X = (Y @ N) @ P.T + (Y @ Q) @ M.T - Xm @ R.T - (X @ R) @ M.T

@@ -81,13 +81,12 @@ class MotionOfRows(Known):
         observed = Observed(
             (still.T,), (still,), (mean,), optimum.problem.unit * value, self.axes.rate(moved @ M)
         )
-        return Rate(optimum.problem.manifold.project(M, gradient), observed)
+        return Rate(gradient, observed)
 
     def pulled(self, V: Sequence[Array]) -> list[Array]:
         optimum, X, moves = self.optimum, self.states, self.moves
         M, W = optimum.M, optimum.turn(optimum.M.T @ V[0])
-        lowered = V[0] + self.axes.slope(W)
-        u = optimum.solve(optimum.problem.manifold.project(M, lowered))
+        u = optimum.solve(V[0] + self.axes.slope(W))
         F, G, H = self.point.pulled(u)
         Y = X @ M
         of_states = -2.0 * (X @ F @ M.T + Y @ F.T) - (moves @ G) @ M.T - (moves @ M) @ H.T

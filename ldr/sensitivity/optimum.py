@@ -165,7 +165,7 @@ class Optimum:
         return cls(problem, placed.M, placed.axes, inverse)
 
     def solve(self, Z: Array) -> Array:
-        """Hess^{-1}[Z].
+        """Hess^{-1}[Z], Z projected first.
 
         Raises
         ------

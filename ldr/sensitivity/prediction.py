@@ -136,14 +136,13 @@ class WindowsOfRows(Known):
         mean = np.mean([dX[0][j : j + windows.count].mean(axis=0) for j in range(K)], axis=0)
         value = problem.objective.sign * float(np.vdot(self.point.slopes, dB))
         observed = Observed((-0.5 * (L @ EM).T,), (), (mean,), value, sym(dB[1]))
-        return Rate(problem.manifold.project(M, gradient), observed)
+        return Rate(gradient, observed)
 
     def pulled(self, V: Sequence[Array]) -> list[Array]:
-        L, M, C, problem = self.L, self.optimum.M, self._C, self.optimum.problem
+        L, M, C = self.L, self.optimum.M, self._C
         lowered = L.T @ V[0]
         W = sym(self.optimum.turn(M.T @ lowered))
-        v = lowered + (C[1] + C[1].T) @ M @ W
-        u = self.optimum.solve(problem.manifold.project(M, v))
+        u = self.optimum.solve(lowered + (C[1] + C[1].T) @ M @ W)
         N, G = self.point.pulled(u)
         of_C = -(u @ N @ M.T + M @ N @ u.T + M @ G @ M.T)
         of_C[1] += M @ W @ M.T

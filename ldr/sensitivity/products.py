@@ -115,7 +115,7 @@ class Products(Known):
             within = sym(M.T @ moved)
         decoded = dT if f.decoder is None else times(f.decoder)
         return Rate(
-            problem.manifold.project(M, gradient),
+            gradient,
             Observed(
                 tuple(each.T for each in decoded),
                 () if f.white else tuple(dT),
@@ -183,7 +183,7 @@ class Products(Known):
         turned = [2.0 * DT @ W for DT in self._diagonal_times]
         turned = added(V, turned, self._weighed(_summed(2.0 * of_shares, self._times)))
         lowered = self._lowered(turned)
-        u = self.optimum.solve(problem.manifold.project(M, self._pulled_of_blocks(lowered)))
+        u = self.optimum.solve(self._pulled_of_blocks(lowered))
         lifted = self._raised(problem.blocks(u))
         weighed = self._weighed([each / problem.unit for each in lifted])
         bent = 2.0 * np.array(bends) @ [inner(FT, weighed) for FT in self._times] - of_shares
@@ -206,7 +206,7 @@ class Products(Known):
         (lowered,) = self._lowered(V)
         _, h, vectors = self._spectrum
         through = (vectors * h) @ (vectors.T @ M)
-        u = self.optimum.solve(problem.manifold.project(M, lowered + 2.0 * through @ W))
+        u = self.optimum.solve(lowered + 2.0 * through @ W)
         half = 0.5 * self._of_spectrum((2.0 / problem.unit) * u + M @ W)
         yield self.formula.A, self._raised([2.0 * half]), None
         S = self._signed

@@ -73,7 +73,7 @@ class WhiteRows(Known):
         gradient = L.T @ (moved.T @ slope) - 0.5 * E(Z.T @ slope) + Z.T @ self.point.curvature(dY)
         problem = self.optimum.problem
         return Rate(
-            problem.manifold.project(M, gradient),
+            gradient,
             Observed(
                 (-0.5 * (L @ EM).T,),
                 (),
@@ -86,7 +86,7 @@ class WhiteRows(Known):
     def pulled(self, V: Sequence[Array]) -> list[Array]:
         Z, L, M, slope = self.Z, self.L, self.optimum.M, self.point.slope
         lowered = L.T @ V[0]
-        u = self.optimum.solve(self.optimum.problem.manifold.project(M, lowered))
+        u = self.optimum.solve(lowered)
         bent = self.point.curvature(Z @ u)
         inside = sym(Z.T @ slope @ u.T) + sym((Z.T @ bent - lowered) @ M.T)
         found = -slope @ (L @ u).T - bent @ (L @ M).T + Z @ inside @ L.T / len(Z)
@@ -181,7 +181,7 @@ class ProjectedRows(Known):
             problem.objective.sign * problem.unit * value,
             stays if self._by_length else self._variances.rate(dY),
         )
-        return Rate(problem.manifold.project(M, gradient), observed)
+        return Rate(gradient, observed)
 
     @property
     def _by_length(self) -> bool:
@@ -197,7 +197,7 @@ class ProjectedRows(Known):
         lowered = L.T @ V[0] / self.unit
         W = self.optimum.turn(M.T @ lowered)
         of_axes = L.T @ (L @ M) @ (W + W.T) if self._by_length else self._variances.slope(W)
-        u = self.optimum.solve(problem.manifold.project(M, lowered + of_axes))
+        u = self.optimum.solve(lowered + of_axes)
         dY = problem.X @ u
         found = -point.slope @ u.T - point.curvature(dY) @ M.T - problem.pulled_at(point, dY)
         if not self._by_length:
