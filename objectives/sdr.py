@@ -13,7 +13,7 @@ import scipy
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.families.batches import on_some_rows
-from ldr.objectives.families.gram import Gram, GramPoint, kernel_width
+from ldr.objectives.families.gram import Change, Gram, GramPoint, kernel_width
 from ldr.objectives.families.landmarks import (
     Approximation,
     gram_footprint,
@@ -311,21 +311,21 @@ class DependencePoint(GramPoint):
 
     @cached_property
     def value(self) -> float:
-        return self.rate_of(self.weights)
+        return self.rate_of((self.weights,))
 
     @property
     def weights(self) -> Array:
         return self._problem.weights
 
-    def change(self, dY: Array) -> Array:
+    def change(self, dY: Array) -> Change:
         """As weights of the other."""
-        return self._problem.of_gram(centred_gram(self.change_of_gram(dY)))
+        return (self._problem.of_gram(centred_gram(self.change_of_gram(dY))),)
 
-    def rate_of(self, change: Array) -> float:
-        return float(np.vdot(self.K, change))
+    def rate_of(self, change: Change) -> float:
+        return float(np.vdot(self.K, change[0]))
 
-    def slope_of(self, change: Array) -> Array:
-        HY1 = (-change * self.K) @ self.Y1
+    def slope_of(self, change: Change) -> Array:
+        HY1 = (-change[0] * self.K) @ self.Y1
         return (2.0 / self.width**2) * self._laplacian_times(HY1, self.Y, HY1)
 
 

@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Protocol, Self, runtime_checkable
+from typing import Protocol, Self, TypeAlias, runtime_checkable
 
 import numpy as np
 
@@ -22,18 +22,21 @@ _LONGEST = 1e50
 # A width up to this size, or its inverse, keeps its unit.
 _IN_RANGE = 2.0**100
 
+# Of a Gram matrix: the matrix, or factors.
+Change: TypeAlias = tuple[Array, ...]
+
 
 @runtime_checkable
 class Bilinear(Protocol):
     """A point of f bilinear in K and in K_z, centred: the change of one stands for the other."""
 
-    def change(self, dY: Array) -> Any:
+    def change(self, dY: Array) -> Change:
         """Of its Gram matrix."""
 
-    def rate_of(self, change: Any) -> float:
+    def rate_of(self, change: Change) -> float:
         """f of this one and of a change of the other."""
 
-    def slope_of(self, change: Any) -> Array:
+    def slope_of(self, change: Change) -> Array:
         """Its derivative in Y."""
 
 

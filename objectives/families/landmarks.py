@@ -21,7 +21,7 @@ import scipy
 
 from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.data.samples import Samples
-from ldr.objectives.families.gram import Gram, relative_change
+from ldr.objectives.families.gram import Change, Gram, relative_change
 from ldr.objectives.families.projected import ProjectedPoint
 from ldr.objectives.kernels import gaussian, incomplete_cholesky
 from ldr.objectives.statistics.sums import spread_rows
@@ -268,17 +268,17 @@ class LandmarkPoint(ProjectedPoint):
         left, right = relative_change(self._U, self._U, dU, dU, problem.width)
         return E, left @ right.T
 
-    def change(self, dY: Array) -> tuple[Array, Array]:
+    def change(self, dY: Array) -> Change:
         """A and C of d(C W^{-1} C') = AC' + CA', centred; b = 0."""
         E, F = self._relative(dY)
         half = self._C * E - 0.5 * self._C @ self._solve(self._W * F)
         return _centred(self._solve(half.T).T), _centred(self._C)
 
-    def rate_of(self, change: tuple[Array, Array]) -> float:
+    def rate_of(self, change: Change) -> float:
         A, B = (self._C.T @ each for each in change)
         return -2.0 * self._problem.scale * float(np.vdot(A, self._solve(B)))
 
-    def slope_of(self, change: tuple[Array, Array]) -> Array:
+    def slope_of(self, change: Change) -> Array:
         A, B = change
         of_A, of_B = (self._solve(self._C.T @ each) for each in change)
         H = (-2.0 * self._problem.scale) * (A @ of_B.T + B @ of_A.T) * self._C
