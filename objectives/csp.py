@@ -16,7 +16,12 @@ from ldr.objectives.data.data import Data
 from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.joint_diagonal import joint_diagonaliser
-from ldr.objectives.families.matrices import DataForms, PencilMatrices, SpectralMatrices
+from ldr.objectives.families.matrices import (
+    DataForms,
+    DataSums,
+    PencilMatrices,
+    SpectralMatrices,
+)
 from ldr.objectives.families.pencil import Pencil, RowPencil, SumOfSquares
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.unwhitened import Unwhitened
@@ -85,6 +90,8 @@ class CSP(PowerMethod):
     )
     needs = (Need.LABELS, Need.TIME_ORDER)
     baseline = "generalised eigenvectors of (C_1, C_1 + C_2), or joint diagonalisation"
+    stacks = True
+    by_size = True
     exact = "two classes"
 
     average: str = word("rows", ("rows", "trials"))
@@ -106,16 +113,17 @@ class CSP(PowerMethod):
             return whitened_trace(self, rows, r, ridge=self.ridge, absolute=True)
         return joint_filters(self, rows, r, self.ridge, probabilities)
 
-    def forms(self, data: DataForms) -> SpectralMatrices | None:
+    def matrices(self, data: DataSums) -> SpectralMatrices | None:
         found = data.labels()
-        if found is None or len(found[1]) > 2:
+        if found is None or len(found[1]) > 2 or data.rows.trials is not None:
             return None
-        codes, _ = found
-        shares = 1.0 / np.bincount(codes)[codes]
-        zero = np.zeros_like(shares)
+        members = (found[0] == code for code in (0, 1))
+        one, two = (own / own.sum(axis=-1, keepdims=True) for own in members)
+        zero = np.zeros(data.rows.n)
         rows = data.rows.about(zero)
-        A = rows.form(np.where(codes == 0, shares, -shares))
-        return SpectralMatrices(A, rows.form(shares), ridge=self.ridge, shares=zero)
+        return SpectralMatrices(
+            rows.form(one - two), rows.form(one + two), ridge=self.ridge, shares=zero
+        )
 
     def shares(self, samples: Samples, codes: Codes, classes: int) -> tuple[Array, Array]:
         """How much each row counts in its class; the shares of the classes."""
@@ -142,6 +150,8 @@ class SPoC(PowerMethod):
     source = "Daehne et al. 2014"
     needs = (Need.RESPONSE, Need.TIME_ORDER)
     baseline = "generalised eigenvectors of (A, B), by the size of their eigenvalues"
+    stacks = True
+    by_size = True
     exact = "yes"
 
     def bind(self, data: Data, r: int) -> Trace:
@@ -168,12 +178,14 @@ class SPoC(PowerMethod):
         rows = RowPencil(compact, pencil, "the mean second moment of the trials")
         return whitened_trace(self, rows, r, ridge=self.ridge, absolute=True)
 
-    def forms(self, data: DataForms) -> SpectralMatrices:
+    def matrices(self, data: DataSums) -> SpectralMatrices | None:
         e, n = data.deviations(), data.rows.n
+        if e is None or data.rows.trials is not None:
+            return None
         zero = np.zeros(n)
         rows = data.rows.about(zero)
-        A, B = rows.form(e / (n * (e**2).mean() ** 0.5)), rows.form(np.full(n, 1.0 / n))
-        return SpectralMatrices(A, B, ridge=self.ridge, shares=zero)
+        A = rows.form(e / (n * (e**2).mean(axis=-1, keepdims=True) ** 0.5))
+        return SpectralMatrices(A, rows.form(np.full(n, 1.0 / n)), ridge=self.ridge, shares=zero)
 
 
 def trial_shares(samples: Samples) -> tuple[Codes, Array]:

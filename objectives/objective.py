@@ -64,10 +64,9 @@ class Objective(Brief, ABC):
         Whether sums over rows are all that it knows of the data: `Samples.reduce` adds them up, and
         their terms do not depend on other sums, so that blocks of rows can be added one at a time.
         (For n >= d, and without missing values.)
-    scale_free : bool
-        Whether the projection is the same whatever the units of the columns (without a ridge).
-    stacks : bool
-        Whether many problems of one shape are solved at once, from stacks of their matrices.
+    scale_free, stacks, by_size : bool
+        Whether the projection is the same whatever the units of the columns (without a ridge), many
+        problems are solved as stacks of their matrices, numbers of directions count by their sizes.
     arrays : Footprint
         What it holds in memory at once.
     """
@@ -98,6 +97,7 @@ class Objective(Brief, ABC):
     from_sums: ClassVar[bool] = False
     scale_free: ClassVar[bool] = False
     stacks: ClassVar[bool] = False
+    by_size: ClassVar[bool] = False
     arrays: ClassVar[Footprint] = Footprint()
 
     def __init_subclass__(cls) -> None:

@@ -221,6 +221,8 @@ class PrincipalHessianDirections(Shrinking):
     sense = "max"
     needs = (Need.RESPONSE,)
     baseline = "eigenvectors of H with the largest |eigenvalues|"
+    stacks = True
+    by_size = True
     weighted = True
     arrays = Footprint(squares=21.0)
     transposed = False
@@ -246,9 +248,11 @@ class PrincipalHessianDirections(Shrinking):
             size += 2.0 * spectral_bound(square)
         return rows.trace(self, absolute_value(H), r, size, partial(Hessian, signed=H))
 
-    def forms(self, data: DataForms) -> SpectralMatrices:
-        rows = data.rows
-        A, C = rows.form(data.deviations() / rows.n), rows.scatter() / rows.n
+    def matrices(self, data: DataSums) -> SpectralMatrices | None:
+        rows, e = data.rows, data.deviations()
+        if e is None:
+            return None
+        A, C = rows.form(e / rows.n), rows.scatter() / rows.n
         return SpectralMatrices(A, C, ridge=self.ridge)
 
 
@@ -257,6 +261,6 @@ class Hessian(AbsoluteTrace):
     """The trace of |H|, with the signs of H's eigenvalues."""
 
     def numbers(self, M: Array, axes: Axes, seen: Sequence[Variation | None]) -> dict[str, Array]:
-        """Also m'Hm: positive where the response bends upwards."""
+        """m'Hm, positive where the response bends upwards, and m'|H|m."""
         curvature = super().numbers(M, axes, seen)["eigenvalue"]
-        return {**Trace.numbers(self, M, axes, seen), "curvature": curvature}
+        return {"curvature": curvature, **Trace.numbers(self, M, axes, seen)}

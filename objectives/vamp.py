@@ -17,7 +17,9 @@ from ldr.objectives.families.bilinear import whitened_cross
 from ldr.objectives.families.matrices import (
     Against,
     DataForms,
+    DataSums,
     PencilMatrices,
+    RowSums,
     SpectralMatrices,
 )
 from ldr.objectives.families.pencil import Pencil, RowPencil, Shrinking, SumOfSquares
@@ -74,6 +76,7 @@ class TICA(PairMethod):
     formula = "max tr(M'C_0^{-1/2} C_lag C_0^{-1/2} M)"
     source = "Molgedey & Schuster 1994; Perez-Hernandez et al. 2013"
     baseline = "top generalised eigenvectors of (C_lag, C_0)"
+    stacks = True
 
     def bind(self, data: Data, r: int) -> Trace:
         compact = self.compact(data.samples)
@@ -89,19 +92,27 @@ class TICA(PairMethod):
         rows = self.shrunk(RowPencil(compact, pencil, "C_0"))
         return whitened_trace(self, rows, r, ridge=self.ridge)
 
-    def forms(self, data: DataForms) -> PencilMatrices:
-        K = pairs_of(data.rows.n, self.lag)
+    def matrices(self, data: DataSums) -> PencilMatrices | None:
+        K = pairs_of(data.rows, self.lag)
+        if K is None:
+            return None
         K = 0.5 * (K + K.T).tocsr()
         shares = K.sum(axis=1)
         rows = data.rows.about(shares)
         return PencilMatrices(rows.form(K), rows.form(shares), ridge=self.ridge, shares=shares)
 
 
-def pairs_of(n: int, lag: int) -> csr_array:
-    """One over their number at (t, t + lag)."""
+def pairs_of(rows: RowSums, lag: int) -> csr_array | None:
+    """One over their number at (t, t + lag) of one trial; None where there are none."""
     from scipy.sparse import diags_array
 
-    return diags_array(np.full(n - lag, 1.0 / (n - lag)), offsets=lag, shape=(n, n)).tocsr()
+    n, trials = rows.n, rows.trials
+    together = np.ones(max(n - lag, 0))
+    if trials is not None:
+        together[trials[lag:] != trials[:-lag]] = 0.0
+    if not together.any():
+        return None
+    return diags_array(together / together.sum(), offsets=lag, shape=(n, n)).tocsr()
 
 
 @dataclass(frozen=True)
@@ -171,7 +182,8 @@ class VAMP(PairMethod):
 
     def forms(self, data: DataForms) -> Against | None:
         """Of the squared singular values."""
-        pairs = pairs_of(data.rows.n, self.lag)
+        pairs = pairs_of(data.rows, self.lag)
+        assert pairs is not None
         a, b = pairs.sum(axis=1), pairs.sum(axis=0)
         rows = data.rows.about(np.zeros_like(a))
         onward = LessMeans(pairs, a, b)

@@ -244,7 +244,8 @@ def _by_ladle(objective: Objective, null: Null, most: int, rng: np.random.Genera
     last = min(most, d - 1, d - 1 if d <= _FEW else math.floor(d / math.log(d)))
     own = optima(objective, [null.own()], last + 1, certify=False)
     drawn = optima(objective, _resampled(null, _DRAWS, rng), last + 1, certify=False)
-    if own.numbers is None or drawn.numbers is None:
+    values = own.sizes(objective)
+    if values is None or drawn.numbers is None:
         raise ArgumentError(f"objective {objective.name!r} has no eigenvalues for method='ladle'")
     scale = null.views[0].std(axis=0)
     bases = _bases(own.maps[0] * scale)[0]
@@ -253,7 +254,7 @@ def _by_ladle(objective: Objective, null: Null, most: int, rng: np.random.Genera
     spread += [
         float(np.mean(1.0 - np.abs(np.linalg.det(overlaps[:, :k, :k])))) for k in range(1, last + 1)
     ]
-    values = own.numbers[0]
+    (values,) = values
     f = np.array(spread) / (1.0 + sum(spread))
     scores = f + values / (1.0 + float(np.sum(values)))
     candidates = np.arange(last + 1)

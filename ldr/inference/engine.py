@@ -69,6 +69,11 @@ class Optima:
         numbers = [] if self.numbers is None else [self.numbers]
         return [self.values, *self.maps, self.gaps, *numbers]
 
+    def sizes(self, objective: Objective) -> Array | None:
+        """The numbers as they count."""
+        numbers = self.numbers
+        return np.abs(numbers) if objective.by_size and numbers is not None else numbers
+
     def without_maps(self) -> Optima:
         """The values alone: what permutations are asked for, however many there are."""
         return Optima(self.values, (), (), self.numbers, self.gaps, self.alone)
@@ -120,9 +125,12 @@ def _of_chunk(
     options: dict[str, Argument],
 ) -> Optima:
     rows = _rows(objective, chunk, r)
-    found = None if rows is None else _stacked(objective, rows, chunk, r, options)
-    if rows is None or found is None:
+    matrices = None if rows is None else _matrices(objective, rows, chunk)
+    if rows is None or matrices is None:
         return Optima.joined([_alone(objective, chunk, k, r, options) for k in range(chunk.count)])
+    found = matrices.solve(r, options.get("certify", True))
+    if matrices.shares is not None:
+        rows = tuple(view.about(matrices.shares) for view in rows)
     means = tuple(np.broadcast_to(view.mean, (chunk.count, view.mean.shape[1])) for view in rows)
     gaps = np.zeros(chunk.count) if found.gaps is None else found.gaps
     lost = np.flatnonzero(~found.sound)
@@ -163,19 +171,15 @@ def _rows(objective: Objective, chunk: Chunk | Single, r: int) -> tuple[StackedR
     return tuple(StackedRows.of(view, chunk.trials) for view in rows)
 
 
-def _stacked(
-    objective: Objective,
-    rows: tuple[StackedRows, ...],
-    chunk: Chunk | Single,
-    r: int,
-    options: dict[str, Argument],
-) -> StackedOptima | None:
+def _matrices(
+    objective: Objective, rows: tuple[StackedRows, ...], chunk: Chunk | Single
+) -> Solvable | None:
     assert isinstance(chunk, Chunk)
     y = chunk.y if chunk.y is None or chunk.own_y else chunk.y[None]
     if not objective.stacks or (y is not None and y.ndim > 2):
         return None
     found = matrices_of(objective, StackedData(rows, y))
-    return found.solve(r, options.get("certify", True)) if isinstance(found, Solvable) else None
+    return found if isinstance(found, Solvable) else None
 
 
 def _alone(

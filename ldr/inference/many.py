@@ -86,10 +86,11 @@ def solve_many(
 ) -> Solutions:
     """Solve an objective for many data sets: windows of a series, groups, folds, resampled rows.
 
-    Methods with an eigen-solution (pca, lda, maf, sfa, sir, pls, their classical forms and
-    classical-cca) are solved as stacks of matrices: no more than the sums over the rows, stacked
-    eigenproblems, and Newton's method on all ratios at once. The values are those of `ldr.solve`.
-    What has no stacked form, or fewer rows than columns, is solved one by one.
+    Methods with an eigen-solution (pca, lda, maf, sfa, tica, sir, phd, pls, csp of two classes,
+    spoc, their classical forms and classical-cca) are solved as stacks of matrices: no more than
+    the sums over the rows, stacked eigenproblems, and Newton's method on all ratios at once. The
+    values are those of `ldr.solve`. What has no stacked form, or fewer rows than columns, is solved
+    one by one.
 
     Parameters
     ----------

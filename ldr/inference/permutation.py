@@ -260,10 +260,14 @@ def _of_directions(
             orders = null.orders(rng, min(chunk_size(pair), count - first))
             counts += exceedances(U, V, d, orders)
         reached = counts[:r]
-    elif own.numbers is not None and found.numbers is not None:
-        sense = "min" if own.numbers[0, 0] < own.numbers[0, -1] else "max"
-        best = found.numbers[:, 0]
-        reached = np.array([_as_good(best, number, sense) for number in own.numbers[0]])
+    elif (numbers := own.sizes(objective)) is not None and (
+        drawn := found.sizes(objective)
+    ) is not None:
+        best, numbers = drawn[:, 0], numbers[0]
+        sense = "min" if numbers[0] < numbers[-1] else "max"
+        if r == 1:  # nothing beside it tells whether the number is to be large
+            best, numbers, sense = found.values, own.values, objective.sense
+        reached = np.array([_as_good(best, number, sense) for number in numbers])
     else:
         return None
     return tuple(float(p) for p in np.maximum.accumulate((1 + reached) / (1 + count)))

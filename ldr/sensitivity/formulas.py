@@ -52,6 +52,8 @@ class Given:
 class TracedRows:
     """Sums over the rows of a view."""
 
+    trials = None
+
     def __init__(self, X: Traced, mean: Traced = None) -> None:
         self.n, self.mean = len(X), X.mean(axis=0) if mean is None else mean
         self.X = X - self.mean

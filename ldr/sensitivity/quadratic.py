@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +39,7 @@ class QuadraticRows:
     n: int
     view: int = 0
     shares: Array | None = None
+    trials: ClassVar[None] = None
 
     @property
     def mean(self) -> MeanOfRows:

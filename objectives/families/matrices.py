@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol, Self, TypeAlias, TypeVar
 
@@ -40,7 +40,17 @@ class RowSums(Protocol):
     @property
     def n(self) -> int: ...
     @property
+    def trials(self) -> Codes | None:
+        """Of the rows; None is one trial."""
+
+    @property
     def mean(self) -> Array: ...
+    def about(self, shares: Array) -> Self:
+        """The rows less sum_i shares_i x_i, in place of their mean."""
+
+    def form(self, K: Kernel) -> Array:
+        """X'KX of a sparse K, or of the numbers on its diagonal: (n,), or (b, n) of a stack."""
+
     def scatter(self) -> Array: ...
     def cross(self, other: Self) -> Array: ...
     def lagged(self, lag: int) -> Array: ...
@@ -54,6 +64,12 @@ class DataSums(Protocol):
     def views(self) -> Sequence[RowSums]: ...
     @property
     def rows(self) -> RowSums: ...
+    def deviations(self) -> Array | None:
+        """The response less its mean; None where it is no number that varies."""
+
+    def labels(self) -> tuple[Codes, Cells] | None:
+        """Codes of classes, and the classes; None where labels are not known yet."""
+
     def scatters_of_classes(self) -> tuple[Array, Array] | None: ...
     def scatters_of_groups(
         self, groups: Callable[[Cells], Cells]
@@ -71,13 +87,9 @@ class MovingKernel(Protocol):
 
 
 class RowForms(RowSums, Protocol):
-    """Those of one data set, with forms X'KX in its rows."""
+    """Those of one data set, with forms X'KX in its rows of a K that may move with them."""
 
-    def about(self, shares: Array) -> Self:
-        """The rows less sum_i shares_i x_i, in place of their mean."""
-
-    def form(self, K: Kernel, moving: MovingKernel | None = None) -> Array:
-        """X'KX of a sparse K, or of the numbers on its diagonal."""
+    def form(self, K: Kernel, moving: MovingKernel | None = None) -> Array: ...
 
 
 class DataForms(DataSums, Protocol):
@@ -91,12 +103,6 @@ class DataForms(DataSums, Protocol):
         self, of: Callable[[Array], Array], back: Callable[[Array], Array]
     ) -> RowForms | None:
         """Rows that are linear in all rows, and the transpose; None where these are not known."""
-
-    def deviations(self) -> Array:
-        """The response less its mean."""
-
-    def labels(self) -> tuple[Codes, Cells] | None:
-        """Codes of classes, and the classes; None where labels are not known yet."""
 
     def inverse(self, B: Array, ridge: float) -> Array | None:
         """(B + ridge mean(diag B) I)^{-1}; None where the columns are not all there."""
@@ -239,10 +245,19 @@ class PencilMatrices(Against, Solvable):
 
 
 @dataclass(frozen=True, eq=False)
-class SpectralMatrices(Against):
+class SpectralMatrices(Against, Solvable):
     """max tr(M'h(B^{-1/2}AB^{-1/2})M): eigenvalues count by their "sizes", or their "roots"."""
 
     of: str = "sizes"
+
+    def solve(self, r: int, certify: bool = True) -> StackedOptima:
+        """By the sizes of all eigenvalues, which keep their signs."""
+        every = PencilMatrices(self.A, self.B, ridge=self.ridge).solve(self.A.shape[-1])
+        assert every.numbers is not None and self.of == "sizes"
+        best = np.argsort(-np.abs(every.numbers), axis=1, kind="stable")[:, :r]
+        numbers = np.take_along_axis(every.numbers, best, axis=1)
+        maps = np.take_along_axis(every.maps[0], best[:, :, None], axis=1)
+        return replace(every, values=np.abs(numbers).sum(axis=1), maps=(maps,), numbers=numbers)
 
 
 @dataclass(frozen=True, eq=False)

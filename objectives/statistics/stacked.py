@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from ldr.objectives.data.cells import Cells
 from ldr.objectives.data.labels import stacked_labels
+from ldr.objectives.statistics.pairs import check_lag
+from ldr.objectives.statistics.products import Between
 from ldr.solvers.manifolds import Array
 
 Codes = npt.NDArray[np.intp]
@@ -29,6 +31,20 @@ class StackedData:
     def rows(self) -> StackedRows:
         """Of the first view."""
         return self.views[0]
+
+    def deviations(self) -> Array | None:
+        """(b, n), the response of each less its mean; None where it is no number that varies."""
+        y = self.y
+        if y is None or y.dtype.kind not in "iuf" or not np.isfinite(y).all():
+            return None
+        if (y == y[:, :1]).all(axis=1).any():
+            return None
+        return StackedRows.of(y[:, :, None].astype(np.float64)).X[:, :, 0]
+
+    def labels(self) -> tuple[Codes, Cells] | None:
+        """Codes (b, n), and the classes; None where one is missing from a problem."""
+        codes = stacked_labels(self.y)
+        return None if self.y is None or codes is None else (codes, np.unique(self.y))
 
     def scatters_of_classes(self) -> tuple[Array, Array] | None:
         """The scatters between and within the classes; None where one is missing from a problem."""
@@ -73,6 +89,19 @@ class StackedRows:
         """Rows of each problem."""
         return int(self.X.shape[1])
 
+    def about(self, shares: Array) -> StackedRows:
+        """The rows less sum_i shares_i x_i of each, in place of their mean."""
+        apart = shares @ self.X - (1.0 - shares.sum()) * self.mean
+        return replace(self, X=self.X - apart[:, None, :], mean=self.mean + apart)
+
+    def form(self, K: Array | Between) -> Array:
+        """X'KX of each, of a sparse K, or of the numbers on its diagonal: (n,), or (b, n)."""
+        if isinstance(K, np.ndarray):
+            return self.X.transpose(0, 2, 1) @ (K[..., None] * self.X)
+        b, n, d = self.X.shape
+        products = np.asarray(K @ self.X.transpose(1, 0, 2).reshape(n, b * d))
+        return self.X.transpose(0, 2, 1) @ products.reshape(n, b, d).transpose(1, 0, 2)
+
     def scatter(self) -> Array:
         """sum_i x_i x_i' of each, (b, d, d)."""
         return self.cross(self)
@@ -107,6 +136,7 @@ class StackedRows:
 
     def lagged(self, lag: int) -> Array:
         """The symmetric part of the mean of x_t x_{t+lag}' of each, of pairs within a trial."""
+        check_lag(lag, self.n, "X")
         before, after = self._pairs(lag)
         products = before.transpose(0, 2, 1) @ after
         return (products + products.transpose(0, 2, 1)) * (0.5 / before.shape[1])

@@ -7,6 +7,7 @@ from sklearn.datasets import load_diabetes, load_iris, load_linnerud, load_wine
 from sklearn.model_selection import GroupKFold
 
 import ldr
+from ldr.inference.chunks import Chunk
 from ldr.inference.engine import optima
 from ldr.inference.intervals import aligned
 from ldr.inference.nulls import Null
@@ -37,7 +38,7 @@ def problems(name):
         a, b = rng.standard_normal((30, 4)), rng.standard_normal((12, 30, 3))
         return (a, b + a[:, :3]), None
     if "labels" in needs or "response" in needs:
-        y = np.repeat([0, 1, 2], 10)
+        y = np.repeat([0, 1, 1 if name == "csp" else 2], 10)
         return rng.standard_normal((30, 5)) * 10.0 ** np.arange(5), np.stack(
             [rng.permutation(y) for _ in range(12)]
         )
@@ -57,6 +58,10 @@ STACKED = [
     ("sir", {}),
     ("pls", {}),
     ("classical-cca", {}),
+    ("tica", {"lag": 3, "ridge": 0.01}),
+    ("csp", {}),
+    ("spoc", {"ridge": 0.1}),
+    ("phd", {}),
 ]
 
 
@@ -77,6 +82,8 @@ def test_many_equal_one_at_a_time(name, parameters):
         alone = result.P if isinstance(result.P, tuple) else (result.P,)
         for P, Q in zip(maps, alone, strict=True):
             np.testing.assert_allclose(P[k], Q, atol=1e-6 * np.abs(Q).max())
+        if not isinstance(X, tuple):
+            np.testing.assert_allclose(found.mean[k], result.mean, rtol=1e-12, atol=1e-12)
 
 
 def test_what_has_no_stack_goes_one_by_one():
@@ -84,6 +91,39 @@ def test_what_has_no_stack_goes_one_by_one():
     found = ldr.solve_many("robust-pca", X, 1)
     assert found.alone == len(X) == 3
     assert found.values[1] == ldr.solve("robust-pca", X[1], 1).value
+
+
+@pytest.mark.parametrize("name", ["tica", "csp", "spoc"])
+def test_stacks_of_rows_in_trials(name):
+    """tica makes no pair across two of them; filters count them alike, and go one by one."""
+    rng, trials = np.random.default_rng(0), np.repeat(np.arange(6), [5, 9, 7, 8, 6, 5])
+    X, y = rng.standard_normal((40, 3)), (rng.standard_normal(6) > 0)[trials]
+    y = None if name == "tica" else y.astype(int)
+    found = optima(REGISTRY[name](), [Chunk((X[None],), y, 1, trials=trials)], 2)
+    assert found.alone == (name != "tica")
+    alone = ldr.solve(name, X, 2, y=y, groups=trials)
+    assert found.values[0] == pytest.approx(alone.value, rel=1e-12)
+    np.testing.assert_allclose(found.maps[0][0], alone.P, atol=1e-10)
+
+
+@pytest.mark.parametrize(("name", "sign"), [("csp", 1), ("csp", -1), ("phd", 1), ("phd", -1)])
+def test_directions_that_count_by_their_sizes_are_tested_by_them(name, sign):
+    """One with a large number of either sign, and one of noise."""
+    rng = np.random.default_rng(3)
+    X, y = rng.standard_normal((150, 3)), np.repeat([0, 1], 75)
+    if name == "csp":
+        X[y == (sign > 0), 0] *= 4.0
+    else:
+        y = sign * X[:, 0] ** 2
+    found = ldr.permutation_test(name, X, 2, y=y, permutations=99, random_state=0)
+    assert found.p_values[0] == found.p_value == 0.01 and found.p_values[1] > 0.1
+    one = ldr.permutation_test(name, X, 1, y=y, permutations=99, random_state=0)
+    assert one.p_values == (one.p_value,)
+
+
+def test_one_direction_whose_number_is_to_be_small():
+    found = ldr.permutation_test("sfa", series(), 1, permutations=99, random_state=0)
+    assert found.p_values == (found.p_value,) == (0.01,)
 
 
 def test_nearly_dependent_columns_are_solved_from_their_rows():
@@ -110,6 +150,11 @@ def test_stacks_that_do_not_fit():
         ldr.solve_many("pca", WINE, 2)
     with pytest.raises(ldr.errors.DataError, match="same number b"):
         ldr.solve_many("lda", np.zeros((3, 10, 2)), 1, y=np.zeros((4, 10)))
+    for name in ("maf", "tica"):
+        with pytest.raises(ldr.errors.ArgumentError, match="lag must be"):
+            ldr.solve_many(name, np.zeros((3, 10, 2)) + np.arange(10)[:, None], 1, lag=20)
+    with pytest.raises(ldr.errors.DataError, match="y is constant"):
+        ldr.solve_many("phd", WINE[:, :3], 1, y=np.stack([CLASSES, 0 * CLASSES]))
     with pytest.raises(ldr.errors.ArgumentError, match="workers must be"):
         ldr.solve_many("pca", np.zeros((3, 10, 2)), 1, workers=0)
 
