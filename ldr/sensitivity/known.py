@@ -46,6 +46,19 @@ class Known(ABC):
         """
 
 
+class Summand(Known):
+    """Which may be a term of a sum."""
+
+    @property
+    def additive(self) -> bool:
+        """Whether its M is orthonormal, in the columns."""
+        return True
+
+    @abstractmethod
+    def crossed(self, U: Array) -> list[Array]:
+        """The derivative in X of <U, gradient>, M fixed."""
+
+
 @dataclass(frozen=True)
 class Variances:
     """M'CM, C the covariance of rows X: what canonical axes diagonalise unless a method says more.

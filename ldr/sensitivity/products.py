@@ -20,7 +20,7 @@ from ldr.objectives.data.data import Data
 from ldr.objectives.families.whitened_trace import SpectralTrace
 from ldr.objectives.objective import Objective
 from ldr.sensitivity.forms import Blocks, Form, Quadratic, Rates, added, inner, projected
-from ldr.sensitivity.known import Known
+from ldr.sensitivity.known import Summand
 from ldr.sensitivity.optimum import Observed, Optimum, Rate, matrix_of
 from ldr.sensitivity.quadratic import QuadraticData
 from ldr.sensitivity.ratio import Ratio
@@ -33,7 +33,7 @@ _NO_ROOT = 1e-12
 
 
 @dataclass(frozen=True)
-class Products(Known):
+class Products(Summand):
     """An optimum of matrices quadratic in the rows.
 
     Attributes
@@ -60,7 +60,8 @@ class Products(Known):
         if any(view.centre != "mean" or view.features is not None for view in problem.views):
             return None
         of_rows = QuadraticData.of(data)
-        formula = Ratio.stated(objective, of_rows, optimum.axes.numbers.size)  # type: ignore[arg-type]
+        r = optimum.M.shape[1]
+        formula = Ratio.stated(objective, of_rows, r)  # type: ignore[arg-type]
         if formula is None or formula.of == "determinant":
             return None
         frames: list[Array | None] = []
@@ -159,7 +160,24 @@ class Products(Known):
             inside = np.sum([each.T @ cotangent for each, cotangent in pairs], axis=0)
             W = sym(self.optimum.turn(inside))
         told = self._pulled_of_spectrum if self._is_spectral else self._pulled_of_traces
-        for F, U, view in told(V, W):
+        return self._gathered(found, told(V, W))
+
+    @property
+    def additive(self) -> bool:
+        f = self.formula
+        return not f.white and f.decoder is None and f.shares is None and f.of == "trace"
+
+    def crossed(self, U: Array) -> list[Array]:
+        still, none = np.zeros_like(self._traces), [np.zeros_like(each) for each in self._T]
+        nothing = [np.zeros_like(each) for each in self.X]
+        return self._gathered(nothing, self._pulled_of_move(-U, none, still, still))
+
+    def _gathered(
+        self, found: list[Array], terms: Iterator[tuple[Form, Blocks, int | None]]
+    ) -> list[Array]:
+        """And the derivatives of the <U, FT>, with the ridges."""
+        T = self._T
+        for F, U, view in terms:
             found = added(found, F.pulled(self.X, T, U))
             if view is not None and self.formula.ridge:
                 assert isinstance(F, Quadratic)
@@ -171,34 +189,47 @@ class Products(Known):
         """F and U whose <U, FT> add up to it, and the view that a ridge of F is of."""
         problem, M, T, f = self.optimum.problem, self.optimum.M, self._T, self.formula
         W = self._unit_of_axes * W if W.any() else W
-        TW, TV = [each @ W for each in T], self._weighed(T)
-        bends = [f.rate_of_slopes(self._traces, e) for e in np.eye(len(self._traces))]
-        shares = of_shares = np.zeros(len(bends))
+        TW = [each @ W for each in T]
+        shares = of_shares = np.zeros(len(self._traces))
         if f.diagonal is not None:
             yield f.diagonal, TW, None
         else:
             shares = f.shares_of_diagonal(self._slopes)
             along = np.array([inner(TW, FT) for FT in self._times])
-            of_shares = np.array([along @ f.shares_of_diagonal(each) for each in bends])
+            of_shares = np.array([along @ f.shares_of_diagonal(each) for each in self._bends])
         turned = [2.0 * DT @ W for DT in self._diagonal_times]
         turned = added(V, turned, self._weighed(_summed(2.0 * of_shares, self._times)))
         lowered = self._lowered(turned)
         u = self.optimum.solve(self._pulled_of_blocks(lowered))
-        lifted = self._raised(problem.blocks(u))
-        weighed = self._weighed([each / problem.unit for each in lifted])
-        bent = 2.0 * np.array(bends) @ [inner(FT, weighed) for FT in self._times] - of_shares
-        views = (*(None for _ in f.above), *range(len(f.over)))
-        for F, slope, c, share, view in zip(
-            (*f.above, *f.over), self._slopes, bent, shares, views, strict=True
-        ):
-            parts = zip(weighed, TV, TW, strict=True)
-            yield F, [-2.0 * slope * u - c * own + share * w for u, own, w in parts], view
+        yield from self._pulled_of_move(u, TW, shares, of_shares)
         if f.white:
             point, split = problem.at(M), problem.manifold.split
             own = zip(*map(split, (u, M, point.gradient)), strict=True)
             inside = problem.manifold.join([each @ (N.T @ g).T for each, N, g in own])
             by_E = problem.blocks((point.hessian_vector(u) + inside) / self._spread)
             yield from self._of_frames([0.5 * (E - G) for E, G in zip(by_E, lowered, strict=True)])
+
+    def _pulled_of_move(
+        self, u: Array, TW: Blocks, shares: Array, of_shares: Array
+    ) -> Iterator[tuple[Form, Blocks, int | None]]:
+        """-<u, gradient>, and shares of the F in <TW, FT>."""
+        problem, f, TV = self.optimum.problem, self.formula, self._weighed(self._T)
+        lifted = self._raised(problem.blocks(u))
+        weighed = self._weighed([each / problem.unit for each in lifted])
+        bent = 2.0 * self._bends @ [inner(FT, weighed) for FT in self._times] - of_shares
+        views = (*(None for _ in f.above), *range(len(f.over)))
+        for F, slope, c, share, view in zip(
+            (*f.above, *f.over), self._slopes, bent, shares, views, strict=True
+        ):
+            parts = zip(weighed, TV, TW, strict=True)
+            yield F, [-2.0 * slope * u - c * own + share * w for u, own, w in parts], view
+
+    @cached_property
+    def _bends(self) -> Array:
+        """How the slopes change with each of the traces."""
+        return np.array(
+            [self.formula.rate_of_slopes(self._traces, e) for e in np.eye(len(self._traces))]
+        )
 
     def _pulled_of_spectrum(self, V: Blocks, W: Array) -> Iterator[tuple[Form, Blocks, int | None]]:
         """The same where eigenvalues count by their size or root."""

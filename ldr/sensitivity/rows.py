@@ -25,7 +25,7 @@ from ldr.objectives.families.projected import (
 from ldr.objectives.objective import Objective
 from ldr.objectives.pca import LogDeterminant
 from ldr.sensitivity.forms import Blocks, centred
-from ldr.sensitivity.known import Known, Variances
+from ldr.sensitivity.known import Known, Summand, Variances
 from ldr.sensitivity.optimum import Observed, Optimum, Rate
 from ldr.sensitivity.quadratic import Codes
 from ldr.solvers.manifolds import Array
@@ -127,7 +127,7 @@ class Spread(Projected):
 
 
 @dataclass(frozen=True)
-class ProjectedRows(Known):
+class ProjectedRows(Summand):
     """An optimum of phi(Y), Y = ZM, with the numbers in phi that the rows choose.
 
     Attributes
@@ -193,16 +193,27 @@ class ProjectedRows(Known):
         return Variances.of(self.problem.X, self.optimum.M, self.point.Y, self.unit)
 
     def pulled(self, V: Sequence[Array]) -> list[Array]:
-        problem, point, L, M = self.problem, self.point, self.L, self.optimum.M
+        L, M = self.L, self.optimum.M
         lowered = L.T @ V[0] / self.unit
         W = self.optimum.turn(M.T @ lowered)
         of_axes = L.T @ (L @ M) @ (W + W.T) if self._by_length else self._variances.slope(W)
         u = self.optimum.solve(lowered + of_axes)
-        dY = problem.X @ u
-        found = -point.slope @ u.T - point.curvature(dY) @ M.T - problem.pulled_at(point, dY)
+        found = -self._crossed(u)
         if not self._by_length:
             found = found + self._variances.pulled(W)
-        found = found @ L.T
+        return self._in_columns(found)
+
+    def crossed(self, U: Array) -> list[Array]:
+        return self._in_columns(self._crossed(U))
+
+    def _crossed(self, U: Array) -> Array:
+        """In the rows of Z."""
+        problem, point, dY = self.problem, self.point, self.problem.X @ U
+        bent = point.curvature(dY) @ self.optimum.M.T + problem.pulled_at(point, dY)
+        return np.asarray(point.slope @ U.T + bent)
+
+    def _in_columns(self, of_Z: Array) -> list[Array]:
+        found = of_Z @ self.L.T
         pulled = np.empty_like(found)
-        pulled[self.order] = found - problem.centre_pulled(found.sum(axis=0))
+        pulled[self.order] = found - self.problem.centre_pulled(found.sum(axis=0))
         return [pulled]

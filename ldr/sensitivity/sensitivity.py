@@ -31,6 +31,7 @@ from ldr.sensitivity.prediction import WindowsOfRows
 from ldr.sensitivity.products import Products
 from ldr.sensitivity.rows import ProjectedRows, WhiteRows
 from ldr.sensitivity.scores import ScoresOfRows
+from ldr.sensitivity.sums import SumOfRows
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.manifolds import Array
 from ldr.solvers.run import Run
@@ -48,6 +49,7 @@ KINDS: tuple[type[Known], ...] = (
     LowRankRows,
     MotionOfRows,
     WindowsOfRows,
+    SumOfRows,
 )
 # By how much the value at the result's point may differ from the result's.
 _SAME = 1e-6

@@ -8,6 +8,14 @@ from sklearn.datasets import load_diabetes
 
 import ldr
 from ldr.errors import ArgumentError, DataError, SingularError
+from ldr.objectives import (
+    HSIC,
+    LDA,
+    PCA,
+    Autocovariance,
+    RobustPCA,
+    SquaredDifference,
+)
 from ldr.objectives.data.data import as_tuple
 from ldr.objectives.starts.directions import sliced
 from ldr.sensitivity.derivative import Derivative
@@ -217,6 +225,37 @@ def test_products_with_a_cotangent(key, monkeypatch):
     forth = sum(np.vdot(one, dP) for one, dP in zip(V, moved, strict=True))
     found = sum(np.vdot(one, along) for one, along in zip(back, dX, strict=True))
     assert found == pytest.approx(forth, rel=1e-8)
+
+
+SUMS = {
+    "a ratio": 0.5 * PCA() + LDA(ridge=0.1),
+    "traces": Autocovariance() - 0.5 * SquaredDifference(),
+    "of their rows": 0.01 * RobustPCA() + LDA(),  # centred at a median
+    "of a basis": LDA(nested=True) + 0.01 * PCA(),
+    "kernels": 100 * HSIC(width=3.0) + 0.01 * PCA(),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("key", SUMS)
+def test_sums_move_with_their_terms(key):
+    X, y, _ = methods.RANDOM["lda"]
+    rng = np.random.default_rng(0)
+    dX, V, h = rng.standard_normal(X.shape), rng.standard_normal((2, X.shape[1])), 1e-4
+    result = ldr.solve(SUMS[key], X, 2, y=y, tolerance=1e-13, random_state=0)
+    sensitivity = result.sensitivity(X, y)
+    found, back = sensitivity.along(dX), sensitivity.pullback(V)
+    assert np.vdot(back, dX) == pytest.approx(np.vdot(V, found.P), rel=1e-8)
+    options = {"y": y, "start": result.M, "starts": 1, "tolerance": 1e-14, "certify": False}
+    far, near = (
+        [ldr.solve(SUMS[key], X + t * dX, 2, **options) for t in (k * h, -k * h)] for k in (2, 1)
+    )
+    for name in ("value", "P", "mean"):
+        two, one = (
+            (np.asarray(getattr(a, name)) - getattr(b, name)) / (2 * k * h)
+            for k, (a, b) in ((2, far), (1, near))
+        )
+        assert relative(getattr(found, name), (4 * one - two) / 3) < 1e-6
 
 
 @pytest.mark.slow
