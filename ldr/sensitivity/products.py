@@ -60,7 +60,7 @@ class Products(Summand):
         if any(view.centre != "mean" or view.features is not None for view in problem.views):
             return None
         of_rows = QuadraticData.of(data)
-        r = optimum.M.shape[1]
+        r = problem.blocks(optimum.M)[0].shape[1]
         formula = Ratio.stated(objective, of_rows, r)  # type: ignore[arg-type]
         if formula is None or formula.of == "determinant":
             return None
