@@ -30,6 +30,7 @@ _LONG_ORDER = 1000
 _IDLE_FOR = 0.5
 
 _Pool = tuple[str, int | None]
+_AS_IT_IS = nullcontext()
 
 # Of each pool of threads that is held at one: by how many, and what it had before.
 _lock = threading.Lock()
@@ -50,7 +51,7 @@ def _controller() -> ThreadpoolController:
 
 def one_thread() -> AbstractContextManager[None]:
     """A context in which BLAS has one thread, until the last of those who hold it lets go."""
-    return nullcontext() if getattr(_here, "holds", False) else _held()
+    return _AS_IT_IS if getattr(_here, "holds", False) else _held()
 
 
 @contextmanager
@@ -87,7 +88,7 @@ def idle_cores(order: int, cost: float = 1.0) -> AbstractContextManager[None]:
     cost : float
         In decompositions of that order into all eigenvectors.
     """
-    return nullcontext() if cost * order**3 < _LONG_ORDER**3 else _lent_cores()
+    return _AS_IT_IS if cost * order**3 < _LONG_ORDER**3 else _lent_cores()
 
 
 @contextmanager

@@ -33,8 +33,9 @@ def top_eigenvectors(A: Array, r: int) -> tuple[Array, Array]:
     d = len(A)
     if r < _PARTIAL_SHARE * d:
         with decomposing(d, FEW_COST):
-            # LAPACK itself: the checks of scipy.linalg.eigh cost as much as a small problem.
-            values, vectors, found, _, failed = dsyevr(A, range="I", il=d - r + 1, iu=d, lower=1)
+            # LAPACK itself: the checks of scipy.linalg.eigh cost as much as a small problem. A' is
+            # in LAPACK's order.
+            values, vectors, found, _, failed = dsyevr(A.T, range="I", il=d - r + 1, iu=d, lower=1)
         # Of exactly tied eigenvalues it can miss some, and says so by their number.
         if not failed and found == r and (not is_graded(A) or _all_large(values[:r], A)):
             return values[:r][::-1], np.ascontiguousarray(vectors[:, :r][:, ::-1])
@@ -61,12 +62,11 @@ def symmetric_eigen(A: Array) -> tuple[Array, Array]:
 def is_graded(A: Array) -> bool:
     """Whether some rows of the symmetric A are far larger than others that are not zero."""
     entries = A.ravel(order="K")
-    with np.errstate(over="ignore"):  # then there is no quick answer
-        length = math.sqrt(entries @ entries)
-        if length <= _ALIKE * np.minimum.reduce(np.abs(A.diagonal())):
-            return False
-        sizes = np.abs(A).max(axis=0)
-        return bool(sizes.max() > _ALIKE * sizes[sizes > 0].min(initial=np.inf))
+    length = math.sqrt(np.vdot(entries, entries))  # infinite is no quick answer
+    if length <= _ALIKE * np.minimum.reduce(np.abs(A.diagonal())):
+        return False
+    sizes = np.abs(A).max(axis=0)
+    return bool(sizes.max() > _ALIKE * sizes[sizes > 0].min(initial=np.inf))
 
 
 def _all_large(values: Array, A: Array) -> bool:

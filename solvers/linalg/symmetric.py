@@ -22,8 +22,10 @@ _ROUNDING = 1e-16
 def symmetric_product(S: Array | SymmetricOperator, Z: Array) -> Array:
     """S Z for the symmetric S (k x k; contiguous, or known by its products) and Z (k x m)."""
     k, m = Z.shape
-    if not isinstance(S, np.ndarray) or k < _LEAST_ORDER or not 1 < m <= _FEW_COLUMNS:
+    if not isinstance(S, np.ndarray):
         return np.asarray(S @ Z)
+    if k < _LEAST_ORDER or not 1 < m <= _FEW_COLUMNS:
+        return S.dot(Z)
     triangle = S.T if S.flags.c_contiguous else S  # in BLAS's order: no copy
     product = np.empty((k, m), order="F")
     for z, column in zip(Z.T, product.T, strict=True):

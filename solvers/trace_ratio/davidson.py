@@ -90,7 +90,7 @@ class Davidson(Solver[DavidsonState]):
         new = unless_saddle(problem, found.point)
         return DavidsonState(
             new,
-            previous=found.direction if new is found.point else None,  # else not orthogonal to M
+            previous=found.direction() if new is found.point else None,  # else not orthogonal to M
             next_value=found.next_value,
             factor=factor and Factor(factor.L, factor.age + 1),
             gain=(point.value - new.value) / max(abs(new.value), np.finfo(float).tiny),

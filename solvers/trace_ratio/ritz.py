@@ -53,7 +53,7 @@ class Block:
     def beside(self, other: Block) -> Block:
         """Both blocks' columns in one."""
         parts = zip((self.V, self.AV, self.BV), (other.V, other.AV, other.BV), strict=True)
-        return Block(*(np.hstack(pair) for pair in parts))
+        return Block(*(np.concatenate(pair, axis=1) for pair in parts))
 
 
 def block_of(point: RiemannianPoint) -> Block:
@@ -74,15 +74,20 @@ class Ritz:
     Attributes
     ----------
     point : RiemannianPoint
-    direction : Block
-        Of r columns: the part of the step that lies outside the new M.
     next_value : float
         The largest eigenvalue of A - rho B there that is not the point's.
     """
 
     point: RiemannianPoint
-    direction: Block
     next_value: float
+    _space: Block
+    _step: Array  # M in the columns of `_space`, of which the first r are the M before
+
+    def direction(self) -> Block:
+        """Of r columns: the part of the step that lies outside the new M."""
+        outside = self._step.copy()
+        outside[: self._step.shape[1]] = 0.0
+        return self._space.times(_complement(self._step, outside))
 
 
 def ritz(
@@ -102,13 +107,7 @@ def ritz(
     U, values = small_trace_ratio(A, B, -point.value, ratio.weights)
     M = S.V @ U
     U = U @ np.linalg.inv(np.linalg.cholesky(M.T @ M)).T  # M orthonormal to the last digit
-    new = S.times(U)
-    step = np.vstack([np.zeros((r, r)), U[r:]])
-    return Ritz(
-        at(problem, new),
-        S.times(_complement(U, step)),
-        float(values[r]),
-    )
+    return Ritz(at(problem, S.times(U)), float(values[r]), S, U)
 
 
 def _complement(M: Array, Z: Array) -> Array:
@@ -116,7 +115,7 @@ def _complement(M: Array, Z: Array) -> Array:
 
     Reflections make them so even where columns of Z vanish, as converged ones do.
     """
-    return np.asarray(np.linalg.qr(np.hstack([M, Z]))[0][:, M.shape[1] :])
+    return np.asarray(np.linalg.qr(np.concatenate([M, Z], axis=1))[0][:, M.shape[1] :])
 
 
 def small_trace_ratio(A: Array, B: Array, rho: float, weights: Array) -> tuple[Array, Array]:

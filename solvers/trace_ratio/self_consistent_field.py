@@ -83,12 +83,13 @@ class SelfConsistentField(Solver[FieldState]):
         newton = ratio_above(old)
         rho = max(newton, state.expected)
         K = ratio.A - rho * ratio.B
+        size = float(np.linalg.norm(K))
         d, r = old.M.shape
-        if r <= _FAR_SHARE * d and _is_far(old, K):
+        if r <= _FAR_SHARE * d and _is_far(old, size):
             return FieldState(unless_saddle(problem, ritz(problem, old, old.gradient).point))
         if r < _PARTIAL_SHARE * d or _is_nested(ratio):
             values, Q = top_eigenvectors(K, r)
-            halt = _halt(ratio.weights * values, Q, K)
+            halt = _halt(ratio.weights * values, Q, K, size)
             return FieldState(unless_saddle(problem, problem.at(Q)), halt=halt)
         values, Q = symmetric_eigen(K)
         point, expected = _corrected(problem, rho, values, Q, r)
@@ -97,7 +98,7 @@ class SelfConsistentField(Solver[FieldState]):
         point = unless_saddle(problem, point)
         if point.gradient_norm <= problem.threshold:
             point = _diagonal(problem, point)
-        return FieldState(point, expected, halt=_halt(values[:r], Q[:, :r], K))
+        return FieldState(point, expected, halt=_halt(values[:r], Q[:, :r], K, size))
 
 
 def _is_nested(ratio: TraceRatioLike) -> bool:
@@ -105,19 +106,23 @@ def _is_nested(ratio: TraceRatioLike) -> bool:
     return bool(ratio.weights[-1] < ratio.weights[0])
 
 
-def _is_far(point: RiemannianPoint, K: Array) -> bool:
-    """Whether the gradient promises much: the slope squared over a bound of twice the curvature."""
-    curvature = 2.0 * float(np.linalg.norm(K)) / denominator(point)
+def _is_far(point: RiemannianPoint, size: float) -> bool:
+    """Whether the gradient promises much: the slope squared over a bound of twice the curvature.
+
+    `size` is the norm of K.
+    """
+    curvature = 2.0 * size / denominator(point)
     return point.gradient_norm**2 > 2.0 * _FAR * curvature * abs(point.value)
 
 
-def _halt(top: Array, Q: Array, K: Array) -> Status | None:
+def _halt(top: Array, Q: Array, K: Array, size: float) -> Status | None:
     """Whether f(rho), the sum of the weighted top eigenvalues, is the effect of rounding.
 
-    Entries of K that are large only where the eigenvectors Q are small do not count in full.
+    `size` is the norm of K. Its entries that are large only where the eigenvectors Q are small do
+    not count in full.
     """
     total, sizes = abs(float(top.sum())), float(np.abs(top).sum())
-    if total > _EPS * (sizes + float(np.linalg.norm(K))):
+    if total > _EPS * (sizes + size):
         return None
     weights = np.linalg.norm(Q, axis=1)
     return Status.ROUNDING if total <= _EPS * (sizes + weights @ np.abs(K) @ weights) else None
@@ -130,7 +135,7 @@ def _corrected(
 
     And the expected optimal ratio.
     """
-    rest, spacings = Q[:, r:], gaps(values, r)
+    rest, spacings = np.ascontiguousarray(Q[:, r:]), gaps(values, r)
     point = problem.at(np.ascontiguousarray(Q[:, :r]))
     expected = -point.value
     for count in range(_CORRECTIONS):
