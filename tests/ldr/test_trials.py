@@ -93,8 +93,8 @@ def test_one_trial_is_one_long_series(name):
     series = ldr.solve(name, X, 2)
     for given, groups in ((X, np.zeros(len(X))), (X[None], None)):
         trial = ldr.solve(name, given, 2, groups=groups)
-        assert trial.value == series.value
-        np.testing.assert_array_equal(trial.M, series.M)
+        assert trial.value == pytest.approx(series.value, rel=1e-13)
+        np.testing.assert_allclose(trial.M, series.M, atol=1e-8)  # BLAS rounds by where rows begin
 
 
 def test_methods_without_time_order_stack_them():

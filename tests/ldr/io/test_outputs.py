@@ -1,6 +1,7 @@
 """Files that are written: whole or not at all, and never over those that are read."""
 
 import contextlib
+import gc
 import os
 import resource
 import signal
@@ -147,6 +148,8 @@ def test_a_full_disk_leaves_what_was_there(ending, stored, tmp_path, result):
             write_projection(path, result, rows)
         assert error.value.filename == str(path)
         assert contents(tmp_path) == before
+    del error
+    gc.collect()
 
 
 def test_a_full_disk_leaves_the_report_and_the_picture_of_the_demonstration(tmp_path, result):
