@@ -119,7 +119,7 @@ class CSP(PowerMethod):
             return None
         members = (found[0] == code for code in (0, 1))
         one, two = (own / own.sum(axis=-1, keepdims=True) for own in members)
-        zero = np.zeros(data.rows.n)
+        zero = np.zeros(data.rows.count)
         rows = data.rows.about(zero)
         return SpectralMatrices(
             rows.form(one - two), rows.form(one + two), ridge=self.ridge, shares=zero
@@ -179,7 +179,7 @@ class SPoC(PowerMethod):
         return whitened_trace(self, rows, r, ridge=self.ridge, absolute=True)
 
     def matrices(self, data: DataSums) -> SpectralMatrices | None:
-        e, n = data.deviations(), data.rows.n
+        e, n = data.deviations(), data.rows.count
         if e is None or data.rows.trials is not None:
             return None
         zero = np.zeros(n)

@@ -117,7 +117,7 @@ class DemixedPCA(Objective):
         )
 
     def forms(self, data: DataForms) -> TraceMatrices | None:
-        rows, n = data.rows, data.rows.n
+        rows, n = data.rows, data.rows.count
         cells = data.groups(lambda y: self._cells(y, n))
         inverse = data.inverse(rows.scatter(), self.ridge)
         if cells is None or inverse is None:

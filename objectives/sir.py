@@ -68,7 +68,7 @@ class SlicedMethod(Objective):
 
     def known(self, data: DataForms) -> Codes | None:
         """The same where y is known."""
-        return data.groups(lambda y: sliced(y, data.rows.n, self.slices))
+        return data.groups(lambda y: sliced(y, data.rows.count, self.slices))
 
     def held(self, data: Data) -> Data:
         return replace(data, y=self.codes(data).astype(str))
@@ -110,8 +110,8 @@ class SIR(Shrinking, SlicedMethod):
         return whitened_trace(self, rows, r, ridge=self.ridge, notes=notes)
 
     def matrices(self, data: DataSums) -> PencilMatrices | None:
-        n = data.rows.n
-        both = data.scatters_of_groups(lambda y: sliced(y, n, self.slices))
+        n, count = data.rows.n, data.rows.count
+        both = data.scatters_of_groups(lambda y: sliced(y, count, self.slices))
         if both is None:
             return None
         between, within = both

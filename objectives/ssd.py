@@ -112,7 +112,7 @@ class SSD(Objective):
         )
         if inside is None or beside is None:
             return None
-        n = data.rows.n
+        n = data.rows.count
         zero, counts = np.zeros(n), np.full(n, 1.0 / n)
         S, R = (rows.about(zero).form(counts) for rows in (inside, beside))
         return PencilMatrices(S, R, ridge=self.ridge, shares=zero)

@@ -106,7 +106,7 @@ def pairs_of(rows: RowSums, lag: int) -> csr_array | None:
     """One over their number at (t, t + lag) of one trial; None where there are none."""
     from scipy.sparse import diags_array
 
-    n, trials = rows.n, rows.trials
+    n, trials = rows.count, rows.trials
     together = np.ones(max(n - lag, 0))
     if trials is not None:
         together[trials[lag:] != trials[:-lag]] = 0.0

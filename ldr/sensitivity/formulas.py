@@ -55,7 +55,8 @@ class TracedRows:
     trials = None
 
     def __init__(self, X: Traced, mean: Traced = None) -> None:
-        self.n, self.mean = len(X), X.mean(axis=0) if mean is None else mean
+        self.n = self.count = len(X)
+        self.mean = X.mean(axis=0) if mean is None else mean
         self.X = X - self.mean
 
     def about(self, shares: Array) -> TracedRows:

@@ -10,6 +10,7 @@ from typing import Self
 import numpy as np
 
 from ldr.objectives.data.data import Data
+from ldr.objectives.data.samples import Samples
 from ldr.objectives.objective import Objective
 from ldr.sensitivity.forms import Blocks, centred
 from ldr.sensitivity.optimum import Optimum, Rate
@@ -19,12 +20,14 @@ from ldr.solvers.manifolds.orthonormal import sym
 
 @dataclass(frozen=True)
 class Known(ABC):
-    """An optimum of rows in memory that all count alike."""
+    """An optimum of rows in memory."""
 
     optimum: Optimum
 
     # Whether coordinates must be of all columns; others move with the rows.
     of_columns = True
+    # Whether rows may have weights or trials.
+    of_marks = False
 
     @classmethod
     @abstractmethod
@@ -94,11 +97,18 @@ class Variances:
 
 
 def plain(data: Data) -> bool:
-    """Whether rows are in memory, without weights or trials."""
-    return not any(
-        one.marks is not None or one.is_sparse or one.stored
-        for one in (*data.views, *filter(None, (data.background,)))
-    )
+    """Whether rows are without weights or trials."""
+    return all(one.marks is None for one in all_of(data))
+
+
+def in_memory(data: Data) -> bool:
+    """Whether rows are."""
+    return not any(one.is_sparse or one.stored for one in all_of(data))
+
+
+def all_of(data: Data) -> Sequence[Samples]:
+    """Of the views and of the background."""
+    return (*data.views, *filter(None, (data.background,)))
 
 
 def of_all_columns(optimum: Optimum, data: Data) -> bool:

@@ -3,8 +3,8 @@
 With f = -sum_p tr(T'A_pT)/prod_j (tr T'B_jT)^{e_pj}, a trace, a ratio or correlations, the gradient
 in T is the sum of 2 f_F FT over these matrices F, f_F the derivative of f in the trace of F. Where
 T'BT = I, T = LQ with L'BL = I; L stays, and with E = L'dB L the problem at t is that of
-T = L(I - tE/2)Q over orthonormal Q. Where S = L'AL counts by the size or root h of its eigenvalues
-s, h(S) = VhV' moves by V(G o V'dS V)V', G_ij = (h_i - h_j)/(s_i - s_j).
+T = L(I - tE/2)Q over orthonormal Q. Where S = L'AL counts by the size or root of its eigenvalues,
+`Spectrum` says how that moves.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from ldr.objectives.data.data import Data
 from ldr.objectives.families.whitened_trace import SpectralTrace
 from ldr.objectives.objective import Objective
 from ldr.sensitivity.forms import Blocks, Form, Quadratic, Rates, added, inner, projected
-from ldr.sensitivity.known import Summand
+from ldr.sensitivity.known import Summand, plain
 from ldr.sensitivity.optimum import Observed, Optimum, Rate, matrix_of
 from ldr.sensitivity.quadratic import QuadraticData
 from ldr.sensitivity.ratio import Ratio
-from ldr.solvers.linalg.eigen import symmetric_eigen
+from ldr.sensitivity.spectrum import Spectrum
 from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.orthonormal import sym
 
-# Roots whose sum is below this share of the largest are zero.
-_NO_ROOT = 1e-12
+# Matrices that agree to this are the same.
+_SAME = 1e-6
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,8 @@ class Products(Summand):
     X: Blocks
     frames: Sequence[Array | None]
 
+    of_marks = True
+
     @classmethod
     def of(cls, optimum: Optimum, objective: Objective, data: Data) -> Products | None:
         """None where the method states no matrices."""
@@ -66,11 +68,28 @@ class Products(Summand):
             return None
         frames: list[Array | None] = []
         for coordinates, Q in zip(problem.coordinates, problem.blocks(optimum.M), strict=True):
-            unit = np.eye(len(Q))
-            plain = type(coordinates) is Columns
-            frames.append(None if plain else coordinates.map(unit, coordinates.lift(unit)).T)
+            unit, still = np.eye(len(Q)), type(coordinates) is Columns
+            frames.append(None if still else coordinates.map(unit, coordinates.lift(unit)).T)
         X = of_rows.blocks([one.dense() for one in samples])
-        return cls(optimum, formula, of_rows, X, frames)
+        found = cls(optimum, formula, of_rows, X, frames)
+        return found if plain(data) or found.agrees else None
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the matrices are the problem's: few methods say what marks of rows do to them."""
+        f, problem = self.formula, self.optimum.problem
+        if self._is_spectral:
+            pairs = [(self._signed @ self.optimum.M, self._lowered(self._times[0])[0])]
+        else:
+            own = self._in_coordinates(self._weighed(_summed(self._slopes, self._times)))
+            pairs = [(problem.at(self.optimum.M).gradient, 2.0 * self._pulled_of_blocks(own))]
+        for v, (B, Q) in enumerate(zip(f.white, problem.blocks(self.optimum.M), strict=False)):
+            square = self._ridged(B.times(self.X, self._T), v, B.trace)
+            pairs.append((Q, self._lowered(square)[v]))
+        numbers = np.diag(np.diag(self._axes))
+        if len(matrix_of(self.optimum.axes)):
+            pairs.append((numbers, self._axes))
+        return all(np.linalg.norm(a - b) <= _SAME * np.linalg.norm(a) for a, b in pairs)
 
     def rate(self, dX: Blocks) -> Rate:
         problem, M, T, f = self.optimum.problem, self.optimum.M, self._T, self.formula
@@ -235,8 +254,7 @@ class Products(Summand):
         """The same where eigenvalues count by their size or root."""
         problem, M = self.optimum.problem, self.optimum.M
         (lowered,) = self._lowered(V)
-        _, h, vectors = self._spectrum
-        through = (vectors * h) @ (vectors.T @ M)
+        through = self._spectrum.times(M)
         u = self.optimum.solve(lowered + 2.0 * through @ W)
         half = 0.5 * self._of_spectrum((2.0 / problem.unit) * u + M @ W)
         yield self.formula.A, self._raised([2.0 * half]), None
@@ -260,6 +278,8 @@ class Products(Summand):
 
     def _mean(self, dX: Array) -> Array:
         shares = self.formula.shares
+        if shares is None:
+            shares = self.of_rows.rows.shares
         return dX.mean(axis=0) if shares is None else shares @ dX
 
     @property
@@ -273,23 +293,11 @@ class Products(Summand):
         return problem.signed
 
     def _of_spectrum(self, dSM: Array) -> Array:
-        """d h(S) M, M spanned by eigenvectors of S."""
-        s, h, V = self._spectrum
-        R = V.T @ self.optimum.M
-        if self.formula.of == "roots":
-            both = h[:, None] + h
-            G = np.divide(1.0, both, out=np.zeros_like(both), where=both > _NO_ROOT * h.max())
-        else:
-            gaps, alike = s[:, None] - s, np.sign(s)[:, None] == np.sign(s)
-            G = np.where(alike, np.sign(s), (h[:, None] - h) / np.where(alike, 1.0, gaps))
-        found: Array = V @ ((G * (V.T @ dSM @ R.T)) @ R)
-        return found
+        return self._spectrum.moved(self.optimum.M, dSM, self.formula.of)
 
     @cached_property
-    def _spectrum(self) -> tuple[Array, Array, Array]:
-        """The eigenvalues of S, by what they count, and the eigenvectors."""
-        s, V = symmetric_eigen(self._signed)
-        return s, np.abs(s) if self.formula.of == "sizes" else np.sqrt(np.maximum(s, 0.0)), V
+    def _spectrum(self) -> Spectrum:
+        return Spectrum.of(self._signed, self.formula.of)
 
     def _within(self, change: Blocks, dT: Blocks) -> Array:
         """How T'DT changes, D and T moving, in the axes' own unit."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 from ldr.objectives.data.cells import Cells, Matrix
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.labels import as_array
+from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.matrices import Grouped, MovingKernel
 from ldr.objectives.kernels import as_response, deviations
+from ldr.objectives.statistics.pairs import pair_counts
 from ldr.objectives.statistics.products import OneSided
 from ldr.objectives.statistics.sums import membership
 from ldr.sensitivity.forms import Blocks, Constant, Form, Inverse, Quadratic, TimesTrace, centred
@@ -31,26 +33,45 @@ class QuadraticRows:
 
     Attributes
     ----------
-    n, view : int
+    samples : Samples
+    view : int
     shares : ndarray (n,) or None
         Weights of the rows in what is subtracted from them; None is their mean.
     """
 
-    n: int
-    view: int = 0
-    shares: Array | None = None
-    trials: ClassVar[None] = None
+    samples: Samples
+    view: int
+    shares: Array | None
+
+    @classmethod
+    def of(cls, samples: Samples, view: int) -> QuadraticRows:
+        w = samples.weights
+        return cls(samples, view, None if w is None else w / samples.weight)
+
+    @property
+    def n(self) -> float:
+        return self.samples.weight
+
+    @property
+    def count(self) -> int:
+        return self.samples.n
+
+    @property
+    def trials(self) -> Codes | None:
+        marks = self.samples.marks
+        return None if marks is None else marks.codes
 
     @property
     def mean(self) -> MeanOfRows:
-        return MeanOfRows(self.n, self.view)
+        n = self.samples.n
+        return MeanOfRows(np.full(n, 1.0 / n) if self.shares is None else self.shares, self.view)
 
     def scatter(self) -> Quadratic:
-        return self._of(centred)
+        return self._of(lambda X: self.counted(self.centre(X)))
 
     def cross(self, other: QuadraticRows) -> Quadratic:
         def kernel(X: Blocks) -> dict[int, Array]:
-            one, two = centred(X[self.view]), centred(X[other.view])
+            one, two = (each.counted(each.centre(X[each.view])) for each in (self, other))
             if other.view == self.view:
                 return {self.view: one}
             return {self.view: 0.5 * two, other.view: 0.5 * one}
@@ -59,16 +80,16 @@ class QuadraticRows:
 
     def lagged(self, lag: int) -> Quadratic:
         def both(X: Array) -> Array:
-            Z, found = centred(X), np.zeros_like(X)
-            found[:-lag] += Z[lag:]
-            found[lag:] += Z[:-lag]
-            return centred(found) / (2 * (self.n - lag))
+            Z, found, (counts, total) = self.centre(X), np.zeros_like(X), self._pairs(lag)
+            found[:-lag] += counts * Z[lag:]
+            found[lag:] += counts * Z[:-lag]
+            return self._centre_transposed(found) / (2.0 * total)
 
         return self._of(both)
 
     def scatter_of_changes(self) -> Quadratic:
         def changes(X: Array) -> Array:
-            steps, found = np.diff(X, axis=0), np.zeros_like(X)
+            found, steps = np.zeros_like(X), self._pairs(1)[0] * np.diff(X, axis=0)
             found[1:] += steps
             found[:-1] -= steps
             return found
@@ -80,7 +101,7 @@ class QuadraticRows:
 
     def form(self, K: Matrix, moving: MovingKernel | None = None) -> Quadratic:
         def of(K: Matrix) -> Quadratic:
-            return self._of(lambda X: self._centre_transposed(times(K, self._centre(X))))
+            return self._of(lambda X: self._centre_transposed(times(K, self.centre(X))))
 
         found, view = of(K), self.view
         if isinstance(K, OneSided):
@@ -92,12 +113,24 @@ class QuadraticRows:
             return of(moving.along(X[view], dX[view]))
 
         def moved_back(X: Blocks, Y: Blocks, Z: Blocks) -> list[Array]:
-            pulled = moving.back(X[view], self._centre(Y[view]), self._centre(Z[view]))
+            pulled = moving.back(X[view], self.centre(Y[view]), self.centre(Z[view]))
             return [pulled if i == view else np.zeros_like(each) for i, each in enumerate(X)]
 
         return replace(found, moved=moved, moved_back=moved_back)
 
-    def _centre(self, X: Array) -> Array:
+    def _pairs(self, lag: int) -> tuple[float | Array, float]:
+        """How much pairs of rows count, as a column, and together."""
+        counts = pair_counts(self.samples.marks, self.count, lag)
+        if counts is None:
+            return 1.0, self.count - lag
+        return counts[:, None], float(counts.sum())
+
+    def counted(self, Z: Array) -> Array:
+        """Rows times their weights."""
+        w = self.samples.weights
+        return Z if w is None else Z * w[:, None]
+
+    def centre(self, X: Array) -> Array:
         return centred(X) if self.shares is None else X - self.shares @ X
 
     def _centre_transposed(self, X: Array) -> Array:
@@ -106,12 +139,15 @@ class QuadraticRows:
     def of_groups(self, codes: Codes) -> tuple[Quadratic, Quadratic]:
         """The scatters between and within them."""
         members = membership(codes, int(codes.max()) + 1)
-        counts = np.bincount(codes)[:, None]
+        counts = members @ self.counted(np.ones((len(codes), 1)))
 
         def means(X: Array) -> Array:
-            return np.asarray((members @ X) / counts)[codes]
+            return np.asarray((members @ self.counted(X)) / counts)[codes]
 
-        return self._of(lambda X: means(centred(X))), self._of(lambda X: X - means(X))
+        return (
+            self._of(lambda X: self.counted(means(self.centre(X)))),
+            self._of(lambda X: self.counted(X - means(X))),
+        )
 
     def _of(self, mixed: Callable[[Array], Array]) -> Quadratic:
         return Quadratic(lambda X: {self.view: mixed(X[self.view])})
@@ -119,9 +155,9 @@ class QuadraticRows:
 
 @dataclass(frozen=True)
 class MeanOfRows:
-    """m, of which a method takes mm'."""
+    """m, of which a method takes mm'; its weights are of the rows."""
 
-    n: int
+    shares: Array
     view: int
 
     def __getitem__(self, axes: object) -> MeanOfRows:
@@ -129,8 +165,7 @@ class MeanOfRows:
 
     def __mul__(self, other: MeanOfRows) -> Quadratic:
         def kernel(X: Blocks) -> dict[int, Array]:
-            rows = X[self.view]
-            return {self.view: np.broadcast_to(rows.mean(axis=0) / self.n, rows.shape)}
+            return {self.view: np.outer(self.shares, self.shares @ X[self.view])}
 
         return Quadratic(kernel)
 
@@ -156,7 +191,7 @@ class QuadraticData:
     @classmethod
     def of(cls, data: Data) -> QuadraticData:
         samples = (*data.views, *filter(None, (data.background,)))
-        return cls([QuadraticRows(one.n, i) for i, one in enumerate(samples)], data)
+        return cls([QuadraticRows.of(one, i) for i, one in enumerate(samples)], data)
 
     @property
     def y(self) -> Cells:
@@ -164,9 +199,11 @@ class QuadraticData:
 
     def through(
         self, of: Callable[[Array], Array], back: Callable[[Array], Array]
-    ) -> QuadraticRows:
+    ) -> QuadraticRows | None:
+        if self.rows.samples.marks is not None:
+            return None
         self.made.append((of, back))
-        return QuadraticRows(self.rows.n, len(self.views) + len(self.made) - 1)
+        return replace(self.rows, view=len(self.views) + len(self.made) - 1)
 
     def blocks(self, X: Blocks) -> list[Array]:
         """X, with the rows that were made of those of the first view."""
@@ -180,7 +217,8 @@ class QuadraticData:
         return given
 
     def deviations(self) -> Array:
-        return deviations(as_response(self.data.y, self.rows.n)[:, 0], None)
+        samples = self.data.samples
+        return deviations(as_response(self.data.y, samples.n)[:, 0], samples.weights)
 
     def labels(self) -> tuple[Codes, Cells]:
         return self.data.labels

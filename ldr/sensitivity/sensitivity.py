@@ -21,7 +21,7 @@ from ldr.sensitivity.formulas import Given, formula_of
 from ldr.sensitivity.gradients import GradientsOfRows
 from ldr.sensitivity.implicit import pulled
 from ldr.sensitivity.influence import Influence, influence
-from ldr.sensitivity.known import Known, of_all_columns, plain
+from ldr.sensitivity.known import Known, in_memory, of_all_columns, plain
 from ldr.sensitivity.likelihood import LikelihoodRows
 from ldr.sensitivity.low_rank import LowRankRows
 from ldr.sensitivity.motion import MotionOfRows
@@ -136,10 +136,12 @@ class Sensitivity:
     @cached_property
     def known(self) -> Known | None:
         """The optimum, where its change with the rows is known by products."""
-        if not plain(self.data):
+        if not in_memory(self.data):
             return None
-        whole = of_all_columns(self.optimum, self.data)
-        kinds = (kind for kind in KINDS if whole or not kind.of_columns)
+        whole, alike = of_all_columns(self.optimum, self.data), plain(self.data)
+        kinds = (
+            kind for kind in KINDS if (whole or not kind.of_columns) and (alike or kind.of_marks)
+        )
         tried = (kind.of(self.optimum, self.objective, self.data) for kind in kinds)
         return next(filter(None, tried), None)
 
@@ -147,8 +149,9 @@ class Sensitivity:
     def pullback(self, P: PerView) -> PerView:
         """The derivative in X of <P, the map>: what a loss that moves by P for each entry wants.
 
-        Of methods of sums over rows, graphs, spectra, projected rows and factors. Of one's own it
-        takes jax.
+        Of methods of sums over rows, graphs, spectra, projected rows and factors; those of matrices
+        of covariances, lags, classes and graphs take weights of the rows and trials too. Of one's
+        own it takes jax.
 
         Parameters
         ----------
@@ -161,7 +164,7 @@ class Sensitivity:
         Raises
         ------
         ldr.errors.ArgumentError
-            A method without such a formula, rows with weights or trials.
+            A method without such a formula, or without one for weights or trials.
         ldr.errors.SingularError
             Numbers tie.
         """
@@ -185,8 +188,9 @@ class Sensitivity:
         if formula is None or any(view.marks is not None for view in self.data.views):
             raise ArgumentError(
                 f"{self.objective!r} has derivatives along directions only (`along`, `jax.jvp`): "
-                "expected a method of sums over rows, graphs, spectra, projected rows or factors, "
-                "without weights, trials or gaps"
+                "expected a method of sums over rows, graphs, spectra, projected rows or factors; "
+                "with weights or trials one of matrices of covariances, lags, classes or graphs; "
+                "no gaps"
             )
         if len(matrix_of(self.optimum.axes)):
             self.optimum.turn(np.zeros((self.r, self.r)))  # says which numbers tie

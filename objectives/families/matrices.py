@@ -38,7 +38,11 @@ class RowSums(Protocol):
     """Sums over the rows of a view: of one data set (d, d), or of a stack of them (b, d, d)."""
 
     @property
-    def n(self) -> int: ...
+    def n(self) -> float:
+        """What the rows count together."""
+
+    @property
+    def count(self) -> int: ...
     @property
     def trials(self) -> Codes | None:
         """Of the rows; None is one trial."""

@@ -89,6 +89,8 @@ class StackedRows:
         """Rows of each problem."""
         return int(self.X.shape[1])
 
+    count = n
+
     def about(self, shares: Array) -> StackedRows:
         """The rows less sum_i shares_i x_i of each, in place of their mean."""
         apart = shares @ self.X - (1.0 - shares.sum()) * self.mean

@@ -227,6 +227,56 @@ def test_products_with_a_cotangent(key, monkeypatch):
     assert found == pytest.approx(forth, rel=1e-8)
 
 
+MARKED = {
+    "weights": (
+        *("pca", "lda", "cca", "maf", "lpp degree", "autocovariance", "sfa", "sfa whitened"),
+        *("squared-difference", "olpp epsilon", "onpp classes", "signal-noise", "pls", "mcca"),
+        *("classical-lda", "lpp", "npe classes", "classical-maf", "gcpca", "opca", "sir"),
+        *("lda nested", "orthogonal-lpp", "orthogonal-sfa", "principal-components-regression"),
+    ),
+    "trials": ("autocovariance", "maf", "sfa", "vamp", "tica", "squared-difference"),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("marks", "key"),
+    [
+        (m, k)
+        if (m, k)
+        in (("weights", "lda"), ("weights", "cca"), ("weights", "maf"), ("trials", "vamp"))
+        else pytest.param(m, k, marks=pytest.mark.slow)
+        for m, keys in MARKED.items()
+        for k in keys
+    ],
+)
+def test_rows_that_count_differently_move_so(marks, key, monkeypatch):
+    X, y, parameters = methods.RANDOM[key]
+    rng = np.random.default_rng(0)
+    n = len(as_tuple(X)[0])
+    given = {"sample_weight": rng.uniform(0.5, 2.0, n)}
+    if marks == "trials":
+        given = {"groups": np.arange(n) // 15}
+    name = methods.name_of(key)
+    result = ldr.solve(name, X, 2, y=y, tolerance=1e-13, random_state=0, **given, **parameters)
+    sensitivity = result.sensitivity(X, y, **given)
+    dX, V = (
+        tuple(rng.standard_normal(np.shape(each)) for each in as_tuple(one))
+        for one in (X, result.P)
+    )
+    direction = dX if isinstance(X, tuple) else dX[0]
+    line = as_line(result.objective, sensitivity.data, 2, X=direction)
+    bound = Derivative.along(sensitivity.optimum, line)
+    expected = {told: getattr(bound, told) for told in ("value", "mean", "P")}
+    monkeypatch.setattr(Line, "__call__", None)  # nothing is bound again
+    found = sensitivity.along(direction)
+    for told, value in expected.items():
+        assert relative(getattr(found, told), value) < 1e-8
+    back = as_tuple(sensitivity.pullback(V if isinstance(result.P, tuple) else V[0]))
+    forth = sum(np.vdot(one, dP) for one, dP in zip(V, as_tuple(found.P), strict=True))
+    assert sum(np.vdot(*each) for each in zip(back, dX, strict=True)) == pytest.approx(forth)
+
+
 SUMS = {
     "a ratio": 0.5 * PCA() + LDA(ridge=0.1),
     "traces": Autocovariance() - 0.5 * SquaredDifference(),
