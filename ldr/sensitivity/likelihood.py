@@ -1,8 +1,9 @@
-"""How a factor model moves with its rows: it is of S = MM' + Psi and of C = Z'Z/n alone.
+"""How a factor model moves with its rows: it is of S = MM' + Psi, and of what was observed.
 
-Of C the negative log-likelihood has n/2 tr(S^{-1}C). With A = ZS^{-1} its gradient in M and psi has
--A'ZG, G = S^{-1}M, and -1/2 the diagonal of A'A. The map is P = EB', B = Psi^{-1}M and
-E = (I + M'B)^{-1}; axes diagonalise M'B.
+With S_oo^{-1} of what is there, a_i = S_oo^{-1}(z_i - mean) = R_i/psi and y_i = M'a_i, the gradient
+of the negative log-likelihood has -sum a_i y_i' in M, -1/2 sum a_i^2 in psi and -sum a_i in the
+mean; of complete rows that is theirs. The map is P = EB', B = Psi^{-1}M and E = (I + M'B)^{-1};
+axes diagonalise M'B.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ from functools import cached_property
 import numpy as np
 
 from ldr.objectives.data.data import Data
-from ldr.objectives.families.factors import Factors, inner
+from ldr.objectives.families.factors import FactorLikelihood, inner
+from ldr.objectives.families.observed import Observed as ObservedRows
+from ldr.objectives.families.observed import Posterior
 from ldr.objectives.objective import Objective
 from ldr.sensitivity.forms import Blocks, centred
 from ldr.sensitivity.known import Known
@@ -25,70 +28,70 @@ from ldr.solvers.manifolds.orthonormal import sym
 
 @dataclass(frozen=True)
 class LikelihoodRows(Known):
-    """An optimum of a factor model of complete rows.
+    """An optimum of a factor model.
 
     Attributes
     ----------
-    scale : ndarray (d,)
-        Columns of Z are those of X less their mean, divided by it.
-    Z : ndarray (n, d)
+    posterior : Posterior
+        Of the rows in the coordinates of the solver.
+    slope : ndarray (d,)
+        d psi/dt.
+    gaps : bool
+        Whether entries are missing: then the mean is one of the model's parameters.
     """
 
-    problem: Factors
-    scale: Array
-    Z: Array
+    problem: FactorLikelihood
+    posterior: Posterior
+    slope: Array
+    gaps: bool
 
     @classmethod
     def of(cls, optimum: Optimum, objective: Objective, data: Data) -> LikelihoodRows | None:
         problem, rows = optimum.problem, data.samples
-        if not isinstance(problem, Factors) or not isinstance(rows.array, np.ndarray):
+        if not isinstance(problem, FactorLikelihood) or not isinstance(rows.array, np.ndarray):
             return None
-        return cls(optimum, problem, problem.scale, centred(rows.dense()) / problem.scale)
-
-    @cached_property
-    def _model(self) -> tuple[Array, Array, Array, Array]:
-        """M, psi, d psi/dt, B."""
-        M, t = self.problem.manifold.split(self.optimum.M)
-        noise = self.problem.noise
-        psi = noise.variances(t)
-        return M, psi, noise.slope(t), M / psi[:, None]
+        M, t, *given = problem.manifold.split(optimum.M)
+        mean = given[0][:, 0] if given else np.zeros(len(M))
+        Z = (rows.dense() - problem.views[0].mean) / problem.scale
+        psi, slope = problem.noise.variances(t), problem.noise.slope(t)
+        posterior = Posterior(ObservedRows.of(Z), mean, M, psi)
+        return cls(optimum, problem, posterior, slope, bool(given))
 
     @cached_property
     def _E(self) -> Array:
-        M, _, _, B = self._model
+        M, B = self.posterior.M, self.posterior.B
         return np.asarray(np.linalg.inv(np.eye(M.shape[1]) + M.T @ B), dtype=np.float64)
 
-    def _over_S(self, Z: Array) -> Array:
-        """ZS^{-1}, S^{-1} = Psi^{-1} - BEB'."""
-        _, psi, _, B = self._model
-        return np.asarray(Z / psi - (Z @ B) @ self._E @ B.T)
-
-    @cached_property
+    @property
     def _A(self) -> Array:
-        return self._over_S(self.Z)
+        return self.posterior.residual / self.posterior.psi
 
     def rate(self, dX: Blocks) -> Rate:
-        problem, A, G = self.problem, self._A, self._model[3] @ self._E
-        mean = dX[0].mean(axis=0)
-        dZ = (dX[0] - mean) / self.scale
-        dA = self._over_S(dZ)
-        in_t = problem.noise.gather(self._model[2] * np.einsum("ij,ij->j", A, dA))
-        gradient = problem.manifold.join([-(dA.T @ (self.Z @ G) + A.T @ (dZ @ G)), -in_t])
-        still = np.zeros_like(G)
+        problem, posterior, A = self.problem, self.posterior, self._A
+        mean = np.zeros(len(A.T)) if self.gaps else dX[0].mean(axis=0)
+        dZ = posterior.observed.mask * (dX[0] - mean) / problem.scale
+        dy, dA = posterior.over_S(dZ)
+        in_t = problem.noise.gather(self.slope * inner(A.T, dA.T))
+        in_mean = [-dA.sum(axis=0)[:, None]] * self.gaps
+        gradient = problem.manifold.join([-(dA.T @ posterior.y + A.T @ dy), -in_t, *in_mean])
+        still = np.zeros_like(posterior.B)
         value = problem.objective.sign * problem.unit * float(np.vdot(A, dZ))
-        r = G.shape[1]
-        return Rate(gradient, Observed((still.T,), (still,), (mean,), value, np.zeros((r, r))))
+        within = np.zeros((still.shape[1],) * 2)
+        return Rate(gradient, Observed((still.T,), (still,), (mean,), value, within))
 
     def pulled(self, V: Sequence[Array]) -> list[Array]:
-        (M, psi, slope, B), E, problem = self._model, self._E, self.problem
-        lowered = V[0] / self.scale[:, None]
+        problem, posterior, E, A = self.problem, self.posterior, self._E, self._A
+        M, B, psi = posterior.M, posterior.B, posterior.psi
+        lowered = V[0] / problem.scale[:, None]
         W = sym(self.optimum.turn(E @ (B.T @ lowered)))
         H = E @ (lowered.T @ B) @ E
         first, twice = lowered @ E / psi[:, None], W - sym(H)
         in_psi = inner(B @ twice, B) + inner(first, B)
-        v = [first + 2.0 * B @ twice, problem.noise.gather(-slope * in_psi)]
-        u, t = problem.manifold.split(self.optimum.solve(problem.manifold.join(v)))
-        A = self._A
-        through = (A @ u) @ M.T + (A @ M) @ u.T + A * (slope * np.broadcast_to(t[:, 0], psi.shape))
-        found = self._over_S(through) / self.scale
-        return [found - found.mean(axis=0)]
+        v = [first + 2.0 * B @ twice, problem.noise.gather(-self.slope * in_psi)]
+        v += [np.zeros((len(M), 1))] * self.gaps
+        u, t, *m = problem.manifold.split(self.optimum.solve(problem.manifold.join(v)))
+        through = (A @ u) @ M.T + posterior.y @ u.T + A * (self.slope * t[:, 0])
+        if m:
+            through = through + m[0][:, 0]
+        found = posterior.over_S(posterior.observed.mask * through)[1] / problem.scale
+        return [found if self.gaps else centred(found)]

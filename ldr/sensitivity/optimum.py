@@ -178,13 +178,11 @@ class Optimum:
             raise flat(self.problem, self.M, error) from error
 
     def moved(self, U: Array, turn: Array | None = None) -> Array:
-        """The point along U, its axes turned by the skew matrix."""
-        N = self.problem.manifold.retract(self.M, U)
+        """The point along U, its axes turned by the skew matrix, to first order."""
+        N = self.M + U
         if turn is None:
             return N
-        half, identity = 0.5 * turn, np.eye(len(turn))
-        Q = np.linalg.solve(identity - half, identity + half)  # Cayley's rotation
-        return self.problem.turned(N, [np.asarray(Q)] * len(self.axes.turns))
+        return self.problem.turned(N, [np.eye(len(turn)) + turn] * len(self.axes.turns))
 
     def turn(self, change: Array) -> Array:
         """Om_kl = dS_kl/(s_l - s_k): how axes turn with the matrix S that they diagonalise.

@@ -189,8 +189,7 @@ class Sensitivity:
             raise ArgumentError(
                 f"{self.objective!r} has derivatives along directions only (`along`, `jax.jvp`): "
                 "expected a method of sums over rows, graphs, spectra, projected rows or factors; "
-                "with weights or trials one of matrices of covariances, lags, classes or graphs; "
-                "no gaps"
+                "with weights or trials one of matrices of covariances, lags, classes or graphs"
             )
         if len(matrix_of(self.optimum.axes)):
             self.optimum.turn(np.zeros((self.r, self.r)))  # says which numbers tie

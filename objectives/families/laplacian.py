@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 Found = TypeVar("Found")
 # Of all pairs of rows, from which share on edges are many.
 _MANY = 1 / 32
+# Up to this many numbers (32 MiB) the differences of neighbours are kept.
+_KEPT = 2**22
 # Squared lengths of the edges, the heat, and the edges that it is the mean of.
 Squared: TypeAlias = tuple[Array, float, Integers]
 
@@ -203,25 +205,42 @@ def laplacian(W: csr_array) -> csr_array:
 
 @dataclass(frozen=True, eq=False)
 class MovingResiduals:
-    """(I - W)'(I - W) whose W moves with the rows."""
+    """(I - W)'(I - W) whose W, of the neighbours' weights, moves with the rows."""
 
     W: csr_array
     regularisation: float
+    _rows: list[tuple[Array, list[Neighbourhoods]]] = field(default_factory=list, init=False)
 
     @cached_property
     def _residuals(self) -> csr_array:
         return residuals(self.W)
 
+    def _around(self, X: Array) -> Iterable[Neighbourhoods]:
+        """The neighbourhoods; few are kept for further directions."""
+        found = Neighbourhoods.of(self.W, X, self.regularisation)
+        if self.W.nnz * X.shape[1] > _KEPT:
+            return found
+        return _kept(self._rows, X, lambda: list(found))
+
     def along(self, X: Array, dX: Array) -> SymmetricProduct:
-        moved = lle_rate(self.W, X, dX, self.regularisation)
-        return SymmetricProduct(self._residuals, -1.0 * moved)
+        from scipy.sparse import csr_array
+
+        W, rates = self.W, np.empty_like(self.W.data)
+        for some in self._around(X):
+            rates[some.entries] = -some.rates(dX)
+        return SymmetricProduct(self._residuals, csr_array((rates, W.indices, W.indptr), W.shape))
 
     def back(self, X: Array, Y: Array, Z: Array) -> Array:
         W, R = self.W, self._residuals
         i, j = np.repeat(np.arange(len(X)), np.diff(W.indptr)), W.indices
         pairs = ((R @ one, other) for one, other in ((Z, Y), (Y, Z)))
-        slopes = sum(-np.einsum("ij,ij->i", left[i], other[j]) for left, other in pairs)
-        return lle_back(W, X, np.asarray(slopes), self.regularisation)
+        slopes = np.sum(
+            [-np.einsum("ij,ij->i", left[i], other[j]) for left, other in pairs], axis=0
+        )
+        found = np.zeros_like(X)
+        for some in self._around(X):
+            some.pull(slopes[some.entries], found)
+        return found
 
 
 def residuals(W: csr_array) -> csr_array:
@@ -231,48 +250,64 @@ def residuals(W: csr_array) -> csr_array:
     return (eye_array(W.shape[0]) - W).tocsr()
 
 
-def lle_rate(W: csr_array, X: Array, dX: Array, regularisation: float) -> csr_array:
-    """How the weights that reconstruct X from the same neighbours change along dX.
+@dataclass(frozen=True, eq=False)
+class Neighbourhoods:
+    """Rows together that have as many neighbours: of v with Gv = 1 their weights are v / sum v.
 
-    Of v with Gv = 1, w = v / sum v: G dv = -dG v.
+    Attributes
+    ----------
+    entries : ndarray of int (m, k)
+        Where their weights stand in W.data.
+    i, j : ndarray of int (m,), (m, k)
+    w : ndarray (m, k)
+    Z : ndarray (m, k, d)
+        x_j - x_i.
+    inverse : ndarray (m, k, k)
+        Of G, regularised.
     """
-    from scipy.sparse import csr_array
 
-    rates = np.empty_like(W.data)
-    for entries, i, j in _neighbourhoods(W, X):
-        Z, dZ = (rows[j] - rows[i, None] for rows in (X, dX))
-        G, w = Z @ Z.transpose(0, 2, 1), W.data[entries]
-        left, moved = ((w[:, None, :] @ each).transpose(0, 2, 1) for each in (Z, dZ))
-        traces = 2.0 * regularisation * np.einsum("ijk,ijk->i", Z, dZ)
-        dGw = dZ @ left + Z @ moved + (traces[:, None] * w)[:, :, None]
-        dv = -np.linalg.solve(regularised(G, regularisation), dGw)[..., 0]
-        rates[entries] = dv - w * dv.sum(axis=1, keepdims=True)
-    return csr_array((rates, W.indices, W.indptr), shape=W.shape)
+    entries: Integers
+    i: Integers
+    j: Integers
+    w: Array
+    Z: Array
+    inverse: Array
+    regularisation: float
 
+    @classmethod
+    def of(cls, W: csr_array, X: Array, regularisation: float) -> Iterator[Neighbourhoods]:
+        counts = np.diff(W.indptr)
+        for k in np.unique(counts):
+            for i in few(np.flatnonzero(counts == k), k * X.shape[1]):
+                entries = W.indptr[i, None] + np.arange(k)
+                j = W.indices[entries]
+                Z = X[j] - X[i, None]
+                inverse = np.linalg.inv(regularised(Z @ Z.transpose(0, 2, 1), regularisation))
+                yield cls(entries, i, j, W.data[entries], Z, inverse, regularisation)
 
-def lle_back(W: csr_array, X: Array, slopes: Array, regularisation: float) -> Array:
-    """The derivative in X of the sum of slopes times weights; the slopes stand as W.data do."""
-    found = np.zeros_like(X)
-    for entries, i, j in _neighbourhoods(W, X):
-        Z, w, s = X[j] - X[i, None], W.data[entries], slopes[entries]
-        s = s - np.einsum("ij,ij->i", w, s)[:, None]
-        G = regularised(Z @ Z.transpose(0, 2, 1), regularisation)
-        b = -np.linalg.solve(G, s[:, :, None])
-        ends = Z.transpose(0, 2, 1) @ np.concatenate([w[:, :, None], b], axis=2)
+    @cached_property
+    def _left(self) -> Array:
+        """Z'w, as columns."""
+        return np.asarray(self.Z.transpose(0, 2, 1) @ self.w[:, :, None])
+
+    def rates(self, dX: Array) -> Array:
+        """How the weights change along dX: G dv = -dG w."""
+        Z, w, dZ = self.Z, self.w[:, :, None], dX[self.j] - dX[self.i, None]
+        traces = 2.0 * self.regularisation * np.einsum("ijk,ijk->i", Z, dZ)[:, None, None]
+        dGw = dZ @ self._left + Z @ (dZ.transpose(0, 2, 1) @ w) + traces * w
+        dv = -self.inverse @ dGw
+        return np.asarray((dv - w * dv.sum(axis=1, keepdims=True))[..., 0])
+
+    def pull(self, slopes: Array, found: Array) -> None:
+        """Add the derivative in X of the sum of slopes times weights."""
+        Z, w = self.Z, self.w
+        s = slopes - np.einsum("ij,ij->i", w, slopes)[:, None]
+        b = -self.inverse @ s[:, :, None]
+        ends = np.concatenate([self._left, Z.transpose(0, 2, 1) @ b], axis=2)
         moves = np.concatenate([b, w[:, :, None]], axis=2) @ ends.transpose(0, 2, 1)
-        moves += 2.0 * regularisation * (w[:, None, :] @ b) * Z
-        np.add.at(found, j, moves)
-        np.subtract.at(found, i, moves.sum(axis=1))
-    return found
-
-
-def _neighbourhoods(W: csr_array, X: Array) -> Iterator[tuple[Integers, Integers, Integers]]:
-    """Entries of W.data, their rows and columns: rows together that have as many."""
-    counts = np.diff(W.indptr)
-    for k in np.unique(counts):
-        for i in few(np.flatnonzero(counts == k), k * X.shape[1]):
-            entries = W.indptr[i, None] + np.arange(k)
-            yield entries, i, W.indices[entries]
+        moves += 2.0 * self.regularisation * (w[:, None, :] @ b) * Z
+        np.add.at(found, self.j, moves)
+        np.subtract.at(found, self.i, moves.sum(axis=1))
 
 
 @dataclass(frozen=True)

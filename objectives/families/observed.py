@@ -83,6 +83,12 @@ class Observed:
         """(n, d): 1 observed, 0 missing."""
         return self.patterns[self.which]
 
+    def times(self, matrices: Array, rows: Array) -> Array:
+        """A_k v_i of each row i, of its pattern k."""
+        if len(matrices) == 1:
+            return np.asarray(rows @ matrices[0].T)
+        return times(matrices[self.which], rows)
+
     @cached_property
     def counts(self) -> Array:
         """Number of observed entries of each column, (d,)."""
@@ -149,12 +155,16 @@ class Posterior:
         self.V = inverse @ inverse.swapaxes(1, 2)
         mask = observed.mask
         deviation = mask * (observed.Z - observed.ones * mean)
-        V = self.V[observed.which]
-        self.y = times(V, deviation @ self.B)
+        self.y = observed.times(self.V, deviation @ self.B)
         self.residual = deviation - mask * (self.y @ M.T)
         if len(heavy):
-            self.y += times(V, self.residual @ self.B - self.y)
+            self.y += observed.times(self.V, self.residual @ self.B - self.y)
             self.residual = deviation - mask * (self.y @ M.T)
+
+    def over_S(self, Z: Array) -> tuple[Array, Array]:
+        """M_o'S_oo^{-1}z_i and S_oo^{-1}z_i of rows that are zero where nothing was observed."""
+        y = self.observed.times(self.V, Z @ self.B)
+        return y, (Z - self.observed.mask * (y @ self.M.T)) / self.psi
 
     @property
     def log_likelihoods(self) -> Array:

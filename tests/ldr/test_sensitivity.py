@@ -143,7 +143,8 @@ QUADRATIC = (
     # Of the projected rows.
     *("mds-stress", "mds-stress sammon", "lmnn", "lmnn linear", "wda", "robust-pca"),
     *("sdr", "sdr labels", "sdr landmarks", "hsic", "hsic landmarks", "hsic unsupervised"),
-    *("hsic unsupervised landmarks", "robust-pca huber", "ppca", "fa", "log-det-pca"),
+    *("hsic unsupervised landmarks", "robust-pca huber", "ppca", "ppca missing", "fa"),
+    *("fa missing", "log-det-pca"),
 )
 WHITE = ("ica", "uica", "foreca", "csp classes", "dca")  # whose M moves by differences
 
@@ -177,6 +178,14 @@ def test_products_with_the_rows_say_what_problems_bound_again_say(key, monkeypat
         # filters are bound to what an iteration leaves, landmarks to a nearly singular matrix
         rough = key == "csp classes" or "landmarks" in key
         assert relative(getattr(found, name), value) < (1e-7 if rough else 1e-8)
+
+
+def test_nothing_of_neighbours_is_decomposed_for_another_direction(monkeypatch):
+    X, dX = methods.X, np.random.default_rng(0).standard_normal(methods.X.shape)
+    sensitivity = ldr.solve("npe", X, 2, tolerance=1e-13).sensitivity(X)
+    once = sensitivity.along(dX).projector
+    monkeypatch.setattr("ldr.objectives.families.laplacian.regularised", None)
+    assert relative(sensitivity.along(2.0 * dX).projector, 2.0 * once) < 1e-12
 
 
 def test_rows_without_a_label_may_say_so_by_anything():
