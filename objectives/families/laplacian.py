@@ -282,7 +282,8 @@ class Neighbourhoods:
                 entries = W.indptr[i, None] + np.arange(k)
                 j = W.indices[entries]
                 Z = X[j] - X[i, None]
-                inverse = np.linalg.inv(regularised(Z @ Z.transpose(0, 2, 1), regularisation))
+                G = regularised(Z @ Z.transpose(0, 2, 1), regularisation)
+                inverse = np.asarray(np.linalg.inv(G), dtype=np.float64)
                 yield cls(entries, i, j, W.data[entries], Z, inverse, regularisation)
 
     @cached_property
