@@ -78,6 +78,17 @@ class ShrinkingCorrelation(ShrinkingViews, CorrelationMethod):
     """Base of the methods that divide by Caa and Cbb."""
 
 
+def orthogonal(
+    method: ShrinkingViews, data: Data, r: int, how: str = "polar"
+) -> TwoBlock | MultiRatio:
+    """The correlations of orthonormal Mi."""
+    views, shrunk = method.opened(data)
+    if len(views) > 2:
+        return multi_ratio(method, views, r, ridge=method.ridge, shrunk=shrunk)
+    a, b = views
+    return correlation(method, a, b, r, ridge=method.ridge, shrunk=shrunk, orthonormalise=how)
+
+
 @dataclass(frozen=True)
 class CCA(ShrinkingCorrelation):
     """Correlate two views: max tr(Ma'Cab Mb) / sqrt(tr(Ma'Caa Ma) tr(Mb'Cbb Mb)) on St x St.
@@ -103,14 +114,10 @@ class CCA(ShrinkingCorrelation):
     orthonormalise: str = word("polar", ("polar", "qr"))
 
     def bind(self, data: Data, r: int) -> TwoBlock | MultiRatio:
-        views, shrunk = self.opened(data)
         how = self.orthonormalise
-        if len(views) > 2:
-            if how != "polar":
-                raise ArgumentError(f"orthonormalise={how!r} of cca is for two views alone")
-            return multi_ratio(self, views, r, ridge=self.ridge, shrunk=shrunk)
-        a, b = views
-        return correlation(self, a, b, r, ridge=self.ridge, shrunk=shrunk, orthonormalise=how)
+        if len(data.views) > 2 and how != "polar":
+            raise ArgumentError(f"orthonormalise={how!r} of cca is for two views alone")
+        return orthogonal(self, data, r, how)
 
     def forms(self, data: DataForms) -> CorrelationMatrices:
         return correlations(data, self.ridge)
@@ -228,10 +235,10 @@ class OrthogonalMCCA(ShrinkingViews, ManyViews):
     source = "Kettenring 1971; Cunningham & Ghahramani 2015, 3.1.4"
     baseline = "classical multiset cca's maps, orthonormalised"
     relative_improvement = False
+    arrays = CCA.arrays
 
-    def bind(self, data: Data, r: int) -> MultiBlock:
-        views, shrunk = self.opened(data)
-        return multi_ratio(self, views, r, ridge=self.ridge, shrunk=shrunk)
+    def bind(self, data: Data, r: int) -> TwoBlock | MultiRatio:
+        return orthogonal(self, data, r)
 
     def forms(self, data: DataForms) -> CorrelationMatrices:
         return correlations(data, self.ridge)

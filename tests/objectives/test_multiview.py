@@ -6,12 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_digits
 
 import ldr
 from ldr.objectives.data.opening import as_samples
-from ldr.objectives.families.multi_block import MultiRatio, MultiTrace
+from ldr.objectives.families.multi_block import MultiRatio, MultiTrace, multi_ratio
 from ldr.objectives.statistics import view_moments
-from ldr.objectives.view import View
+from ldr.objectives.view import Compact, View
 from ldr.running import automatic_solver
 from ldr.solvers import Stopping, minimise
 from ldr.subspaces import principal_angles
@@ -43,12 +44,21 @@ def test_maxdiff_of_two_views_is_pls_and_certified():
 
 
 def test_orthogonal_mcca_of_two_views_is_cca():
-    for X in (real_data.tumour_views(), real_data.linnerud()):
+    """With its certificate, of pixels that are always 0 too, and by its own function."""
+    D = load_digits().data[:200]
+    for X in (real_data.tumour_views(), real_data.linnerud(), (D[:, :12], D[:, 12:24])):
         for r in (1, 2, 3):
             cca = ldr.solve("cca", X, r)
             found = ldr.solve("orthogonal-mcca", X, r)
             assert found.value == pytest.approx(cca.value, rel=1e-12)
-            assert found.certificate.kind == cca.certificate.kind
+            assert found.certificate == cca.certificate
+    X = real_data.linnerud()
+    views = [Compact.of(as_samples(x)) for x in X]
+    problem = multi_ratio(ldr.objectives.OrthogonalMCCA(), views, 2, ridge=0.0, shrunk=None)
+    cca = ldr.solve("cca", X, 2)
+    M = problem.point([c.lower(Mi) for c, Mi in zip(problem.coordinates, cca.M, strict=True)])
+    assert -problem.value(M) == pytest.approx(cca.value, rel=1e-12)
+    assert problem.certificate(M).kind == cca.certificate.kind
 
 
 def test_cca_has_the_starts_of_several_views_where_its_first_end_is_not_proved():
@@ -269,8 +279,6 @@ def test_certified_share_of_random_problems():
 
 @pytest.mark.slow
 def test_digits_in_three_strips():
-    from sklearn.datasets import load_digits
-
     D = load_digits().data
     X = D[:, :21], D[:, 21:42], D[:, 42:]
     for name, r in (

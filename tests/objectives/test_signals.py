@@ -14,6 +14,7 @@ from ldr.objectives.data.opening import as_samples
 from ldr.objectives.families.joint_diagonal import JointDiagonal, joint_diagonaliser
 from ldr.objectives.statistics import pair_moments, second_moments
 from tests import real_data
+from tests.objectives.methods import as_data
 
 rng = np.random.default_rng(0)
 
@@ -434,6 +435,17 @@ def test_dca_leaves_local_optima_that_its_heuristics_end_in():
     found = ldr.solve("dca", X, 2, window=2, certify=False)
     values = dict(zip(found.starts.names, found.starts.values, strict=True))
     assert found.value > values["slow"] + 0.1 and found.value > values["pca"] + 0.1
+
+
+def test_dca_starts_the_same_in_other_units():
+    X, objective = real_data.stocks(), ldr.objectives.DCA(window=2)
+    units = 10.0 ** np.random.default_rng(0).uniform(-3, 3, X.shape[1])
+
+    def values(X):
+        problem = objective.bind(as_data(objective, X, None), 2)
+        return [problem.value(M) for M in problem.starts().values()]
+
+    np.testing.assert_allclose(values(X * units + units), values(X), rtol=1e-8)
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
