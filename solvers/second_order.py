@@ -10,10 +10,10 @@ from functools import cached_property
 import numpy as np
 import scipy
 
-from ldr.solvers.limits import check
 from ldr.solvers.manifolds import Array
 from ldr.solvers.problem import Problem
 from ldr.solvers.riemannian import RiemannianPoint, RiemannianProblem
+from ldr.solvers.whole_hessian import spectrum
 
 # Up to this many numbers in a point the Hessian is a matrix, and its eigenvalues are known.
 _EXACT = 400
@@ -102,18 +102,7 @@ class HessianInverse:
 
     @cached_property
     def _eigen(self) -> tuple[Array, Array]:
-        """Eigenvalues, and eigenvectors as columns of flat tangent vectors."""
-        shape, size = self.M.shape, self.M.size
-        check()
-        units = np.eye(size).reshape(size, *shape)
-        projector = self._problem.manifold.project(self.M, units).reshape(size, size)
-        projector = projector - self._free @ self._free.T
-        there, basis = np.linalg.eigh(0.5 * (projector + projector.T))
-        basis = basis[:, there > 0.5]
-        products = [self._product(U.reshape(shape)).reshape(-1) for U in basis.T]
-        H = basis.T @ np.array(products).T.reshape(size, -1)
-        values, vectors = np.linalg.eigh(0.5 * (H + H.T))
-        return values, basis @ vectors
+        return spectrum(self._problem.manifold, self._point, self._free)
 
     def _exactly(self, Z: Array) -> Array:
         values, vectors = self._eigen

@@ -14,10 +14,13 @@ from ldr.solvers.riemannian import RiemannianPoint, RiemannianProblem
 from ldr.solvers.solver import Solver, State
 from ldr.solvers.status import Status
 from ldr.solvers.trust_region.truncated_cg import Leg, shortened, truncated_cg
+from ldr.solvers.whole_hessian import InverseHessian
 
 _EPS = float(np.finfo(float).eps)
 _ROUNDING = 1e4 * _EPS  # a relative change of f below this is judged by slopes
 _INNER_MARGIN = 0.1  # how far below the run's threshold an inner iteration may aim
+# Of a point whose Hessian is made, where an inner iteration has taken as many products.
+_FEW_NUMBERS = 1000
 # Ratios of actual to predicted decrease: below the first the radius is shortened, above the second
 # it may grow.
 _POOR, _GOOD = 0.25, 0.75
@@ -47,7 +50,9 @@ class TrustRegion(Solver[TrustState]):
     gradients, to |residual| <= |g| min(kappa, (|g|/scale)^theta): the local rate is 1 + theta. It
     needs a second-order retraction: polar on Stiefel, polar or QR on Grassmann. Where f changes by
     rounding only, the decrease is measured by slopes. Once an inner iteration has been long, the
-    problem is asked for a preconditioner, whose metric then shapes the region too.
+    problem is asked for a preconditioner, whose metric then shapes the region too. Where rounding
+    keeps conjugate gradients from ending in as many steps as there are dimensions, as where columns
+    have units of different sizes, that many products more make the Hessian itself, decomposed.
 
     In a curved valley a good step along it ends on its wall. Therefore a step that the function
     disagrees with, and that ends where it is steeper, is corrected by a few conjugate gradient
@@ -116,12 +121,22 @@ class TrustRegion(Solver[TrustState]):
             radius = min(_LONGER * radius, longest)
         if not ratio > self.acceptance:
             return replace(state, radius=radius, path=model.path)
-        long = problem.problem.preconditioner_cost if self.long is None else self.long
-        if model.products > long:
-            fresh = problem.problem.preconditioner(new.M)
-            if fresh is not None:
-                return TrustState(new, radius if state.preconditioner else None, fresh)
+        fresh = self._preconditioner(problem, state, model.products, new)
+        if fresh is not None:
+            return TrustState(new, radius if state.preconditioner else None, fresh)
         return TrustState(new, radius, state.preconditioner)
+
+    def _preconditioner(
+        self, problem: RiemannianProblem, state: TrustState, products: int, new: RiemannianPoint
+    ) -> Preconditioner | None:
+        """A new one, after an inner iteration of so many products."""
+        if products <= (problem.problem.preconditioner_cost if self.long is None else self.long):
+            return None
+        if products >= problem.manifold.dimension and new.M.size <= _FEW_NUMBERS:
+            return InverseHessian.at(problem.manifold, new)
+        if isinstance(state.preconditioner, InverseHessian):
+            return None
+        return problem.problem.preconditioner(new.M)
 
     def _corrected(
         self,

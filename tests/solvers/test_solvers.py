@@ -26,7 +26,8 @@ from ldr.solvers import (
 from ldr.solvers.gradients_first import GradientsFirst
 from ldr.solvers.manifolds import SparseStiefel
 from ldr.solvers.riemannian import RiemannianProblem
-from ldr.testing.problems import PROBLEMS, FunctionProblem, rayleigh
+from ldr.solvers.whole_hessian import InverseHessian
+from ldr.testing.problems import PROBLEMS, FunctionProblem, rayleigh, symmetric
 
 SOLVERS = [SteepestDescent(), ConjugateGradient(), LBFGS(), TrustRegion()]
 
@@ -102,6 +103,37 @@ def test_gradients_come_first():
     problem = rayleigh()
     assert minimise(problem, random_start(problem), GradientsFirst()).status.converged
     assert problem.calls["hessian"] == 0
+
+
+@pytest.mark.parametrize("decades", [6, 10])
+def test_units_of_very_different_sizes_need_the_hessian_itself(decades):
+    A, _ = symmetric(40, decades=decades)
+    A, rng = A / 10.0**decades, np.random.default_rng(0)
+    x, start = rng.standard_normal((2, 40, 1))
+    problem = FunctionProblem(
+        Euclidean(40, 1),
+        lambda M: 1.0 + 0.5 * float(np.vdot(M - x, A @ (M - x))),
+        lambda M: A @ (M - x),
+        lambda M, V: A @ V,
+    )
+    run = minimise(problem, start, TrustRegion(), Stopping(tolerance=1e-12))
+    assert run.status.converged
+    assert run.evaluations["hessian"] <= 5 * 40
+    assert np.linalg.norm(run.M - x) <= 10.0 ** (decades - 16) * np.linalg.norm(start - x)
+
+
+def test_the_inverse_of_the_hessian_itself():
+    problem = rayleigh()
+    M = minimise(problem, random_start(problem), TrustRegion()).M
+    point = RiemannianProblem(problem).at(M)
+    inverse = InverseHessian.at(problem.manifold, point)
+    rng = np.random.default_rng(1)
+    V = problem.manifold.random_tangent(M, rng)
+    np.testing.assert_allclose(inverse(M, point.hessian(V)), V, atol=1e-13)
+    N = random_start(problem, seed=2)
+    U, W = (problem.manifold.random_tangent(N, rng) for _ in range(2))
+    assert np.vdot(U, inverse(N, U)) > 0
+    assert np.vdot(W, inverse(N, U)) == pytest.approx(np.vdot(U, inverse(N, W)), abs=1e-15)
 
 
 def test_trust_region_converges_quadratically():
