@@ -113,16 +113,16 @@ def solve(
         `start` and parameters in units of X (a width, `derivatives`) are then of divided columns;
         its P, mean and model are of the columns as they came, and `transform` takes those.
     solver : str or Solver
-        "auto" takes the closed form where it is exact, the self-consistent field or block
-        Davidson for trace ratios, variable projection for fa of complete data, coordinate descent
-        for the lasso, smoothing and proximal gradients where there is another l1 penalty, lbfgs for
-        sums over pairs of rows (mds-stress, nca), gradients first for jax functions of your own
-        that take long to compile, the trust region otherwise. Or "closed-form", "trust-region",
-        "gradients-first", "lbfgs", "conjugate-gradient", "steepest-descent",
-        "self-consistent-field", "davidson", "variable-projection" (fa), "em" (ppca and fa),
-        "coordinate-descent" (lasso),
-        "svrg" (stochastic, for sums over rows: uica and robust-pca of rows in a file, your own
-        with ``sum_over_rows=True``), "smoothing", "proximal-gradient", "pymanopt:trust-region",
+        "auto" takes the closed form where it is exact, the self-consistent field or block Davidson
+        for trace ratios, variable projection for fa of complete data, imputation for fa and ppca of
+        others, coordinate descent for the lasso, smoothing and proximal gradients where there is
+        another l1 penalty, lbfgs for sums over pairs of rows (mds-stress, nca), gradients first for
+        jax functions of your own that take long to compile, the trust region otherwise. Or
+        "closed-form", "trust-region", "gradients-first", "lbfgs", "conjugate-gradient",
+        "steepest-descent", "self-consistent-field", "davidson", "variable-projection" (fa), "em"
+        (ppca and fa), "imputation" (of them where entries are missing), "coordinate-descent"
+        (lasso), "svrg" (stochastic, for sums over rows: uica and robust-pca of rows in a file, your
+        own with ``sum_over_rows=True``), "smoothing", "proximal-gradient", "pymanopt:trust-region",
         "pymanopt:conjugate-gradient", "pymanopt:steepest-descent", or a solver with its options.
     start : str or array (d, r); for two views a pair of arrays
         Where an iterative solver starts: "baseline", the objective's heuristic, by default;

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeAlias
 
@@ -17,7 +17,7 @@ from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.factor_model import FactorModel
 from ldr.objectives.families.factors import FactorPoint, Factors, Noise, check_rank, inner
-from ldr.objectives.families.incomplete_sums import has_missing, incomplete
+from ldr.objectives.families.incomplete_sums import has_missing, incomplete, observed_footprint
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number
 from ldr.objectives.problem import BoundObjective
@@ -35,8 +35,10 @@ from ldr.objectives.statistics.sums import weighted
 from ldr.objectives.view import View
 from ldr.solvers.errors import SingularError
 from ldr.solvers.linalg.eigen import rank_tolerance
+from ldr.solvers.loop import run_through
 from ldr.solvers.manifolds import Array, Euclidean
 from ldr.solvers.problem import Point, Problem
+from ldr.solvers.run import Stopping
 from ldr.solvers.variable_projection import VariableProjection
 
 # Of a noise variance at the start, as a share of the column's variance: far from the lower bound,
@@ -45,6 +47,8 @@ _LEAST_GUESS = 0.005
 
 # Factors, of the columns, from which Newton's method finishes.
 _MANY = 0.25
+# A step of imputation need not end where the complete problem does.
+_ROUGHLY = Stopping(max_iterations=10)
 # A noise variance within this factor of its lower bound counts as at the bound.
 _AT_THE_BOUND = 2.0
 
@@ -95,12 +99,12 @@ class FactorAnalysis(Objective):
 
     least_noise: float = number(1e-6, positive=True, below=0.5)
 
+    def footprint(self, data: Data) -> Footprint:
+        return observed_footprint(self.arrays, data.samples)
+
     def bind(self, data: Data, r: int) -> BoundObjective:
         samples = data.samples
-        if has_missing(samples):
-            return incomplete(self, samples, r, tied=False, floor=self.least_noise)
-        check_squares(samples)
-        found = _correlation(samples)
+        found = None if has_missing(samples) else _correlation(samples)
         if found is None:
             return incomplete(self, samples, r, tied=False, floor=self.least_noise)
         n, centre, deviations, correlation, scatter = found
@@ -126,6 +130,7 @@ def _correlation(
 
     None where the sums tell that entries are missing.
     """
+    check_squares(samples)
     if samples.wide:
         rows = CentredRows.of(samples)
         deviations = rows.in_all_columns(np.sqrt(rows.squares(rows.counts) / rows.weight)[:, None])
@@ -143,10 +148,7 @@ def _correlation(
         return stats.n, stats.mean, deviations, DenseCovariance(R), known
     centre = mean(samples)
     Z = weighted(samples.dense_if_few() - centre, samples.weights)
-    if samples.weights is None:
-        deviations = np.sqrt(np.mean(Z**2, axis=0))
-    else:
-        deviations = np.sqrt(np.sum(Z**2, axis=0) / samples.weight)
+    deviations = np.sqrt(np.sum(Z**2, axis=0) / samples.weight)
     _refuse_constant(deviations, samples)
     Z = Z / deviations / math.sqrt(samples.weight)
     return samples.weight, centre, deviations, RowCovariance(Z), RowScatter(samples, centre)
@@ -204,6 +206,12 @@ class DiagonalFactors(Factors):
 
     def specialist(self) -> VariableProjection:
         return VariableProjection()
+
+    def of_covariance(self, C: Array) -> DiagonalFactors:
+        return replace(self, C=DenseCovariance(C), variances=np.diag(C))
+
+    def improved(self, M: Array) -> Array:
+        return run_through(self, M, VariableProjection(), _ROUGHLY).M
 
     def _at_noise(self, psi: Array) -> Array:
         return self.complete(ProfilePoint(self, self.noise.coordinate(psi[:, None]))).M

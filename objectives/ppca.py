@@ -14,7 +14,7 @@ from ldr.objectives.data.data import Data
 from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.factors import Factors, Noise, check_rank
-from ldr.objectives.families.incomplete_sums import has_missing, incomplete
+from ldr.objectives.families.incomplete_sums import has_missing, incomplete, observed_footprint
 from ldr.objectives.families.trace import RESIDUAL
 from ldr.objectives.families.whitened import ROWS_ROUNDING, root_of_rows
 from ldr.objectives.objective import Objective
@@ -59,6 +59,9 @@ class PPCA(Objective):
     from_sums = True
     rule = "bic"
     arrays = Footprint(products=True)
+
+    def footprint(self, data: Data) -> Footprint:
+        return observed_footprint(self.arrays, data.samples)
 
     def bind(self, data: Data, r: int) -> BoundObjective:
         samples = data.samples
@@ -179,6 +182,13 @@ class IsotropicFactors(Factors):
         return self.point([M, np.array([[math.log(noise)]])])
 
     def baseline(self) -> Array:
+        return self.closed_form()
+
+    def of_covariance(self, C: Array) -> IsotropicFactors:
+        noise = Noise(len(C), tied=True)
+        return replace(self, C=C, variances=np.diag(C), noise=noise, of_rows=None)
+
+    def improved(self, M: Array) -> Array:
         return self.closed_form()
 
     def certificate(self, M: Array) -> Certificate:

@@ -1,7 +1,7 @@
 from .descent.conjugate_gradient import ConjugateGradient
 from .descent.lbfgs import LBFGS
 from .descent.steepest_descent import SteepestDescent
-from .expectation_maximisation import ExpectationMaximisation
+from .expectation_maximisation import ExpectationMaximisation, Imputation
 from .gradients_first import GradientsFirst
 from .loop import minimise
 from .manifolds import Euclidean, Grassmann, Manifold, Product, Stiefel
@@ -33,6 +33,7 @@ __all__ = [
     "ExpectationMaximisation",
     "GradientsFirst",
     "Grassmann",
+    "Imputation",
     "Iteration",
     "Manifold",
     "Penalty",

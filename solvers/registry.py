@@ -8,7 +8,7 @@ from ldr.solvers.descent.conjugate_gradient import ConjugateGradient
 from ldr.solvers.descent.lbfgs import LBFGS
 from ldr.solvers.descent.steepest_descent import SteepestDescent
 from ldr.solvers.errors import ArgumentError
-from ldr.solvers.expectation_maximisation import ExpectationMaximisation
+from ldr.solvers.expectation_maximisation import ExpectationMaximisation, Imputation
 from ldr.solvers.gradients_first import GradientsFirst
 from ldr.solvers.nonsmooth.coordinate_descent import CoordinateDescent
 from ldr.solvers.nonsmooth.proximal_gradient import ProximalGradient
@@ -34,6 +34,7 @@ NATIVE: dict[str, type[AnySolver]] = {
         Davidson,
         VariableProjection,
         ExpectationMaximisation,
+        Imputation,
         CoordinateDescent,
         ProximalGradient,
         Smoothing,

@@ -15,7 +15,7 @@ from scipy.linalg.lapack import dormqr
 from ldr.objectives.coordinates import Axes
 from ldr.objectives.factor_model import FactorModel
 from ldr.objectives.problem import BoundObjective, Fitted
-from ldr.objectives.statistics.covariance import Variation
+from ldr.objectives.statistics.covariance import DenseCovariance, Variation
 from ldr.solvers.errors import SingularError
 from ldr.solvers.linalg.symmetric import scaled_factor
 from ldr.solvers.manifolds import Array, Euclidean, Product
@@ -315,6 +315,25 @@ class Factors(FactorLikelihood):
         found = super().numbers(M, axes, seen)
         theta = found["theta"]
         return {**found, "likelihood_part": 0.5 * self.n * (theta - np.log1p(theta))}
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether C is an array of all columns."""
+        return isinstance(self.C, (np.ndarray, DenseCovariance)) and self.further == 0
+
+    def of_covariance(self, C: Array) -> Factors:
+        """The likelihood of a covariance of all columns, of as many rows.
+
+        Raises
+        ------
+        SingularError
+            It has no bound.
+        """
+        raise NotImplementedError
+
+    def improved(self, M: Array) -> Array:
+        """A point of far larger likelihood than M, or the best."""
+        raise NotImplementedError
 
     def random_point(self, rng: np.random.Generator) -> Array:
         """Loadings of the data's scale, so that S starts near C in size."""

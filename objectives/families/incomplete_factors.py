@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -15,10 +16,12 @@ from ldr.objectives.data.samples import Samples
 from ldr.objectives.factor_model import FactorModel, check_observed
 from ldr.objectives.families.factors import FactorLikelihood, Factors, Noise, inner
 from ldr.objectives.families.observed import Observed, Posterior, outer, over_columns, times
+from ldr.objectives.families.row_sum import Remembered
 from ldr.objectives.problem import Stated
 from ldr.objectives.statistics.covariance import Variation
 from ldr.objectives.view import View
 from ldr.solvers.errors import SingularError
+from ldr.solvers.expectation_maximisation import Imputation
 from ldr.solvers.manifolds import Array, Euclidean, Product
 from ldr.solvers.problem import Point, Preconditioner
 
@@ -81,23 +84,24 @@ class IncompletePoint(Point):
         """The derivative of the gradient, term by term; dV_i = -V_i dK_i V_i."""
         problem, psi, M = self._problem, self._psi, self._loadings
         posterior, observed = self._posterior, self._problem.observed
-        y, R = posterior.y, posterior.residual
+        y, R, r = posterior.y, posterior.residual, problem.r
         dM, dt, dmean = problem.manifold.split(V)
         dslope = self._slope * dt[:, 0]
         relative = dslope / psi
         dB = dM / psi[:, None] - posterior.B * relative[:, None]
         dK = over_columns(observed.patterns, outer(dM, posterior.B) + outer(M, dB))
         dV = -posterior.V @ dK @ posterior.V
-        deviation = R + observed.mask * (y @ M.T)
-        dweighted = deviation @ dB - observed.ones * (observed.mask @ (dmean * posterior.B))
-        which = observed.which
-        dy = times(posterior.V[which], dweighted - times(dK[which], y))
-        dR = -observed.mask * (observed.ones * dmean[:, 0] + y @ dM.T + dy @ M.T)
+        weighted = posterior.deviation @ dB
+        weighted -= observed.ones * (observed.mask @ (dmean * posterior.B))
+        dy = observed.times(posterior.V, weighted - observed.times(dK, y))
+        rows, columns = np.hstack([observed.ones, y, dy]), np.hstack([dmean, dM, M])
+        of_R, of_dR = R.T @ rows, -observed.products(rows, columns)[:, : r + 1]
         dspread = posterior.summed(dV)
-        dpull = dR.T @ y + R.T @ dy - times(dspread, M) - times(posterior.spread, dM)
+        dpull = of_dR[:, 1:] + of_R[:, r + 1 :]
+        dpull -= times(dspread, M) + times(posterior.spread, dM)
         in_M = (self._pull * relative[:, None] - dpull) / psi[:, None]
-        in_mean = (R.T * relative[:, None] - dR.T) @ observed.ones / psi[:, None]
-        dsquares = 2.0 * np.sum(R * dR, axis=0) + inner(M, times(dspread, M))
+        in_mean = (of_R[:, :1] * relative[:, None] - of_dR[:, :1]) / psi[:, None]
+        dsquares = inner(M, times(dspread, M)) - 2.0 * inner(of_R, columns)
         dsquares += 2.0 * inner(M, times(posterior.spread, dM))
         counts = observed.counts
         dh = 0.5 * ((2.0 * self._squares / psi - counts) * relative - dsquares / psi) / psi
@@ -120,6 +124,11 @@ class IncompletePoint(Point):
         moments[:, :r, :r] += posterior.spread
         squares = np.sum(observed.Z**2, axis=0)
         return Regressions(moments, observed.Z.T @ regressors, squares, observed.counts)
+
+    @property
+    def expected(self) -> Array:
+        """As `Posterior.expected`."""
+        return self._posterior.expected(self._mean[:, 0])
 
     def improved(self) -> Array:
         """One step of EM: regress each column on (y, 1) over the rows that have it.
@@ -216,6 +225,26 @@ class IncompleteLikelihood(FactorLikelihood):
     def manifold(self) -> Product:  # type: ignore[override]
         return factor_space(self.noise, self.r)
 
+    @abstractmethod
+    def expected(self, M: Array) -> Array:
+        """The sum over the rows of E[(1, x)(1, x)'] given M and what was observed."""
+
+    def imputed(self, M: Array) -> Array | None:
+        """A step of EM of which the missing entries alone are hidden: the complete problem."""
+        moments = self.expected(M)
+        loadings, t, _ = self.manifold.split(M)
+        mean = moments[0, 1:] / self.n
+        C = moments[1:, 1:] / self.n - np.outer(mean, mean)
+        try:
+            complete = self.filled.of_covariance(C)
+        except SingularError:
+            return None
+        better = complete.improved(complete.manifold.join([loadings, t]))
+        return self.manifold.join([*complete.manifold.split(better), mean[:, None]])
+
+    def specialist(self) -> Imputation | None:
+        return Imputation() if self.filled.is_dense else None
+
     def baseline(self) -> Array:
         """The heuristic's model for the rows filled in with the columns' means."""
         M = self.filled.baseline()
@@ -310,8 +339,15 @@ class IncompleteFactors(IncompleteLikelihood):
     def _rows(self) -> ObservedRows:
         return ObservedRows(self.observed, self.noise, self.r, self.scale)
 
+    _points: Remembered[IncompletePoint] = field(
+        default_factory=partial(Remembered, 2), init=False, repr=False
+    )
+
     def at(self, M: Array) -> IncompletePoint:
-        return IncompletePoint(self._rows, M)
+        return self._points.at(M, partial(IncompletePoint, self._rows))
+
+    def expected(self, M: Array) -> Array:
+        return self.at(M).expected
 
     def preconditioner(self, M: Array) -> Preconditioner:
         """The inverse of the complete likelihood's Hessian: a step of EM is one along it.

@@ -14,6 +14,7 @@ from ldr.objectives.coordinates import ColumnScaling
 from ldr.objectives.data.cells import Cells
 from ldr.objectives.data.change import MadeSamples
 from ldr.objectives.data.data import Data
+from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.data.samples import Beside, Samples
 from ldr.objectives.factor_model import empty_line
 from ldr.objectives.families.factors import Factors, Noise
@@ -41,6 +42,11 @@ def has_missing(samples: Samples) -> bool:
     if samples.stored and samples.n_known and not in_pieces(samples):  # few rows
         return samples.reduce(_has_nan, or_)
     return samples.has_nan
+
+
+def observed_footprint(arrays: Footprint, samples: Samples) -> Footprint:
+    """Of rows with missing entries in memory: of each pattern its rows, at two points."""
+    return replace(arrays, span=30.0, rows=20.0) if samples.has_nan else arrays
 
 
 def _has_nan(piece: Samples) -> bool:
@@ -190,6 +196,9 @@ class ObservedTerm(RowTerm):
             product += point.hessian_vector(V)
         return product
 
+    def expected(self, M: Array, rows: Samples) -> Array:
+        return np.sum([point.expected for point in self._points(M, rows)], axis=0)
+
     def regressions(self, M: Array, rows: Samples) -> Regressions:
         first, *others = (point.regressions() for point in self._points(M, rows))
         return sum(others, first)
@@ -224,3 +233,7 @@ class IncompleteInPieces(IncompleteLikelihood, InParts):
 
     def at(self, M: Array) -> IncompleteSums:
         return self._points.at(M, partial(IncompleteSums, self))
+
+    def expected(self, M: Array) -> Array:
+        """In one pass."""
+        return self.samples.reduce(partial(self.term.expected, M), add)

@@ -13,6 +13,9 @@ from ldr.solvers.manifolds import Array
 
 Indices = npt.NDArray[np.intp]
 
+# Rows of a pattern, by those of their triangle, from which it saves more than it takes.
+_WORTH_A_TRIANGLE = 2
+
 
 @dataclass(frozen=True, eq=False)
 class Observed:
@@ -58,24 +61,26 @@ class Observed:
 
     def compressed(self) -> Observed:
         """As few rows of each pattern as have the same sums: R of their QR decomposition."""
-        ends = np.cumsum(np.bincount(self.which, minlength=len(self.patterns)))[:-1]
-        parts = [
-            (k, *self._compressed(members, self.patterns[k] > 0))
-            for k, members in enumerate(np.split(np.argsort(self.which, kind="stable"), ends))
-        ]
-        which = np.concatenate([np.full(len(ones), k) for k, ones, _ in parts])
-        Z, ones = (np.concatenate([part[i] for part in parts]) for i in (2, 1))
+        members = np.bincount(self.which, minlength=len(self.patterns))
+        common = np.flatnonzero(members > _WORTH_A_TRIANGLE * (self.patterns.sum(axis=1) + 1))
+        order = np.argsort(self.which, kind="stable")
+        starts = np.cumsum(members) - members
+        others = np.sort(order[np.isin(self.which[order], common, invert=True)])
+        parts = [(self.which[others], self.ones[others], self.Z[others])]
+        for k in common:
+            ones, Z = self._triangle(
+                order[starts[k] : starts[k] + members[k]], np.flatnonzero(self.patterns[k])
+            )
+            parts.append((np.full(len(ones), k), ones, Z))
+        which, ones, Z = (np.concatenate([part[i] for part in parts]) for i in range(3))
         return replace(self, Z=Z, ones=ones, which=which)
 
-    def _compressed(self, members: Indices, there: npt.NDArray[np.bool_]) -> tuple[Array, Array]:
-        """(ones, Z) of some rows of one pattern."""
-        ones, Z = self.ones[members], self.Z[members]
-        columns = np.flatnonzero(there)
-        if len(members) <= len(columns) + 1:
-            return ones, Z
-        R = np.asarray(np.linalg.qr(np.hstack([ones, Z[:, columns]]), mode="r"))
-        Z = np.zeros((len(R), len(there)))
-        Z[:, columns] = R[:, 1:]
+    def _triangle(self, members: Indices, there: Indices) -> tuple[Array, Array]:
+        """(ones, Z) of rows of one pattern."""
+        rows = np.hstack([self.ones[members], self.Z[np.ix_(members, there)]])
+        R = np.asarray(np.linalg.qr(rows, mode="r"))
+        Z = np.zeros((len(R), self.Z.shape[1]))
+        Z[:, there] = R[:, 1:]
         return R[:, :1], Z
 
     @cached_property
@@ -88,6 +93,17 @@ class Observed:
         if len(matrices) == 1:
             return np.asarray(rows @ matrices[0].T)
         return times(matrices[self.which], rows)
+
+    def products(self, rows: Array, columns: Array) -> Array:
+        """sum_i a_ij (rows_i'columns_j) rows_i of each column j, over the rows that have it."""
+        step = max(1, _IN_CACHE // len(columns))
+        total = np.zeros_like(columns)
+        for start in range(0, len(rows), step):
+            some = slice(start, start + step)
+            part = rows[some] @ columns.T
+            part *= self.mask[some]
+            total += part.T @ rows[some]
+        return total
 
     @cached_property
     def counts(self) -> Array:
@@ -110,6 +126,10 @@ def _distinct(mask: npt.NDArray[np.bool_]) -> tuple[Indices, Indices]:
     return found[1], found[2].ravel()
 
 
+# Numbers of a block of rows that are gone over more than once.
+_IN_CACHE = 2**16
+# Of a block of patterns, r a column.
+_BLOCK = 2**20
 # Of a column's |M_j|^2/psi_j, beyond which it is left out of sums of squares.
 _HEAVY = 1e3
 
@@ -133,8 +153,8 @@ class Posterior:
         Of each pattern; R is triangular.
     y : ndarray (n, r)
         Posterior means.
-    residual : ndarray (n, d)
-        x - mean - My where observed, else zero.
+    deviation, residual : ndarray (n, d)
+        x - mean, and x - mean - My, where observed, else zero.
     """
 
     def __init__(self, observed: Observed, mean: Array, M: Array, psi: Array) -> None:
@@ -151,15 +171,15 @@ class Posterior:
             heavy = heavy[np.argsort(-sizes[heavy])]  # QR keeps the digits of small rows so
             rows = observed.patterns[:, heavy, None] * root[heavy]
             self.R = np.asarray(np.linalg.qr(np.concatenate([rows, self.R], axis=1), mode="r"))
-        inverse = np.asarray(np.linalg.inv(self.R), dtype=np.float64)
-        self.V = inverse @ inverse.swapaxes(1, 2)
+        self._inverse = np.asarray(np.linalg.inv(self.R), dtype=np.float64)
+        self.V = self._inverse @ self._inverse.swapaxes(1, 2)
         mask = observed.mask
-        deviation = mask * (observed.Z - observed.ones * mean)
-        self.y = observed.times(self.V, deviation @ self.B)
-        self.residual = deviation - mask * (self.y @ M.T)
+        self.deviation = observed.Z - mask * (observed.ones * mean)
+        self.y = observed.times(self.V, self.deviation @ self.B)
+        self.residual = self.deviation - mask * (self.y @ M.T)
         if len(heavy):
             self.y += observed.times(self.V, self.residual @ self.B - self.y)
-            self.residual = deviation - mask * (self.y @ M.T)
+            self.residual = self.deviation - mask * (self.y @ M.T)
 
     def over_S(self, Z: Array) -> tuple[Array, Array]:
         """M_o'S_oo^{-1}z_i and S_oo^{-1}z_i of rows that are zero where nothing was observed."""
@@ -200,6 +220,28 @@ class Posterior:
         """The sum over the rows that have each column, of an r x r matrix a pattern."""
         return over_columns((self.observed.rows[:, None] * self.observed.patterns).T, V)
 
+    def expected(self, mean: Array) -> Array:
+        """The sum over the rows of E[(1, x)(1, x)'] given what was observed, (d + 1, d + 1).
+
+        What is missing has the mean mean_m + M_m y and the covariance M_m V M_m' + diag psi_m.
+        """
+        observed, M = self.observed, self.M
+        n, (d, r) = observed.rows.sum(), M.shape
+        filled = observed.ones * mean + self.y @ M.T
+        rows = np.hstack([observed.ones, observed.Z + (1.0 - observed.mask) * filled])
+        moments = np.asarray(rows.T @ rows)
+        missing = 1.0 - observed.patterns
+        with_gaps = np.flatnonzero(missing.any(axis=1))
+        step = max(1, _BLOCK // (d * r))
+        for start in range(0, len(with_gaps), step):
+            some = with_gaps[start : start + step]
+            weights = missing[some].T * np.sqrt(observed.rows[some])
+            roots = np.asarray(M @ self._inverse[some].swapaxes(0, 1).reshape(r, -1))
+            roots *= np.repeat(weights, r, axis=1)
+            moments[1:, 1:] += roots @ roots.T
+        moments[np.diag_indices(d + 1)] += np.append(0.0, self.psi * (n - observed.counts))
+        return moments
+
 
 def outer(A: Array, B: Array) -> Array:
     """a_j b_j' of each row."""
@@ -214,4 +256,4 @@ def over_columns(weights: Array, matrices: Array) -> Array:
 
 def times(matrices: Array, vectors: Array) -> Array:
     """A_i v_i for each i."""
-    return np.matmul(matrices, vectors[:, :, None])[:, :, 0]
+    return np.asarray(np.einsum("ijk,ik->ij", matrices, vectors))

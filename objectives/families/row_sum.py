@@ -135,9 +135,9 @@ class Remembered(Generic[Kept]):
     What is told of a result at its end is thus known when the run ends.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, last: int = _REMEMBERED) -> None:
         self._first: Kept | None = None
-        self._last: deque[Kept] = deque(maxlen=_REMEMBERED)
+        self._last: deque[Kept] = deque(maxlen=last)
 
     def at(self, M: Array, make: Callable[[Array], Kept]) -> Kept:
         """The point at M: one that was made before, or a new one."""

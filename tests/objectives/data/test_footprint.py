@@ -68,6 +68,15 @@ def test_no_more_is_held_than_a_method_says(key, shape):
         assert said <= 3.0 * peak + BLOCKS, figures
 
 
+@pytest.mark.parametrize("key", ["ppca", "fa"])
+@pytest.mark.parametrize("shape", [(5000, 30), (300, 500)], ids=str)
+def test_rows_with_gaps_are_said_to_be_held(key, shape):
+    rng = np.random.default_rng(0)
+    X = np.where(rng.random(shape) < 0.1, np.nan, rng.standard_normal(shape))
+    peak, said = peak_and_said(key, X, None, {}, max_iterations=3, starts=1)
+    assert peak <= said <= 4.0 * peak
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("key", ["nca", "lmnn", "mds-stress", "wda"])
 def test_what_points_keep_of_pairs_of_rows_is_said(key):

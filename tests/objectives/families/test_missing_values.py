@@ -16,7 +16,7 @@ from ldr.errors import ArgumentError, DataError, SingularError
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.families.factors import Noise
 from ldr.objectives.families.incomplete_factors import IncompletePoint, ObservedRows
-from ldr.objectives.families.observed import Observed
+from ldr.objectives.families.observed import Observed, Posterior
 from ldr.solvers.status import Status
 from tests import real_data
 
@@ -65,6 +65,52 @@ def test_the_rows_of_a_pattern_are_no_more_than_their_sums(weights):
     np.testing.assert_allclose(b.gradient, a.gradient, rtol=1e-10, atol=1e-10)
     np.testing.assert_allclose(b.hessian_vector(V), a.hessian_vector(V), rtol=1e-10, atol=1e-9)
     np.testing.assert_allclose(b.improved(), a.improved(), rtol=1e-10)
+
+
+@pytest.mark.parametrize("weights", [None, np.random.default_rng(3).uniform(0.1, 3.0, len(X))])
+def test_what_is_expected_of_the_rows_is_the_conditional_gaussians(weights):
+    d = X.shape[1]
+    rng = np.random.default_rng(0)
+    M, psi, mean = rng.standard_normal((d, 2)), rng.uniform(0.5, 2.0, d), rng.standard_normal(d)
+    S, expected = M @ M.T + np.diag(psi), np.zeros((d + 1, d + 1))
+    for x, w in zip(X, np.ones(len(X)) if weights is None else weights, strict=True):
+        o, m = np.flatnonzero(~np.isnan(x)), np.flatnonzero(np.isnan(x))
+        regression = np.linalg.solve(S[np.ix_(o, o)], S[np.ix_(o, m)]).T
+        row = np.append(1.0, x)
+        row[1 + m] = mean[m] + regression @ (x - mean)[o]
+        expected += w * np.outer(row, row)
+        expected[np.ix_(1 + m, 1 + m)] += w * (S[np.ix_(m, m)] - regression @ S[np.ix_(o, m)])
+    rows = Observed.of(X, weights)
+    for observed in (rows, rows.compressed()):
+        found = Posterior(observed, mean, M, psi).expected(mean)
+        np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-9 * abs(expected).max())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_few_missing_entries_take_few_steps_whatever_their_patterns(name, tmp_path):
+    """Without Hessian products, and of a file with two passes each."""
+    rng = np.random.default_rng(0)
+    Z = rng.standard_normal((1500, 3)) @ rng.standard_normal((3, 12))
+    Z = with_gaps(Z + rng.standard_normal(Z.shape), 0.05)
+    second = ldr.solve(name, Z, 3, solver="trust-region")
+    result = ldr.solve(name, Z, 3)
+    assert result.solver == "imputation" and result.converged
+    assert result.value == pytest.approx(second.value, rel=1e-10)
+    assert np.all(np.diff(result.history["value"]) <= 1e-12 * abs(result.value))
+    assert result.iterations <= 12 and result.evaluations["hessian"] == 0
+    np.save(tmp_path / "Z.npy", Z)
+    of_file = ldr.solve(name, tmp_path / "Z.npy", 3, starts=1, certify=False)
+    assert of_file.value == pytest.approx(second.value, rel=1e-10)
+    assert of_file.evaluations["passes"] <= 2 * of_file.iterations + 8
+
+
+def test_where_much_is_missing_second_order_steps_go_on():
+    Z = with_gaps(X, 0.4)
+    result = ldr.solve("fa", Z, 2, starts=1)
+    assert result.solver == "imputation" and result.converged
+    assert result.evaluations["hessian"] > 0
+    second = ldr.solve("fa", Z, 2, starts=1, solver="trust-region")
+    assert result.value == pytest.approx(second.value, rel=1e-10)
 
 
 def test_a_column_without_noise_costs_the_others_no_digits():

@@ -192,6 +192,7 @@ def test_expectation_maximisation_in_pieces(saved):
         here, there = bound(named(name), GAPS), bound(named(name), saved(GAPS))
         M = here.baseline()
         np.testing.assert_allclose(there.at(M).improved(), here.at(M).improved(), rtol=1e-9)
+        np.testing.assert_allclose(there.imputed(M), here.imputed(M), rtol=1e-9, atol=1e-9)
 
 
 def test_missing_values_in_a_file(saved):
