@@ -6,7 +6,7 @@ from typing import Unpack
 
 from ldr.estimators.background import WithBackground
 from ldr.estimators.signatures import Options, keeping
-from ldr.estimators.two_views import TwoViews
+from ldr.estimators.two_views import TwoViews, Views
 from ldr.inputs import as_objective
 from ldr.objectives.objective import Objective
 from ldr.objectives.registry import REGISTRY
@@ -27,6 +27,8 @@ class Reducer(TwoViews, WithBackground):
         kernel version (`ldr.kernel`), or one of your own (`ldr.objective`).
     n_components : int
         Dimension to reduce to.
+    views : sequence of column groups, or a dict of them by name, optional
+        Of an objective of several views: X then holds all in one array; see `ldr.OrthogonalCCA`.
     standardise, solver, start, starts, workers, tolerance, max_iterations, time_limit, certify
         As in `ldr.solve`.
     random_state, device
@@ -53,6 +55,8 @@ class Reducer(TwoViews, WithBackground):
         self,
         objective: str | Objective = "lda",
         n_components: Dimension = 2,
+        *,
+        views: Views | None = None,
         **options: Unpack[Options],
     ) -> None: ...
 

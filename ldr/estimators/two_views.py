@@ -150,6 +150,11 @@ class TwoViews(Projection):
         reset: bool,
         minimum_rows: int = 2,
     ) -> XandY:
+        if self.views is not None and objective.views == 1:
+            raise ArgumentError(
+                f"views= is for objectives of several views, but {objective.name!r} has one: leave "
+                "it out"
+            )
         if self.views is not None:
             return self._grouped(X, reset, minimum_rows), None
         names = None

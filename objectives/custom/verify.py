@@ -46,13 +46,14 @@ class Trial:
 
     def check_value(self) -> None:
         """f must return one finite real number."""
-        problem, M = self.problem, self.point.M
+        problem = self.problem
+        blocks = problem.blocks(self.point.M)
         try:
             returned = self.point.returned
         except ObjectiveError:
             raise
         except Exception as error:
-            shapes = ", ".join(str(np.shape(array)) for array in (M, *problem.arguments))
+            shapes = ", ".join(str(np.shape(array)) for array in (*blocks, *problem.arguments))
             error.add_note(
                 f"raised by objective {self.name!r}, called with arrays of shapes {shapes}"
             )
@@ -65,9 +66,10 @@ class Trial:
         value = self.point.value
         if not abs(value) <= LARGEST:
             where = "standard normal" if isinstance(problem.manifold, Euclidean) else "orthonormal"
+            of = " and ".join(str(block.shape) for block in blocks)
             raise ObjectiveError(
                 f"objective {self.name!r} returned {problem.reported(value)} at a random {where} M "
-                f"of shape {M.shape}; expected a finite number, of at most {LARGEST:.0e} so that "
+                f"of shape {of}; expected a finite number, of at most {LARGEST:.0e} so that "
                 "its derivatives have squares"
             )
 

@@ -514,6 +514,8 @@ def test_views_as_column_groups_of_one_array():
     np.testing.assert_allclose(back[:, [0, 1, 2, 4, 5, 6]], X[:, [0, 1, 2, 4, 5, 6]], atol=1e-9)
     assert np.isnan(back[:, 3]).all()
     assert cross_val_score(ldr.OrthogonalCCA(1, views=groups[:2]), X, cv=3).shape == (3,)
+    any_method = make_pipeline(StandardScaler(), ldr.Reducer("mcca", 2, views=groups))
+    np.testing.assert_allclose(any_method.fit_transform(X), expected, atol=1e-9)
 
 
 def test_all_views_as_a_list_or_a_dict():
@@ -567,3 +569,5 @@ def named_of(coordinates):
 def test_column_groups_that_are_none(views, words):
     with pytest.raises(ldr.errors.ArgumentError, match=words):
         ldr.MCCA(1, views=views).fit(X)
+    with pytest.raises(ldr.errors.ArgumentError, match="'pca' has one: leave it out"):
+        ldr.Reducer("pca", 1, views=views).fit(X)
