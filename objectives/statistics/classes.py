@@ -15,6 +15,7 @@ from ldr.objectives.statistics.sums import (
     Codes,
     add_outers,
     add_square,
+    class_sums,
     counted_rows,
     counting_rows,
     dense,
@@ -189,7 +190,7 @@ def _dense_class_sums(
     rows = max(piece.block_rows, _ROWS_PER_CLASS * c)
     sums, squares = np.zeros((c, d)), zeros(d, d)
     for where, Z in _class_shifted_blocks(piece, codes, pilots, rows):
-        sums += membership(codes[where], c) @ counted_rows(Z, piece.weights, where)
+        sums += class_sums(counted_rows(Z, piece.weights, where), codes[where], c)
         squares = add_square(squares, weighted(Z, piece.weights, where))
     return np.zeros((c, d)) if pilots is None else pilots, *_centred_classes(sums, squares, counts)
 
@@ -237,7 +238,7 @@ def _class_pilots(samples: Samples, codes: Codes, counts: Codes | Array) -> Arra
         rows = np.union1d(rows, first_rows)
     firsts, sample, classes = sampled(samples, first_rows), sampled(samples, rows), codes[rows]
     sample -= firsts[classes]
-    offsets = membership(classes, len(counts)) @ sample
+    offsets = class_sums(sample, classes, len(counts))
     offsets /= np.bincount(classes, minlength=len(counts))[:, None]
     pilots = firsts + offsets
     sample -= offsets[classes]
