@@ -11,7 +11,7 @@ from ldr.objectives.data.data import Data
 from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.projected import DenseRows, WhiteProjected
-from ldr.objectives.families.row_sum import InPieces, WhitenedColumns, in_pieces
+from ldr.objectives.families.row_sum import InPieces, WhitenedColumns
 from ldr.objectives.families.terms import Exchangeable
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import word
@@ -77,7 +77,7 @@ class ICA(Objective):
         def cost(means: Array) -> Array:
             return -((means - gaussian) ** 2)
 
-        if in_pieces(data.samples):
+        if data.samples.in_pieces:
             return _pursuit_in_pieces(self, data.samples, r, contrast, cost)
         rows = DenseRows.whitened(data, self)
         X, w = rows.X, rows.weights

@@ -19,7 +19,6 @@ from ldr.objectives.families.pairwise import (
     Strip,
     kept_of_pairs,
 )
-from ldr.objectives.families.row_sum import in_pieces
 from ldr.objectives.graphs import nearest_others
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, number, whole, word
@@ -91,7 +90,7 @@ class LMNN(Objective):
         return self._problem(data, r).restated(answers=GroupedRows.of(data))
 
     def _problem(self, data: Data, r: int) -> BoundObjective:
-        if in_pieces(data.samples):
+        if data.samples.in_pieces:
             return in_batches(self, data, r, smallest_class=self.neighbours + 1)
         rows = LabelledRows.of(data, self, smallest_class=self.neighbours + 1)
         return LargeMargin(

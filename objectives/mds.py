@@ -22,7 +22,6 @@ from ldr.objectives.families.pairwise import (
     kept_of_pairs,
 )
 from ldr.objectives.families.projected import DenseRows, ProjectedPoint
-from ldr.objectives.families.row_sum import in_pieces
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.kernels import centred_gram, weighted_centre
 from ldr.objectives.objective import Objective
@@ -206,7 +205,7 @@ class MDSStress(Objective):
         return Footprint(squares=4.0, rows=4.0, pairs=pairs)
 
     def bind(self, data: Data, r: int) -> BoundObjective:
-        if in_pieces(data.samples):
+        if data.samples.in_pieces:
             return in_batches(self, data, r)
         rows = DenseRows.centred(data, self)
         length = typical_length(rows.X)

@@ -19,7 +19,6 @@ from ldr.objectives.families.pairwise import (
     WeightedPairsPoint,
     kept_of_pairs,
 )
-from ldr.objectives.families.row_sum import in_pieces
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need
 from ldr.objectives.prediction import GroupedRows
@@ -91,7 +90,7 @@ class NCA(Objective):
         return self._problem(data, r).restated(answers=GroupedRows.of(data))
 
     def _problem(self, data: Data, r: int) -> BoundObjective:
-        if in_pieces(data.samples):
+        if data.samples.in_pieces:
             return in_batches(self, data, r, smallest_class=2)
         rows = LabelledRows.of(data, self)
         return SoftNeighbours(

@@ -22,7 +22,7 @@ from ldr.objectives.families.medians import (
     of_median_length,
 )
 from ldr.objectives.families.projected import DenseRows, Projected, ProjectedPoint
-from ldr.objectives.families.row_sum import Frame, ProjectedTerm, RowSum, added, in_pieces
+from ldr.objectives.families.row_sum import Frame, ProjectedTerm, RowSum, added
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number, word
 from ldr.objectives.problem import BoundObjective, check_dimension
@@ -93,7 +93,7 @@ class RobustPCA(Objective):
     threshold: float | None = number(None, optional=True, positive=True)
 
     def bind(self, data: Data, r: int) -> BoundObjective:
-        if in_pieces(data.samples):
+        if data.samples.in_pieces:
             rows = MedianRows.in_pieces(data.samples, r)
         else:
             rows = MedianRows.in_memory(data, self)

@@ -20,7 +20,6 @@ from ldr.objectives.families.row_sum import (
     RowTerm,
     WhitenedColumns,
     added,
-    in_pieces,
 )
 from ldr.objectives.families.terms import Exchangeable
 from ldr.objectives.objective import Objective
@@ -83,7 +82,7 @@ class UndercompleteICA(Objective):
 
     def bind(self, data: Data, r: int) -> BoundObjective:
         expert = hyperbolic_secant() if self.expert == "log cosh" else student(self.degrees)
-        if in_pieces(data.samples):
+        if data.samples.in_pieces:
             return _sum_of_experts(self, data.samples, r, expert)
         rows = DenseRows.whitened(data, self)
         return ProductOfExperts(

@@ -17,7 +17,6 @@ from ldr.objectives.data.marks import Marks
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.pairs_of_classes import Rows
 from ldr.objectives.families.projected import DenseRows
-from ldr.objectives.families.row_sum import in_pieces
 from ldr.objectives.families.transport import KEPT, Transport
 from ldr.objectives.kernels import Response
 from ldr.objectives.objective import Objective
@@ -90,7 +89,7 @@ class WDA(Objective):
 
     def bind(self, data: Data, r: int) -> BoundObjective:
         samples = data.samples
-        if in_pieces(samples) or samples.d <= samples.n > _MOST_ROWS:
+        if samples.in_pieces or samples.d <= samples.n > _MOST_ROWS:
             if samples.weights is not None:
                 raise ArgumentError(
                     f"wda takes weights (sample_weight=) of at most {_MOST_ROWS} rows in memory"

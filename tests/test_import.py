@@ -59,13 +59,15 @@ def test_using_every_name_loads_nothing_heavy(tmp_path):
     assert run_python(program, tmp_path).strip() == "[]"
 
 
-# What a first solve has no use for: of the library's own modules, beside the other pages.
+# What a first solve has no use for: SciPy's sparse matrices, and of the library's own modules,
+# beside the other pages.
 OF_OTHERS = [
     "ldr.horn",
+    "scipy.sparse",
     *(f"ldr.objectives.{name}" for name in ("custom.function", "graphs", "kernel", "normalised")),
     *(f"ldr.objectives.data.sources.{name}" for name in ("parquet", "text")),
-    *(f"ldr.objectives.families.{name}" for name in ("batches", "graph", "laplacian", "wide")),
-    *(f"ldr.objectives.families.{name}" for name in ("weighted_sum", "whitened_trace")),
+    *(f"ldr.objectives.families.{name}" for name in ("batches", "graph", "laplacian", "row_sum")),
+    *(f"ldr.objectives.families.{name}" for name in ("weighted_sum", "whitened_trace", "wide")),
     *(f"ldr.objectives.statistics.{name}" for name in ("graph", "pairs", "row_spaces", "time")),
     *(f"ldr.solvers.{name}" for name in ("registry", "stochastic", "nonsmooth.proximal_gradient")),
     *(f"ldr.solvers.{name}" for name in ("manifolds.support", "trust_region.outer")),

@@ -136,6 +136,11 @@ class Samples:
         return False
 
     @property
+    def in_pieces(self) -> bool:
+        """Whether the rows stay where they are; of fewer rows than columns, their span is taken."""
+        return self.stored and self.n >= self.d
+
+    @property
     def block_rows(self) -> int:
         """Rows in a block where the caller does not say."""
         if self.is_sparse:

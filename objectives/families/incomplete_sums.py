@@ -28,7 +28,7 @@ from ldr.objectives.families.incomplete_factors import (
     missing_note,
 )
 from ldr.objectives.families.observed import Observed
-from ldr.objectives.families.row_sum import InParts, Remembered, RowTerm, SumPoint, in_pieces
+from ldr.objectives.families.row_sum import InParts, Remembered, RowTerm, SumPoint
 from ldr.objectives.problem import Stated
 from ldr.objectives.view import View
 from ldr.solvers.manifolds import Array
@@ -39,7 +39,7 @@ def has_missing(samples: Samples) -> bool:
 
     Of rows that are read piece by piece the sums will tell: missing entries make them NaN.
     """
-    if samples.stored and samples.n_known and not in_pieces(samples):  # few rows
+    if samples.stored and samples.n_known and not samples.in_pieces:  # few rows
         return samples.reduce(_has_nan, or_)
     return samples.has_nan
 
@@ -57,7 +57,7 @@ def incomplete(
     objective: Stated, samples: Samples, r: int, *, tied: bool, floor: float = 0.0
 ) -> IncompleteLikelihood:
     """The problem of samples with missing entries; raises as `IncompleteFactors.of` does."""
-    if not in_pieces(samples):
+    if not samples.in_pieces:
         return IncompleteFactors.of(objective, samples, r, tied=tied, floor=floor)
     entries = samples.reduce(_entries, Entries.merge)
     entries.check(samples.name)

@@ -298,11 +298,6 @@ def part_rows(n: int, d: int) -> int:
     return max(-(-n // _PARTS), _PART_ROWS * d)
 
 
-def in_pieces(samples: Samples) -> bool:
-    """Whether the rows stay where they are; of fewer rows than columns, their span is taken."""
-    return samples.stored and samples.n >= samples.d
-
-
 @dataclass(frozen=True)
 class WhitenedColumns:
     """Whitening from the sums of a pass over the rows: (X - mean) W has the covariance I.

@@ -12,6 +12,7 @@ from ldr.errors import ArgumentError, DataError
 from ldr.objectives import statistics
 from ldr.objectives.data import samples as samples_module
 from ldr.objectives.data.opening import as_samples
+from ldr.objectives.statistics.sums import class_sums
 from tests.objectives.statistics.references import (
     BASE,
     CODES,
@@ -115,6 +116,14 @@ def test_views_of_different_lengths():
 
 
 # --- classes ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", [9, 20_000])  # few numbers and many
+def test_sums_of_classes_have_the_same_bits_however_many_numbers(n):
+    codes, rows = RNG.integers(0, 4, n), RNG.standard_normal((n, 3))
+    expected = np.zeros((5, 3))
+    np.add.at(expected, codes, rows)
+    np.testing.assert_array_equal(class_sums(rows, codes, 5), expected)
 
 
 def test_rare_and_many_classes():
