@@ -62,7 +62,7 @@ def _transposed(K: Array) -> Array:
 
 
 def _columns(x: Sequence[Array]) -> Array:
-    return np.stack(x, -1)
+    return np.array(x).transpose(1, 2, 0)
 
 
 class Plans:
@@ -110,14 +110,16 @@ class Plans:
     def _backwards(self) -> tuple[list[Array], list[Array], list[Array], list[Array]]:
         """dW in u_l and v_l (through what follows), in Kv_l and in K'u_{l-1}, l = 1 .. k."""
         in_u = _times(self.KD, self._v[-1])
-        in_v = _times(_transposed(self.KD), self._u[-1])
+        of_W = _times(_transposed(self.KD), self._u[-1])
         found: list[tuple[Array, Array, Array, Array]] = []
         for u, v, Ku, Kv in self._steps():
             s = -in_u * u / Kv
-            in_v = in_v + _times(_transposed(self.K), s)
+            in_v = _times(_transposed(self.K), s)
+            if not found:
+                in_v += of_W
             q = -in_v * v / Ku
             found.append((in_u, in_v, s, q))
-            in_u, in_v = _times(self.K, q), np.zeros_like(in_v)
+            in_u = _times(self.K, q)
         columns = [list(column) for column in zip(*found[::-1], strict=True)]
         return columns[0], columns[1], columns[2], columns[3]
 
@@ -238,7 +240,7 @@ class TransportPoint(ProjectedPoint):
         W, s = np.zeros(2), np.zeros((2, *self.Y.shape))
         for pairs, plans in self.plans():
             np.add.at(W, pairs.kinds, plans.W)
-            _add_laplacian(s, plans.S, pairs, self.Y)
+            _add_laplacian(s, plans.S, pairs, self.Y1)
         if not np.isfinite(W).all():
             largest = max(plans.farthest for _, plans in self.plans())
             raise DataError(
@@ -264,13 +266,14 @@ class TransportPoint(ProjectedPoint):
         W, s = self._sums
         c = np.zeros_like(s)
         Y, ones, own = self.Y, np.ones(len(dY)), np.einsum("ij,ij->i", self.Y, dY)
+        dY1 = np.column_stack([dY, ones])
         left = 2.0 * np.column_stack([-Y, -dY, own, ones])
         right = np.column_stack([dY, Y, ones, own])
         room = self._problem.workspace
         for pairs, plans in self._for_products:
             change = plans.change(left[pairs.a.rows], right[pairs.b.rows], room)
-            _add_laplacian(c, change, pairs, self.Y)
-            _add_laplacian(c, plans.S, pairs, dY)
+            _add_laplacian(c, change, pairs, self.Y1)
+            _add_laplacian(c, plans.S, pairs, dY1)
         f, share = W[0] / W[1], self._problem.share
         dW = [float(np.vdot(of_kind, dY)) for of_kind in s]
         df = (dW[0] - f * dW[1]) / W[1]
@@ -278,33 +281,39 @@ class TransportPoint(ProjectedPoint):
 
     def of_frozen_plans(self) -> Array:
         """H of the gradient HM, (d, d): 2X'(L(S_0) - f L(S_1))X/W_1, the Laplacians of S."""
-        X, W = self.X, self._sums[0]
-        signs = 2.0 * self._problem.share / W[1] * np.array([1.0, -W[0] / W[1]])
-        d = X.shape[1]
-        degrees, cross = np.zeros(len(X)), np.zeros((d, d))
+        X, d = self.X, self.X.shape[1]
+        W, degrees, cross = np.zeros(2), np.zeros((2, len(X))), np.zeros((2, d, d))
         for pairs, plans in self.plans():
-            S, sign = plans.S, signs[pairs.kinds][:, None]
-            np.add.at(degrees, pairs.a.rows, sign * S.sum(axis=2))
-            np.add.at(degrees, pairs.b.rows, sign * S.sum(axis=1))
-            left = sign[..., None] * X[pairs.a.rows]
-            cross += left.reshape(-1, d).T @ np.matmul(S, X[pairs.b.rows]).reshape(-1, d)
-        return X.T @ (degrees[:, None] * X) - cross - cross.T
+            kinds, S, A = pairs.kinds, plans.S, X[pairs.a.rows]
+            np.add.at(W, kinds, plans.W)
+            np.add.at(degrees, (kinds[:, None], pairs.a.rows), S.sum(axis=2))
+            np.add.at(degrees, (kinds[:, None], pairs.b.rows), S.sum(axis=1))
+            moved = np.matmul(S, X[pairs.b.rows])
+            for kind in (0, 1):
+                own = kinds == kind
+                cross[kind] += A[own].reshape(-1, d).T @ moved[own].reshape(-1, d)
+        signs = 2.0 * self._problem.share / W[1] * np.array([1.0, -W[0] / W[1]])
+        C = np.tensordot(signs, cross, axes=1)
+        return X.T @ ((signs @ degrees)[:, None] * X) - C - C.T
 
     def of_coordinates(self) -> Array:
         """What each column of Y adds to W, within and between: (2, r)."""
         s = np.zeros((2, *self.Y.shape))
         for pairs, plans in self.plans():
-            _add_laplacian(s, plans.G, pairs, self.Y)
+            _add_laplacian(s, plans.G, pairs, self.Y1)
         return np.asarray(0.5 * np.einsum("ij,kij->kj", self.Y, s))
 
 
-def _add_laplacian(total: Array, S: Array, pairs: Pairs, Y: Array) -> None:
-    """Add 2 L(S)Y of the pairs to the total of their kind, (2, n, r)."""
-    A, B, kinds = Y[pairs.a.rows], Y[pairs.b.rows], pairs.kinds[:, None]
-    of_a = S.sum(axis=2)[..., None] * A - np.matmul(S, B)
-    np.add.at(total, (kinds, pairs.a.rows), 2.0 * of_a)
-    of_b = S.sum(axis=1)[..., None] * B - np.matmul(_transposed(S), A)
-    np.add.at(total, (kinds, pairs.b.rows), 2.0 * of_b)
+def _add_laplacian(total: Array, S: Array, pairs: Pairs, Y1: Array) -> None:
+    """Add 2 L(S)Y of the pairs to the total of their kind, (2, n, r), from [Y, 1]."""
+    kinds = pairs.kinds[:, None]
+    A, B = Y1[pairs.a.rows], Y1[pairs.b.rows]
+    for rows, own, moved in (
+        (pairs.a.rows, A, np.matmul(S, B)),
+        (pairs.b.rows, B, np.matmul(_transposed(S), A)),
+    ):
+        degrees, sums = moved[..., -1:], moved[..., :-1]
+        np.add.at(total, (kinds, rows), 2.0 * (degrees * own[..., :-1] - sums))
 
 
 @dataclass(frozen=True)

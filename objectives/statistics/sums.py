@@ -242,4 +242,5 @@ def class_sums(rows: Array, codes: Codes, n_classes: int) -> Array:
         return np.asarray(membership(codes, n_classes) @ rows)
     d = rows.shape[1]
     places = codes[:, None] * d + np.arange(d)
-    return np.bincount(places.ravel(), rows.ravel(), n_classes * d).reshape(n_classes, d)
+    sums = np.bincount(places.ravel(), rows.ravel(), n_classes * d)
+    return np.asarray(sums, dtype=np.float64).reshape(n_classes, d)

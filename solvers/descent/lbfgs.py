@@ -54,17 +54,17 @@ class Pairs:
         if len(self) == 0:
             return gradient
         S, Y = (stack.reshape(len(self), -1) for stack in (self.steps, self.changes))
-        q = gradient.ravel()
-        curvatures = np.einsum("ij,ij->i", S, Y)
-        usable = np.flatnonzero(curvatures > 0)  # transport may have turned a pair
-        alphas = np.zeros(len(S))
-        for i in reversed(usable):
-            alphas[i] = S[i] @ q / curvatures[i]
-            q = q - alphas[i] * Y[i]
-        if len(usable):
-            q = _roughly(q, S[usable[-1]], Y[usable[-1]], approximate)
-        for i in usable:
-            q = q + (alphas[i] - Y[i] @ q / curvatures[i]) * S[i]
+        curvatures = np.einsum("ij,ij->i", S, Y).tolist()
+        # Transport may have turned a pair.
+        usable = [pair for pair in zip(S, Y, curvatures, strict=True) if pair[2] > 0]
+        q, alphas = gradient.ravel(), list[float]()
+        for s, y, curvature in reversed(usable):
+            alphas.append(s.dot(q) / curvature)
+            q = q - alphas[-1] * y
+        if usable:
+            q = _roughly(q, *usable[-1][:2], approximate)
+        for s, y, curvature in usable:
+            q = q + (alphas.pop() - y.dot(q) / curvature) * s
         return q.reshape(gradient.shape)
 
 
