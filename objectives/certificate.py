@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from ldr.solvers.linalg.missed import CHANCE
 from ldr.solvers.pickles import Pickled
 
 # A proved gap, with every rounding error in it, is called "global" up to this relative size: that
@@ -67,6 +66,8 @@ class Certificate(Pickled):
                 "directions in which next to nothing varies"
             )
             return cls("none", gap, message)
+        from ldr.solvers.linalg.missed import CHANCE
+
         where = f"within {within}: " if within else ""
         message = (
             f"{where}products with the rows bound the value, but for a chance of {CHANCE:.0e} of "

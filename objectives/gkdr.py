@@ -15,7 +15,7 @@ from ldr.objectives.kernels import KINDS, Response
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, number, word
 from ldr.objectives.problem import BoundObjective
-from ldr.objectives.starts.directions import gradient_outer_product
+from ldr.objectives.starts.responses import gradient_outer_product
 from ldr.solvers.linalg.bounds import SUMS_ROUNDING
 
 # Rows beyond which a random sample stands for all: an n x n matrix is solved with.

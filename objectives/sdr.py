@@ -25,11 +25,8 @@ from ldr.objectives.kernels import KINDS, Response, centred_gram, weighted_centr
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, declared, number, numbers, whole, word
 from ldr.objectives.problem import BoundObjective
-from ldr.objectives.starts.directions import (
-    gradient_directions,
-    principal_directions,
-    sliced_directions,
-)
+from ldr.objectives.starts.directions import principal_directions, sliced_directions
+from ldr.objectives.starts.responses import gradient_directions, slice_codes
 from ldr.objectives.statistics.sums import weighted
 from ldr.solvers.errors import SingularError
 from ldr.solvers.linalg.eigen import top_eigenvectors
@@ -146,7 +143,8 @@ class SDR(KernelMethod):
     annealing: tuple[float, ...] = numbers((), positive=True)
 
     def heuristic(self, X: Array, z: Response, r: int) -> Heuristic:
-        slices = cache(lambda: sliced_directions(X, z, r, self.slices, z.weights))
+        codes = partial(slice_codes, z, self.slices, z.weights)
+        slices = cache(lambda: sliced_directions(X, codes(), r, z.weights))
         return lambda Z: slices()
 
     def form(

@@ -33,7 +33,7 @@ from ldr.objectives.kernels import as_response, deviations
 from ldr.objectives.lda import few_directions
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, whole
-from ldr.objectives.starts.directions import sliced
+from ldr.objectives.starts.responses import sliced
 from ldr.objectives.statistics import class_moments
 from ldr.objectives.statistics.covariance import Variation
 from ldr.objectives.statistics.products import Squares

@@ -18,7 +18,6 @@ from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.pairs_of_classes import Rows
 from ldr.objectives.families.projected import DenseRows
 from ldr.objectives.families.transport import KEPT, Transport
-from ldr.objectives.kernels import Response
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, number, whole
 from ldr.objectives.prediction import GroupedRows
@@ -116,7 +115,7 @@ class WDA(Objective):
             points = _to_points(groups, r)
         heuristics = {
             "trace ratio": lambda: trace_ratio_directions(X, groups, weights, r),
-            "lda": lambda: sliced_directions(X, Response(codes, X), r, 0, weights),
+            "lda": lambda: sliced_directions(X, codes, r, weights),
             "pca": lambda: principal_directions(weighted(X, weights), r),
         }
         return ClassTransport(

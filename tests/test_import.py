@@ -71,6 +71,7 @@ OF_OTHERS = [
     *(f"ldr.objectives.statistics.{name}" for name in ("graph", "pairs", "row_spaces", "time")),
     *(f"ldr.solvers.{name}" for name in ("registry", "stochastic", "nonsmooth.proximal_gradient")),
     *(f"ldr.solvers.{name}" for name in ("manifolds.support", "trust_region.outer")),
+    "ldr.objectives.starts.responses",
 ]
 
 

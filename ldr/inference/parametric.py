@@ -13,7 +13,7 @@ from ldr.inference.stepwise import canonical_bases, pairs_of
 from ldr.inputs import as_objective
 from ldr.objectives.objective import Objective
 from ldr.objectives.sir import SAVE, SIR
-from ldr.objectives.starts.directions import sliced
+from ldr.objectives.starts.responses import sliced
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.manifolds import Array
 from ldr.solvers.pickles import Pickled

@@ -8,7 +8,7 @@ from ldr.inference.chunks import Orders
 from ldr.inference.nulls import Null
 from ldr.objectives.objective import Objective
 from ldr.objectives.sir import SIR
-from ldr.objectives.starts.directions import sliced
+from ldr.objectives.starts.responses import sliced
 from ldr.solvers.errors import SingularError
 from ldr.solvers.linalg.eigen import rank_tolerance
 from ldr.solvers.manifolds import Array

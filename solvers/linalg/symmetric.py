@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from scipy.linalg.blas import dsymv
 from scipy.linalg.lapack import dpotrf, dpstrf
 
 from ldr.solvers.limits import CHOLESKY_COST, decomposing
-from ldr.solvers.linalg.krylov import SymmetricOperator
 from ldr.solvers.manifolds import Array
+
+if TYPE_CHECKING:
+    from ldr.solvers.linalg.krylov import SymmetricOperator
 
 # A product with few columns waits for the matrix. Column by column half of it is read: measured
 # against a general product, 2 to 4 times as fast up to 6 columns from order 128 on, slower at 10

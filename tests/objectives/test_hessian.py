@@ -5,7 +5,7 @@ import pytest
 
 import ldr
 from ldr.errors import DataError
-from ldr.objectives.starts.directions import sliced
+from ldr.objectives.starts.responses import sliced
 from tests import real_data
 
 RNG = np.random.default_rng(0)

@@ -55,7 +55,7 @@ def test_gradient_outer_product_is_the_regressions_gradient():
         J = np.array([(g(x + h * e) - g(x - h * e)) / (2 * h) for e in np.eye(3)])
         outer += J @ J.T
     theirs = np.linalg.eigh(outer)[1][:, ::-1][:, :2]
-    ours = ldr.objectives.starts.directions.gradient_directions(X, Z, 2, epsilon)
+    ours = ldr.objectives.starts.responses.gradient_directions(X, Z, 2, epsilon)
     assert np.linalg.norm(theirs - ours @ (ours.T @ theirs)) < 1e-6
 
 
