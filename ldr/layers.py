@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from inspect import signature
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from ldr.objectives.data.data import as_tuple, single
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need
 from ldr.result import Result
-from ldr.sensitivity.formulas import Given, Traced, formula_of
+from ldr.sensitivity.formulas import Formula, Given, Traced, formula_of
 from ldr.sensitivity.implicit import moved, regular
 from ldr.sensitivity.moving import numbers_of, parameter, with_parameters
 from ldr.sensitivity.sensitivity import Sensitivity
@@ -21,6 +22,8 @@ from ldr.solvers.checks import whole
 from ldr.solvers.errors import DataError, SingularError
 from ldr.solving import solve
 from ldr.types import Argument
+
+_OPTIONS = frozenset(signature(solve).parameters)
 
 
 def layer(objective: str | Objective, r: int, **options: Argument) -> Callable[..., Traced]:
@@ -44,15 +47,16 @@ def layer(objective: str | Objective, r: int, **options: Argument) -> Callable[.
         first derivatives, forwards and backwards; others that are smooth have `jax.jvp` only.
     r : int
     **options
-        Of `ldr.solve`: start, tolerance, ....
+        Of `ldr.solve`: start, tolerance, ..., and parameters of an objective that is given by name.
+        With `sample_weight` or `groups` derivatives are first ones.
 
     Returns
     -------
     callable
         ``layer(X, y=None, **parameters)`` is P, (r, d) or one a view. X is an array (n, d) or a
-        tuple of them, y labels (no derivative), parameters numbers of the objective,
-        ``ridge=0.1``, with derivatives too. Rows have to be centred by the caller:
-        ``(X - X.mean(0)) @ P.T``.
+        tuple of them, y labels (no derivative), parameters numbers of the objective, ``ridge=0.1``,
+        of a sum ``weights=(1.0, 0.5)``, with derivatives too. Rows have to be centred by the
+        caller: ``(X - X.mean(0)) @ P.T``.
 
     Raises
     ------
@@ -77,14 +81,26 @@ def layer(objective: str | Objective, r: int, **options: Argument) -> Callable[.
     import jax
     import jax.numpy as jnp
 
-    objective = as_objective(objective, {})
+    own = {name: options.pop(name) for name in [*options] if name not in _OPTIONS}
+    objective = as_objective(objective, own)
     whole("r", r, 1)
     background = Need.BACKGROUND in objective.needs
+    one_array = objective.views == 1 and not background
+    marks = {name: options[name] for name in ("sample_weight", "groups") if name in options}
+
+    def formula_at(X: Traced, y: Traced, parameters: dict[str, Traced]) -> Formula | None:
+        """None of what it does not know: rows that count differently, columns that are divided."""
+        known = not marks and not options.get("standardise")
+        return formula_of(objective, Given(X, y, parameters)) if known else None
 
     def solved(X: Traced, y: Traced, parameters: dict[str, Traced]) -> Result:
         X = _in_float64(X)
-        own = with_parameters(objective, {name: float(p) for name, p in parameters.items()})
+        own = with_parameters(objective, _numbers(parameters))
         return solve(own, single(X), r, y=as_given(y), certify=False, **options)
+
+    def at(X: Traced, y: Traced, parameters: dict[str, Traced]) -> Sensitivity:
+        found = solved(X, y, parameters)
+        return found.sensitivity(single(_in_float64(X)), as_given(y), **marks)
 
     def check_shapes(X: Traced, y: Traced) -> None:
         """What can be refused before anything is computed, in words and outside a callback."""
@@ -106,7 +122,10 @@ def layer(objective: str | Objective, r: int, **options: Argument) -> Callable[.
         batch = X[0].shape[:-2]
         if not batch:
             return solved(X, y, parameters).P
-        own = [{name: p[k] for name, p in parameters.items()} for k in np.ndindex(batch)]
+        own = [
+            _numbers({name: np.asarray(p)[k] for name, p in parameters.items()})
+            for k in np.ndindex(batch)
+        ]
         given = [np.asarray(each, dtype=np.float64).reshape(-1, *each.shape[-2:]) for each in X]
         labels: Traced = (
             None if y is None else np.asarray(y).reshape(len(own), *y.shape[len(batch) :])
@@ -118,7 +137,7 @@ def layer(objective: str | Objective, r: int, **options: Argument) -> Callable[.
             ]
             found = tuple(map(np.stack, zip(*each, strict=True)))
         else:
-            known = with_parameters(objective, {name: float(p) for name, p in own[0].items()})
+            known = with_parameters(objective, own[0])
             many = solve_many(known, single(tuple(given)), r, y=labels, certify=False)
             found = as_tuple(many.P)
         return tuple(P.reshape(*batch, *P.shape[1:]) for P in found)
@@ -139,17 +158,16 @@ def layer(objective: str | Objective, r: int, **options: Argument) -> Callable[.
     def step(
         T: Traced, X: Traced, y: Traced, parameters: Traced, dX: Traced, moves: Traced
     ) -> Traced:
-        given = Given(X, y, parameters)
-        formula = formula_of(objective, given)
+        formula = formula_at(X, y, parameters)
         assert formula is not None
-        return moved(formula, T, given, Given(dX, None, moves))
+        return moved(formula, T, Given(X, y, parameters), Given(dX, None, moves))
 
     def along(X: Traced, y: Traced, parameters: dict[str, Traced], moves: Traced) -> Traced:
         """J of some moves, for methods without a formula: dP of (moves, dP - J moves) = (moves, 0).
 
         A linear system is what jax can be told the solution of, and that of its transpose.
         """
-        forth, back, add = _along(solved), _pulled(solved), jax.tree.map
+        forth, back, add = _along(at), _pulled(at), jax.tree.map
 
         def times(moves: Traced) -> Traced:
             return called(forth, X, y, parameters, *moves)
@@ -183,18 +201,18 @@ def layer(objective: str | Objective, r: int, **options: Argument) -> Callable[.
         X, y, parameters = primals
         dX, _, moves = tangents
         P = optimum(X, y, parameters)
-        if formula_of(objective, Given(X, y, parameters)) is None:
+        if formula_at(X, y, parameters) is None:
             return P, along(X, y, parameters, (dX, moves))
         T = [each.T for each in P]
         dT, *known = step(T, X, y, parameters, dX, moves)
         told = jax.lax.stop_gradient((*known, T, X, y, parameters))
         shape = jax.ShapeDtypeStruct((), known[0].dtype)
         # a factor, which the adjoint has too: what it says of ties cannot be lost
-        one = jax.pure_callback(_check(solved), shape, *told, vmap_method="sequential")
+        one = jax.pure_callback(_check(at), shape, *told, vmap_method="sequential")
         return P, tuple(each.T * one for each in dT)
 
     def project(X: Traced, y: Traced = None, **parameters: Traced) -> Traced:
-        single_view = not isinstance(X, (tuple, list))
+        single_view = one_array or not isinstance(X, (tuple, list))
         X = tuple(map(jax.numpy.asarray, (X,) if single_view else X))
         dtype = X[0].dtype
         for name in parameters:
@@ -202,7 +220,7 @@ def layer(objective: str | Objective, r: int, **options: Argument) -> Callable[.
         y = None if y is None else jax.numpy.asarray(y)
         check_shapes(X, y)
         known = parameters
-        if formula_of(objective, Given(X, y, parameters)) is not None:
+        if formula_at(X, y, parameters) is not None:
             known = {**numbers_of(objective), **parameters}
         given = {name: jax.numpy.asarray(value, dtype) for name, value in known.items()}
         return single(optimum(X, y, given))
@@ -210,48 +228,53 @@ def layer(objective: str | Objective, r: int, **options: Argument) -> Callable[.
     return project
 
 
-def _along(solved: Callable[..., Result]) -> Callable[..., Traced]:
+def _along(at: Callable[..., Sensitivity]) -> Callable[..., Traced]:
     """dP by `Result.sensitivity`, for methods without a formula."""
 
     def along(
         X: Traced, y: Traced, parameters: dict[str, Traced], dX: Traced, moves: Traced
     ) -> Traced:
-        directions = {name: float(move) for name, move in moves.items() if float(move) != 0}
-        sensitivity = _sensitivity(solved, X, y, parameters)
-        return sensitivity.along(single(_in_float64(dX)), **directions).P
+        directions = {name: move for name, move in _numbers(moves).items() if np.any(move)}
+        return at(X, y, parameters).along(single(_in_float64(dX)), **directions).P
 
     return along
 
 
-def _pulled(solved: Callable[..., Result]) -> Callable[..., Traced]:
+def _pulled(at: Callable[..., Sensitivity]) -> Callable[..., Traced]:
     """What a cotangent of P is in X and in the parameters."""
 
     def pulled(X: Traced, y: Traced, parameters: dict[str, Traced], cotangents: Traced) -> Traced:
-        V, sensitivity = _in_float64(cotangents), _sensitivity(solved, X, y, parameters)
+        V, sensitivity = _in_float64(cotangents), at(X, y, parameters)
         found = as_tuple(sensitivity.pullback(single(V)))
         moves = {}
         for name, value in parameters.items():
-            product = math.nan  # at 0, where there is a derivative to one side only
-            if float(value) != 0:
-                moved = as_tuple(sensitivity.along(**{name: 1.0}).P)
-                product = sum(float(np.vdot(v, dP)) for v, dP in zip(V, moved, strict=True))
-            moves[name] = np.asarray(product, np.asarray(value).dtype)
+            slope = np.full(np.shape(value), math.nan, np.asarray(value).dtype)
+            for k in np.ndindex(slope.shape):
+                if not slope.shape and not value:
+                    continue  # at 0 there is a derivative to one side only
+                move = np.zeros(slope.shape)
+                move[k] = 1.0
+                moved = as_tuple(sensitivity.along(**_numbers({name: move})).P)
+                slope[k] = sum(float(np.vdot(v, dP)) for v, dP in zip(V, moved, strict=True))
+            moves[name] = slope
         return tuple(np.asarray(a, x.dtype) for a, x in zip(found, X, strict=True)), moves
 
     return pulled
 
 
-def _sensitivity(
-    solved: Callable[..., Result], X: Traced, y: Traced, parameters: dict[str, Traced]
-) -> Sensitivity:
-    return solved(X, y, parameters).sensitivity(single(_in_float64(X)), as_given(y))
+def _numbers(parameters: dict[str, Traced]) -> dict[str, Traced]:
+    """As objectives take them: numbers, and of several a tuple."""
+    return {
+        name: tuple(map(float, value)) if np.ndim(value) else float(value)
+        for name, value in parameters.items()
+    }
 
 
 def _in_float64(X: Traced) -> tuple[Traced, ...]:
     return tuple(np.asarray(each, dtype=np.float64) for each in X)
 
 
-def _check(solved: Callable[..., Result]) -> Callable[..., Traced]:
+def _check(at: Callable[..., Sensitivity]) -> Callable[..., Traced]:
     """One; an error where the optimum is not alone or its axes tie, with the numbers that do."""
 
     def check(
@@ -259,7 +282,7 @@ def _check(solved: Callable[..., Result]) -> Callable[..., Traced]:
     ) -> Traced:
         if not regular(J, left, T):
             still = single(tuple(map(np.zeros_like, _in_float64(X))))
-            _ = _sensitivity(solved, X, y, parameters).along(still).P  # says what ties
+            _ = at(X, y, parameters).along(still).P  # says what ties
             raise SingularError("the equations of the optimum are singular: it is not alone")
         return np.ones((), J.dtype)
 

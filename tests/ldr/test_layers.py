@@ -174,6 +174,20 @@ def test_methods_by_differences_say_so_backwards():
         jax.grad(lambda X: project(X, y)[0, 0])(X).block_until_ready()
 
 
+def test_rows_that_count_differently_and_weights_of_a_sum():
+    X, y, _ = methods.RANDOM["lda"]
+    dX, w = like(X, np.random.default_rng(0)), np.linspace(1.0, 2.0, len(X))
+    counted = ldr.layer("lda", 2, ridge=0.1, sample_weight=w, tolerance=1e-13)
+    both = ldr.layer(0.5 * ldr.objectives.PCA() + ldr.objectives.LDA(), 2, tolerance=1e-13)
+    for function, at, move in (
+        (lambda X: (counted(X, y) ** 3).sum(), X, dX),
+        (lambda v: (both(X, y, weights=v) ** 3).sum(), np.array([0.5, 1.0]), np.array([1.0, -2.0])),
+    ):
+        ahead, behind = (float(function(at + t * move)) for t in (1e-4, -1e-4))
+        found = inner(jax.grad(function)(at), move)
+        assert found == pytest.approx((ahead - behind) / 2e-4, rel=1e-5)
+
+
 @pytest.mark.parametrize("name", ["pca", "classical-lda"])
 def test_batches_are_solved_together(name, monkeypatch):
     X, y, _ = methods.RANDOM[name]
@@ -194,6 +208,10 @@ def test_other_shapes_are_refused_in_words(wrap):
         wrap(ldr.layer("cca", 2))(X)
     with pytest.raises(ArgumentError, match="r = 8 is out of range: expected 1 <= r <= d = 7"):
         wrap(ldr.layer("pca", 8))(X)
+    with pytest.raises(ArgumentError, match="'pca' has no parameter 'tolerence'"):
+        ldr.layer("pca", 2, tolerence=1e-3)
+    with pytest.raises(ArgumentError, match="r = 8 is out of range: expected 1 <= r <= d = 7"):
+        wrap(ldr.layer("pca", 8))(X.tolist())
     with pytest.raises(ArgumentError, match="'lda' needs labels"):
         wrap(ldr.layer("lda", 2))(X)
     with pytest.raises(DataError, match=r"y has shape \(5,\)"):
