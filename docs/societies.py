@@ -344,7 +344,7 @@ for i in influence.subspace.argsort()[::-1][:3]:
     print(f"{X.index[i]}: influence {influence.subspace[i]:.2f}; left out, {turned:.2f} radians")
 figure = influence.plot()
 """,
-        "What leaving each row out does to first order names the three that matter "
-        "without fitting fifty-one times; left out, they turn it most.",
+        "What leaving each row out does is known without solving fifty-one times, and names the "
+        "three that matter.",
     ),
 )
