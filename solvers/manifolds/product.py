@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate, pairwise
 
 import numpy as np
 
@@ -26,18 +27,24 @@ class Product(Manifold):
     """
 
     factors: tuple[Manifold, ...] = ()
-    _ends: tuple[int, ...] = field(default=(), repr=False, compare=False)
+    # where each factor's entries are in the flat array, and their shape
+    _places: tuple[tuple[slice, tuple[int, ...]], ...] = field(
+        default=(), repr=False, compare=False
+    )
 
     def __init__(self, *factors: Manifold) -> None:
         if not factors:
             raise ArgumentError("a Product needs at least one factor, got none")
         object.__setattr__(self, "factors", factors)
-        ends = tuple(int(e) for e in np.cumsum([math.prod(f.shape) for f in factors]))
-        object.__setattr__(self, "_ends", ends)
+        ends = list(accumulate((math.prod(f.shape) for f in factors), initial=0))
+        places = tuple(
+            (slice(*pair), f.shape) for pair, f in zip(pairwise(ends), factors, strict=True)
+        )
+        object.__setattr__(self, "_places", places)
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return (self._ends[-1],)
+        return (self._places[-1][0].stop,)
 
     @property
     def dimension(self) -> int:
@@ -48,20 +55,14 @@ class Product(Manifold):
         return math.hypot(*(f.diameter for f in self.factors))
 
     def split(self, Z: Array) -> list[Array]:
-        starts = (0, *self._ends[:-1])
-        return [
-            Z[..., a:b].reshape(*Z.shape[:-1], *f.shape)
-            for f, a, b in zip(self.factors, starts, self._ends, strict=True)
-        ]
+        stack = Z.shape[:-1]
+        return [Z[..., place].reshape(stack + shape) for place, shape in self._places]
 
     def join(self, parts: Sequence[Array]) -> Array:
-        return np.concatenate(
-            [
-                Z.reshape(*Z.shape[: Z.ndim - len(f.shape)], math.prod(f.shape))
-                for f, Z in zip(self.factors, parts, strict=True)
-            ],
-            axis=-1,
-        )
+        stack = parts[0].shape[: parts[0].ndim - len(self._places[0][1])]
+        places = zip(self._places, parts, strict=True)
+        flat = [Z.reshape(*stack, place.stop - place.start) for (place, _), Z in places]
+        return np.concatenate(flat, axis=-1)
 
     def _each(self, method: str, *arrays: Array) -> Array:
         parts = zip(self.factors, *map(self.split, arrays), strict=True)
