@@ -85,7 +85,7 @@ class FactorAnalysis(Objective):
 
     name = "fa"
     weighted = True
-    arrays = Footprint(products=True)
+    arrays = Footprint(products=True, everywhere=True)
     formula = "min n/2 [d log 2pi + log|S| + tr(S^{-1}C)], S = MM' + diag(psi)"
     source = "Joreskog 1967; Cunningham & Ghahramani 2015, 3.1.2"
     sense = "min"

@@ -59,8 +59,14 @@ class Normalised(Objective):
     def footprint(self, data: Data) -> Footprint:
         return self.objective.footprint(data)
 
+    def seen(self, data: Data) -> Data:
+        return self.objective.everywhere(data)
+
+    def everywhere(self, data: Data) -> Data:
+        return self.seen(data)
+
     def bind(self, data: Data, r: int) -> BoundObjective:
-        bound = self.objective.bind(data, r)
+        bound = self.objective.bind(self.seen(data), r)
         found = bound.at(_best(bound))
         best = found.value * bound.unit
         rng = np.random.default_rng(0)

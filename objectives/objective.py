@@ -6,6 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, is_dataclass
+from functools import reduce
 from typing import TYPE_CHECKING, ClassVar
 
 from ldr.objectives.data.data import Data
@@ -152,7 +153,17 @@ class Objective(Brief, ABC):
         ldr.errors.DataError
             It names the size, the limit and the way out.
         """
+        data = self.seen(data)
         self.footprint(data).afford(self.name, data.views)
+
+    def seen(self, data: Data) -> Data:
+        """The data as its problem is made of them."""
+        return data
+
+    def everywhere(self, data: Data) -> Data:
+        """The data as a problem is made of them that is known at every M, not near an optimum."""
+        arrays = self.arrays.products and not self.arrays.everywhere
+        return data.as_arrays() if arrays else data
 
     def in_memory(self, data: Data) -> Data:
         """The data with all rows in memory, and memory for what is made of them there."""
@@ -319,9 +330,16 @@ class Sum(Objective):
     def largest_r(self, data: Data) -> int:
         return min(part.largest_r(data) for _, part in self.terms)
 
+    def seen(self, data: Data) -> Data:
+        alone = len(self.terms) == 1 and self.penalty is None
+        return data if alone else self.everywhere(data)
+
+    def everywhere(self, data: Data) -> Data:
+        return reduce(lambda data, term: term[1].everywhere(data), self.terms, data)
+
     def afford(self, data: Data) -> None:
         for _, part in self.terms:
-            part.afford(data)
+            part.afford(self.seen(data))
 
     def bind(self, data: Data, r: int) -> BoundObjective:
         """The problem on the terms' common manifold, in their common coordinates.
@@ -333,7 +351,7 @@ class Sum(Objective):
         """
         from ldr.objectives.families.weighted_sum import weighted_sum
 
-        bounds = [part.bind(data, r) for _, part in self.terms]
+        bounds = [part.bind(self.seen(data), r) for _, part in self.terms]
         weights = [weight for weight, _ in self.terms]
         penalty = 0.0 if self.penalty is None else self.penalty.weight
         return weighted_sum(self, weights, bounds, penalty=penalty)

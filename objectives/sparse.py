@@ -46,8 +46,11 @@ class SparseMethod(Objective):
     def footprint(self, data: Data) -> Footprint:
         return self.smooth.footprint(data)
 
+    def seen(self, data: Data) -> Data:
+        return self.smooth.everywhere(data)
+
     def bind(self, data: Data, r: int) -> BoundObjective:
-        smooth = self.smooth.bind(data, r)
+        smooth = self.smooth.bind(self.seen(data), r)
         return weighted_sum(self, [1.0], [smooth], penalty=self.penalty, kind=self.kind)
 
 

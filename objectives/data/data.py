@@ -69,6 +69,11 @@ class Data:
         background = None if self.background is None else self.background.in_memory()
         return replace(self, views=views, background=background)
 
+    def as_arrays(self) -> Data:
+        """The same, of which matrices are made, however many columns there are."""
+        views = (replace(view, by_products=False) if view.wide else view for view in self.views)
+        return replace(self, views=tuple(views))
+
     def of_rows_that_count(self) -> Data:
         """Without the rows of weight zero."""
         weights = self.samples.weights

@@ -106,8 +106,8 @@ _NUMBER = 8.0
 _VECTORS = 64
 
 _WAYS_OUT = {
-    "columns x columns": "leave out columns, or take a method of few directions of sparse rows "
-    "(pca, lda, maf, pls)",
+    "columns x columns": "leave out columns, or take a method of few directions of sparse rows by "
+    "itself, in no sum, without a penalty and not normalised (pca, lda, maf, pls)",
     "rows x columns": "give fewer rows or columns, or a method of sums over rows and the rows as a "
     "path or in blocks",
     "rows x rows": "give fewer rows, or landmarks= or components= where there are such",
@@ -135,6 +135,8 @@ class Footprint:
         Rows x rows, of rows that are in memory.
     products : bool
         Whether products are enough, of sparse rows of very many columns.
+    everywhere : bool
+        Whether they are at every M, not only to find an optimum and what is near it.
     """
 
     squares: float = 8.0
@@ -143,6 +145,7 @@ class Footprint:
     row: float = 0.0
     pairs: float = 0.0
     products: bool = False
+    everywhere: bool = False
 
     def sizes(self, views: Sequence[Samples]) -> dict[str, float]:
         """Bytes, by shape; of rows that were not counted, those of the columns alone."""

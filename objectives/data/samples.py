@@ -49,6 +49,8 @@ class Samples:
     marks : Marks or None
         Weights and trials of the rows, which go with them into every piece; None where every row
         counts once and all are of one trial.
+    by_products : bool
+        Whether arrays of columns x columns are avoided where they would be large.
     """
 
     array: Given
@@ -57,6 +59,7 @@ class Samples:
     has_nan: bool = False
     accelerator: Accelerator | None = None
     marks: Marks | None = None
+    by_products: bool = True
 
     @property
     def n(self) -> int:
@@ -128,7 +131,7 @@ class Samples:
     @property
     def wide(self) -> bool:
         """Whether the data are sparse and columns x columns, or rows x rows, would be large."""
-        return self.is_sparse and min(self.shape) > _WIDE
+        return self.by_products and self.is_sparse and min(self.shape) > _WIDE
 
     @property
     def stored(self) -> bool:

@@ -58,12 +58,16 @@ class TwoBlockPoint(Point):
         Caa, Cbb = problem.inside
         own = symmetric_product(Caa, Ma), symmetric_product(Cbb, Mb)
         self._own = np.concatenate(own)
-        self._cross = np.concatenate([problem.Cab @ Mb, problem.Cab.T @ Ma])
+        G = np.concatenate([problem.Cab @ Mb, problem.Cab.T @ Ma])
         out_a, out_b = problem.left_out
         self._alpha = float(np.vdot(Ma, self._own[:da])) + out_a
         self._beta = float(np.vdot(Mb, self._own[da:])) + out_b
         self.scale = math.sqrt(self._alpha) * math.sqrt(self._beta)
-        self._rho = float(np.vdot(Ma, self._cross[:da])) / self.scale
+        self._rho = float(np.vdot(Ma, G[:da])) / self.scale
+        G *= -1.0 / self.scale
+        G[:da] += (self._rho / self._alpha) * self._own[:da]
+        G[da:] += (self._rho / self._beta) * self._own[da:]
+        self._stacked_gradient = G
 
     @property
     def value(self) -> float:
@@ -76,14 +80,6 @@ class TwoBlockPoint(Point):
         N[: self._problem.da] /= math.sqrt(self._alpha)
         N[self._problem.da :] /= math.sqrt(self._beta)
         return N
-
-    @once
-    def _stacked_gradient(self) -> Array:
-        da = self._problem.da
-        G = self._cross * (-1.0 / self.scale)
-        G[:da] += (self._rho / self._alpha) * self._own[:da]
-        G[da:] += (self._rho / self._beta) * self._own[da:]
-        return G
 
     @property
     def gradient(self) -> Array:
@@ -103,12 +99,12 @@ class TwoBlockPoint(Point):
         V = V.reshape(-1, self._problem.r)
         dalpha = 2.0 * float(np.vdot(self._own[:da], V[:da])) / self._alpha  # relative
         dbeta = 2.0 * float(np.vdot(self._own[da:], V[da:])) / self._beta
-        ds = 0.5 * (dalpha + dbeta)
+        ds, half = 0.5 * (dalpha + dbeta), 0.5 * self._rho * (dbeta - dalpha)
         drho = -float(np.vdot(self._stacked_gradient, V))
         HV = symmetric_product(self.stacked_matrix, V)
-        HV += (ds / self.scale) * self._cross
-        HV[:da] += ((drho - self._rho * dalpha) / self._alpha) * self._own[:da]
-        HV[da:] += ((drho - self._rho * dbeta) / self._beta) * self._own[da:]
+        HV -= ds * self._stacked_gradient
+        HV[:da] += ((drho + half) / self._alpha) * self._own[:da]
+        HV[da:] += ((drho - half) / self._beta) * self._own[da:]
         return HV.reshape(-1)
 
 

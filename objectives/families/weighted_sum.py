@@ -10,12 +10,11 @@ from itertools import chain
 import numpy as np
 
 from ldr.objectives.coordinates import Columns, Coordinates, Subspace
-from ldr.objectives.data.footprint import in_words
 from ldr.objectives.families.terms import Multiple, Penalised, Term, WeightedSum, best_heuristic
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.problem import BoundObjective, Stated, check_dimension
 from ldr.objectives.view import View, noted
-from ldr.solvers.errors import ArgumentError, TooLargeError
+from ldr.solvers.errors import ArgumentError
 from ldr.solvers.linalg.lengths import length
 from ldr.solvers.manifolds import (
     Array,
@@ -229,8 +228,6 @@ def weighted_sum(
         The terms have no common variable.
     """
     check_common(bounds)
-    if penalty > 0 or len(bounds) > 1:
-        _check_known_everywhere(bounds)
     if penalty > 0:
         _check_penalised(weights, bounds)
     common = Common.of(bounds, penalty > 0)
@@ -303,18 +300,6 @@ def _centres(bound: BoundObjective) -> list[str]:
 def _union(notes: Iterable[Sequence[str]]) -> tuple[str, ...]:
     """Each once, in order."""
     return tuple(dict.fromkeys(chain.from_iterable(notes)))
-
-
-def _check_known_everywhere(bounds: Sequence[BoundObjective]) -> None:
-    """Refuse what of sparse rows with many columns is known near its own optimum alone."""
-    for bound in bounds:
-        if bound.rest is not None:
-            d = max(len(view.mean) for view in bound.views)
-            raise TooLargeError(
-                f"objective {bound.objective.name!r} is solved by products with the sparse rows, "
-                "in the subspace where its own optimum lies: a sum or a penalty needs it at every "
-                f"M, and columns x columns, {in_words(8.0 * d * d)}; leave columns out"
-            )
 
 
 def _check_penalised(weights: Sequence[float], bounds: Sequence[BoundObjective]) -> None:

@@ -47,19 +47,20 @@ class Plus:
     S: SymmetricOperator
     factor: float = 1.0
     diagonal: Array | float = 0.0
-    scale: Array | float = 1.0
+    scale: Array | None = None
 
     @property
     def shape(self) -> tuple[int, ...]:
         return self.S.shape
 
     def __matmul__(self, V: Array) -> Array:
-        scale = np.reshape(self.scale, (-1, 1))
-        V = scale * V
+        scale = None if self.scale is None else self.scale[:, None]
+        V = V if scale is None else scale * V
         found = self.S @ V
         found *= self.factor
         found += np.reshape(self.diagonal, (-1, 1)) * V
-        found *= scale
+        if scale is not None:
+            found *= scale
         return found
 
 

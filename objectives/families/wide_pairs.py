@@ -39,8 +39,9 @@ class Coupled:
         return sum(self.K.shape), sum(self.K.shape)
 
     def __matmul__(self, V: Array) -> Array:
-        ka = self.K.shape[0]
-        return np.vstack([self.K @ V[ka:], self.K.T @ V[:ka]])
+        ka, found = self.K.shape[0], np.empty_like(V)
+        found[:ka], found[ka:] = self.K @ V[ka:], self.K.T @ V[:ka]
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,8 +57,9 @@ class Apart:
         return k, k
 
     def __matmul__(self, V: Array) -> Array:
-        ka = self.aa.shape[0]
-        return np.vstack([self.aa @ V[:ka], self.bb @ V[ka:]])
+        ka, found = self.aa.shape[0], np.empty_like(V)
+        found[:ka], found[ka:] = self.aa @ V[:ka], self.bb @ V[ka:]
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +74,9 @@ class Less:
         return self.first.shape
 
     def __matmul__(self, V: Array) -> Array:
-        return self.first @ V - self.second @ V
+        found = self.first @ V
+        found -= self.second @ V
+        return found
 
 
 Pencil: TypeAlias = tuple[SymmetricOperator, SymmetricOperator]
@@ -196,6 +200,10 @@ class Covariances:
         none = np.empty((len(self.scale), 0))
         return pencil, largest_pairs(*pencil, columns_of(min(r + GUARDS, *self.K.shape), none), r)
 
+    def directions(self, found: Found, r: int) -> Array:
+        """Those of r pairs whose columns were scaled."""
+        return self.scale[:, None] * found.V[:, :r]
+
     def inside(self, Z: Array) -> tuple[Compact, Compact, tuple[float, float]]:
         """The views in the spans of their blocks of Z, and the ridges in units of variances there.
 
@@ -222,7 +230,7 @@ def leading_pairs(a: Samples, b: Samples, r: int, ridge: float | None) -> Pairs 
         return None
     known = Covariances.of(a, b, ridge or 0.0)
     pencil, found = known.leading(r, ridge is not None)
-    Z = found.V[:, :r] if ridge is None else known.scale[:, None] * found.V[:, :r]
+    Z = found.V[:, :r] if ridge is None else known.directions(found, r)
     note = (
         f"M is sought in {r} dimensions of {a.d} and of {b.d}, which block Davidson found from "
         f"{found.products} products with the sparse rows: residual {found.residual:.0e}"
@@ -275,9 +283,9 @@ class WideTwoBlock(Problem):
 
     def preconditioner(self, M: Array) -> Preconditioner:
         """The variances of the columns, with the ridges."""
-        squares = np.repeat(self.known.scale**2, self.r)
+        squares = self.known.scale[:, None] ** 2
         project = self.manifold.project
-        return lambda N, U: project(N, squares * project(N, U))
+        return lambda N, U: project(N, (squares * project(N, U).reshape(-1, self.r)).reshape(-1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -355,9 +363,9 @@ def correlated(a: Samples, b: Samples, r: int, ridge: float) -> Correlated | Non
         return None
     known = Covariances.of(a, b, ridge)
     pencil, found = known.leading(r, True)
-    Z = known.scale[:, None] * found.V[:, :r]
     problem = WideTwoBlock(known, r)
-    start = problem.manifold.join([polar_factor(block) for block in known.blocks(Z)])
+    heuristic = map(polar_factor, known.blocks(known.directions(found, r)))
+    start = problem.manifold.join(list(heuristic))
     run = run_through(problem, start, TrustRegion())
     Ma, Mb = problem.manifold.split(run.M)
     note = (
@@ -365,7 +373,7 @@ def correlated(a: Samples, b: Samples, r: int, ridge: float) -> Correlated | Non
         f"a trust region by products with the sparse rows led from there: gradient "
         f"{run.gradient_norm:.0e}"
     )
-    both = np.hstack([np.concatenate([Ma, Mb]), Z])
+    both = np.hstack([np.concatenate([Ma, Mb]), known.directions(found, r)])
     return Correlated(
         known.rows, *known.inside(both), note, pencil, 1.0, found, known=known, ends=(Ma, Mb)
     )

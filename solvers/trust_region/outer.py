@@ -155,8 +155,8 @@ class TrustRegion(Solver[TrustState]):
             if not (math.isfinite(trial.value) and math.isfinite(trial.gradient_norm)):
                 break
             target = max(self.kappa * trial.gradient_norm, _INNER_MARGIN * problem.threshold)
-            correction = truncated_cg(problem.manifold, trial, length, None, target, _SHORT)
-            trial, decrease = _move(problem, trial, correction.V)
+            V = truncated_cg(problem.manifold, trial, length, None, target, _SHORT).V
+            trial, decrease = _move(problem, trial, V)
             gain += decrease / predicted
             if gain > _GOOD or not decrease > _LEAST_CORRECTION * predicted:
                 break

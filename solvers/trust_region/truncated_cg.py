@@ -14,7 +14,7 @@ from ldr.solvers.problem import Preconditioner
 from ldr.solvers.riemannian import RiemannianPoint
 
 _FIRST_RADIUS = 4.0  # in Cauchy steps
-# Numbers on the way of an inner iteration beyond which its middle is forgotten.
+# Numbers on the way of an inner iteration beyond which none is kept.
 _ROOM_NUMBERS = 2**24
 
 
@@ -46,7 +46,7 @@ class Leg(NamedTuple):
 class Model:
     """What the inner iteration found: the step V, its length, the way there and its cost.
 
-    `residual` is the model's gradient at V, g + H[V].
+    `residual` is the model's gradient at V, g + H[V]; the way is empty where it was too long.
     """
 
     V: Array
@@ -81,16 +81,16 @@ def truncated_cg(
         Hessian products.
     """
     inner, M = manifold.inner, point.M
-    V = np.zeros_like(M)
+    V = np.zeros(M.shape)
     residual = point.gradient
     z = _apply(preconditioner, M, residual)
     rz = inner(M, residual, z)
     direction = -z
     VV, VD, DD = 0.0, 0.0, rz
-    path, products = list[Leg](), 0
+    path, products, kept = list[Leg](), 0, _ROOM_NUMBERS // (4 * M.size)
     for products in range(1, 1 + int(min(most, max(manifold.dimension, 1)))):
-        if len(path) > 1 and 4 * M.size * len(path) > _ROOM_NUMBERS:
-            del path[1]  # the first leg leads to Cauchy's point, whatever the radius
+        if products > kept:
+            path.clear()
         HD = point.hessian(direction)
         path.append(Leg(V, residual, direction, HD, VV, VD, DD))
         curvature = inner(M, direction, HD)
@@ -100,7 +100,8 @@ def truncated_cg(
         VV_next = VV + 2 * alpha * VD + alpha * alpha * DD
         if curvature <= 0 or VV_next >= radius * radius:
             V, residual = path[-1].to_boundary(radius)
-            return Model(V, residual, radius, radius, True, tuple(path), products)
+            whole = tuple(path) if products <= kept else ()
+            return Model(V, residual, radius, radius, True, whole, products)
         V = V + alpha * direction
         residual = residual + alpha * HD
         VV = VV_next
@@ -115,7 +116,8 @@ def truncated_cg(
         direction = beta * direction - z
         VD, DD = beta * (VD + alpha * DD), rz + beta * beta * DD
     assert radius is not None
-    return Model(V, residual, math.sqrt(max(VV, 0.0)), radius, False, tuple(path), products)
+    whole = tuple(path) if products <= kept else ()
+    return Model(V, residual, math.sqrt(max(VV, 0.0)), radius, False, whole, products)
 
 
 def shortened(path: Sequence[Leg], radius: float) -> Model:

@@ -9,8 +9,8 @@ from scipy.sparse import csr_array, random_array
 
 import ldr
 from ldr.errors import DataError, SingularError
-from ldr.objectives import CCA, LDA, PCA, factor_analysis
-from ldr.objectives.data import samples
+from ldr.objectives import CCA, LDA, MAF, PCA, PPCA, factor_analysis
+from ldr.objectives.data import footprint, samples
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.families.wide import of_classes
 from ldr.objectives.statistics import products as products_of_rows
@@ -200,16 +200,37 @@ def test_shrinkage_of_many_columns_is_refused(by_products):
         ldr.solve("lda", X, 2, y=Y, shrinkage="auto")
 
 
-def test_what_is_known_near_its_optimum_takes_no_sum_and_no_penalty(by_products):
-    for objective, data, y in (
-        (LDA(ridge=0.1) + ldr.l1(0.1), X, Y),
-        (CCA() + ldr.l1(0.1), PAIR, None),
-        (LDA(ridge=0.1) + PCA(), X, Y),
-    ):
-        with pytest.raises(DataError, match=r"at every M, and columns x columns, .* MiB"):
-            ldr.solve(objective, data, 2, y=y)
-    single = ldr.solve("cca", PAIR, 2).value
-    assert ldr.solve(2 * CCA(), PAIR, 2).value == pytest.approx(2 * single, rel=1e-12)
+KNOWN_EVERYWHERE = {
+    "penalty": (LDA(ridge=0.1) + ldr.l1(0.1), X, {"y": Y}),
+    "sum": (LDA(ridge=0.1) + PCA(), X, {"y": Y}),
+    "sparse": ("sparse-lda", X, {"y": Y, "ridge": 0.1}),
+    "views": (CCA(ridge=0.1) + ldr.l1(0.01), PAIR, {}),
+    "normalised": (ldr.normalised("pls"), PAIR, {}),
+    "ppca": (ldr.normalised(PPCA()), X, {}),
+    "both": (ldr.normalised(LDA()) + ldr.normalised(2 * MAF()), X, {"y": Y}),
+}
+
+
+@pytest.mark.parametrize("name", KNOWN_EVERYWHERE)
+def test_sums_penalties_and_typical_values_are_of_arrays(name, monkeypatch):
+    """What products find is known near an optimum alone; what would not fit is refused before."""
+    objective, data, given = KNOWN_EVERYWHERE[name]
+    arrays = ldr.solve(objective, data, 2, **given)
+    monkeypatch.setattr(samples, "_WIDE", 20)
+    found = ldr.solve(objective, data, 2, **given)
+    assert found.value == pytest.approx(arrays.value, rel=1e-9, abs=1e-10)
+    assert found.baseline == pytest.approx(arrays.baseline, rel=1e-9, abs=1e-10)
+    monkeypatch.setattr(footprint, "_SMALL", 0)
+    monkeypatch.setattr(footprint, "available", lambda: (1e4, "a test"))
+    with pytest.raises(DataError, match=r"columns x columns, .* MiB.* in no sum, without a pen"):
+        ldr.solve(objective, data, 2, **given)
+
+
+def test_a_multiple_of_what_products_find_is_found_by_them(by_products):
+    single = ldr.solve("cca", PAIR, 2)
+    double = ldr.solve(2 * CCA(), PAIR, 2)
+    assert double.value == pytest.approx(2 * single.value, rel=1e-12)
+    assert any("products" in note for note in double.notes)
 
 
 PROGRAM = """
