@@ -44,7 +44,7 @@ class Normalised(Objective):
                 "only a smooth objective can be normalised: add the penalty to what is normalised"
             )
         kept = ("source", "views", "needs", "baseline", "domain", "exact", "transposed", "sparse")
-        for attribute in (*kept, "scale_free", "weighted", "any_views"):
+        for attribute in (*kept, "scale_free", "weighted", "any_views", "arrays"):
             object.__setattr__(self, attribute, getattr(inner, attribute))
         object.__setattr__(self, "sense", "min")
         object.__setattr__(self, "name", f"normalised {inner.name}")
@@ -60,10 +60,7 @@ class Normalised(Objective):
         return self.objective.footprint(data)
 
     def seen(self, data: Data) -> Data:
-        return self.objective.everywhere(data)
-
-    def everywhere(self, data: Data) -> Data:
-        return self.seen(data)
+        return data.everywhere(self.arrays)
 
     def bind(self, data: Data, r: int) -> BoundObjective:
         bound = self.objective.bind(self.seen(data), r)

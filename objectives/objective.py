@@ -6,7 +6,6 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, is_dataclass
-from functools import reduce
 from typing import TYPE_CHECKING, ClassVar
 
 from ldr.objectives.data.data import Data
@@ -146,24 +145,13 @@ class Objective(Brief, ABC):
         return self.arrays
 
     def afford(self, data: Data) -> None:
-        """Refuse data of which it would hold more than there is memory for.
-
-        Raises
-        ------
-        ldr.errors.DataError
-            It names the size, the limit and the way out.
-        """
+        """Refuse data of which it would hold more than there is memory for, with a way out."""
         data = self.seen(data)
         self.footprint(data).afford(self.name, data.views)
 
     def seen(self, data: Data) -> Data:
         """The data as its problem is made of them."""
         return data
-
-    def everywhere(self, data: Data) -> Data:
-        """The data as a problem is made of them that is known at every M, not near an optimum."""
-        arrays = self.arrays.products and not self.arrays.everywhere
-        return data.as_arrays() if arrays else data
 
     def in_memory(self, data: Data) -> Data:
         """The data with all rows in memory, and memory for what is made of them there."""
@@ -303,6 +291,7 @@ class Sum(Objective):
             "missing": alone and first.missing,
             "sparse": all(part.sparse for part in parts),
             "weighted": all(part.weighted for part in parts),
+            "arrays": next((p.arrays for p in parts if p.arrays.near), first.arrays),
         }
         for attribute, value in attributes.items():
             object.__setattr__(self, attribute, value)
@@ -332,23 +321,14 @@ class Sum(Objective):
 
     def seen(self, data: Data) -> Data:
         alone = len(self.terms) == 1 and self.penalty is None
-        return data if alone else self.everywhere(data)
-
-    def everywhere(self, data: Data) -> Data:
-        return reduce(lambda data, term: term[1].everywhere(data), self.terms, data)
+        return data if alone else data.everywhere(self.arrays)
 
     def afford(self, data: Data) -> None:
         for _, part in self.terms:
             part.afford(self.seen(data))
 
     def bind(self, data: Data, r: int) -> BoundObjective:
-        """The problem on the terms' common manifold, in their common coordinates.
-
-        Raises
-        ------
-        ldr.errors.ArgumentError
-            The terms have no common variable.
-        """
+        """The problem on the terms' common manifold, in their common coordinates."""
         from ldr.objectives.families.weighted_sum import weighted_sum
 
         bounds = [part.bind(self.seen(data), r) for _, part in self.terms]

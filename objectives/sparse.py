@@ -47,7 +47,7 @@ class SparseMethod(Objective):
         return self.smooth.footprint(data)
 
     def seen(self, data: Data) -> Data:
-        return self.smooth.everywhere(data)
+        return data.everywhere(self.smooth.arrays)
 
     def bind(self, data: Data, r: int) -> BoundObjective:
         smooth = self.smooth.bind(self.seen(data), r)

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from ldr.objectives.data.accelerator import Accelerator
 from ldr.objectives.data.cells import Cells, Given
+from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.data.labels import as_array, as_labels
 from ldr.objectives.data.samples import Samples
 from ldr.solvers.errors import ArgumentError
@@ -69,8 +70,10 @@ class Data:
         background = None if self.background is None else self.background.in_memory()
         return replace(self, views=views, background=background)
 
-    def as_arrays(self) -> Data:
-        """The same, of which matrices are made, however many columns there are."""
+    def everywhere(self, arrays: Footprint) -> Data:
+        """The same, of which arrays are made where products tell what is near an optimum alone."""
+        if not arrays.near:
+            return self
         views = (replace(view, by_products=False) if view.wide else view for view in self.views)
         return replace(self, views=tuple(views))
 

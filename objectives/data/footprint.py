@@ -136,7 +136,7 @@ class Footprint:
     products : bool
         Whether products are enough, of sparse rows of very many columns.
     everywhere : bool
-        Whether they are at every M, not only to find an optimum and what is near it.
+        Whether they are at every M, not only to find an optimum and to know what is near it.
     """
 
     squares: float = 8.0
@@ -146,6 +146,11 @@ class Footprint:
     pairs: float = 0.0
     products: bool = False
     everywhere: bool = False
+
+    @property
+    def near(self) -> bool:
+        """Whether products are enough near an optimum alone."""
+        return self.products and not self.everywhere
 
     def sizes(self, views: Sequence[Samples]) -> dict[str, float]:
         """Bytes, by shape; of rows that were not counted, those of the columns alone."""

@@ -15,9 +15,11 @@ import numpy as np
 
 from ldr.objectives.certificate import PROVED_GLOBAL, Certificate
 from ldr.objectives.data.samples import Samples
+from ldr.objectives.families.operators import Plus, Product
 from ldr.objectives.statistics.pairs import check_lag, count_pairs, pair_matrix
 from ldr.objectives.statistics.products import Between, CentredRows, Form
 from ldr.objectives.statistics.sums import Codes
+from ldr.solvers.errors import SingularError
 from ldr.solvers.linalg.eigen import generalised_top_eigenvectors
 from ldr.solvers.linalg.krylov import SymmetricOperator
 from ldr.solvers.linalg.missed import pencil_values, ratio_bound
@@ -38,44 +40,21 @@ _APART = 1e-3
 # Of what a ridge lets be taken off B, the share that is where M has directions worse than nothing.
 _SHARE = 0.9
 _ROUNDINGS = 64 * float(np.finfo(float).eps)
+# A variance that is nothing, in units of what uncorrelated columns would have.
+_EMPTY = 1e-10
 
 
-@dataclass(frozen=True, eq=False)
-class Plus:
-    """s S + diag, in columns that are divided by a scale."""
-
-    S: SymmetricOperator
-    factor: float = 1.0
-    diagonal: Array | float = 0.0
-    scale: Array | None = None
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self.S.shape
-
-    def __matmul__(self, V: Array) -> Array:
-        scale = None if self.scale is None else self.scale[:, None]
-        V = V if scale is None else scale * V
-        found = self.S @ V
-        found *= self.factor
-        found += np.reshape(self.diagonal, (-1, 1)) * V
-        if scale is not None:
-            found *= scale
-        return found
-
-
-@dataclass(frozen=True, eq=False)
-class Product:
-    """UU'."""
-
-    U: Array
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return len(self.U), len(self.U)
-
-    def __matmul__(self, V: Array) -> Array:
-        return self.U @ (self.U.T @ V)
+def check_varies_along(M: Array, B: SymmetricOperator, diagonal: Array) -> None:
+    """Refuse an M with a direction in which nothing varies, from which arrays would keep it."""
+    if not M.shape[1]:
+        return
+    units = np.linalg.inv(np.linalg.cholesky(sym(M.T @ (diagonal[:, None] * M))))
+    if np.linalg.eigvalsh(sym(units @ (M.T @ (B @ M)) @ units.T))[0] <= _EMPTY:
+        raise SingularError(
+            "columns of the sparse rows depend on one another, and M would take directions in "
+            "which nothing varies and which cost nothing: give ridge= a positive value, or leave "
+            "columns out"
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,6 +109,8 @@ class WidePencil:
         width = max(r + GUARDS, min(Z.shape[1], 2 * r + GUARDS))
         start = columns_of(min(width, len(self.spread)), Z)
         found = largest_ratio(self.A, self.B, self.diagonal, self.ridge, start, weights)
+        if self.ridge == 0:
+            check_varies_along(found.V[:, :r], self.B, self.diagonal)
         basis = np.hstack([found.V, Z[:, :r]])
         products += found.products
         return Narrow(self, basis, products, max(residual, found.residual), Y, r, weights)

@@ -11,8 +11,9 @@ import numpy as np
 
 from ldr.objectives.certificate import PROVED_GLOBAL, Certificate
 from ldr.objectives.data.samples import Samples
+from ldr.objectives.families.operators import Apart, Coupled, Identity, Less, Plus
 from ldr.objectives.families.two_block import TwoBlock, TwoBlockPoint, two_block
-from ldr.objectives.families.wide import GUARDS, Plus
+from ldr.objectives.families.wide import GUARDS, check_varies_along
 from ldr.objectives.prediction import LinearPredictor, Predictor
 from ldr.objectives.problem import Stated
 from ldr.objectives.statistics.products import CentredRows, Form
@@ -24,72 +25,18 @@ from ldr.solvers.loop import run_through
 from ldr.solvers.manifolds import Array, Product, Stiefel, polar_factor
 from ldr.solvers.manifolds.orthonormal import sym
 from ldr.solvers.problem import Preconditioner, Problem, once
-from ldr.solvers.trace_ratio.by_products import Found, columns_of, largest_pairs
+from ldr.solvers.trace_ratio.by_products import (
+    Found,
+    columns_of,
+    conjugate_gradients,
+    largest_pairs,
+)
 from ldr.solvers.trust_region import TrustRegion
 
-
-@dataclass(frozen=True, eq=False)
-class Coupled:
-    """[[0, K], [K', 0]]."""
-
-    K: Form
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return sum(self.K.shape), sum(self.K.shape)
-
-    def __matmul__(self, V: Array) -> Array:
-        ka, found = self.K.shape[0], np.empty_like(V)
-        found[:ka], found[ka:] = self.K @ V[ka:], self.K.T @ V[:ka]
-        return found
-
-
-@dataclass(frozen=True, eq=False)
-class Apart:
-    """[[Saa, 0], [0, Sbb]]."""
-
-    aa: SymmetricOperator
-    bb: SymmetricOperator
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        k = self.aa.shape[0] + self.bb.shape[0]
-        return k, k
-
-    def __matmul__(self, V: Array) -> Array:
-        ka, found = self.aa.shape[0], np.empty_like(V)
-        found[:ka], found[ka:] = self.aa @ V[:ka], self.bb @ V[ka:]
-        return found
-
-
-@dataclass(frozen=True, eq=False)
-class Less:
-    """One matrix less another."""
-
-    first: SymmetricOperator
-    second: SymmetricOperator
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self.first.shape
-
-    def __matmul__(self, V: Array) -> Array:
-        found = self.first @ V
-        found -= self.second @ V
-        return found
-
+# Of a unit vector, what is more than rounding of products.
+_BESIDE = 1e-6
 
 Pencil: TypeAlias = tuple[SymmetricOperator, SymmetricOperator]
-
-
-class Identity:
-    """What leaves vectors alone."""
-
-    def __init__(self, k: int) -> None:
-        self.shape = k, k
-
-    def __matmul__(self, V: Array) -> Array:
-        return V
 
 
 @dataclass(frozen=True, eq=False)
@@ -368,6 +315,9 @@ def correlated(a: Samples, b: Samples, r: int, ridge: float) -> Correlated | Non
     start = problem.manifold.join(list(heuristic))
     run = run_through(problem, start, TrustRegion())
     Ma, Mb = problem.manifold.split(run.M)
+    for M, C, spread in zip((Ma, Mb), known.own, known.spreads, strict=True):
+        if ridge == 0:
+            check_varies_along(_not_spanned(C, M), C, spread)
     note = (
         f"M is sought in {2 * r} dimensions of {a.d} and of {b.d}, of traditional cca and of where "
         f"a trust region by products with the sparse rows led from there: gradient "
@@ -377,6 +327,13 @@ def correlated(a: Samples, b: Samples, r: int, ridge: float) -> Correlated | Non
     return Correlated(
         known.rows, *known.inside(both), note, pencil, 1.0, found, known=known, ends=(Ma, Mb)
     )
+
+
+def _not_spanned(C: Plus, M: Array) -> Array:
+    """Orthonormal directions of what there is in M beside what products with C can make."""
+    made, _ = conjugate_gradients(lambda V: C @ V, C @ M, lambda R: R)
+    U, sizes, _ = np.linalg.svd(M - made, full_matrices=False)
+    return U[:, sizes > _BESIDE]
 
 
 def correlation(

@@ -134,6 +134,13 @@ def test_pairs_are_of_the_range_where_columns_are_dependent(r, monkeypatch):
     assert products.value == pytest.approx(arrays.value, rel=1e-8)
 
 
+@pytest.mark.parametrize("name", ["lda", "cca"])
+def test_ratios_of_dependent_columns_are_refused_without_a_ridge(name, by_products):
+    data, given = {"lda": (DEPENDENT, {"y": Y}), "cca": ((DEPENDENT, PAIR[1]), {})}[name]
+    with pytest.raises(SingularError, match=r"depend on one another.*give ridge= a positive"):
+        ldr.solve(name, data, 3, **given)
+
+
 @pytest.mark.parametrize("filled", [0.0, np.inf], ids=["rows", "squares"])
 @pytest.mark.parametrize("weights", [None, 1.0 + np.arange(N) % 3], ids=["plain", "weighted"])
 def test_fa_of_products_has_the_likelihood_of_arrays(weights, filled, monkeypatch):
@@ -205,7 +212,6 @@ KNOWN_EVERYWHERE = {
     "sum": (LDA(ridge=0.1) + PCA(), X, {"y": Y}),
     "sparse": ("sparse-lda", X, {"y": Y, "ridge": 0.1}),
     "views": (CCA(ridge=0.1) + ldr.l1(0.01), PAIR, {}),
-    "normalised": (ldr.normalised("pls"), PAIR, {}),
     "ppca": (ldr.normalised(PPCA()), X, {}),
     "both": (ldr.normalised(LDA()) + ldr.normalised(2 * MAF()), X, {"y": Y}),
 }
