@@ -326,9 +326,14 @@ class Correlations:
         To rounding, from those of the weights before, which are mostly near.
         """
         weighted = replace(self, deviations=self.deviations / weights)
-        near = self._near[-1] if self._near else None
-        found = block_krylov(weighted, r, tolerance=_EXACT, most_products=_MOST_PRODUCTS, near=near)
-        self._near[:] = [found.block]
+        found = block_krylov(
+            weighted,
+            r,
+            tolerance=_EXACT,
+            most_products=_MOST_PRODUCTS,
+            near=self._near.pop() if self._near else None,
+        )
+        self._near.append(found.block)
         return found.values, found.vectors.copy()  # apart from those that only helped
 
 

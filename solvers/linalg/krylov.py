@@ -102,6 +102,7 @@ def block_krylov(
     block = np.random.default_rng(seed).standard_normal((k, b))
     if near is not None:
         block[:, : near.shape[1]] = near[:, :b]
+    del near  # of very many columns it is as large as all else that is held of a block
     block = np.linalg.qr(block)[0]
     blocks = min(_BLOCKS, max(_FEWEST_BLOCKS, _ROOM_NUMBERS // (2 * k * b)))
     room, H = np.empty((2, k, min(blocks * b, k))), np.empty((0, 0))  # V and AV; V'AV
