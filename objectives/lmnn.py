@@ -83,7 +83,7 @@ class LMNN(Objective):
     width: float = number(0.1)
 
     def footprint(self, data: Data) -> Footprint:
-        pairs = kept_of_pairs(data, 16.0)  # where classes overlap
+        pairs = kept_of_pairs(data, 30.0)  # where classes are one
         return Footprint(squares=95.0, rows=6.0, row=600.0, pairs=pairs)
 
     def bind(self, data: Data, r: int) -> BoundObjective:

@@ -80,9 +80,8 @@ def test_rows_with_gaps_are_said_to_be_held(key, shape):
 @pytest.mark.slow
 @pytest.mark.parametrize("key", ["nca", "lmnn", "mds-stress", "wda"])
 def test_what_points_keep_of_pairs_of_rows_is_said(key):
-    """Of classes that overlap: margins are violated, and Hessian products are taken."""
-    y = np.arange(900) % 3
-    X = np.random.default_rng(0).standard_normal((900, 6)) + np.eye(3, 6)[y]
-    y = None if key == "mds-stress" else y
-    peak, said = peak_and_said(key, X, y, {}, max_iterations=12)
+    """Of classes that are one: margins are violated, and Hessian products are taken."""
+    X = np.random.default_rng(0).standard_normal((600, 6))
+    y = None if key == "mds-stress" else np.arange(600) % 3
+    peak, said = peak_and_said(key, X, y, {}, max_iterations=4)
     assert peak <= said
