@@ -17,7 +17,7 @@ from ldr.objectives import (
     SquaredDifference,
 )
 from ldr.objectives.data.data import as_tuple
-from ldr.objectives.starts.directions import sliced
+from ldr.objectives.starts.responses import sliced
 from ldr.sensitivity.derivative import Derivative
 from ldr.sensitivity.moving import Line, as_line
 from tests import real_data
