@@ -16,13 +16,10 @@ from ldr.objectives.families.regression import Regression
 from ldr.objectives.kernels import as_response
 from ldr.objectives.objective import Objective
 from ldr.sensitivity.forms import Blocks, centred
-from ldr.sensitivity.known import Known
+from ldr.sensitivity.known import Known, moved_vectors
 from ldr.sensitivity.optimum import Observed, Optimum, Rate, matrix_of
-from ldr.solvers.errors import ArgumentError, SingularError
+from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
-
-# Squares of singular values nearer than this, relative to the largest, tie.
-_TIED = 1e-10
 
 
 @dataclass(frozen=True)
@@ -84,17 +81,9 @@ class FittedRows(Known):
                 f"the map of {len(s)} response(s) has {len(s)} row(s) of its own, and r = {r}: the "
                 f"others are arbitrary; expected r <= {len(s)}"
             )
-        gaps = s[:r] ** 2 - s[:, None] ** 2
-        np.fill_diagonal(gaps, np.inf)
-        if not np.abs(gaps).min() > _TIED * s[0] ** 2 or not s[r - 1] > 0:
-            raise SingularError(
-                f"the coefficients have singular values that tie, {s}: the rows of the map between "
-                "them are arbitrary, and have no derivatives"
-            )
         lead, values, right, lengths = U[:, :r], s[:r], Vt[:r], np.hypot(1.0, s[:r])
         V = V * np.sign(np.einsum("kd,dk->k", P, lead))
-        inside = U.T @ V
-        turned = (U @ (inside / gaps) + (V - U @ inside) / values**2) * lengths
-        longer = np.diag(inside) * values / lengths
+        turned = moved_vectors(U, s, V, "singular values of the coefficients") * lengths
+        longer = np.einsum("dk,dk->k", lead, V) * values / lengths
         found: Array = (turned * values + lead * longer) @ right + lead @ (turned.T @ B)
         return found

@@ -19,7 +19,7 @@ from ldr.solvers.second_order import FlatError, HessianInverse
 _SHORT = 1e-9
 _STEPS = 3
 # Canonical numbers nearer than this, relative to the largest, leave the axes between them free.
-_TIED = 1e-10
+TIED = 1e-10
 # Numbers inside and outside the subspace that agree to this are said to tie.
 _ALIKE = 1e-6
 
@@ -195,7 +195,7 @@ class Optimum:
         numbers = self.axes.numbers
         together = _levels(self.axes)
         gaps = numbers[None, :] - numbers[:, None]
-        tied = together & (np.abs(gaps) <= _TIED * np.abs(numbers).max())
+        tied = together & (np.abs(gaps) <= TIED * np.abs(numbers).max())
         if tied.any():
             i, j = map(int, np.argwhere(tied)[0])
             raise SingularError(

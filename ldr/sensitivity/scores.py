@@ -18,13 +18,9 @@ from ldr.objectives.kernels import as_response
 from ldr.objectives.objective import Objective
 from ldr.objectives.pls import EXPLAINED, PLSRegression, ScoreRegression
 from ldr.sensitivity.forms import Blocks, centred
-from ldr.sensitivity.known import Known
+from ldr.sensitivity.known import Known, moved_vectors
 from ldr.sensitivity.optimum import Observed, Optimum, Rate, matrix_of
-from ldr.solvers.errors import SingularError
 from ldr.solvers.manifolds import Array
-
-# Singular values nearer than this, relatively, leave the weight between them free.
-_TIED = 1e-10
 
 
 @dataclass(frozen=True)
@@ -58,16 +54,9 @@ class Weight:
 
     def across(self, b: Array) -> Array:
         """The y across w with (s^2 I - SS') y = b."""
-        gaps = self.s[0] ** 2 - self.s[1:] ** 2
-        if (gaps <= _TIED * self.s[0] ** 2).any():
-            raise SingularError(
-                f"weights have the same covariance with the response, {self.s[0]:.12g} and "
-                f"{self.s[1]:.12g}: any weight between them is as good, and none has a derivative"
-            )
-        inside = self.U.T @ b
-        rest = (b - self.U @ inside) / self.s[0] ** 2
-        found: Array = rest + self.U[:, 1:] @ (inside[1:] / gaps)
-        return found
+        return moved_vectors(
+            self.U, self.s, b[:, None], "covariances of weights with the response"
+        )[:, 0]
 
 
 @dataclass(frozen=True)

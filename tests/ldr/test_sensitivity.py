@@ -437,6 +437,17 @@ def test_a_tie_inside_leaves_the_subspace_its_derivative():
             getattr(found, name)
 
 
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("least-squares", "of the coefficients tie"), ("pls-regression", "with the response tie")],
+)
+def test_tied_singular_vectors_are_refused(name, said):
+    X, _ = spectral(np.ones(3))
+    Y = X[:, :2]
+    with pytest.raises(SingularError, match=said):
+        ldr.solve(name, X, 2, y=Y).sensitivity(X, Y).pullback(np.ones((2, 3)))
+
+
 def parameters_moved(result, X, y, direction, moved, h=1e-4):
     """The derivative in parameters, and that by differences."""
     found = result.sensitivity(X, y).along(**direction)
