@@ -12,6 +12,7 @@ from ldr.objectives import (
     HSIC,
     LDA,
     PCA,
+    REGISTRY,
     Autocovariance,
     RobustPCA,
     SquaredDifference,
@@ -26,25 +27,32 @@ from tests.objectives import methods
 # Optima that are not alone: probabilities saturate, as the scale of P grows (no curvature is above
 # 1e-8 of the value); one direction of two is of any use.
 FLAT = ("nca", "xdawn target")
-# Optima without derivatives in X: penalties with corners, maps of features, entries 0 and 1.
-WITHOUT = {
-    *FLAT,
-    "exponential-family-pca",
-    "lasso",
-    "sparse-pca",
-    "sparse-lda",
-    "sparse-cca",
-    "mds-distances",
-    "sfa quadratic",
+# Methods without derivatives in X: penalties with corners, maps of features, entries 0 and 1.
+ROUGH = {
+    *("lasso", "sparse-pca", "sparse-lda", "sparse-cca"),
+    *("mds-distances", "exponential-family-pca"),
 }
-# Integers tie, and neighbours jump.
-JUMPING = {
-    "olpp",
-    "onpp",
-    "onpp class-neighbours",
-    "orthogonal-lpp",
-    "orthogonal-npe",
-    "semi-supervised-da",
+WITHOUT = {*FLAT, *ROUGH, "sfa quadratic"}
+
+
+def wine(y=False, **parameters):
+    """Neighbours of integers tie, and jump: digits are no data for them."""
+    return lambda: (real_data.wine()[0], real_data.wine()[1] if y else None, parameters), 2
+
+
+def thirds():
+    """Classes of the diabetes data that overlap."""
+    X, y = real_data.diabetes()
+    third = np.searchsorted(np.quantile(y, [1 / 3, 2 / 3]), y)
+    return real_data.standardised(X)[:200, [2, 3, 8]], third[:200], {}
+
+
+ON_REAL = {
+    **{key: case for key, case in methods.REAL.items() if key not in WITHOUT},
+    **{key: wine() for key in ("olpp", "onpp", "orthogonal-lpp", "orthogonal-npe")},
+    "onpp class-neighbours": wine(y=True, graph="class-neighbours"),
+    "semi-supervised-da": (lambda: (*methods.some_labels(real_data.wine()), {}), 2),
+    "nca": (thirds, 1),
 }
 FEW = ("pca", "sfa whitened", "lda", "classical-cca", "ppca", "ica", "maxdiff")
 
@@ -330,10 +338,18 @@ def test_derivatives_of_every_smooth_method(key, noise):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("key", [k for k in methods.REAL if k not in {*WITHOUT, *JUMPING}])
+@pytest.mark.parametrize("key", ON_REAL)
 def test_derivatives_on_real_data(key):
-    data, r = methods.REAL[key]
+    data, r = ON_REAL[key]
     check_method(key, *data(), r)
+
+
+def test_derivatives_of_every_smooth_method_are_held_to_three_data_sets():
+    smooth = set(REGISTRY) - ROUGH
+    assert {methods.name_of(key) for key in methods.RANDOM if key not in WITHOUT} | {
+        "nca"
+    } == smooth
+    assert set(map(methods.name_of, ON_REAL)) == smooth
 
 
 @pytest.mark.slow
@@ -354,8 +370,9 @@ def test_the_one_direction_of_a_target():
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-def test_neighbours_of_classes_that_overlap():
-    rng = np.random.default_rng(1)
+@pytest.mark.parametrize("seed", [1, 5])  # of others P grows until classes are told apart
+def test_neighbours_of_classes_that_overlap(seed):
+    rng = np.random.default_rng(seed)
     X = rng.standard_normal((120, 4))
     y = (X[:, 0] + 0.7 * rng.standard_normal(120) > 0).astype(int)
     y = y + (X[:, 1] + 0.7 * rng.standard_normal(120) > 0.3)

@@ -186,7 +186,7 @@ def _halves(which):
     return X[y == which], X[y != which]
 
 
-def _some_labels(X_y):
+def some_labels(X_y):
     X, y = X_y
     return X, np.where(np.arange(len(y)) % 5 == 0, y, -1)
 
@@ -244,7 +244,7 @@ REAL = {
     "directional-regression": (lambda: (*real_data.diabetes(), {}), 2),
     "phd": (lambda: (*real_data.diabetes(), {}), 2),
     "opca": (lambda: (_halves(0), None, {}), 3),
-    "semi-supervised-da": (lambda: (*_some_labels(real_data.digits()), {}), 5),
+    "semi-supervised-da": (lambda: (*some_labels(real_data.digits()), {}), 5),
     "lda": (lambda: (*real_data.digits(), {}), 5),
     "maf": (lambda: (real_data.stocks(), None, {}), 3),
     "maf nested": (lambda: (real_data.stocks(), None, {"nested": (1, 3)}), 3),
