@@ -228,6 +228,8 @@ def _draw(
     elif len(Y) == 1:
         _draw_one(axes[0, 0], Y, colouring, extent, names)
     else:
+        if rows > 1:  # panels are narrower than their names
+            names = tuple([name.replace(", ", "\n", 1) for name in of_view] for of_view in names)
         for i, of_view in enumerate(axes):
             both, extents = ((of[0], of[i + 1]) for of in (Y, extent))
             for k, ax in enumerate(of_view):

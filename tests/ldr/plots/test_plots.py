@@ -86,6 +86,13 @@ def test_each_of_several_views_is_drawn_against_the_first():
     for panel, (view, k) in zip(panels, ((1, 0), (1, 1), (2, 0), (2, 1)), strict=True):
         drawn = panel.collections[0].get_offsets()
         np.testing.assert_allclose(drawn, np.column_stack([Y[0][:, k], Y[view][:, k]]))
+    named = dict(zip(("measurements", "errors", "extremes"), X, strict=True))
+    figure = ldr.solve("maxbet", named, 2).plot_projection(named)
+    figure.draw_without_rendering()
+    for ax in figure.axes:
+        whole = ax.get_tightbbox()
+        others = [other.get_tightbbox() for other in figure.axes if other is not ax]
+        assert not any(whole.overlaps(other) for other in others)
 
 
 def test_two_views_are_drawn_as_pairs():
