@@ -9,11 +9,12 @@ import numpy as np
 
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
-from ldr.types import PerView
+from ldr.types import Argument, PerView
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
+    from matplotlib.text import Annotation
 
 # Axes to draw in, one a panel, as a user hands them over; None is a new figure.
 Panels: TypeAlias = "Axes | Sequence[Axes] | np.ndarray | None"
@@ -78,34 +79,31 @@ def whole_ticks(ax: Axes) -> None:
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
 
 
+def note(
+    ax: Axes,
+    text: str,
+    at: tuple[float, float],
+    offset: tuple[float, float],
+    coordinates: str | tuple[str, str] = "data",
+    **style: Argument,
+) -> Annotation:
+    """Text so many points beside a place."""
+    return ax.annotate(
+        text, at, xycoords=coordinates, xytext=offset, textcoords="offset points", **style
+    )
+
+
 def mark(ax: Axes, height: float, text: str) -> None:
     """A labelled horizontal line."""
     ax.axhline(height, color=HIGHLIGHT, linestyle="--", linewidth=1)
-    ax.annotate(
-        text,
-        (1, height),
-        xycoords=("axes fraction", "data"),
-        xytext=(0, 3),
-        textcoords="offset points",
-        ha="right",
-        color=HIGHLIGHT,
-        fontsize=9,
-    )
+    place = ("axes fraction", "data")
+    note(ax, text, (1, height), (0, 3), place, ha="right", color=HIGHLIGHT, fontsize=9)
 
 
 def mark_dimension(ax: Axes, r: int, text: str) -> None:
     """A labelled vertical line."""
     ax.axvline(r, color="0.5", linestyle=":", linewidth=1)
-    ax.annotate(
-        text,
-        (r, 1),
-        xycoords=("data", "axes fraction"),
-        xytext=(4, -4),
-        textcoords="offset points",
-        va="top",
-        color="0.35",
-        fontsize=9,
-    )
+    note(ax, text, (r, 1), (4, -4), ("data", "axes fraction"), va="top", color="0.35", fontsize=9)
 
 
 def literal(text: str) -> str:

@@ -14,6 +14,7 @@ from ldr.plots.canvas import (
     figure_of,
     literal,
     new_figure,
+    note,
     parts,
     shortened,
     tidy,
@@ -130,11 +131,11 @@ def _name_arrows(
     ax.autoscale_view()
     figure.draw_without_rendering()  # the size of the axes, and the scales
     texts = [
-        ax.annotate(
+        note(
+            ax,
             literal(shortened(names[j] if names else f"column {j}")),
             tuple(arrows[j]),
-            xytext=(4.0 if arrows[j, 0] >= 0 else -4.0, 0.0),
-            textcoords="offset points",
+            (4.0 if arrows[j, 0] >= 0 else -4.0, 0.0),
             annotation_clip=False,
             ha="left" if arrows[j, 0] >= 0 else "right",
             va="center",
@@ -175,7 +176,6 @@ def _apart(heights: Array) -> Array:
 
 def _finish(ax: Axes, result: Drawn) -> None:
     first, second = axis_names(result)[0][:2]
-    ax.set_xlabel(first)
-    ax.set_ylabel(second)
+    ax.set(xlabel=first, ylabel=second)
     ax.set_aspect("equal", adjustable="datalim")
     tidy(ax)

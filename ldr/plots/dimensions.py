@@ -15,6 +15,7 @@ from ldr.plots.canvas import (
     figure_of,
     given_panels,
     mark_dimension,
+    note,
     parts,
     tidy,
     whole_ticks,
@@ -84,21 +85,12 @@ def bootstrap(found: DrawnBootstrap, *, ax: Panels = None) -> Figure:
         panel.plot(at, np.degrees(np.median(angles, axis=0)), "o", color=SINGLE, mec="white")
         random = np.degrees(_random_angles(P.shape[1], angles.shape[1]))
         panel.plot(at, random, color=HIGHLIGHT, linestyle="--", marker="_", linewidth=1)
-        panel.annotate(
-            "random subspaces",
-            (at[-1], random[-1]),
-            xytext=(0, 5),
-            textcoords="offset points",
-            ha="right",
-            color=HIGHLIGHT,
-            fontsize=9,
-        )
-        panel.set_xlabel("principal angle" + (f" of view {name}" if len(views) > 1 else ""))
-        panel.set_ylabel("degrees to the subspace of all rows")
+        end = (at[-1], random[-1])
+        note(panel, "random subspaces", end, (0, 5), ha="right", color=HIGHLIGHT, fontsize=9)
+        which = f" of view {name}" if len(views) > 1 else ""
+        panel.set(xlabel=f"principal angle{which}", ylabel="degrees to the subspace of all rows")
         panel.set_title(f"median, 50 % and 90 % of {len(angles)} draws", fontsize=9)
-        panel.set_xticks(at)
-        panel.set_xlim(0.5, at[-1] + 0.5)
-        panel.set_ylim(0, 96)
+        panel.set(xticks=at, xlim=(0.5, at[-1] + 0.5), ylim=(0, 96))
         tidy(panel)
     return figure_of(panels[0])
 
@@ -122,8 +114,7 @@ def parallel_analysis(found: DrawnAnalysis, *, ax: Panels = None) -> Figure:
     panel.legend(frameon=False, fontsize=9)
     if found.r > 0:
         mark_dimension(panel, found.r, f"{found.r} stand out")
-    panel.set_xlabel("component")
-    panel.set_ylabel("eigenvalue")
+    panel.set(xlabel="component", ylabel="eigenvalue")
     whole_ticks(panel)
     panel.set_ylim(bottom=0)
     tidy(panel)

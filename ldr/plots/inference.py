@@ -16,6 +16,7 @@ from ldr.plots.canvas import (
     literal,
     mark_dimension,
     new_figure,
+    note,
     shortened,
     tidy,
     whole_ticks,
@@ -86,18 +87,11 @@ def influence(found: DrawnInfluence, *, ax: Panels = None) -> Figure:
         for row in np.argsort(-np.abs(numbers))[:_NAMED]:
             panel.plot(row, numbers[row], "o", color=HIGHLIGHT, markersize=4)
             above = numbers[row] >= 0
-            panel.annotate(
-                literal(shortened(found.named(row))),
-                (row, numbers[row]),
-                xytext=(0, 4 if above else -4),
-                textcoords="offset points",
-                ha="center",
-                va="bottom" if above else "top",
-                fontsize=8,
-            )
+            name, offset = literal(shortened(found.named(row))), (0, 4 if above else -4)
+            side = "bottom" if above else "top"
+            note(panel, name, (row, numbers[row]), offset, ha="center", va=side, fontsize=8)
         panel.margins(y=0.1)
-        panel.set_xlabel("row")
-        panel.set_ylabel(what)
+        panel.set(xlabel="row", ylabel=what)
         tidy(panel)
     return figure_of(panels[0])
 
@@ -114,8 +108,7 @@ def permutation_test(found: DrawnTest, *, ax: Panels = None) -> Figure:
     panel = given_panels(ax, 1)[0]
     panel.hist(found.null, bins=_BINS, color=SINGLE, alpha=0.6, label="permuted")
     panel.axvline(found.value, color=HIGHLIGHT, label=f"data, p = {found.p_value:.3g}")
-    panel.set_xlabel(f"value ({found.objective.sense}imised)")
-    panel.set_ylabel("permutations")
+    panel.set(xlabel=f"value ({found.objective.sense}imised)", ylabel="permutations")
     panel.legend(frameon=False, fontsize=9)
     tidy(panel)
     return figure_of(panel)
@@ -137,8 +130,7 @@ def dimension(found: DrawnDimension, *, ax: Panels = None) -> Figure:
         panel.plot(found.candidates, bar, color=HIGHLIGHT, linestyle="--", label="threshold")
         panel.legend(frameon=False, fontsize=9)
     mark_dimension(panel, found.r, found.rule)
-    panel.set_xlabel("r")
-    panel.set_ylabel(found.criterion)
+    panel.set(xlabel="r", ylabel=found.criterion)
     whole_ticks(panel)
     tidy(panel)
     return figure_of(panel)

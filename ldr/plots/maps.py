@@ -88,8 +88,7 @@ def _lines(maps: list[Array], names: Sequence[Sequence[str] | None], which: str)
         for k, line in enumerate(loading.T):
             ax.plot(places, line, linewidth=1.0, label=f"$y_{{{k + 1}}}$")
         ax.axhline(0.0, color="0.8", linewidth=0.8, zorder=0)
-        ax.set_xlabel(label)
-        ax.set_ylabel(f"entry of {which}")
+        ax.set(xlabel=label, ylabel=f"entry of {which}")
         ax.legend(frameon=False, fontsize=9, ncols=4)
         tidy(ax)
     return figure
