@@ -20,7 +20,7 @@ Traced: TypeAlias = Any
 KEPT_SHAPES = 8
 # jax keeps some 150 KiB of each shape itself, of what it has traced: after so many shapes, of all
 # functions together, it is told to forget.
-MANY_SHAPES = 500
+MANY_SHAPES = 100
 # Operations of value and gradient of which the Hessian takes seconds to compile, at 6 ms each.
 LONG = 300
 # Seconds of compiling after which it is told what to do.
