@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 import numpy as np
 
 from ldr.solvers.manifolds import Array, Manifold
-from ldr.solvers.nonsmooth.penalty import Penalty
 
 Preconditioner = Callable[[Array, Array], Array]
 
 if TYPE_CHECKING:
+    from ldr.solvers.nonsmooth.penalty import Penalty
+
     once = cached_property
 else:
 
