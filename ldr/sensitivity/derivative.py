@@ -230,12 +230,7 @@ def _columns(numbers: Mapping[str, Array]) -> tuple[Array, ...]:
 
 
 def projector_rate(P: Array, dP: Array) -> Array:
-    """d(P^+P) = P^+W + (P^+W)', with the pseudo-inverse P^+ and W = dP across P."""
+    """d(P^+P) = P^+W + (P^+W)', with the pseudo-inverse P^+ and W = dP (I - P^+P)."""
     inverse = np.asarray(np.linalg.pinv(P), dtype=np.float64)
-    half = inverse @ across(P, inverse, dP)
+    half = inverse @ (dP - (dP @ inverse) @ P)
     return half + half.T
-
-
-def across(P: Array, inverse: Array, dP: Array) -> Array:
-    """dP (I - P^+P): the rows of dP less what lies in the span of those of P."""
-    return dP - (dP @ inverse) @ P
