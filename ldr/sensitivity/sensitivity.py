@@ -197,7 +197,7 @@ class Sensitivity:
 
     @in_words
     def influence(self) -> Influence:
-        """Which rows decide: what leaving each of them out does, to first order.
+        """Which rows decide: what leaving each of them out does.
 
         One problem is bound for every row.
 
