@@ -205,21 +205,6 @@ class FactorModel(Pickled):
             yield Posterior(Observed.of(dense(block)), self.mean, self._uncorrelated, self.noise)
 
 
-def check_observed(samples: Samples) -> Array:
-    """The rows, NaN where missing, each row and each column with something observed."""
-    if samples.is_sparse:
-        raise DataError(
-            f"{samples.name} is sparse and has missing values (NaN); pass {samples.name}.toarray()"
-        )
-    X = samples.dense()
-    missing = np.isnan(X)
-    for what, lines in (("row", missing.all(axis=1)), ("column", missing.all(axis=0))):
-        empty = np.flatnonzero(lines)
-        if len(empty):
-            raise empty_line(samples.name, what, len(empty), int(empty[0]))
-    return X
-
-
 def empty_line(name: str, what: str, count: int, first: int) -> DataError:
     """The error of rows or columns without any entry."""
     return DataError(

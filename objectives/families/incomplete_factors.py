@@ -10,16 +10,11 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from ldr.objectives.coordinates import ColumnScaling
-from ldr.objectives.data.data import Data
-from ldr.objectives.data.samples import Samples
-from ldr.objectives.factor_model import FactorModel, check_observed
+from ldr.objectives.factor_model import FactorModel
 from ldr.objectives.families.factors import FactorLikelihood, Factors, Noise, inner
 from ldr.objectives.families.observed import Observed, Posterior, outer, over_columns, times
 from ldr.objectives.families.row_sum import Remembered
-from ldr.objectives.problem import Stated
 from ldr.objectives.statistics.covariance import Variation
-from ldr.objectives.view import View
 from ldr.solvers.errors import SingularError
 from ldr.solvers.expectation_maximisation import Imputation
 from ldr.solvers.manifolds import Array, Euclidean, Product
@@ -299,41 +294,6 @@ class IncompleteFactors(IncompleteLikelihood):
     """
 
     observed: Observed
-
-    @classmethod
-    def of(
-        cls, objective: Stated, samples: Samples, r: int, *, tied: bool, floor: float = 0.0
-    ) -> IncompleteFactors:
-        """The problem of samples with missing entries.
-
-        Raises
-        ------
-        DataError
-            A row or a column has nothing; X is sparse.
-        SingularError
-            The likelihood is unbounded, or the noise cannot be told from the factors.
-        """
-        X = check_observed(samples)
-        check_entries(r, int(np.max(np.sum(~np.isnan(X), axis=1))))
-        there = ~np.isnan(X)
-        w = np.ones(len(X)) if samples.weights is None else samples.weights
-        mean = w @ np.where(there, X, 0.0) / (w @ there)
-        missing = int(there.size - there.sum())
-        rows = np.where(there, X, mean)
-        names, marks = samples.feature_names, samples.marks
-        filled = objective.bind(Data((Samples(rows, names, samples.name, marks=marks),)), r)
-        assert isinstance(filled, Factors)
-        scale = filled.scale
-        return cls(
-            objective,
-            (View(mean, ColumnScaling(scale), (missing_note(missing, X.size),)),),
-            filled,
-            Observed.of((X - mean) / scale, samples.weights).compressed(),
-            noise=Noise(samples.d, tied, floor),
-            r=r,
-            n=samples.weight,
-            scale=scale,
-        )
 
     @cached_property
     def _rows(self) -> ObservedRows:

@@ -31,6 +31,7 @@ from ldr.objectives.families.observed import Observed
 from ldr.objectives.families.row_sum import InParts, Remembered, RowTerm, SumPoint
 from ldr.objectives.problem import Stated
 from ldr.objectives.view import View
+from ldr.solvers.errors import DataError
 from ldr.solvers.manifolds import Array
 
 
@@ -56,26 +57,42 @@ def _has_nan(piece: Samples) -> bool:
 def incomplete(
     objective: Stated, samples: Samples, r: int, *, tied: bool, floor: float = 0.0
 ) -> IncompleteLikelihood:
-    """The problem of samples with missing entries; raises as `IncompleteFactors.of` does."""
-    if not samples.in_pieces:
-        return IncompleteFactors.of(objective, samples, r, tied=tied, floor=floor)
+    """The problem of samples with missing entries.
+
+    Raises
+    ------
+    DataError
+        A row or a column has nothing; X is sparse.
+    SingularError
+        The likelihood is unbounded, or the noise cannot be told from the factors.
+    """
+    if samples.is_sparse:
+        raise DataError(
+            f"{samples.name} is sparse and has missing values (NaN); pass {samples.name}.toarray()"
+        )
     entries = samples.reduce(_entries, Entries.merge)
     entries.check(samples.name)
     check_entries(r, entries.most)
-    filled = objective.bind(Data((Filled.of(samples, entries.mean),)), r)
+    X = None if samples.in_pieces else samples.dense()
+    rows: Samples = Filled.of(samples, entries.mean)
+    if X is not None:
+        complete = _with(entries.mean, X)
+        rows = Samples(complete, samples.feature_names, samples.name, marks=samples.marks)
+    filled = objective.bind(Data((rows,)), r)
     assert isinstance(filled, Factors)
-    noise = Noise(samples.d, tied, floor)
+    scale, noise = filled.scale, Noise(samples.d, tied, floor)
     note = missing_note(entries.missing, entries.rows * samples.d)
-    return IncompleteInPieces(
-        objective,
-        (View(entries.mean, ColumnScaling(filled.scale), (note,)),),
-        filled,
-        samples,
-        ObservedTerm(entries.mean, filled.scale, noise, r),
-        noise=noise,
-        r=r,
-        n=entries.weight,
-        scale=filled.scale,
+    views = (View(entries.mean, ColumnScaling(scale), (note,)),)
+    if X is None:
+        term = ObservedTerm(entries.mean, scale, noise, r)
+        return IncompleteInPieces(
+            objective, views, filled, samples, term, noise=noise, r=r, n=entries.weight, scale=scale
+        )
+    Z = X - entries.mean
+    Z /= scale
+    observed = Observed.of(Z, samples.weights).compressed()
+    return IncompleteFactors(
+        objective, views, filled, observed, noise=noise, r=r, n=entries.weight, scale=scale
     )
 
 
@@ -162,8 +179,11 @@ class Filled(MadeSamples):
 
 
 def _filled(numbers: Array, piece: Samples) -> Samples:
-    rows = piece.dense()
-    return replace(piece, array=np.where(np.isnan(rows), numbers, rows), has_nan=False)
+    return replace(piece, array=_with(numbers, piece.dense()), has_nan=False)
+
+
+def _with(numbers: Array, X: Array) -> Array:
+    return np.where(np.isnan(X), numbers, X)
 
 
 @dataclass(frozen=True)

@@ -78,6 +78,11 @@ class Observed:
     def _triangle(self, members: Indices, there: Indices) -> tuple[Array, Array]:
         """(ones, Z) of rows of one pattern."""
         rows = np.hstack([self.ones[members], self.Z[np.ix_(members, there)]])
+        step = max(2 * rows.shape[1], _IN_CACHE // rows.shape[1])
+        whole = len(rows) // step * step
+        if whole > step:  # a block at a time
+            tops = np.linalg.qr(rows[:whole].reshape(-1, step, rows.shape[1]), mode="r")
+            rows = np.concatenate([*np.asarray(tops), rows[whole:]])
         R = np.asarray(np.linalg.qr(rows, mode="r"))
         Z = np.zeros((len(R), self.Z.shape[1]))
         Z[:, there] = R[:, 1:]

@@ -188,10 +188,10 @@ def test_em_is_monotone_at_every_step_and_every_solver_agrees(name):
 def test_with_nothing_missing_it_is_the_complete_problem(name):
     from ldr.objectives import Data
     from ldr.objectives.data.opening import as_samples
-    from ldr.objectives.families.incomplete_factors import IncompleteFactors
+    from ldr.objectives.families.incomplete_sums import incomplete
 
     complete = ldr.solve(name, WINE, 2)
-    problem = IncompleteFactors.of(complete.objective, as_samples(WINE), 2, tied=name == "ppca")
+    problem = incomplete(complete.objective, as_samples(WINE), 2, tied=name == "ppca")
     whole = complete.objective.bind(Data((as_samples(WINE),)), 2)
     M = whole.random_point(np.random.default_rng(0))
     same = problem._of_model(whole.model(M))
