@@ -53,13 +53,20 @@ class HeatedEdges:
     def ends(self) -> tuple[Integers, Integers]:
         """i and j of every edge."""
         i, j = self._upper.tocoo().coords
-        return i, j
+        return self._order[i], self._order[j]
+
+    @cached_property
+    def _order(self) -> Integers:
+        """Of the rows, in which the ends of edges are near one another."""
+        from scipy.sparse.csgraph import reverse_cuthill_mckee
+
+        return np.asarray(reverse_cuthill_mckee(self.W, symmetric_mode=True))
 
     @cached_property
     def _upper(self) -> csr_array:
         from scipy.sparse import triu
 
-        return triu(self.W, format="csr")
+        return triu(self.W[self._order][:, self._order], format="csr")
 
     @property
     def many(self) -> bool:
@@ -71,7 +78,8 @@ class HeatedEdges:
         from scipy.sparse import csr_array
 
         upper = self._upper
-        return EdgeLaplacian(csr_array((weights, upper.indices, upper.indptr), shape=upper.shape))
+        moved = csr_array((weights, upper.indices, upper.indptr), shape=upper.shape)
+        return EdgeLaplacian(moved, self._order)
 
     @cached_property
     def between(self) -> csr_array:
@@ -113,11 +121,13 @@ class HeatedEdges:
         (i, j), n = self.ends, len(X)
         found = np.empty(len(i))
         if self.many:
+            X, other = (rows[self._order] for rows in (X, other))
             X, other = X - X.mean(axis=0), other - other.mean(axis=0)  # large numbers would cancel
             own, ones = np.einsum("ij,ij->i", X, other)[:, None], np.ones((n, 1))
             left, right = np.hstack([X, other, own, ones]), np.hstack([-other, -X, ones, own]).T
-            for a, b, edges, places in self._blocks:
-                np.take(left[a:b] @ right[:, a:], places, out=found[edges], mode="clip")
+            for own_rows, others, edges, places in self._blocks:
+                products = left[own_rows] @ right[:, others]
+                np.take(products, places, out=found[edges], mode="clip")
             return found
         for some in few(np.arange(len(i)), X.shape[1]):
             Z, there = (rows[i[some]] - rows[j[some]] for rows in (X, other))
@@ -125,13 +135,15 @@ class HeatedEdges:
         return found
 
     @cached_property
-    def _blocks(self) -> list[tuple[int, int, slice, Integers]]:
-        """Rows from a to b, their edges, and where these stand among pairs with rows from a on."""
-        (i, j), n, found = self.ends, self.W.shape[0], []
+    def _blocks(self) -> list[tuple[slice, slice, slice, Integers]]:
+        """Rows, those their edges lead to, the edges, and where these stand among the pairs."""
+        (i, j), n, found = self._upper.tocoo().coords, self.W.shape[0], []
         for rows in few(np.arange(n), n // 3):
             a, b = int(rows[0]), int(rows[-1]) + 1
             edges = slice(*np.searchsorted(i, [a, b]))  # they are in order
-            found.append((a, b, edges, (i[edges] - a) * np.intp(n - a) + (j[edges] - a)))
+            end = int(j[edges].max(initial=a)) + 1
+            places = (i[edges] - a) * np.intp(end - a) + (j[edges] - a)
+            found.append((slice(a, b), slice(a, end), edges, places))
         return found
 
     def _width(self, squared: Array) -> tuple[float, Integers]:
@@ -152,17 +164,20 @@ def _kept(last: list[tuple[Array, Found]], of: Array, find: Callable[[], Found])
 
 @dataclass(frozen=True, eq=False)
 class EdgeLaplacian:
-    """D - W, of the weights of i < j."""
+    """D - W, of the weights of i < j, the rows in an order of their own."""
 
     upper: csr_array
+    order: Integers
 
     @property
     def T(self) -> EdgeLaplacian:
         return self
 
     def __matmul__(self, Y: Array) -> Array:
+        Z, found = Y[self.order], np.empty_like(Y)
         degrees = self.upper.sum(axis=1) + self.upper.sum(axis=0)
-        return np.asarray(degrees[:, None] * Y - self.upper @ Y - self.upper.T @ Y)
+        found[self.order] = degrees[:, None] * Z - self.upper @ Z - self.upper.T @ Z
+        return found
 
 
 @dataclass(frozen=True, eq=False)

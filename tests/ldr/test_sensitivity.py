@@ -3,6 +3,8 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_array
+from scipy.spatial.distance import pdist, squareform
 from scipy.stats import spearmanr
 from sklearn.datasets import load_diabetes
 
@@ -18,6 +20,7 @@ from ldr.objectives import (
     SquaredDifference,
 )
 from ldr.objectives.data.data import as_tuple
+from ldr.objectives.families.laplacian import HeatedEdges, MovingLaplacian
 from ldr.objectives.starts.responses import sliced
 from ldr.sensitivity.derivative import Derivative
 from ldr.sensitivity.moving import Line, as_line
@@ -463,6 +466,26 @@ def test_tied_singular_vectors_are_refused(name, said):
     Y = X[:, :2]
     with pytest.raises(SingularError, match=said):
         ldr.solve(name, X, 2, y=Y).sensitivity(X, Y).pullback(np.ones((2, 3)))
+
+
+@pytest.mark.parametrize("heat", [3.0, "median"])
+def test_weights_of_many_edges_whatever_the_order_of_the_rows(heat):
+    rng = np.random.default_rng(0)
+    X = np.cumsum(rng.standard_normal((90, 4)), axis=0)[rng.permutation(90)]
+    X[7] += 1e3  # a row without edges
+    dX, Y, h = rng.standard_normal(X.shape), rng.standard_normal((90, 2)), 1e-5
+    there = (squareform(pdist(X)) < 4.0) & ~np.eye(90, dtype=bool)
+
+    def weights(X):
+        squared = squareform(pdist(X)) ** 2
+        width = np.median(squared[np.triu(there)]) if heat == "median" else heat
+        return np.where(there, np.exp(-squared / width), 0.0)
+
+    edges = HeatedEdges(csr_array(weights(X)), heat)
+    assert edges.many
+    moved = (weights(X + h * dX) - weights(X - h * dX)) / (2 * h)
+    expected = moved.sum(axis=1)[:, None] * Y - moved @ Y
+    assert relative(MovingLaplacian(edges).along(X, dX) @ Y, expected) < 1e-7
 
 
 def parameters_moved(result, X, y, direction, moved, h=1e-4):
