@@ -18,8 +18,8 @@ from ldr.objectives.families.graph import (
     rest,
     shares_of,
 )
-from ldr.objectives.families.laplacian import MovingResiduals, residuals
 from ldr.objectives.families.matrices import PencilMatrices, RowForms
+from ldr.objectives.families.moving_weights import MovingResiduals, residuals
 from ldr.objectives.families.pencil import SumOfSquares
 from ldr.objectives.families.wide import WidePencil
 from ldr.objectives.graphs import given_weights, lle_weights, within_classes

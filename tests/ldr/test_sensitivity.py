@@ -20,7 +20,7 @@ from ldr.objectives import (
     SquaredDifference,
 )
 from ldr.objectives.data.data import as_tuple
-from ldr.objectives.families.laplacian import HeatedEdges, MovingLaplacian
+from ldr.objectives.families.moving_weights import HeatedEdges, MovingLaplacian
 from ldr.objectives.starts.responses import sliced
 from ldr.sensitivity.derivative import Derivative
 from ldr.sensitivity.moving import Line, as_line
@@ -195,7 +195,7 @@ def test_nothing_of_neighbours_is_decomposed_for_another_direction(monkeypatch):
     X, dX = methods.X, np.random.default_rng(0).standard_normal(methods.X.shape)
     sensitivity = ldr.solve("npe", X, 2, tolerance=1e-13).sensitivity(X)
     once = sensitivity.along(dX).projector
-    monkeypatch.setattr("ldr.objectives.families.laplacian.regularised", None)
+    monkeypatch.setattr("ldr.objectives.families.moving_weights.regularised", None)
     assert relative(sensitivity.along(2.0 * dX).projector, 2.0 * once) < 1e-12
 
 
