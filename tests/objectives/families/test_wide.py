@@ -8,6 +8,7 @@ import pytest
 from scipy.sparse import csr_array, random_array
 
 import ldr
+from benchmarks import sparse_wide
 from ldr.errors import DataError, SingularError
 from ldr.objectives import CCA, LDA, MAF, PCA, PPCA, factor_analysis
 from ldr.objectives.data import footprint, samples
@@ -237,6 +238,19 @@ def test_a_multiple_of_what_products_find_is_found_by_them(by_products):
     double = ldr.solve(2 * CCA(), PAIR, 2)
     assert double.value == pytest.approx(2 * single.value, rel=1e-12)
     assert any("products" in note for note in double.notes)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["fa", "cca"])
+def test_two_thousand_columns_have_the_value_of_arrays(name, monkeypatch):
+    views = [sparse_wide.topics(20_000, 2_000, 0.01, seed)[0] for seed in range(2)]
+    data, given = (views[0], {}) if name == "fa" else (tuple(views), {"ridge": 0.1})
+    arrays = ldr.solve(name, data, 10, starts=1, certify=False, **given)
+    monkeypatch.setattr(samples, "_WIDE", 1_000)
+    products = ldr.solve(name, data, 10, certify=False, **given)
+    assert products.value == pytest.approx(arrays.value, rel=1e-10)
+    for found, known in zip(each(products.P), each(arrays.P), strict=True):
+        assert np.linalg.norm(found - known) <= 1e-5 * np.linalg.norm(known)
 
 
 PROGRAM = """
