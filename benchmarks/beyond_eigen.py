@@ -199,17 +199,24 @@ def picard_job(X: Any, *, orthogonal: bool) -> Job:
 
 def sources() -> Iterator[str]:
     rng = np.random.default_rng(0)
-    X = rng.laplace(size=(5000, 10)) @ rng.standard_normal((10, 10))
-    peer = FastICA(10, random_state=0, max_iter=500, tol=1e-8, whiten="unit-variance")
-    for name in ("ica", "uica"):
-        jobs: dict[str, Job] = {
-            "ldr": solved(name, X, 10),
-            "one start": solved(name, X, 10, starts=1),
-            "FastICA": lambda: float(peer.fit(X).n_iter_),
-        }
-        with contextlib.suppress(ImportError):
-            jobs["Picard"] = picard_job(X, orthogonal=name == "ica")
-        yield line(f"{name} 5000 x 10", time.process_time, jobs)
+    mixed = {
+        "5000 x 10": rng.laplace(size=(5000, 10)),
+        "half uniform": np.hstack([rng.laplace(size=(5000, 5)), rng.uniform(-1, 1, (5000, 5))]),
+        "20,000 x 40": rng.laplace(size=(20_000, 40)),
+    }
+    for which, S in mixed.items():
+        d = S.shape[1]
+        X = S @ rng.standard_normal((d, d))
+        peer = FastICA(d, random_state=0, max_iter=500, tol=1e-8, whiten="unit-variance")
+        for name in ("ica", "uica"):
+            jobs: dict[str, Job] = {
+                "ldr": solved(name, X, d),
+                "one start": solved(name, X, d, starts=1),
+                "FastICA": lambda peer=peer, X=X: float(peer.fit(X).n_iter_),  # type: ignore[misc]
+            }
+            with contextlib.suppress(ImportError):
+                jobs["Picard"] = picard_job(X, orthogonal=name == "ica")
+            yield line(f"{name} {which}", time.process_time, jobs)
 
 
 def sparse() -> Iterator[str]:
@@ -264,6 +271,15 @@ def closed_forms() -> Iterator[str]:
         "NumPy": lambda: straight(A, B, 5),
     }
     yield line("classical-cca 2000", time.process_time, jobs)
+    wide = rng.standard_normal((3000, 20)) @ rng.standard_normal((20, 2048))
+    wide += rng.standard_normal((3000, 2048))
+    peer = PCA(5, svd_solver="arpack", random_state=0)
+    jobs = {
+        "ldr": solved("pca", wide, 5),
+        "with certificate": solved("pca", wide, 5, certify=True),
+        "scikit-learn": lambda: float(peer.fit(wide).noise_variance_),
+    }
+    yield line("pca 3000 x 2048", time.process_time, jobs)
     for d in (10, 30):
         X = rng.standard_normal((40_000, d)) * np.linspace(3, 1, d)
         jobs = {f"n = {n}": solved("lpp", X[:n], 2) for n in (10_000, 20_000, 40_000)}
