@@ -15,7 +15,7 @@ from ldr.objectives.data.data import Data
 from ldr.objectives.families.regression import Regression
 from ldr.objectives.kernels import as_response
 from ldr.objectives.objective import Objective
-from ldr.sensitivity.forms import Blocks, centred
+from ldr.sensitivity.forms import Blocks, Centring
 from ldr.sensitivity.known import Known, moved_vectors
 from ldr.sensitivity.optimum import Observed, Optimum, Rate, matrix_of
 from ldr.solvers.errors import ArgumentError
@@ -28,33 +28,37 @@ class FittedRows(Known):
 
     Attributes
     ----------
+    centre : Centring
     X : ndarray (n, d)
-        Centred.
+        So centred.
     coefficients : ndarray (d, q)
     residual : ndarray (n, q)
     lifting : ndarray (d, k)
         From the solver's coordinates to the coefficients.
     """
 
+    centre: Centring
     X: Array
     coefficients: Array
     residual: Array
     lifting: Array
+
+    of_marks = True
 
     @classmethod
     def of(cls, optimum: Optimum, objective: Objective, data: Data) -> FittedRows | None:
         problem, samples = optimum.problem, data.samples
         if type(problem) is not Regression:
             return None
-        X, Y = centred(samples.dense()), centred(as_response(data.y, samples.n))
+        centre = Centring(samples.weights)
+        X, Y = centre(samples.dense()), centre(as_response(data.y, samples.n))
         (coefficients,) = problem.lift(optimum.M)
         lifting = problem.coordinates[0].lift(np.eye(samples.d))
-        return cls(optimum, X, coefficients, X @ coefficients - Y, lifting)
+        return cls(optimum, centre, X, coefficients, X @ coefficients - Y, lifting)
 
     def rate(self, dX: Blocks) -> Rate:
         B, R, problem = self.coefficients, self.residual, self.optimum.problem
-        mean = dX[0].mean(axis=0)
-        moved = dX[0] - mean
+        mean, moved = self.centre.mean(dX[0]), self.centre(dX[0])
         fitted = moved @ B
         gradient = self.lifting.T @ (moved.T @ R + self.X.T @ fitted) * (2.0 / problem.unit)
         observed = Observed(
@@ -70,7 +74,7 @@ class FittedRows(Known):
         problem, B, X = self.optimum.problem, self.coefficients, self.X
         lowered = self.lifting.T @ self._pulled_of_map(V[0])
         u = (2.0 / problem.unit) * (self.lifting @ self.optimum.solve(lowered))
-        return [-centred(self.residual @ u.T + X @ u @ B.T)]
+        return [-self.centre.back(self.residual @ u.T + X @ u @ B.T)]
 
     def _pulled_of_map(self, V: Array) -> Array:
         """The derivative in B of <V', the map>."""

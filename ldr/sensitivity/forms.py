@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from ldr.objectives.statistics.sums import weighted
 from ldr.solvers.manifolds import Array
 
 if TYPE_CHECKING:
@@ -351,3 +352,22 @@ def inner(one: Blocks, other: Blocks | Mapping[int, Array]) -> float:
 
 def centred(X: Array) -> Array:
     return X - X.mean(axis=0)
+
+
+@dataclass(frozen=True)
+class Centring:
+    """Rows less their mean, times the roots of their weights w, which add up to N."""
+
+    w: Array | None
+
+    def mean(self, X: Array) -> Array:
+        return np.average(X, axis=0, weights=self.w)
+
+    def __call__(self, X: Array) -> Array:
+        return weighted(X - self.mean(X), self.w)
+
+    def back(self, Z: Array) -> Array:
+        """The transpose."""
+        Z = weighted(Z, self.w)
+        shares = 1.0 / len(Z) if self.w is None else (self.w / self.w.sum())[:, None]
+        return np.asarray(Z - shares * Z.sum(axis=0))

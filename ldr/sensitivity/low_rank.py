@@ -14,7 +14,7 @@ from ldr.objectives.coordinates import Columns
 from ldr.objectives.data.data import Data
 from ldr.objectives.objective import Objective
 from ldr.objectives.reduced_rank_regression import ReducedRank, ReducedRankPoint
-from ldr.sensitivity.forms import Blocks, centred
+from ldr.sensitivity.forms import Blocks, Centring
 from ldr.sensitivity.known import Known
 from ldr.sensitivity.optimum import Observed, Optimum, Rate
 from ldr.solvers.manifolds import Array
@@ -26,18 +26,22 @@ class LowRankRows(Known):
 
     Attributes
     ----------
+    centre : Centring
     X, Y : ndarray (n, d), (n, q)
-        Centred.
+        So centred.
     M, N : ndarray (d, r), (q, r)
     point : ReducedRankPoint
         At the optimum.
     """
 
+    centre: Centring
     X: Array
     Y: Array
     M: Array
     N: Array
     point: ReducedRankPoint
+
+    of_marks = True
 
     @classmethod
     def of(cls, optimum: Optimum, objective: Objective, data: Data) -> LowRankRows | None:
@@ -46,13 +50,14 @@ class LowRankRows(Known):
             return None
         if any(type(coordinates) is not Columns for coordinates in problem.coordinates):
             return None
-        X, Y = (centred(view.dense()) for view in data.views)
+        centre = Centring(data.samples.weights)
+        X, Y = (centre(view.dense()) for view in data.views)
         M, N = problem.blocks(optimum.M)
-        return cls(optimum, X, Y, M, N, problem.at(optimum.M))
+        return cls(optimum, centre, X, Y, M, N, problem.at(optimum.M))
 
     def rate(self, dX: Blocks) -> Rate:
         X, Y, M, N, S = self.X, self.Y, self.M, self.N, self.point.S
-        of_X, of_Y = dX
+        of_X, of_Y = map(self.centre, dX)
         dKn, dKm = of_X.T @ (Y @ N) + X.T @ (of_Y @ N), of_Y.T @ (X @ M) + Y.T @ (of_X @ M)
         dAm = of_X.T @ (X @ M) + X.T @ (of_X @ M)
         dc, da = (np.einsum("ik,ik->k", M, each) for each in (dKn, dAm))
@@ -60,7 +65,7 @@ class LowRankRows(Known):
         observed = Observed(
             (dS[:, None] * M.T, np.zeros_like(N.T)),
             (np.zeros_like(M), np.zeros_like(N)),
-            tuple(each.mean(axis=0) for each in dX),
+            tuple(map(self.centre.mean, dX)),
             2.0 * float(np.vdot(Y, of_Y)) - float(S @ (2.0 * dc - S * da)),
             np.zeros((0, 0)),
         )
@@ -75,4 +80,4 @@ class LowRankRows(Known):
         Xm = X @ M
         of_X = (Y @ N) @ P.T + (Y @ Q) @ M.T - Xm @ R.T - (X @ R) @ M.T
         of_Y = (X @ P) @ N.T + Xm @ Q.T
-        return [centred(of_X), centred(of_Y)]
+        return [self.centre.back(of_X), self.centre.back(of_Y)]

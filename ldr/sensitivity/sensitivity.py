@@ -150,8 +150,8 @@ class Sensitivity:
         """The derivative in X of <P, the map>: what a loss that moves by P for each entry wants.
 
         Of methods of sums over rows, graphs, spectra, projected rows and factors; those of matrices
-        of covariances, lags, classes and graphs take weights of the rows and trials too. Of one's
-        own it takes jax.
+        of covariances, lags, classes and graphs, and regressions, take weights of the rows and
+        trials too. Of one's own it takes jax.
 
         Parameters
         ----------
@@ -189,7 +189,7 @@ class Sensitivity:
             raise ArgumentError(
                 f"{self.objective!r} has derivatives along directions only (`along`, `jax.jvp`): "
                 "expected a method of sums over rows, graphs, spectra, projected rows or factors; "
-                "with weights or trials one of matrices of covariances, lags, classes or graphs"
+                "with weights or trials one of covariances, lags, classes, graphs, or a regression"
             )
         if len(matrix_of(self.optimum.axes)):
             self.optimum.turn(np.zeros((self.r, self.r)))  # says which numbers tie

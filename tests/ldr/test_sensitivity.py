@@ -253,6 +253,7 @@ MARKED = {
         *("squared-difference", "olpp epsilon", "onpp classes", "signal-noise", "pls", "mcca"),
         *("classical-lda", "lpp", "npe classes", "classical-maf", "gcpca", "opca", "sir"),
         *("lda nested", "orthogonal-lpp", "orthogonal-sfa", "principal-components-regression"),
+        *("reduced-rank-regression", "least-squares", "ridge-regression"),
     ),
     "trials": ("autocovariance", "maf", "sfa", "vamp", "tica", "squared-difference"),
 }
