@@ -66,6 +66,8 @@ def test_no_more_is_held_than_a_method_says(key, shape):
     assert peak <= said + BLOCKS, figures
     if shape == WIDE and key != "ssd":  # which is refused there; what fits is not to be
         assert said <= 3.0 * peak + BLOCKS, figures
+    if key == "sparse-cca":  # less than cca's
+        assert said <= 2.0 * peak + BLOCKS, figures
 
 
 @pytest.mark.parametrize("key", ["ppca", "fa"])
