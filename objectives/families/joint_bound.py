@@ -71,10 +71,6 @@ class JointBound:
         Qb = _multiplier(Mb, self.Cab.T @ Ma, self.Cbb, N)
         return self._shifted(Dual(Qa, Qb, Ma, Mb))
 
-    def canonical(self, correlation: float, Ma: Array, Mb: Array) -> Dual:
-        """Qa = rho_1 Caa, Qb = rho_1 Cbb: the first canonical correlation as a bound."""
-        return Dual(correlation * self.Caa, correlation * self.Cbb, Ma, Mb)
-
     def _shifted(self, dual: Dual) -> Dual:
         """Qa and Qb with as much of the identity added as makes the block matrix semidefinite."""
         spectrum = scipy.linalg.eigvalsh(self._block(dual.Qa, dual.Qb), check_finite=False)

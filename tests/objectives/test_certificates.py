@@ -290,3 +290,21 @@ def test_the_smallest_curvature_is_that_of_the_whole_hessian(monkeypatch):
     assert short.smallest == pytest.approx(found.smallest, rel=1e-3)
     along = np.vdot(short.direction, point.hessian(short.direction))
     assert along == pytest.approx(short.smallest, rel=1e-6)
+
+
+def test_one_pair_of_directions_is_certified_whatever_the_units():
+    """By the largest canonical correlation, here of orthonormal bases of columns of unit variance;
+    dual bounds in the users' columns lost it (3e-6 of the tumours, nothing known of the other).
+    """
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((80, 10))
+    tumours = real_data.breast_cancer()[0]
+    for a, b in (
+        (tumours[:, :10], tumours[:, 10:]),
+        (X[:, :4] * 10.0 ** np.arange(-4, 4, 2), X[:, 4:] * 10.0 ** np.arange(-6, 6, 2)),
+    ):
+        Qa, Qb = (np.linalg.qr((Z - Z.mean(axis=0)) / Z.std(axis=0))[0] for Z in (a, b))
+        largest = np.linalg.svd(Qa.T @ Qb, compute_uv=False)[0]
+        found = ldr.solve("cca", (a, b), 1)
+        assert found.certificate.kind == "global" and found.certificate.gap <= 1e-10
+        assert found.value <= largest + 1e-12 <= found.value + found.certificate.gap + 1e-12

@@ -141,7 +141,7 @@ def test_minimised_bound_is_no_worse_than_its_start():
     problem = bound_problem(views(8, 8, rng), 3)
     bounds = JointBound(problem.Caa, problem.Cab, problem.Cbb)
     Ma, Mb = problem.blocks(problem.baseline())
-    dual = bounds.canonical(float(problem._canonical[2][0]), Ma, Mb)
+    dual = bounds.multipliers(Ma, Mb)
     least = bounds.minimised(dual, 1e-3, 1.25, 100)
     assert bounds.value(least) < bounds.value(dual)
 
