@@ -16,7 +16,7 @@ from ldr.objectives.families.pairwise import (
     LabelledPairs,
     LabelledRows,
     PairwisePoint,
-    Strip,
+    RowProduct,
     kept_of_pairs,
 )
 from ldr.objectives.graphs import nearest_others
@@ -218,7 +218,7 @@ class LargeMarginPoint(PairwisePoint):
         margins.add_slope(slope)
         return margins.value
 
-    def strip(self, rows: slice) -> Strip:
+    def row_product(self, rows: slice) -> RowProduct:
         return self._margins(rows).add_product
 
 

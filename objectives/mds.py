@@ -323,7 +323,7 @@ class Stress(Pairwise):
         change = Change(self.X, dX)
         of_square = 2.0 * self._of_smoothing(float(np.vdot(self.X, dX)))
         value, slope = 0.0, np.zeros_like(point.Y)
-        for rows in self.strips:
+        for rows in self.row_blocks:
             columns = point.columns(rows)
             dd = change.of_squares(rows, columns) + of_square
             of_value, W, of_d, of_s = point.changes(rows)
@@ -335,7 +335,7 @@ class Stress(Pairwise):
         assert isinstance(point, StressPoint)
         X1 = np.column_stack([self.X, np.ones(len(self.X))])
         change, of_square, found = Change(point.Y, dY), 0.0, np.zeros_like(self.X)
-        for rows in self.strips:
+        for rows in self.row_blocks:
             dD = change.of_squares(rows, point.columns(rows))
             _, _, of_d, of_s = point.changes(rows)
             point.add_laplacian(found, of_d * dD, rows, X1)

@@ -144,7 +144,7 @@ class SoftNeighbourPoint(WeightedPairsPoint):
     def right(self) -> Array:
         """All p_i."""
         return np.concatenate(
-            [self._neighbours(rows, self.squares(rows))[1] for rows in self._strips]
+            [self._neighbours(rows, self.squares(rows))[1] for rows in self._blocks]
         )
 
     def weights(self, rows: slice, D: Array) -> tuple[float, Array]:

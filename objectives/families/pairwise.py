@@ -1,4 +1,4 @@
-"""Objectives of the projected distances D_ij = ||y_i - y_j||^2, Y = XM, taken in strips of rows.
+"""Objectives of the projected distances D_ij = ||y_i - y_j||^2, Y = XM, taken in blocks of rows.
 
 A method writes phi of some rows of D, W = dphi/dD there, and the derivative of W.
 """
@@ -60,11 +60,11 @@ def kept_of_pairs(data: Data, numbers: float) -> float:
 
 
 # Adds what some rows give to a Hessian product, halved.
-Strip = Callable[[Array, Change], None]
+RowProduct = Callable[[Array, Change], None]
 
 
 class PairwisePoint(ProjectedPoint):
-    """phi as a sum over rows of D, strip by strip.
+    """phi as a sum over rows of D, block by block.
 
     Memory is O(n r), and for n <= 2048 what Hessian products at a point share, some n^2 numbers.
     """
@@ -72,14 +72,14 @@ class PairwisePoint(ProjectedPoint):
     def __init__(self, problem: Pairwise, M: Array) -> None:
         super().__init__(problem.X, M)
         self._problem = problem
-        self._strips = problem.strips
+        self._blocks = problem.row_blocks
 
     @abstractmethod
     def add_slope(self, slope: Array, rows: slice) -> float:
         """What these rows of D add to phi, and, halved, to its slope."""
 
     @abstractmethod
-    def strip(self, rows: slice) -> Strip:
+    def row_product(self, rows: slice) -> RowProduct:
         """What these rows of D add to Hessian products."""
 
     def columns(self, rows: slice) -> slice:
@@ -98,7 +98,7 @@ class PairwisePoint(ProjectedPoint):
     @cached_property
     def _value_and_slope(self) -> tuple[float, Array]:
         value, slope = 0.0, np.zeros_like(self.Y)
-        for rows in self._strips:
+        for rows in self._blocks:
             check()
             value += self.add_slope(slope, rows)
         return value, 2.0 * slope
@@ -119,12 +119,12 @@ class PairwisePoint(ProjectedPoint):
         return 2.0 * product
 
     @property
-    def _products(self) -> Iterable[Strip]:
-        return self._kept if len(self.Y) ** 2 <= _KEPT else map(self.strip, self._strips)
+    def _products(self) -> Iterable[RowProduct]:
+        return self._kept if len(self.Y) ** 2 <= _KEPT else map(self.row_product, self._blocks)
 
     @cached_property
-    def _kept(self) -> list[Strip]:
-        return [self.strip(rows) for rows in self._strips]
+    def _kept(self) -> list[RowProduct]:
+        return [self.row_product(rows) for rows in self._blocks]
 
 
 class WeightedPairsPoint(PairwisePoint):
@@ -146,7 +146,7 @@ class WeightedPairsPoint(PairwisePoint):
         self.add_laplacian(slope, W, rows, self.Y1)
         return value
 
-    def strip(self, rows: slice) -> Strip:
+    def row_product(self, rows: slice) -> RowProduct:
         W, dW = self.weights_change(rows, self.squares(rows))
 
         def add(product: Array, change: Change) -> None:
@@ -184,7 +184,7 @@ class Pairwise(Projected):
         return LBFGS()
 
     @cached_property
-    def strips(self) -> list[slice]:
+    def row_blocks(self) -> list[slice]:
         """Rows that are worked on together."""
         return row_slices(0, len(self.X), len(self.X))
 
@@ -255,7 +255,7 @@ class LabelledPairs(Pairwise):
         return Euclidean(self.X.shape[1], self.r)
 
     @cached_property
-    def strips(self) -> list[slice]:
+    def row_blocks(self) -> list[slice]:
         """Rows that are worked on together, of one class."""
         ends, n = map(int, self.boundaries), len(self.X)
         return [rows for start, stop in pairwise(ends) for rows in row_slices(start, stop, n)]

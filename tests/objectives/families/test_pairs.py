@@ -74,7 +74,7 @@ def test_blocks_change_nothing(objective, monkeypatch):
     monkeypatch.setattr(pairwise, "_BLOCK_NUMBERS", 7 * len(X))
     monkeypatch.setattr(mds_stress, "_KEPT", 0)
     parts = bound(objective)
-    assert len(parts.strips) >= 9
+    assert len(parts.row_blocks) >= 9
     point = parts.at(M)
     assert point.value == pytest.approx(whole.value, rel=1e-13)
     np.testing.assert_allclose(point.gradient, whole.gradient, rtol=1e-10)
@@ -230,11 +230,11 @@ def test_hessian_products_share_what_their_point_has(objective, monkeypatch):
     )
     directions = rng.standard_normal((3, 7, 2))
     found = [kept.hessian_vector(V) for V in directions]
-    assert len(made) == len(problem.strips)
+    assert len(made) == len(problem.row_blocks)
     monkeypatch.setattr(pairwise, "_KEPT", 0)
     for V, product in zip(directions, found, strict=True):
         np.testing.assert_allclose(point.hessian_vector(V), product, rtol=1e-12, atol=1e-10)
-    assert len(made) == 4 * len(problem.strips)
+    assert len(made) == 4 * len(problem.row_blocks)
 
 
 def test_pca_start_is_pca_in_the_units_of_the_user():
