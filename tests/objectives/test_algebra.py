@@ -161,6 +161,7 @@ SPECIAL = {
     "davidson",
     "variable-projection",
     "em",
+    "imputation",
     "svrg",
     "coordinate-descent",
 }
