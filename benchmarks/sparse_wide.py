@@ -6,7 +6,8 @@ second view has the same topics in other columns. Each method has a process of i
 of the processor, and of the wall. Peak memory is what it holds beyond the data; the bar is ten
 times the data and r numbers a row and a column. The last column is how far the value is from that
 of arrays, on the first 2,000 columns. What fa's certificate says is of the optimum near its start:
-of columns with ten entries several end as Heywood cases, and others would elsewhere.
+of columns with ten entries several end as Heywood cases, and others would elsewhere. cca's bound
+is that of the multipliers where the run ended, not the least of all.
 """
 
 from __future__ import annotations
