@@ -63,10 +63,11 @@ def is_graded(A: Array) -> bool:
     """Whether some rows of the symmetric A are far larger than others that are not zero."""
     entries = A.ravel(order="K")
     length = math.sqrt(np.vdot(entries, entries))  # infinite is no quick answer
-    if length <= _ALIKE * np.minimum.reduce(np.abs(A.diagonal())):
+    # Python's numbers overflow to infinity in silence.
+    if length <= _ALIKE * float(np.minimum.reduce(np.abs(A.diagonal()))):
         return False
     sizes = np.abs(A).max(axis=0)
-    return bool(sizes.max() > _ALIKE * sizes[sizes > 0].min(initial=np.inf))
+    return bool(sizes.max() > _ALIKE * float(sizes[sizes > 0].min(initial=np.inf)))
 
 
 def _all_large(values: Array, A: Array) -> bool:
