@@ -20,7 +20,7 @@ from ldr.objectives.statistics.products import CentredRows, Form
 from ldr.objectives.statistics.shrinkage import JointShrinkage
 from ldr.objectives.view import Compact, noted
 from ldr.solvers.linalg.krylov import SymmetricOperator
-from ldr.solvers.linalg.missed import pencil_values
+from ldr.solvers.linalg.missed import largest_of_rest, pencil_values, top_values
 from ldr.solvers.loop import run_through
 from ldr.solvers.manifolds import Array, Product, Stiefel, polar_factor
 from ldr.solvers.manifolds.orthonormal import sym
@@ -266,8 +266,8 @@ class Correlated(Pairs):
     def _of_multipliers(self) -> float:
         """See `joint_bound`: Q = M(L - aI)M' + aI + (N/D)C has the largest ratio N/D.
 
-        Where the block matrix of Qa, Qb and -Cab is at least -e blkdiag(Caa, Cbb), e times it is
-        added, and e to the ratios.
+        Where the block matrix of Qa, Qb and -Cab, in units of the columns, is at least -e, e times
+        the columns' variances are added, and to the ratios e over the least of C in these units.
         """
         known, products = self.known, self.found.products
         Ma, Mb = self.ends
@@ -280,10 +280,12 @@ class Correlated(Pairs):
             parts.append(_Multiplier(M, sym(M.T @ (cross - ratios[-1] * CM)), C, ratios[-1]))
         scale = known.scale[:, None]
         H = Plus(Less(Coupled(known.K), Apart(*parts)), scale=known.scale)
-        null = columns_of(Ma.shape[1] + GUARDS, np.concatenate([Ma, Mb]) / scale)
-        top = largest_pairs(H, self.pencil[1], null, 1)
-        missing = pencil_values(H, self.pencil[1], top.V, 1, products, outside=0.0)
-        return math.prod(math.sqrt(ratio + float(missing[0])) for ratio in ratios)
+        null = np.linalg.qr(np.concatenate([Ma, Mb]) / scale)[0]
+        least = -largest_of_rest(lambda V: -(self.pencil[1] @ V), null[:, :0], products)
+        if not least > 0:
+            return math.inf
+        missing = max(0.0, float(top_values(H, null, 1, products)[0]))
+        return math.prod(math.sqrt(ratio + missing / least) for ratio in ratios)
 
 
 class _Multiplier:

@@ -160,13 +160,6 @@ def test_fa_of_products_has_the_likelihood_of_arrays(weights, filled, monkeypatc
         ldr.solve("fa", X, 3)
 
 
-def test_the_bound_of_multipliers_is_tight_where_variances_are_small(by_products):
-    """What is missing is measured by the covariances, not by the least of their eigenvalues."""
-    result = ldr.solve("cca", (topics(0)[0], topics(7)[0][:, : D - 15]), 3)
-    assert result.certificate.kind == "bound"
-    assert result.certificate.gap <= 1e-10 * result.value
-
-
 def test_a_trust_region_that_forgets_its_way_ends_where_another_does(monkeypatch):
     """What very many columns leave room for."""
     reference = ldr.solve("cca", PAIR, 3, ridge=0.1, solver="trust-region")
