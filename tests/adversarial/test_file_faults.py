@@ -164,6 +164,7 @@ def _child(case, folder, writing, begin):
     warnings.resetwarnings()  # as in a program, where they are no errors
     os.chdir(folder)
     if case.most is not None:
+        sys.dont_write_bytecode = True  # Python leaves half of it, which nobody can import
         resource.setrlimit(resource.RLIMIT_FSIZE, (case.most, resource.RLIM_INFINITY))
     if case.in_pieces:
         files.LARGE = 0

@@ -5,6 +5,7 @@ import gc
 import os
 import resource
 import signal
+import sys
 
 import numpy as np
 import pandas as pd
@@ -122,12 +123,14 @@ def test_python_refuses_the_same(folder, result):
 @contextlib.contextmanager
 def full_disk(most):
     """No file can be longer than so many bytes."""
-    usual = resource.getrlimit(resource.RLIMIT_FSIZE)
+    usual, compiled = resource.getrlimit(resource.RLIMIT_FSIZE), sys.dont_write_bytecode
+    sys.dont_write_bytecode = True  # Python leaves half of it, which nobody can import
     resource.setrlimit(resource.RLIMIT_FSIZE, (most, usual[1]))
     try:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, usual)
+        sys.dont_write_bytecode = compiled
 
 
 ENDINGS = [".csv", ".tsv", ".parquet", ".npy", ".npz", ".mat"]
