@@ -235,7 +235,7 @@ class OrthogonalMCCA(ShrinkingViews, ManyViews):
     source = "Kettenring 1971; Cunningham & Ghahramani 2015, 3.1.4"
     baseline = "classical multiset cca's maps, orthonormalised"
     relative_improvement = False
-    arrays = CCA.arrays
+    arrays = Footprint(squares=16.0, span=5.0, products=True)
 
     def bind(self, data: Data, r: int) -> TwoBlock | MultiRatio:
         return orthogonal(self, data, r)

@@ -84,7 +84,7 @@ class NCA(Objective):
     domain = "R"
 
     def footprint(self, data: Data) -> Footprint:
-        return Footprint(rows=6.0, row=120.0, pairs=kept_of_pairs(data, 4.0))
+        return Footprint(rows=6.0, row=120.0, pairs=kept_of_pairs(data, 5.0))
 
     def bind(self, data: Data, r: int) -> BoundObjective:
         return self._problem(data, r).restated(answers=GroupedRows.of(data))
