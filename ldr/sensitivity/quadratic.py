@@ -17,7 +17,7 @@ from ldr.objectives.families.matrices import Grouped, MovingKernel
 from ldr.objectives.kernels import as_response, deviations
 from ldr.objectives.statistics.pairs import pair_counts
 from ldr.objectives.statistics.products import OneSided
-from ldr.objectives.statistics.sums import membership
+from ldr.objectives.statistics.sums import counted_rows, membership
 from ldr.sensitivity.forms import Blocks, Constant, Form, Inverse, Quadratic, TimesTrace, centred
 from ldr.solvers.manifolds import Array
 
@@ -127,8 +127,7 @@ class QuadraticRows:
 
     def counted(self, Z: Array) -> Array:
         """Rows times their weights."""
-        w = self.samples.weights
-        return Z if w is None else Z * w[:, None]
+        return counted_rows(Z, self.samples.weights)
 
     def centre(self, X: Array) -> Array:
         return centred(X) if self.shares is None else X - self.shares @ X
