@@ -76,13 +76,13 @@ class Dynamics(Objective):
         kept = Range.of(states.T @ states, rows.view.coordinates, "the covariance")
         inside = kept.rows(moves.T).T
         outside = moves - kept.lift(inside.T).T
-        states, moves = _triangular(kept.rows(states.T).T, inside)
+        states, moves, unreached = _triangular(kept.rows(states.T).T, inside)
         return LinearDynamics(
             self,
             (rows.view.within(kept),),
             states,
             moves,
-            float(np.vdot(outside, outside)),
+            float(np.vdot(outside, outside)) + unreached,
             r,
             skew=self.skew,
             unit=pace**2,
@@ -109,13 +109,21 @@ def middles_and_steps(X: Array) -> tuple[Array, Array]:
     return 0.5 * (X[1:] + X[:-1]), X[1:] - X[:-1]
 
 
-def _triangular(states: Array, moves: Array) -> tuple[Array, Array]:
-    """Rows with the products of X and of Xdot, at most as many as there are columns in both."""
+def _triangular(states: Array, moves: Array) -> tuple[Array, Array, float]:
+    """Rows with the products X'X and Xdot'X, at most as many as there are columns.
+
+    And ||Xdot||^2 in the rows that no combination of the states reaches.
+    """
     k = states.shape[1]
-    if len(states) <= 2 * k:
-        return states, moves
-    R = scipy.linalg.qr(np.hstack([states, moves]), mode="r", check_finite=False)[0][: 2 * k]
-    return np.ascontiguousarray(R[:, :k]), np.ascontiguousarray(R[:, k:])
+    if len(states) <= k:
+        return states, moves, 0.0
+    R = scipy.linalg.qr(np.hstack([states, moves]), mode="r", check_finite=False)[0]
+    unreached = R[k:, k:]
+    return (
+        np.ascontiguousarray(R[:k, :k]),
+        np.ascontiguousarray(R[:k, k:]),
+        float(np.vdot(unreached, unreached)),
+    )
 
 
 class DynamicsPoint(Point):
@@ -227,9 +235,9 @@ class LinearDynamics(BoundObjective):
     Parameters
     ----------
     states, moves : ndarray (m, k)
-        Rows with the products of X and of Xdot: A = X'X, positive definite, and B = Xdot'X.
+        Rows with the products A = X'X, positive definite, and B = Xdot'X.
     outside : float
-        ||Xdot||^2 outside the k columns.
+        ||Xdot||^2 outside the k columns and the span of the states.
     rate : float
         By which D is larger than that of these rows, where they are in units of their own.
     """
