@@ -3,30 +3,65 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ldr.cli.inputs import files_read, opened
-from ldr.cli.options import (
-    Cluster,
-    DataFile,
-    Dimensions,
-    DrawnSeed,
-    Json,
-    ObjectiveName,
-    Picture,
-    Report,
-    Selection,
-)
+from ldr.cli.inputs import Input, files_read, opened
+from ldr.cli.options import Cluster, DataFile, Dimensions, Json, ObjectiveName, Selection
 from ldr.cli.printing import check_outputs
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from ldr.plots.drawn import DrawnFinding
+
+
+@dataclass(frozen=True)
+class Inquiry:
+    """What all of them take: what is drawn from, who reads the files, where the answer goes."""
+
+    seed: Annotated[
+        int | None, typer.Option(metavar="NUMBER", help="Of permutations, folds and draws.")
+    ] = None
+    plot: Annotated[Path | None, typer.Option(metavar="FILE", help=".png, .pdf or .svg.")] = None
+    report: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="What was found, with its picture: .html.")
+    ] = None
+    cluster: Cluster = ""
+    as_json: Json = False
+
+    @contextmanager
+    def of(self, objective: str, data: Path, selection: Selection) -> Iterator[Input]:
+        """The input, once it is known that the answer can be written."""
+        from ldr.observers import Bar
+
+        outputs = {"--plot": self.plot, "--report": self.report}
+        check_outputs(outputs, files_read(objective, data, selection))
+        with opened(objective, data, selection, self.cluster) as given, Bar():
+            yield given
+
+    def answer(
+        self,
+        found: DrawnFinding,
+        summary: Mapping[str, object],
+        data_name: str,
+        draw: Callable[[], Figure] | None = None,
+    ) -> None:
+        """Write the picture and the page, and print what was found."""
+        from ldr.io.outputs import write_figure
+        from ldr.report import write_finding
+
+        draw = draw or found.plot
+        if self.plot is not None:
+            write_figure(self.plot, draw())
+        if self.report is not None:
+            write_finding(self.report, found, figure=draw(), data_name=data_name)
+        print(json.dumps(summary, allow_nan=False, indent=2) if self.as_json else found)
 
 
 def test(
@@ -44,18 +79,12 @@ def test(
             "shift.",
         ),
     ] = "auto",
-    seed: DrawnSeed = None,
-    plot: Picture = None,
-    report: Report = None,
-    cluster: Cluster = "",
-    as_json: Json = False,
+    inquiry: Inquiry,
 ) -> None:
     """Whether an optimum is more than what is found where there is nothing."""
     import ldr
-    from ldr.observers import Bar
 
-    check_outputs({"--plot": plot, "--report": report}, files_read(objective, data, selection))
-    with opened(objective, data, selection, cluster) as given, Bar():
+    with inquiry.of(objective, data, selection) as given:
         found = ldr.permutation_test(
             given.objective,
             given.X,
@@ -64,7 +93,7 @@ def test(
             **given.options,
             permutations=permutations,
             null=null,
-            random_state=seed,
+            random_state=inquiry.seed,
         )
     summary = {
         "value": found.value,
@@ -74,7 +103,7 @@ def test(
         "permutations": len(found.null),
         "null": found.kind,
     }
-    _say(found, summary, as_json, plot, report, data.name)
+    inquiry.answer(found, summary, data.name)
 
 
 def dimension(
@@ -87,18 +116,12 @@ def dimension(
         typer.Option(metavar="RULE", help="auto, permutation, ladle, bic, folds or parallel."),
     ] = "auto",
     most: Annotated[int | None, typer.Option(metavar="R", help="The largest to look at.")] = None,
-    seed: DrawnSeed = None,
-    plot: Picture = None,
-    report: Report = None,
-    cluster: Cluster = "",
-    as_json: Json = False,
+    inquiry: Inquiry,
 ) -> None:
     """How many directions there are, by the rule that fits the method."""
     import ldr
-    from ldr.observers import Bar
 
-    check_outputs({"--plot": plot, "--report": report}, files_read(objective, data, selection))
-    with opened(objective, data, selection, cluster) as given, Bar():
+    with inquiry.of(objective, data, selection) as given:
         found = ldr.dimension(
             given.objective,
             given.X,
@@ -106,7 +129,7 @@ def dimension(
             **given.options,
             method=method,
             most=most,
-            random_state=seed,
+            random_state=inquiry.seed,
         )
     summary = {
         "r": found.r,
@@ -115,7 +138,7 @@ def dimension(
         "candidates": found.candidates.tolist(),
         "scores": found.scores.tolist(),
     }
-    _say(found, summary, as_json, plot, report, data.name)
+    inquiry.answer(found, summary, data.name)
 
 
 def bootstrap(
@@ -129,19 +152,13 @@ def bootstrap(
         int | None, typer.Option(metavar="ROWS", help="Rows drawn together, of time series.")
     ] = None,
     bca: Annotated[bool, typer.Option("--bca", help="Mend bias and skewness.")] = False,
-    seed: DrawnSeed = None,
-    plot: Picture = None,
-    report: Report = None,
-    cluster: Cluster = "",
-    as_json: Json = False,
+    inquiry: Inquiry,
 ) -> None:
     """How firmly the data hold the projection: angles, and an interval for every entry."""
     import ldr
     from ldr.objectives.data.data import as_tuple
-    from ldr.observers import Bar
 
-    check_outputs({"--plot": plot, "--report": report}, files_read(objective, data, selection))
-    with opened(objective, data, selection, cluster) as given, Bar():
+    with inquiry.of(objective, data, selection) as given:
         found = ldr.bootstrap(
             given.objective,
             given.X,
@@ -151,7 +168,7 @@ def bootstrap(
             draws=draws,
             block=block,
             bca=bca,
-            random_state=seed,
+            random_state=inquiry.seed,
         )
     ends = found.interval()
     summary = {
@@ -167,25 +184,4 @@ def bootstrap(
             )
         ],
     }
-    _say(found, summary, as_json, plot, report, data.name, found.plot_loadings)
-
-
-def _say(
-    found: DrawnFinding,
-    summary: Mapping[str, object],
-    as_json: bool,
-    plot: Path | None,
-    report: Path | None,
-    data_name: str,
-    draw: Callable[[], Figure] | None = None,
-) -> None:
-    """Write the picture and the page, and print what was found."""
-    from ldr.io.outputs import write_figure
-    from ldr.report import write_finding
-
-    draw = draw or found.plot
-    if plot is not None:
-        write_figure(plot, draw())
-    if report is not None:
-        write_finding(report, found, figure=draw(), data_name=data_name)
-    print(json.dumps(summary, allow_nan=False, indent=2) if as_json else found)
+    inquiry.answer(found, summary, data.name, found.plot_loadings)

@@ -87,13 +87,6 @@ Dimension = Annotated[
     ),
 ]
 Dimensions = Annotated[int, typer.Option("-r", "--r", metavar="R", help="Dimensions.")]
-DrawnSeed = Annotated[
-    int | None, typer.Option(metavar="NUMBER", help="Of permutations, folds and draws.")
-]
-Report = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="What was found, with its picture: .html.")
-]
-Picture = Annotated[Path | None, typer.Option(metavar="FILE", help=".png, .pdf or .svg.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
