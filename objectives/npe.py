@@ -85,7 +85,7 @@ class ReconstructionMethod(GraphMethod):
         known = KnownScatter(stats.scatter, stats.n)
         squares = SumOfSquares(stats.scatter, stats.mean, stats.n, scatter=known)
         left = 1.0 + shares @ (W.multiply(W).sum(axis=1) - 2.0 * W.diagonal())  # ||I - W||^2 / n
-        return Scatters(A, squares, total=stats.scatter, unrelated=left)
+        return Scatters(A, squares, unrelated=left)
 
     def _wide(self, samples: Samples, W: csr_array) -> WidePencil:
         rows = CentredRows.of(samples).distinct

@@ -19,7 +19,8 @@ from ldr.objectives.families.whitened_trace import whitened_trace
 from ldr.objectives.lda import few_directions
 from ldr.objectives.parameters import Need, number
 from ldr.objectives.prediction import GroupedRows
-from ldr.objectives.statistics import Codes, class_moments
+from ldr.objectives.statistics import Codes, class_moments, moments
+from ldr.objectives.statistics.covariance import KnownScatter
 from ldr.objectives.statistics.products import Squares
 from ldr.objectives.statistics.sums import membership
 from ldr.solvers.errors import ArgumentError, DataError
@@ -82,11 +83,13 @@ class SemiSupervisedDA(Shrinking, LaplacianMethod):
 
         def pencil(change: Change) -> Pencil:
             found, part = on_all.of(change), between.of(change)
+            stats = moments(change(compact.rows))
             B = replace(
                 found.B,
                 B=part.B.B + self.mu * found.A,
                 weight=len(labelled),
-                total=found.total,
+                total=stats.scatter,
+                scatter=KnownScatter(stats.scatter, stats.n),
             )
             return Pencil(part.A, B)
 

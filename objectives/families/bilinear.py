@@ -26,7 +26,7 @@ from ldr.objectives.statistics.covariance import Variation
 from ldr.objectives.statistics.shrinkage import JointShrinkage, chosen_by
 from ldr.objectives.view import Compact, noted
 from ldr.solvers.limits import SINGULAR_COST, decomposing
-from ldr.solvers.linalg.eigen import thin_svd
+from ldr.solvers.linalg.eigen import top_singular
 from ldr.solvers.manifolds import Array, Product, Stiefel
 from ldr.solvers.problem import Point, once
 
@@ -99,7 +99,7 @@ class Bilinear(BoundObjective):
     @cached_property
     def _singular(self) -> tuple[Array, Array, Array]:
         with decomposing(min(self.K.shape), SINGULAR_COST):
-            U, values, Vt = thin_svd(self.K)
+            U, values, Vt = top_singular(self.K, self.r)
         return U[:, : self.r], values, Vt[: self.r].T
 
     def axes(self, M: Array, seen: Sequence[Variation | None]) -> Axes:

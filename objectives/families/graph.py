@@ -34,6 +34,7 @@ from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, whole
 from ldr.objectives.statistics import (
     class_moments,
+    moments,
 )
 from ldr.objectives.statistics.covariance import KnownScatter
 from ldr.objectives.view import Compact
@@ -51,14 +52,11 @@ class Scatters(Pencil):
 
     Attributes
     ----------
-    total : ndarray (k, k)
-        X'X.
     unrelated : float
         What A is, in units of B, of rows that have nothing to do with their neighbours.
     """
 
     size: float = 1.0
-    total: Array = field(kw_only=True)
     unrelated: float = field(default=1.0, kw_only=True)
 
 
@@ -72,7 +70,7 @@ def _of_classes(rows: Samples, codes: np.ndarray, classes: int) -> Scatters:
     stats = class_moments(rows, codes, classes)
     n, total = stats.n, stats.total
     squares = SumOfSquares(total, stats.mean, n, scatter=KnownScatter(total, n))
-    return Scatters(stats.within, squares, total=total, unrelated=1.0 - classes / n)
+    return Scatters(stats.within, squares, unrelated=1.0 - classes / n)
 
 
 def rest(rows: Samples, shares: Array, middle: Array) -> Array | float:
@@ -245,7 +243,9 @@ class OrthonormalGraph(GraphMethod):
 
     def bind(self, data: Data, r: int) -> Trace:
         rows = self.scatters(data)
-        return trace_where_varied(self, rows.view, rows.plain.A, rows.plain.total, r)
+        known = rows.plain.B.scatter
+        total = moments(rows.compact.rows).scatter if known is None else known.array
+        return trace_where_varied(self, rows.view, rows.plain.A, total, r)
 
     def forms(self, data: DataForms) -> TraceMatrices | None:
         found = self.scatter_forms(data)

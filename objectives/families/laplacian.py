@@ -13,8 +13,7 @@ from ldr.objectives.families.moving_weights import HeatedEdges, MovingDegrees, M
 from ldr.objectives.families.pencil import SumOfSquares
 from ldr.objectives.families.wide import WidePencil
 from ldr.objectives.graphs import Graph, as_graph
-from ldr.objectives.statistics import graph_scatter, moments
-from ldr.objectives.statistics.covariance import KnownScatter
+from ldr.objectives.statistics import graph_scatter, mean
 from ldr.objectives.statistics.products import CentredRows, Form
 from ldr.objectives.statistics.sparse import scaled_rows
 from ldr.solvers.manifolds import Array
@@ -94,12 +93,11 @@ class LaplacianMethod(GraphMethod):
 
     def _matrices(self, rows: Samples, W: csr_array) -> Scatters:
         rows = rows.in_memory()
-        stats, degrees = moments(rows), W.sum(axis=1)
-        middle, shares = self._middle(rows, stats.mean, degrees)
+        degrees = W.sum(axis=1)
+        middle, shares = self._middle(rows, mean(rows), degrees)
         A, B = graph_scatter(rows, W, middle, rest(rows, shares, middle))
-        known = KnownScatter(stats.scatter, stats.n)
-        squares = SumOfSquares(B, middle, degrees.sum(), scatter=known)
-        return Scatters(A, squares, total=stats.scatter, unrelated=1.0 - W.trace() / degrees.sum())
+        squares = SumOfSquares(B, middle, degrees.sum())
+        return Scatters(A, squares, unrelated=1.0 - W.trace() / degrees.sum())
 
     def _wide(self, samples: Samples, W: csr_array) -> WidePencil:
         degrees = W.sum(axis=1)

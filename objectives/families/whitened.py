@@ -28,7 +28,8 @@ from ldr.objectives.statistics.covariance import KnownScatter
 from ldr.objectives.view import Compact, Range, nothing_varies
 from ldr.solvers.linalg.bounds import SUMS_ROUNDING
 from ldr.solvers.linalg.eigen import dependences, orthogonal_to, rank_tolerance
-from ldr.solvers.linalg.lengths import length
+from ldr.solvers.linalg.lengths import length, length_of_sizes
+from ldr.solvers.linalg.symmetric import defect_of
 from ldr.solvers.manifolds import Array
 
 
@@ -150,7 +151,7 @@ class Whitened:
         with rows of length 1 at most, W'AW moves by W'ASC, its transpose and C'S'ASC.
         """
         W, moved = np.abs(self.W), A @ self.astray
-        of_sums = SUMS_ROUNDING * length(W.T @ np.abs(A) @ W)
+        of_sums = SUMS_ROUNDING * length_of_sizes(W, np.abs(A))
         of_directions = 2.0 * sum(map(length, self.rows(moved).T))
         of_directions += float(np.abs(self.astray.T @ moved).sum())
         return math.sqrt(r) * (of_sums + of_directions)
@@ -190,8 +191,9 @@ def whiten(
     """
     found = sums(*(Change() for _ in given))
     first = list(map(Unwhitened.known, given, squares(found)))
-    if all(map(Unwhitened.told_by, given, first)) or not all(one.repeatable for one in given):
-        return found, list(map(_of_sums, given, first))
+    told = list(map(Unwhitened.told_by, given, first))
+    if all(told) or not all(one.repeatable for one in given):
+        return found, list(map(_of_sums, given, first, told))
     roots = list(map(_Root.of, given, first))
     for _ in range(_PASSES):
         found = sums(*(root.change for root in roots))
@@ -223,14 +225,17 @@ def _covariance(stats: Moments) -> tuple[SumOfSquares]:
     return (SumOfSquares.covariance(stats.scatter, stats.mean, stats.n),)
 
 
-def _of_sums(given: Unwhitened, sums: SumOfSquares) -> Whitened:
-    """From sums alone, of the rows as they are.
+def _of_sums(given: Unwhitened, sums: SumOfSquares, told: bool) -> Whitened:
+    """From sums alone, of the rows as they are; `told` where they say all.
 
     Of a direction that is lost in them nobody can tell whether something varies there, but of
     columns that are constant.
     """
     varied, name = given.varied(sums)
-    kept = Range.of(varied, given.coordinates, name)
+    if told and varied.diagonal().all():
+        kept = Range(given.coordinates, [], len(varied), None)
+    else:
+        kept = Range.of(varied, given.coordinates, name)
     inside = kept(sums.B)
     # what rounding hides of a direction of the range is not nothing
     hidden = np.maximum(0.0, _EPS * kept.squares(diagonal(sums.B)) - np.diag(inside))
@@ -253,7 +258,7 @@ def _of_sums(given: Unwhitened, sums: SumOfSquares) -> Whitened:
         _outside(given, more),
         sizes[:, None] * W,
         scale[:, None] * W,
-        _defect(whitening.W, B),
+        defect_of(whitening.W, B),
         astray(left_out, left_out, rounding, W),
         sums.scatter,
     )
@@ -332,7 +337,7 @@ class _Root:
             _outside(given, self._varies(nothing, sums.total)),
             self._sizes(W),
             np.sqrt(diagonal(B))[:, None] * W,
-            _defect(W, B),
+            defect_of(W, B),
             astray(nothing @ mixed, N, ROWS_ROUNDING * self.sizes, self.T @ W),
         )
         return whitened, again
@@ -389,8 +394,3 @@ def _outside(given: Unwhitened, more: bool) -> float | None:
     if given.ridge > 0:
         return 0.0
     return math.inf if more else None
-
-
-def _defect(W: Array, B: Array) -> float:
-    """||W'BW - I||."""
-    return float(np.linalg.norm(W.T @ B @ W - np.eye(W.shape[1])))

@@ -42,7 +42,7 @@ def graph_scatter(
     ----------
     samples : Samples, shape (n, d)
     W : scipy.sparse matrix or array, shape (n, n)
-        Symmetric; never made dense.
+        Symmetric, its row sums not negative; never made dense.
     mean : ndarray, shape (d,)
     rest : ndarray, shape (d,), optional
         Of a mean with more digits than one number has, what the first number leaves; of dense rows.
@@ -64,11 +64,11 @@ def graph_scatter(
     laplacian, degree = zeros(samples.d, samples.d), zeros(samples.d, samples.d)
     for where in _graph_slices(W, samples):
         Z = samples.rows(where) - mean - rest
+        degree = add_square(degree, weighted(Z, degrees, where))
         each = degrees[where, None] * Z
-        degree = add_product(degree, Z, each)
         each -= _neighbour_sums(samples, W[where], mean) - degrees[where, None] * rest
         laplacian = add_product(laplacian, Z, each)
-    return symmetric(laplacian), symmetric(degree)
+    return symmetric(laplacian), full(degree)
 
 
 def reconstruction_scatter(

@@ -11,7 +11,7 @@ from scipy.linalg.lapack import dgejsv, dsyevr
 
 from ldr.solvers.errors import SingularError
 from ldr.solvers.limits import FEW_COST, decomposing
-from ldr.solvers.linalg.lengths import length
+from ldr.solvers.linalg.lengths import length, power_of_two
 from ldr.solvers.linalg.symmetric import cholesky, on_diagonal
 from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.orthonormal import sym
@@ -24,6 +24,9 @@ _PARTIAL_SHARE = 0.15
 _MANY, _MANY_PER_VECTOR = 1000, 150
 # Rows whose largest entries are within this factor count as alike.
 _ALIKE = 1e4
+# From this order on squares find few singular values, a fifth of the work: those above this share
+# of the largest, squared.
+_SQUARED, _OF_ONE_SIZE = 200, 1e-1
 # Eigenvalues of a graded matrix below this share of the largest are found again without it.
 _SMALL = 1e-3
 
@@ -97,6 +100,23 @@ def thin_svd(A: Array) -> tuple[Array, Array, Array]:
         return np.linalg.svd(A, full_matrices=False)
     except np.linalg.LinAlgError:
         return scipy.linalg.svd(A, full_matrices=False, lapack_driver="gesvd", check_finite=False)
+
+
+def top_singular(A: Array, r: int) -> tuple[Array, Array, Array]:
+    """U, s, Vt of the r largest singular values; more of them where they are found together.
+
+    Few of many are those of the square of the shorter side, which keeps their digits where they are
+    of one size, and then of A within the space that it says.
+    """
+    wide = A if len(A) <= len(A.T) else A.T
+    if len(wide) >= _SQUARED and r < _PARTIAL_SHARE * len(wide):
+        scaled = wide / power_of_two(wide)
+        values, within = top_eigenvectors(scaled @ scaled.T, r)
+        if values[-1] > _OF_ONE_SIZE * values[0]:
+            Q, s, Ut = thin_svd(wide.T @ within)
+            U = within @ Ut.T
+            return (U, s, Q.T) if wide is A else (Q, s, U.T)
+    return thin_svd(A)
 
 
 def graded_svd(F: Array) -> tuple[Array, Array, Array]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.linalg.blas import dsymv
+from scipy.linalg.blas import dsymv, dsyrk, dtrmm
 from scipy.linalg.lapack import dpotrf, dpstrf
 
 from ldr.solvers.limits import CHOLESKY_COST, decomposing
@@ -70,3 +71,14 @@ def scaled_factor(S: Array) -> Array:
     scale = np.sqrt(np.maximum(np.diag(S), 0.0))
     inverse = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
     return full_factor(S * inverse * inverse[:, None]).T * scale
+
+
+def defect_of(W: Array, B: Array) -> float:
+    """||W'BW - I||, of B = LL' by half of the products of ||W'L L'W - I||."""
+    L = cholesky(np.array(B.T, order="F"))
+    if L is None:
+        return float(np.linalg.norm(W.T @ B @ W - np.eye(W.shape[1])))
+    upper = dsyrk(1.0, dtrmm(1.0, L, W.T, side=1, lower=1))
+    diagonal = on_diagonal(upper)
+    diagonal -= 1.0
+    return math.sqrt(2.0 * float(np.vdot(upper.T, upper.T)) - float(diagonal @ diagonal))

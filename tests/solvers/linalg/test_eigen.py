@@ -13,6 +13,7 @@ from ldr.solvers.linalg.eigen import (
     symmetric_eigen,
     thin_svd,
     top_eigenvectors,
+    top_singular,
 )
 from tests.adversarial.extended import AVAILABLE, eigh, extended, svd
 
@@ -163,3 +164,19 @@ def test_singular_values_where_divide_and_conquer_does_not_converge(monkeypatch)
     np.testing.assert_allclose(U.T @ U, np.eye(5), atol=1e-14)
     np.testing.assert_allclose((U * s) @ Vt, A, atol=1e-13)
     np.testing.assert_allclose(s**2, np.linalg.eigvalsh(A.T @ A)[::-1], rtol=1e-12)
+
+
+@pytest.mark.parametrize("shape", [(210, 210), (210, 300), (300, 210), (20, 30)])
+@pytest.mark.parametrize("largest", [[3.0, 2.0, 2.0, 1.5], [3.0, 1e-3, 1e-3, 1e-4]])
+@pytest.mark.parametrize("unit", [1.0, 1e200, 1e-200])
+def test_few_singular_values_are_those_of_all(shape, largest, unit):
+    rng = np.random.default_rng(0)
+    U, V = (np.linalg.qr(rng.standard_normal((k, min(shape))))[0] for k in shape)
+    s = np.concatenate([largest, np.linspace(0.9, 0.0, min(shape) - 4) * largest[-1]])
+    A = unit * ((U * s) @ V.T)
+    found = top_singular(A, 4)
+    Ur, sr, Vr = found[0].T[:4], found[1][:4], found[2][:4]
+    np.testing.assert_allclose(sr / unit, largest, atol=2e-14)
+    np.testing.assert_allclose(Ur @ (A / unit), sr[:, None] / unit * Vr, atol=5e-14)
+    np.testing.assert_allclose(Ur @ Ur.T, np.eye(4), atol=1e-14)
+    np.testing.assert_allclose(Vr @ Vr.T, np.eye(4), atol=1e-14)
