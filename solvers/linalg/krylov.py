@@ -111,6 +111,7 @@ def block_krylov(
         there = slice(m, m + block.shape[1])
         room[0, :, there], room[1, :, there] = block, A @ block
         m, products = there.stop, products + block.shape[1]
+        del block
         V, AV = room[..., :m]
         H = bordered(H, V.T @ AV[:, there])
         theta, U = np.linalg.eigh(H)

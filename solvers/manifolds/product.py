@@ -10,6 +10,7 @@ from itertools import accumulate, pairwise
 import numpy as np
 
 from ldr.solvers.errors import ArgumentError
+from ldr.solvers.manifolds.euclidean import Euclidean
 from ldr.solvers.manifolds.manifold import Array, Manifold, Multiplier
 
 
@@ -68,14 +69,21 @@ class Product(Manifold):
         parts = zip(self.factors, *map(self.split, arrays), strict=True)
         return self.join([getattr(f, method)(*args) for f, *args in parts])
 
+    @property
+    def _free(self) -> bool:
+        """Whether no factor has a constraint, so that all vectors are tangent."""
+        return all(isinstance(f, Euclidean) for f in self.factors)
+
     def project(self, M: Array, Z: Array) -> Array:
-        return self._each("project", M, Z)
+        return Z if self._free else self._each("project", M, Z)
 
     def multiplier(self, M: Array, G: Array) -> list[Multiplier]:
         parts = zip(self.factors, self.split(M), self.split(G), strict=True)
         return [f.multiplier(m, g) for f, m, g in parts]
 
     def hessian(self, M: Array, S: list[Multiplier], V: Array, HV: Array) -> Array:
+        if self._free:
+            return HV
         parts = zip(self.factors, self.split(M), S, self.split(V), self.split(HV), strict=True)
         return self.join([f.hessian(*part) for f, *part in parts])
 

@@ -109,6 +109,13 @@ def test_product_splits_and_joins(rng):
     np.testing.assert_array_equal(product.join(parts), M)
 
 
+def test_vectors_of_a_product_without_constraints_are_tangent_as_they_are(rng):
+    product = Product(Euclidean(3, 4), Euclidean(2))
+    M, Z = product.random_point(rng), product.random_point(rng)
+    assert product.project(M, Z) is Z
+    assert product.hessian(M, product.multiplier(M, Z), M, Z) is Z
+
+
 @settings(max_examples=50, deadline=None)
 @given(
     d=st.integers(1, 30),
