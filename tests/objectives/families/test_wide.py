@@ -240,6 +240,16 @@ def test_a_multiple_of_what_products_find_is_found_by_them(by_products):
     assert any("products" in note for note in double.notes)
 
 
+@pytest.mark.parametrize("seed", [0, 2, 3, 5])
+def test_orthogonal_cca_ends_where_arrays_do(seed, monkeypatch):
+    """Of columns with few entries, in the dimensions of its end and its start are other optima."""
+    pair = tuple(sparse_wide.topics(2000, 60, 0.0015, 2 * seed + k)[0] for k in range(2))
+    arrays = ldr.solve("cca", pair, 10, ridge=0.1, starts=1, certify=False)
+    monkeypatch.setattr(samples, "_WIDE", 20)
+    products = ldr.solve("cca", pair, 10, ridge=0.1, starts=1, certify=False)
+    assert products.value == pytest.approx(arrays.value, rel=1e-12)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["fa", "cca"])
 def test_two_thousand_columns_have_the_value_of_arrays(name, monkeypatch):
@@ -247,7 +257,7 @@ def test_two_thousand_columns_have_the_value_of_arrays(name, monkeypatch):
     data, given = (views[0], {}) if name == "fa" else (tuple(views), {"ridge": 0.1})
     arrays = ldr.solve(name, data, 10, starts=1, certify=False, **given)
     monkeypatch.setattr(samples, "_WIDE", 1_000)
-    products = ldr.solve(name, data, 10, certify=False, **given)
+    products = ldr.solve(name, data, 10, starts=1, certify=False, **given)
     assert products.value == pytest.approx(arrays.value, rel=1e-10)
     for found, known in zip(each(products.P), each(arrays.P), strict=True):
         assert np.linalg.norm(found - known) <= 1e-5 * np.linalg.norm(known)
