@@ -32,6 +32,7 @@ from ldr.solvers.linalg.eigen import (
 )
 from ldr.solvers.linalg.symmetric import symmetric_product
 from ldr.solvers.manifolds import Array, Product, Stiefel, polar_factor
+from ldr.solvers.manifolds.orthonormal import qr_factor
 from ldr.solvers.problem import Point, Preconditioner, once
 
 # A gap of correlations below this is none.
@@ -226,7 +227,7 @@ class TwoBlock(DualBounded):
         return {"correlation": pair_correlations(axes.numbers / self._size, seen), **found}
 
     def baseline(self) -> Array:
-        orthonormal = polar_factor if self.orthonormalise == "polar" else _qr_factor
+        orthonormal = polar_factor if self.orthonormalise == "polar" else qr_factor
         Pa, Pb, _ = self._canonical
         return self.point([orthonormal(Pa), orthonormal(Pb)])
 
@@ -395,8 +396,3 @@ def _inverse_factor(C: Array) -> Array:
         ) from None
     inverse = scipy.linalg.solve_triangular(L, np.eye(len(C)), lower=True, check_finite=False)
     return scale[:, None] * inverse.T
-
-
-def _qr_factor(P: Array) -> Array:
-    Q, R = np.linalg.qr(P)
-    return Q * np.where(np.diag(R) < 0, -1.0, 1.0)

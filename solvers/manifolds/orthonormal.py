@@ -44,6 +44,11 @@ def _polar(Y: Array) -> tuple[Array, Array]:
     return 1.5 * N - 0.5 * (N @ (N.T @ N)), inverse_root
 
 
+def qr_factor(Y: Array) -> Array:
+    """Q of Y = QR, the diagonal of R positive."""
+    return _qr(Y)[0]
+
+
 def _qr(Y: Array) -> tuple[Array, Array]:
     """QR decomposition with a positive diagonal, which makes Q a continuous function of Y."""
     Q, R = np.linalg.qr(Y)
