@@ -171,10 +171,11 @@ class Margins:
         targets, w = problem.targets[rows], problem.w
         near = np.take_along_axis(D, targets, axis=1)
         D[:, problem.own(rows)] = np.inf
-        i, j = np.nonzero(D < 1.0 + near.max(axis=1)[:, None])
-        t = 1.0 + near[i] - D[i, j][:, None]
-        violating, target = np.nonzero(t > 0)
         n, k = targets.shape
+        nearer = np.flatnonzero(D < 1.0 + near.max(axis=1)[:, None])
+        i, j = np.divmod(nearer, D.shape[1])
+        t = 1.0 + near[i] - D.ravel()[nearer][:, None]
+        violating, target = np.divmod(np.flatnonzero(t > 0), k)
         here = np.arange(rows.start, rows.stop)
         self._B = differences(
             np.concatenate([np.repeat(here, k), here[i]]),

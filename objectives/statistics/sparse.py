@@ -78,4 +78,6 @@ def differences(plus: np.ndarray, minus: np.ndarray, n: int) -> csr_array:
     from scipy.sparse import csr_array
 
     columns, rows = np.column_stack([plus, minus]).ravel(), 2 * np.arange(len(plus) + 1)
-    return csr_array((np.tile([1.0, -1.0], len(plus)), columns, rows), shape=(len(plus), n))
+    signs = np.ones(len(columns))
+    signs[1::2] = -1.0
+    return csr_array((signs, columns, rows), shape=(len(plus), n))
