@@ -82,7 +82,7 @@ class FactorPoint(Point):
         self._problem = problem
         self._loadings, self._t = problem.manifold.split(M)
         self._slope = problem.noise.slope(self._t)
-        self._psi = problem.noise.variances(self._t)
+        self._psi = problem.noise.floor + self._slope
 
     @cached_property
     def _B(self) -> Array:
