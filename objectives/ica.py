@@ -10,9 +10,10 @@ import numpy as np
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.data.samples import Samples
-from ldr.objectives.families.projected import DenseRows, WhiteProjected
+from ldr.objectives.families.projected import DenseRows
 from ldr.objectives.families.row_sum import InPieces, WhitenedColumns
 from ldr.objectives.families.terms import Exchangeable
+from ldr.objectives.families.white_projected import WhiteProjected
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import word
 from ldr.objectives.problem import BoundObjective
@@ -42,7 +43,7 @@ class ICA(Objective):
     C^{-1/2}(x - mean), P = M'C^{-1/2}, so that the columns of Y are uncorrelated, of variance 1.
     The columns come in the order of their terms. The heuristic is FOBI; FastICA's deflation and, of
     fewer directions than columns, the best of random ones after a few steps ("screened") are the
-    other default starts.
+    other default starts. Of many rows a run on some of them comes first.
 
     Cost of an evaluation: time O(n d r), memory O(n d); of rows in a file or on a cluster a pass
     over them, with memory for a piece, and these two are those of a random sample of rows.

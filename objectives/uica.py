@@ -13,7 +13,7 @@ from ldr.objectives.data.data import Data
 from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.joint_diagonal import inverse_in_pairs
-from ldr.objectives.families.projected import DenseRows, WhiteProjected
+from ldr.objectives.families.projected import DenseRows
 from ldr.objectives.families.row_sum import (
     ProjectedTerm,
     RowSum,
@@ -22,6 +22,7 @@ from ldr.objectives.families.row_sum import (
     added,
 )
 from ldr.objectives.families.terms import Exchangeable
+from ldr.objectives.families.white_projected import WhiteProjected
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number, word
 from ldr.objectives.problem import BoundObjective
@@ -49,7 +50,8 @@ class UndercompleteICA(Objective):
     M is any k x r matrix: the sources need not be orthogonal, and their scales are fitted. x =
     C^{-1/2}(x - mean), P = M'C^{-1/2}. Both experts have heavy tails: the sources found are those
     with heavier tails than a Gaussian; for lighter tails see `ICA`. The columns come in the order
-    of their terms. The heuristic is FOBI; FastICA's deflation is another start.
+    of their terms. The heuristic is FOBI; FastICA's deflation is another start. Of many rows a run
+    on some of them comes first.
 
     Cost of an evaluation: time O(n d r), memory O(n d); of rows in a file or on a cluster a pass
     over them, with memory for a piece, and deflation is that of a random sample of rows.

@@ -15,13 +15,8 @@ import numpy as np
 
 from ldr.objectives.data.data import Data
 from ldr.objectives.families.pairwise import LabelledPairs
-from ldr.objectives.families.projected import (
-    OfWhiteRows,
-    Projected,
-    ProjectedPoint,
-    WhitePoint,
-    WhiteProjected,
-)
+from ldr.objectives.families.projected import Projected, ProjectedPoint
+from ldr.objectives.families.white_projected import OfWhiteRows, WhitePoint, WhiteProjected
 from ldr.objectives.objective import Objective
 from ldr.objectives.pca import LogDeterminant
 from ldr.sensitivity.forms import Blocks, centred

@@ -10,7 +10,6 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -144,37 +143,6 @@ class Projected(Started):
     @property
     def order(self) -> int:
         return len(self.X)
-
-
-class WhitePoint(Protocol):
-    """Of white rows: what the part that is of Y = XM says of it, as a `ProjectedPoint` does."""
-
-    @property
-    def slope(self) -> Array: ...
-
-    def curvature(self, dY: Array) -> Array: ...
-
-
-@runtime_checkable
-class OfWhiteRows(Protocol):
-    """A problem of white rows Z, of which no more is known than a function of ZM and one of M."""
-
-    def of_rows(self, Z: Array, M: Array) -> WhitePoint: ...
-
-
-class WhiteProjected(Projected):
-    """Which keeps the rows."""
-
-    @abstractmethod
-    def at(self, M: Array) -> WhitePoint: ...  # type: ignore[override]
-
-    @property
-    def follows(self) -> bool:
-        """The rows are white."""
-        return False
-
-    def of_rows(self, Z: Array, M: Array) -> WhitePoint:
-        return self.at(M)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from operator import add
 from typing import Any
 
@@ -14,6 +14,7 @@ import numpy as np
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.projected import ProjectedPoint
 from ldr.objectives.families.row_sum import SAMPLE_ROWS, WhitenedColumns, added
+from ldr.objectives.families.white_projected import white_sample
 from ldr.objectives.starts.directions import fourth_order_directions
 from ldr.objectives.statistics.sums import counted_rows
 from ldr.solvers.linalg.eigen import symmetric_eigen
@@ -51,7 +52,12 @@ def _log_cosh(y: Array) -> Array:
     return size
 
 
-LOG_COSH = Contrast(_log_cosh, np.tanh, lambda y, slope: 1.0 - slope**2)
+def _rest_of_square(y: Array, slope: Array) -> Array:
+    square = slope * slope
+    return np.subtract(1.0, square, out=square)
+
+
+LOG_COSH = Contrast(_log_cosh, np.tanh, _rest_of_square)
 KURTOSIS = Contrast(lambda y: 0.25 * y**4, lambda y: y**3, lambda y, slope: 3.0 * y**2)
 EXP = Contrast(
     lambda y: -np.exp(-0.5 * y**2),
@@ -81,6 +87,8 @@ def student(degrees: float) -> Contrast:
 
 Cost = Callable[[Array], Array]
 
+# Numbers that stay in the cache.
+_BLOCK = 2**14
 _STEPS = 100  # of the fixed point of one direction
 _SETTLED = 1e-6
 
@@ -127,17 +135,19 @@ def heuristics(
     """FOBI and FastICA's deflation from it: of each the r directions m with the least cost.
 
     The cost is a function of E G(m'x). More directions than r are deflated, for the first found
-    need not be the best.
+    need not be the best; of many rows with a sample of them.
     """
+    directions = cache(partial(fourth_order_directions, X, w))
 
     def best(M: Array, count: int) -> Array:
         return _least(M, cost(ContrastPoint(X, M, contrast, w=w).value), count)
 
     def fobi(count: int = r) -> Array:
-        return best(fourth_order_directions(X, w), count)
+        return best(directions(), count)
 
     def deflation() -> Array:
-        return best(deflated_directions(X, contrast, fobi(max(2 * r, r + 10)), w), r)
+        some, v = white_sample(X, w)
+        return best(deflated_directions(some, contrast, fobi(max(2 * r, r + 10)), v), r)
 
     return {"fobi": fobi, "deflation": deflation}
 
@@ -170,7 +180,13 @@ class ContrastPoint(ProjectedPoint):
 
     @cached_property
     def value(self) -> Any:
-        return self._counts @ self._contrast.value(self.Y) / self._n
+        """A block at a time: what is made of it on the way stays in the cache."""
+        total: Any = 0.0
+        rows = max(1, _BLOCK // self.Y.shape[1])
+        for first in range(0, len(self.Y), rows):
+            block = slice(first, first + rows)
+            total = total + self._counts[block] @ self._contrast.value(self.Y[block])
+        return total / self._n
 
     @cached_property
     def _first(self) -> Array:
@@ -182,15 +198,22 @@ class ContrastPoint(ProjectedPoint):
 
     @cached_property
     def gradient(self) -> Array:
-        return super().gradient
+        return self.X.T @ counted_rows(self._first, self._w) / self._n
 
     @cached_property
     def second(self) -> Array:
         """g'(Y)/n, times the weights."""
-        return counted_rows(self._contrast.second(self.Y, self._first), self._w) / self._n
+        second = counted_rows(self._contrast.second(self.Y, self._first), self._w)
+        second /= self._n
+        return second
 
     def curvature(self, dY: Array) -> Array:
         return self.second * dY
+
+    def hessian_vector(self, V: Array) -> Array:
+        dY = self.X @ V
+        dY *= self.second
+        return self.X.T @ dY
 
 
 def heuristics_in_pieces(

@@ -10,6 +10,7 @@ import ldr
 from ldr.errors import ArgumentError
 from ldr.objectives import ICA, Data, UndercompleteICA
 from ldr.objectives.data.opening import as_samples
+from ldr.objectives.families.white_projected import white_sample
 from ldr.objectives.starts.directions import fourth_order_directions
 from ldr.objectives.starts.sources import CONTRASTS, deflated_directions, hyperbolic_secant, student
 
@@ -203,6 +204,30 @@ def test_preconditioner_saves_products(name, monkeypatch):
         result = ldr.solve(name, X, 13, starts=1, certify=False)
         products.append(result.evaluations["hessian"])
     assert products[0] < 0.9 * products[1]
+
+
+@pytest.mark.parametrize("name", ["ica", "uica"])
+def test_a_run_on_some_of_many_rows_comes_first(name, monkeypatch):
+    """The optimum is that of all rows, nearer to it than the heuristic is."""
+    X, _ = mixed(0, ("laplace", "uniform", "laplace", "sparse"), n=9000, d=4)
+    w = np.random.default_rng(0).integers(0, 20, len(X))
+    ends = []
+    for many in (4, np.inf):
+        monkeypatch.setattr("ldr.objectives.families.white_projected._MANY", many)
+        ends.append(ldr.solve(name, X, 4, sample_weight=w, starts=1, certify=False))
+    assert ends[0].value == pytest.approx(ends[1].value, rel=1e-12)
+    assert ends[0].iterations < ends[1].iterations
+
+
+def test_a_sample_of_white_rows_is_white():
+    """By weights too; of few rows it is all of them."""
+    rng = np.random.default_rng(0)
+    X, w = rng.laplace(size=(9000, 3)), rng.integers(0, 2, 9000).astype(float)
+    assert white_sample(X[:7000], None)[0].shape == (7000, 3)
+    Z, v = white_sample(np.repeat(X, 2, axis=0), np.repeat(w, 2))
+    assert Z.shape == (2000, 3)
+    np.testing.assert_array_equal(v, np.ones(2000))
+    np.testing.assert_allclose(Z.T @ Z / len(Z), np.eye(3), atol=1e-12)
 
 
 def test_its_own_starts_are_as_good_as_ten_random_ones():
