@@ -128,8 +128,8 @@ def distinct(labels: Column, name: str) -> tuple[Cells, ...]:
         Labels that cannot be ordered.
     """
     try:
-        if isinstance(labels, np.ndarray) and labels.dtype.kind == "O" and labels.ndim == 1:
-            labels = CodedCells.of(labels)
+        if isinstance(labels, np.ndarray) and labels.ndim == 1:
+            labels = _coded(labels)
         if isinstance(labels, np.ndarray):
             return np.unique(labels, return_inverse=True, return_counts=True)
         occurring = np.bincount(labels.codes, minlength=len(labels.entries)) > 0
@@ -143,6 +143,19 @@ def distinct(labels: Column, name: str) -> tuple[Cells, ...]:
             f"{name} mixes labels that cannot be compared ({error}); "
             f"labels of one type were expected"
         ) from error
+
+
+def _coded(labels: Cells) -> Column:
+    """Objects, and integers no further apart than there are labels: sorting them takes longer."""
+    kind = labels.dtype.kind
+    if kind == "O":
+        return CodedCells.of(labels)
+    if kind in "iu" and len(labels) and np.can_cast(labels.dtype, np.intp):
+        least, most = int(labels.min()), int(labels.max())
+        if most - least < len(labels):
+            between = (least + np.arange(most - least + 1)).astype(labels.dtype)
+            return CodedCells(between, np.subtract(labels, least, dtype=np.intp))
+    return labels
 
 
 def _open_labels(y: object, n: int, name: str) -> Column:

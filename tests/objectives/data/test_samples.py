@@ -325,5 +325,15 @@ def test_smallest_class():
         as_labels([0, 0, 1, 1], 4, smallest_class=3)
 
 
+@pytest.mark.parametrize("kind", ["int8", "uint8", "int64", "uint64"])
+def test_integers_are_labels_wherever_they_lie(kind):
+    least, most = np.iinfo(kind).min, np.iinfo(kind).max
+    for values in ([least, least + 2], [most - 2, most], [least, most]):
+        y = np.array(values * 3, dtype=kind)
+        codes, classes = as_labels(y, len(y))
+        assert classes.dtype == y.dtype and classes.tolist() == values
+        assert codes.tolist() == [0, 1] * 3
+
+
 def test_halves_are_labels_when_they_repeat():
     assert as_labels([0.5, 1.5] * 10, 20)[1].tolist() == [0.5, 1.5]
