@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import textwrap
-from dataclasses import dataclass
 
 from ldr.doors import in_words
 from ldr.objectives.data.opening import with_columns
 from ldr.solvers.checks import flag
+from ldr.solvers.records import dataclass
 from ldr.suited import Beside, beside
 from ldr.types import PerRow, Rows
 

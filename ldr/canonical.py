@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from ldr.objectives.problem import BoundObjective
 from ldr.objectives.statistics.covariance import Variation
 from ldr.solvers.limits import check, unlimited
 from ldr.solvers.manifolds import Array, Orthonormal
+from ldr.solvers.records import dataclass, replace
 from ldr.solvers.run import Run
 
 

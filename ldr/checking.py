@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -21,6 +20,7 @@ from ldr.objectives.problem import BoundObjective
 from ldr.solvers.manifolds import Array, Manifold, Orthonormal
 from ldr.solvers.pickles import Pickled
 from ldr.solvers.problem import Problem
+from ldr.solvers.records import dataclass
 from ldr.solvers.riemannian import RiemannianProblem
 from ldr.standardising import Units
 from ldr.types import PerRow, Rows

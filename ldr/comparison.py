@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, TypeAlias
@@ -15,6 +14,7 @@ from ldr.judging import OWN
 from ldr.result import Result
 from ldr.solvers.manifolds import Array
 from ldr.solvers.pickles import Pickled
+from ldr.solvers.records import dataclass, replace
 from ldr.types import Frame, PerRow, Rows
 
 if TYPE_CHECKING:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from string import ascii_lowercase
 
 import numpy as np
 
 from ldr.objectives.statistics.covariance import Variation
 from ldr.solvers.manifolds import Array
+from ldr.solvers.records import dataclass, field
 from ldr.types import Frame
 
 # Numbers of a line of `Directions.brief`.

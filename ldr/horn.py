@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +18,7 @@ from ldr.solvers.errors import DataError
 from ldr.solvers.limits import complete
 from ldr.solvers.manifolds import Array
 from ldr.solvers.pickles import Pickled
+from ldr.solvers.records import dataclass
 from ldr.types import Rows
 
 if TYPE_CHECKING:

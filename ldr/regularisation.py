@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from ldr.solvers.errors import ArgumentError
 from ldr.solvers.limits import complete, within
 from ldr.solvers.manifolds import Array
 from ldr.solvers.pickles import Pickled
+from ldr.solvers.records import dataclass, replace
 from ldr.solvers.solver import Solver
 from ldr.solving import solve
 from ldr.types import PerRow, PerView, Rows

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +16,7 @@ from ldr.objectives.registry import REGISTRY, Entry
 from ldr.plots.canvas import parts
 from ldr.plots.drawn import Drawn, DrawnComparison, DrawnFinding
 from ldr.solvers.errors import ArgumentError
+from ldr.solvers.records import dataclass
 from ldr.types import PerRow, Rows
 
 if TYPE_CHECKING:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +15,7 @@ from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need
 from ldr.solvers.checks import whole
 from ldr.solvers.errors import ArgumentError, DataError
+from ldr.solvers.records import dataclass, replace
 from ldr.types import PerRow, Rows, Splitter, XandY
 
 Indices = npt.NDArray[np.intp]

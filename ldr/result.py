@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +23,7 @@ from ldr.rotating import Rotates
 from ldr.running import Starts
 from ldr.solvers.manifolds import Array
 from ldr.solvers.pickles import Pickled
+from ldr.solvers.records import dataclass, field
 from ldr.solvers.run import Run
 from ldr.solvers.status import Status
 from ldr.types import Argument, Frame, PerRow, PerView, Rows

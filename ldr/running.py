@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from ldr import solvers
@@ -18,6 +17,7 @@ from ldr.solvers.flatness import unless_flat
 from ldr.solvers.limits import check, hearing, over, until_told
 from ldr.solvers.loop import minimise
 from ldr.solvers.manifolds import Array
+from ldr.solvers.records import dataclass, replace
 from ldr.solvers.run import Observer, Run, Stopping
 from ldr.solvers.solver import Solver
 from ldr.solvers.status import Status

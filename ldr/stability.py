@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -21,6 +20,7 @@ from ldr.solvers.errors import ArgumentError, ConvergenceWarning
 from ldr.solvers.limits import complete
 from ldr.solvers.manifolds import Array
 from ldr.solvers.pickles import Pickled
+from ldr.solvers.records import dataclass
 from ldr.solvers.solver import Solver
 from ldr.solvers.status import Status
 from ldr.solving import solve

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from operator import mul, truediv
 
 import numpy as np
@@ -25,6 +24,7 @@ from ldr.objectives.view import Features, then
 from ldr.result import Result
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
+from ldr.solvers.records import dataclass, replace
 from ldr.types import PerView
 
 # Between standard deviations of columns, a ratio of which a method that depends on units is told.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +26,7 @@ from ldr.solvers.checks import choice, whole
 from ldr.solvers.errors import ArgumentError, ConvergenceWarning
 from ldr.solvers.manifolds import Array
 from ldr.solvers.pickles import Pickled
+from ldr.solvers.records import dataclass, field
 from ldr.solving import solve
 from ldr.standardising import in_units, undone
 from ldr.types import PerRow, Rows, Splitter, XandY

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import reduce
 from itertools import combinations
 from operator import add
@@ -28,6 +27,7 @@ from ldr.objectives.parameters import Need, word
 from ldr.objectives.view import noted
 from ldr.solvers.errors import ArgumentError, ObjectiveWarning
 from ldr.solvers.manifolds import Array
+from ldr.solvers.records import dataclass
 from ldr.solvers.warn import warn
 
 

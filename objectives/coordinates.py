@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
 
@@ -16,6 +15,7 @@ from ldr.solvers.errors import SingularError
 from ldr.solvers.linalg.eigen import has_full_rank, unit_diagonal
 from ldr.solvers.linalg.lengths import power_of_two
 from ldr.solvers.manifolds import Array, polar_factor
+from ldr.solvers.records import dataclass, field
 
 # Sizes of columns within this factor cost no digits that scaling them would save.
 _ALIKE = 2.0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -38,6 +37,7 @@ from ldr.objectives.view import Compact
 from ldr.solvers.errors import ArgumentError, DataError, SingularError
 from ldr.solvers.linalg.eigen import rank_tolerance
 from ldr.solvers.manifolds import Array
+from ldr.solvers.records import dataclass, field, replace
 
 _FILTERS = "the filters of the joint diagonalisation"
 

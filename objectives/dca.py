@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -27,6 +26,7 @@ from ldr.solvers.errors import ArgumentError
 from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.manifolds import Array, Grassmann
 from ldr.solvers.problem import Point
+from ldr.solvers.records import dataclass
 
 # Least eigenvalue of the covariance of windows, in units of that of single rows.
 _LEAST = 1e-6

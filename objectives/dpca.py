@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 import numpy as np
@@ -31,6 +30,7 @@ from ldr.objectives.statistics.sums import membership
 from ldr.objectives.view import Compact
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.manifolds import Array
+from ldr.solvers.records import dataclass, field, replace
 
 
 def _keep_subsets(owner: object, name: str) -> None:

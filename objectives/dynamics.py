@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -26,6 +25,7 @@ from ldr.solvers.linalg.lengths import power_of_two
 from ldr.solvers.manifolds import Array, Grassmann
 from ldr.solvers.manifolds.orthonormal import sym
 from ldr.solvers.problem import Point
+from ldr.solvers.records import dataclass, field
 
 # Of what is in the rows, a share that rounding of their means leaves.
 _LOST = 1e-14

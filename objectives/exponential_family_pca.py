@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -25,6 +24,7 @@ from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.loop import run_through
 from ldr.solvers.manifolds import Array, Euclidean, Grassmann, Product
 from ldr.solvers.problem import Point
+from ldr.solvers.records import dataclass, field
 from ldr.solvers.run import Stopping
 
 # Random points of which short runs are made, and the end of these.

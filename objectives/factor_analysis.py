@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeAlias
 
@@ -38,6 +37,7 @@ from ldr.solvers.linalg.eigen import rank_tolerance
 from ldr.solvers.loop import run_through
 from ldr.solvers.manifolds import Array, Euclidean
 from ldr.solvers.problem import Point, Problem
+from ldr.solvers.records import dataclass, field, replace
 from ldr.solvers.run import Stopping
 from ldr.solvers.variable_projection import VariableProjection
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -19,6 +18,7 @@ from ldr.objectives.statistics.sums import dense
 from ldr.solvers.errors import DataError
 from ldr.solvers.manifolds import Array
 from ldr.solvers.pickles import Pickled
+from ldr.solvers.records import dataclass, replace
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -24,6 +23,7 @@ from ldr.objectives.view import Compact, Range
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array, Stiefel
 from ldr.solvers.problem import Point
+from ldr.solvers.records import dataclass
 
 # Rows of a segment where the user does not say, and the fewest that have two frequencies.
 _SEGMENT, _FEWEST = 64, 4

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.families.batches import on_some_rows
@@ -17,6 +15,7 @@ from ldr.objectives.parameters import Need, number, word
 from ldr.objectives.problem import BoundObjective
 from ldr.objectives.starts.responses import gradient_outer_product
 from ldr.solvers.linalg.bounds import SUMS_ROUNDING
+from ldr.solvers.records import dataclass
 
 # Rows beyond which a random sample stands for all: an n x n matrix is solved with.
 _MOST_ROWS = 5000

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,6 +20,7 @@ from ldr.solvers.checks import SMALLEST, keep_number, keep_whole
 from ldr.solvers.errors import ArgumentError, DataError, SingularError
 from ldr.solvers.limits import check
 from ldr.solvers.manifolds import Array
+from ldr.solvers.records import dataclass
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from functools import cached_property, partial
 
 import numpy as np
@@ -29,6 +28,7 @@ from ldr.objectives.starts.sources import (
 )
 from ldr.solvers.manifolds import Array, Manifold, Stiefel
 from ldr.solvers.problem import Point, Preconditioner
+from ldr.solvers.records import dataclass, field
 
 # Of the preconditioner, relative to the largest.
 _LEAST_CURVATURE = 1e-2

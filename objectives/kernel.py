@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from ldr.solvers.errors import ArgumentError, DataError, SingularError
 from ldr.solvers.limits import decomposing
 from ldr.solvers.linalg.eigen import rank_tolerance
 from ldr.solvers.manifolds import Array
+from ldr.solvers.records import dataclass, field
 
 KernelFunction = Callable[[Samples, Samples], Array]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +15,7 @@ from ldr.objectives.statistics.sizes import even_rows, middle_places
 from ldr.solvers.errors import DataError
 from ldr.solvers.linalg.symmetric import full_factor
 from ldr.solvers.manifolds import Array
+from ldr.solvers.records import dataclass
 
 # Share of a Gram matrix's trace that an incomplete factor may leave out.
 _NEGLIGIBLE = 1e-9

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ldr.objectives import statistics
@@ -15,6 +14,7 @@ from ldr.objectives.families.trace_ratio import TraceRatio, trace_ratio
 from ldr.objectives.parameters import Need
 from ldr.objectives.statistics.covariance import KnownScatter
 from ldr.solvers.manifolds import Array
+from ldr.solvers.records import dataclass
 
 if TYPE_CHECKING:
     from ldr.objectives.families.matrices import DataSums, PencilMatrices, RatioMatrices

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from ldr.objectives.data.samples import Samples
@@ -11,6 +9,7 @@ from ldr.objectives.families.graph import OrthonormalGraph, RatioGraph, Whitened
 from ldr.objectives.families.laplacian import LaplacianMethod
 from ldr.objectives.parameters import word
 from ldr.solvers.manifolds import Array
+from ldr.solvers.records import dataclass
 
 
 @dataclass(frozen=True)

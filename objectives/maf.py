@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.footprint import Footprint
@@ -20,6 +18,7 @@ from ldr.objectives.statistics import lagged_moments
 from ldr.objectives.statistics.pairs import count_pairs
 from ldr.objectives.view import Compact
 from ldr.solvers.manifolds import Array
+from ldr.solvers.records import dataclass
 
 
 @dataclass(frozen=True)

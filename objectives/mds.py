@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -35,6 +34,7 @@ from ldr.objectives.view import Compact, HalfSquaredDistances, View
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.linalg.eigen import rank_tolerance
 from ldr.solvers.manifolds import Array
+from ldr.solvers.records import dataclass, field, replace
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -28,6 +27,7 @@ from ldr.objectives.statistics.sums import counted_rows
 from ldr.solvers.descent.lbfgs import LBFGS
 from ldr.solvers.loop import minimise
 from ldr.solvers.manifolds import Array
+from ldr.solvers.records import dataclass, field, replace
 from ldr.solvers.run import Stopping
 
 # A p_i this near to 0 or 1 is where a larger M would lead it.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from ldr.objectives.data.data import Data
@@ -16,6 +14,7 @@ from ldr.objectives.view import noted
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.loop import run_through
 from ldr.solvers.manifolds import Array
+from ldr.solvers.records import dataclass
 from ldr.solvers.trust_region import TrustRegion
 
 # Random M whose median value is the typical one.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,6 +28,7 @@ from ldr.objectives.statistics.covariance import KnownScatter
 from ldr.objectives.statistics.products import CentredRows, Form, Squares
 from ldr.objectives.statistics.sparse import scaled_rows
 from ldr.solvers.errors import ArgumentError
+from ldr.solvers.records import dataclass
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from ldr.objectives.data.data import Data
@@ -16,6 +16,7 @@ from ldr.objectives.problem import BoundObjective
 from ldr.solvers.brief import Brief
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.pickles import OF_ANOTHER
+from ldr.solvers.records import dataclass
 
 if TYPE_CHECKING:
     from ldr.objectives.families.matrices import DataForms, DataSums, Matrices

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -23,6 +22,7 @@ from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.linalg.lengths import power_of_two
 from ldr.solvers.manifolds import Array, Grassmann
 from ldr.solvers.problem import Point
+from ldr.solvers.records import dataclass, field
 
 
 class LogDeterminantPoint(Point):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -27,6 +26,7 @@ from ldr.objectives.statistics.covariance import KnownScatter, Variation
 from ldr.objectives.view import Compact, View, noted
 from ldr.solvers.linalg.lengths import power_of_two
 from ldr.solvers.manifolds import Array
+from ldr.solvers.records import dataclass, field, replace
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -30,6 +29,7 @@ from ldr.solvers.linalg.krylov import Ritz, block_krylov
 from ldr.solvers.linalg.missed import top_values
 from ldr.solvers.linalg.symmetric import scaled_factor
 from ldr.solvers.manifolds import Array
+from ldr.solvers.records import dataclass, field, replace
 
 
 @dataclass(frozen=True)

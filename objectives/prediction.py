@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -15,6 +14,7 @@ from ldr.objectives.data.labels import as_array
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.statistics import ClassMoments, JointMoments, class_moments
 from ldr.solvers.manifolds import Array
+from ldr.solvers.records import dataclass, replace
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, Self, TypeAlias
 
 import numpy as np
@@ -18,6 +17,7 @@ from ldr.objectives.view import View
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array, Grassmann, Manifold, Orthonormal, polar_factor
 from ldr.solvers.problem import Problem
+from ldr.solvers.records import dataclass, field
 from ldr.solvers.solver import AnySolver
 
 if TYPE_CHECKING:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -22,6 +21,7 @@ from ldr.objectives.view import Compact
 from ldr.solvers.linalg.eigen import graded_qr, thin_svd, top_eigenvectors
 from ldr.solvers.manifolds import Array, Product, Stiefel
 from ldr.solvers.problem import Point
+from ldr.solvers.records import dataclass, field
 
 
 class ReducedRankPoint(Point):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
@@ -14,6 +14,7 @@ from pathlib import Path
 
 from ldr.objectives.objective import Objective
 from ldr.solvers.errors import ArgumentError
+from ldr.solvers.records import dataclass
 
 # The module of each method's class, by the class's name.
 PAGES: dict[str, str] = {}

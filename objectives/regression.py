@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import numpy as np
 
 from ldr.objectives.data.data import Data
@@ -20,6 +18,7 @@ from ldr.objectives.statistics import joint_moments
 from ldr.objectives.statistics.covariance import KnownScatter
 from ldr.objectives.view import Compact
 from ldr.solvers.manifolds import Array
+from ldr.solvers.records import dataclass, field
 
 
 class LinearRegression(Objective):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from operator import add
 
@@ -34,6 +33,7 @@ from ldr.objectives.view import View
 from ldr.solvers.errors import DataError
 from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.manifolds import Array, Grassmann
+from ldr.solvers.records import dataclass, replace
 
 LOSSES = ("l1", "huber")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 
 import numpy as np
@@ -31,6 +30,7 @@ from ldr.objectives.statistics.sums import weighted
 from ldr.solvers.errors import SingularError
 from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.manifolds import Array
+from ldr.solvers.records import dataclass, field, replace
 
 # A start, from a factor of the other Gram matrix.
 Heuristic = Callable[[Array], Array]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,6 +23,7 @@ from ldr.objectives.statistics.covariance import KnownScatter
 from ldr.objectives.statistics.products import Squares
 from ldr.objectives.statistics.sums import membership
 from ldr.solvers.errors import ArgumentError, DataError
+from ldr.solvers.records import dataclass, replace
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -34,6 +33,7 @@ from ldr.objectives.statistics.sums import weighted
 from ldr.objectives.view import Compact, Quadratic
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.manifolds import Array
+from ldr.solvers.records import dataclass, replace
 
 
 @dataclass(frozen=True)

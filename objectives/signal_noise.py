@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 import numpy as np
 
 from ldr.objectives.data.change import Change
@@ -24,6 +22,7 @@ from ldr.objectives.statistics.covariance import KnownScatter, RowScatter, Scatt
 from ldr.objectives.statistics.shrinkage import ledoit_wolf
 from ldr.objectives.view import Compact, View
 from ldr.solvers.manifolds import Array
+from ldr.solvers.records import dataclass, replace
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -40,6 +39,7 @@ from ldr.objectives.statistics.products import Squares
 from ldr.objectives.statistics.sums import membership
 from ldr.solvers.errors import DataError
 from ldr.solvers.manifolds import Array
+from ldr.solvers.records import dataclass, replace
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
 
@@ -21,6 +20,7 @@ from ldr.objectives.parameters import Need, number
 from ldr.objectives.pca import PCA
 from ldr.objectives.problem import BoundObjective
 from ldr.solvers.manifolds import Array, nearest_with_zeros
+from ldr.solvers.records import dataclass, replace
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -21,6 +20,7 @@ from ldr.objectives.statistics import second_moments
 from ldr.objectives.view import Compact
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
+from ldr.solvers.records import dataclass
 
 # Of a Hamming window: its length times the width of the transition, in samples and cycles a sample.
 _HAMMING = 3.3

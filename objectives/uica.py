@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass, field
 from functools import cached_property, partial
 
 import numpy as np
@@ -37,6 +36,7 @@ from ldr.objectives.starts.sources import (
 )
 from ldr.solvers.manifolds import Array, Euclidean, Manifold, Stiefel
 from ldr.solvers.problem import Point, Preconditioner
+from ldr.solvers.records import dataclass, field
 
 EXPERTS = ("log cosh", "student-t")
 # Of the preconditioner.

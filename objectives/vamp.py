@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -36,6 +35,7 @@ from ldr.objectives.statistics.shrinkage import JointShrinkage, chosen_by, ledoi
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.linalg.eigen import thin_svd
 from ldr.solvers.manifolds import Array, polar_factor
+from ldr.solvers.records import dataclass, field
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -20,6 +19,7 @@ from ldr.solvers.errors import DataError, SingularError
 from ldr.solvers.linalg.eigen import orthogonal_to, range_basis, rank_tolerance
 from ldr.solvers.linalg.lengths import power_of_two
 from ldr.solvers.manifolds import Array
+from ldr.solvers.records import dataclass, field, replace
 
 if TYPE_CHECKING:
     from ldr.objectives.statistics import RowSpace

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
@@ -31,6 +30,7 @@ from ldr.solvers.descent.lbfgs import LBFGS
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.linalg.eigen import orthogonal_to, range_basis, top_eigenvectors
 from ldr.solvers.manifolds import Array
+from ldr.solvers.records import dataclass, field, replace
 
 _EPS = float(np.finfo(float).eps)
 _POINTS = (

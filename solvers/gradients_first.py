@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from itertools import islice
 
 from ldr.solvers.checks import keep_whole
 from ldr.solvers.descent.lbfgs import LBFGS
 from ldr.solvers.manifolds import Array
+from ldr.solvers.records import dataclass, replace
 from ldr.solvers.riemannian import RiemannianProblem
 from ldr.solvers.run import Stopping
 from ldr.solvers.solver import Solver, State

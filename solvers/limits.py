@@ -14,7 +14,6 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from functools import cache
 from time import monotonic, perf_counter
 from typing import TypeVar
@@ -22,6 +21,7 @@ from typing import TypeVar
 import numpy as np
 
 from ldr.solvers.errors import ConvergenceWarning, TimeLimitError
+from ldr.solvers.records import dataclass
 from ldr.solvers.status import Status
 from ldr.solvers.threads import idle_cores, one_thread
 from ldr.solvers.warn import warn

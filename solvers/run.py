@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ldr.solvers.manifolds import Array
+from ldr.solvers.records import dataclass, replace
 from ldr.solvers.riemannian import RiemannianPoint
 from ldr.solvers.status import Status
 

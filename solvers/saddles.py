@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import scipy
@@ -12,6 +11,7 @@ from ldr.solvers.limits import check, until_told
 from ldr.solvers.loop import minimise
 from ldr.solvers.manifolds import Array, Manifold
 from ldr.solvers.problem import Preconditioner, Problem
+from ldr.solvers.records import dataclass
 from ldr.solvers.riemannian import RiemannianPoint, RiemannianProblem
 from ldr.solvers.run import Observer, Run, Stopping
 from ldr.solvers.solver import AnySolver

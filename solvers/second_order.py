@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -12,6 +11,7 @@ import scipy
 
 from ldr.solvers.manifolds import Array
 from ldr.solvers.problem import Problem
+from ldr.solvers.records import dataclass
 from ldr.solvers.riemannian import RiemannianPoint, RiemannianProblem
 from ldr.solvers.whole_hessian import spectrum
 

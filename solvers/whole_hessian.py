@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from ldr.solvers.limits import check
 from ldr.solvers.manifolds import Array, Manifold
+from ldr.solvers.records import dataclass
 from ldr.solvers.riemannian import RiemannianPoint
 
 _LEAST = 1e-14  # curvature that is told from rounding, relative to the largest

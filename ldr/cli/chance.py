@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,6 +13,7 @@ import typer
 from ldr.cli.inputs import Input, files_read, opened
 from ldr.cli.options import Cluster, DataFile, Dimensions, Json, ObjectiveName, Selection
 from ldr.cli.printing import check_outputs
+from ldr.solvers.records import dataclass
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

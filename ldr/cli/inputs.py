@@ -7,7 +7,6 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from ldr.cli.options import NEEDED, Selection
+from ldr.solvers.records import dataclass, field
 from ldr.types import Argument, PerRow, Rows, Start
 
 if TYPE_CHECKING:

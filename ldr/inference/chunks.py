@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import groupby
 from typing import TypeAlias
 
@@ -15,6 +14,7 @@ from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need
 from ldr.solvers.errors import DataError
 from ldr.solvers.manifolds import Array
+from ldr.solvers.records import dataclass
 from ldr.types import PerRow, Rows, XandY
 
 Orders = npt.NDArray[np.intp]

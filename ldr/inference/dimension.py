@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -23,6 +22,7 @@ from ldr.solvers.checks import choice, number, whole
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
 from ldr.solvers.pickles import Pickled
+from ldr.solvers.records import dataclass
 from ldr.types import Argument, PerRow, Rows, Splitter
 
 if TYPE_CHECKING:

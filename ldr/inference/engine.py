@@ -7,7 +7,6 @@ import operator
 import os
 from collections.abc import Callable, Iterable
 from contextvars import copy_context
-from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -23,6 +22,7 @@ from ldr.objectives.statistics.stacked import StackedData, StackedRows
 from ldr.solvers.checks import whole
 from ldr.solvers.checks import workers as check_workers
 from ldr.solvers.manifolds import Array
+from ldr.solvers.records import dataclass, replace
 from ldr.solving import solve
 from ldr.types import Argument
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +15,7 @@ from ldr.objectives.data.data import single
 from ldr.objectives.objective import Objective
 from ldr.solvers.manifolds import Array
 from ldr.solvers.pickles import Pickled
+from ldr.solvers.records import dataclass
 from ldr.types import PerRow, PerView, Rows
 
 if TYPE_CHECKING:

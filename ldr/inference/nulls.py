@@ -6,8 +6,6 @@ groups the orders stay inside them, or whole groups change labels.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 import numpy as np
 
 from ldr.inference.chunks import Chunk, Orders
@@ -18,6 +16,7 @@ from ldr.objectives.parameters import Need
 from ldr.solvers.checks import choice, flag
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.manifolds import Array
+from ldr.solvers.records import dataclass, replace
 from ldr.standardising import Units
 from ldr.types import PerRow, Rows
 

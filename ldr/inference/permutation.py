@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -22,6 +21,7 @@ from ldr.solvers.errors import TimeLimitError
 from ldr.solvers.limits import complete, within
 from ldr.solvers.manifolds import Array
 from ldr.solvers.pickles import Pickled
+from ldr.solvers.records import dataclass
 from ldr.solving import solve
 from ldr.types import Argument, PerRow, Rows
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from ldr.objectives.data.sources.npy import NpyFile
 from ldr.objectives.data.sources.text import typed
 from ldr.objectives.data.stored import brought
 from ldr.solvers.errors import ArgumentError, DataError
+from ldr.solvers.records import dataclass
 from ldr.types import Argument, Rows
 
 _TIMEOUT = 5.0  # seconds

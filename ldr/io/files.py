@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 from types import ModuleType
@@ -28,6 +27,7 @@ from ldr.objectives.data.stored import brought, lazy_rows
 from ldr.result import Result
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.manifolds import Array
+from ldr.solvers.records import dataclass, field, replace
 from ldr.types import Rows
 
 # Bytes from which on a file is not loaded.

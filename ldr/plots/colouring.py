@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +14,7 @@ from ldr.plots.canvas import SINGLE, figure_of, literal
 from ldr.plots.drawn import Drawn
 from ldr.solvers.errors import DataError
 from ldr.solvers.manifolds import Array
+from ldr.solvers.records import dataclass
 from ldr.types import Argument, PerRow, Rows
 
 if TYPE_CHECKING:

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -25,6 +24,7 @@ from ldr.sensitivity.moving import Line
 from ldr.sensitivity.optimum import Observed, Optimum, Rate, combined, numbers, within
 from ldr.solvers.errors import ArgumentError, DataError, SingularError
 from ldr.solvers.manifolds import Array
+from ldr.solvers.records import dataclass
 from ldr.solvers.riemannian import RiemannianProblem
 from ldr.types import PerView
 

@@ -9,7 +9,6 @@ it leaves open, are those of a mean power of 1, and dF = FE.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -22,6 +21,7 @@ from ldr.sensitivity.known import Known
 from ldr.sensitivity.optimum import Observed, Optimum, Rate, matrix_of
 from ldr.sensitivity.quadratic import Codes
 from ldr.solvers.manifolds import Array
+from ldr.solvers.records import dataclass
 from ldr.solvers.second_order import HessianInverse
 
 

@@ -7,7 +7,6 @@ the map are (1 + s^2)^{1/2} u' of the leading singular values and left singular 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from ldr.sensitivity.known import Known, moved_vectors
 from ldr.sensitivity.optimum import Observed, Optimum, Rate, matrix_of
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
+from ldr.solvers.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from ldr.objectives.families.nested import NestedMethod
 from ldr.objectives.objective import Objective
 from ldr.sensitivity.ratio import TRACED, Ratio
 from ldr.solvers.manifolds import Array
+from ldr.solvers.records import dataclass, field, replace
 
 # A traced array of jax's.
 Traced = Any

@@ -9,7 +9,6 @@ rows that move by dX - lX, less 2lG.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -27,6 +26,7 @@ from ldr.sensitivity.known import Known
 from ldr.sensitivity.optimum import Observed, Optimum, Rate
 from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.orthonormal import sym
+from ldr.solvers.records import dataclass
 
 
 @dataclass(frozen=True)

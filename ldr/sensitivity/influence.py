@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +14,7 @@ from ldr.sensitivity.moving import Line
 from ldr.sensitivity.optimum import Optimum
 from ldr.solvers.limits import check
 from ldr.solvers.manifolds import Array
+from ldr.solvers.records import dataclass, replace
 from ldr.solvers.riemannian import RiemannianProblem
 from ldr.solvers.trust_region.outer import TrustRegion, TrustState
 from ldr.subspaces import distance

@@ -6,7 +6,6 @@ The maps are Pin = S Min', S of these two at fixed M, and Pout = Mout'.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from ldr.sensitivity.forms import Blocks, Centring
 from ldr.sensitivity.known import Known
 from ldr.sensitivity.optimum import Observed, Optimum, Rate
 from ldr.solvers.manifolds import Array
+from ldr.solvers.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ At the best D the value changes by what tr Xdot'Xdot - 2<D, M'BM> + <D M'AM, D> 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from ldr.sensitivity.forms import Blocks, centred
 from ldr.sensitivity.known import Known, Variances
 from ldr.sensitivity.optimum import Observed, Optimum, Rate
 from ldr.solvers.manifolds import Array
+from ldr.solvers.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +20,7 @@ from ldr.objectives.problem import BoundObjective
 from ldr.solvers.checks import real
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.manifolds import Array
+from ldr.solvers.records import dataclass, field, fields, replace
 from ldr.types import PerRow, Rows
 
 # Name of the weights of a sum, among parameters.

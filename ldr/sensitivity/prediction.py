@@ -7,7 +7,6 @@ by L'dC_k L - (E L'C_kL + L'C_kL E)/2.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from ldr.sensitivity.known import Known
 from ldr.sensitivity.optimum import Observed, Optimum, Rate
 from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.orthonormal import sym
+from ldr.solvers.records import dataclass
 
 
 @dataclass(frozen=True)

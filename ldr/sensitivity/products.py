@@ -10,7 +10,6 @@ T = L(I - tE/2)Q over orthonormal Q. Where S = L'AL counts by the size or root o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property, partial
 
 import numpy as np
@@ -27,6 +26,7 @@ from ldr.sensitivity.ratio import Ratio
 from ldr.sensitivity.spectrum import Spectrum
 from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.orthonormal import sym
+from ldr.solvers.records import dataclass
 
 # Matrices that agree to this are the same.
 _SAME = 1e-6

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -20,6 +19,7 @@ from ldr.objectives.statistics.products import OneSided
 from ldr.objectives.statistics.sums import counted_rows, membership
 from ldr.sensitivity.forms import Blocks, Constant, Form, Inverse, Quadratic, TimesTrace, centred
 from ldr.solvers.manifolds import Array
+from ldr.solvers.records import dataclass, field, replace
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
@@ -25,6 +24,7 @@ from ldr.objectives.families.matrices import (
 from ldr.objectives.families.pencil import forms_of
 from ldr.objectives.objective import Objective
 from ldr.solvers.manifolds import Array
+from ldr.solvers.records import dataclass, field
 
 # A matrix of the rows: a `Form`, or a traced array of jax's.
 Square = Any

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -25,6 +24,7 @@ from ldr.sensitivity.optimum import Observed, Optimum, Rate
 from ldr.sensitivity.quadratic import Codes
 from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.orthonormal import sym
+from ldr.solvers.records import dataclass
 
 
 @dataclass(frozen=True)

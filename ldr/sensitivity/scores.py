@@ -9,7 +9,6 @@ derivatives; a cotangent goes back through the same steps, from the last weight 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -21,6 +20,7 @@ from ldr.sensitivity.forms import Blocks, centred
 from ldr.sensitivity.known import Known, moved_vectors
 from ldr.sensitivity.optimum import Observed, Optimum, Rate, matrix_of
 from ldr.solvers.manifolds import Array
+from ldr.solvers.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
 
@@ -34,6 +33,7 @@ from ldr.sensitivity.scores import ScoresOfRows
 from ldr.sensitivity.sums import SumOfRows
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.manifolds import Array
+from ldr.solvers.records import dataclass, replace
 from ldr.solvers.run import Run
 from ldr.types import PerRow, PerView, Rows
 

@@ -5,12 +5,11 @@ It moves by V(G o V'dS V)V', G_ij = (h_i - h_j)/(s_i - s_j).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from ldr.solvers.linalg.eigen import symmetric_eigen
 from ldr.solvers.manifolds import Array
+from ldr.solvers.records import dataclass
 
 # Roots whose sum is below this share of the largest are zero.
 _NO_ROOT = 1e-12

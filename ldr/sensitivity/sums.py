@@ -6,7 +6,6 @@ Canonical axes diagonalise M'AM of a sum of traces, which M'grad is a multiple o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -23,6 +22,7 @@ from ldr.sensitivity.products import Products
 from ldr.sensitivity.rows import ProjectedRows
 from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.orthonormal import sym
+from ldr.solvers.records import dataclass, replace
 
 KINDS: tuple[type[Summand], ...] = (Products, ProjectedRows)
 

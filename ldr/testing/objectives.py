@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import pickle
 import warnings
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
@@ -18,6 +17,7 @@ from ldr.objectives.problem import BoundObjective
 from ldr.result import Result
 from ldr.solvers.errors import ConvergenceWarning
 from ldr.solvers.manifolds import Array, Manifold
+from ldr.solvers.records import dataclass
 from ldr.solving import solve
 from ldr.types import Argument, PerRow, PerView, Rows
 

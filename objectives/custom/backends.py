@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property, partial
 
 import numpy as np
@@ -17,6 +16,7 @@ from ldr.objectives.custom.compiling import Compiler, Function, Programs, Traced
 from ldr.objectives.data.accelerator import Accelerator, float64
 from ldr.solvers.errors import ObjectiveError
 from ldr.solvers.manifolds import Array
+from ldr.solvers.records import dataclass
 from ldr.solvers.riemannian import read_only
 
 Arguments = tuple[Traced, ...]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy as np
 from ldr.objectives.custom.compiling import Function, Traced
 from ldr.solvers.errors import ObjectiveError
 from ldr.solvers.manifolds import Array
+from ldr.solvers.records import dataclass
 
 
 @dataclass(frozen=True)

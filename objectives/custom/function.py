@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import overload
 
@@ -33,6 +32,7 @@ from ldr.objectives.statistics.covariance import RowScatter
 from ldr.objectives.view import View
 from ldr.solvers.checks import choice, keep_flag, whole
 from ldr.solvers.errors import ArgumentError, DataError
+from ldr.solvers.records import dataclass, fields
 from ldr.solvers.riemannian import read_only
 
 MANIFOLDS = ("auto", "stiefel", "grassmann", "euclidean")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Protocol
 
@@ -18,6 +17,7 @@ from ldr.objectives.problem import BoundObjective
 from ldr.solvers.gradients_first import GradientsFirst
 from ldr.solvers.manifolds import Array, Manifold
 from ldr.solvers.problem import Point
+from ldr.solvers.records import dataclass, field, replace
 from ldr.solvers.riemannian import read_only
 from ldr.solvers.solver import AnySolver
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -11,6 +10,7 @@ from ldr.objectives.custom.backends import Arguments, Backend, Jax
 from ldr.objectives.custom.compiling import Function, Traced
 from ldr.objectives.custom.problem import Differentiated
 from ldr.objectives.data.accelerator import Accelerator
+from ldr.solvers.records import dataclass
 
 # Up to so many rows an evaluation takes less time than a compilation saves; more are as they are.
 MOST_PADDED = 1024

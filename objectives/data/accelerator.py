@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
@@ -18,6 +17,7 @@ import numpy.typing as npt
 from ldr.objectives.data.cells import Cells, Given
 from ldr.solvers.checks import choice
 from ldr.solvers.errors import DeviceWarning
+from ldr.solvers.records import dataclass
 from ldr.solvers.warn import warn
 
 if TYPE_CHECKING:

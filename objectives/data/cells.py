@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -11,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ldr.solvers.errors import DataError
+from ldr.solvers.records import dataclass
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

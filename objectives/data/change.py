@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
 from ldr.objectives.data.samples import Array, Beside, Samples, Term
+from ldr.solvers.records import dataclass, replace
 
 
 @dataclass(frozen=True)

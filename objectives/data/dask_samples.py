@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from typing import TypeAlias
@@ -28,6 +27,7 @@ from ldr.objectives.data.samples import Array, Beside, Samples, Term
 from ldr.objectives.data.sources.dask_rows import DaskRows, chunked, computed
 from ldr.objectives.data.stored import StoredSamples
 from ldr.solvers.errors import DataError
+from ldr.solvers.records import dataclass, replace
 
 
 @dataclass(frozen=True, eq=False, repr=False)

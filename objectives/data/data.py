@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +13,7 @@ from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.data.labels import as_array, as_labels
 from ldr.objectives.data.samples import Samples
 from ldr.solvers.errors import ArgumentError
+from ldr.solvers.records import dataclass, replace
 
 
 def as_tuple(value: Given) -> tuple[Given, ...]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
 from ldr.objectives.data.samples import Samples
 from ldr.solvers.errors import TooLargeError
+from ldr.solvers.records import dataclass
 
 # Arrays up to this size are made without a look at what there is.
 _SMALL = 2**28

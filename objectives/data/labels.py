@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
 from ldr.objectives.data.cells import Cells, CodedCells, Column, check_unmasked
 from ldr.solvers.errors import DataError
+from ldr.solvers.records import dataclass
 
 
 @dataclass(frozen=True, eq=False)

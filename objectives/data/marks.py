@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
 from ldr.objectives.data.cells import Cells, Given, check_real
 from ldr.objectives.data.labels import as_array
 from ldr.solvers.errors import DataError
+from ldr.solvers.records import dataclass
 
 Array = npt.NDArray[np.float64]
 

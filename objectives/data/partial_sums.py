@@ -5,11 +5,11 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable
 from copy import deepcopy
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ldr.objectives.data.samples import Beside, Samples, Term
 from ldr.solvers.errors import ArgumentError
+from ldr.solvers.records import dataclass, field, replace
 
 # The total of each term, by the term and its merge.
 Totals = dict[bytes, Any]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from typing import TypeAlias, TypeVar
@@ -17,6 +16,7 @@ from ldr.objectives.data.map_reduce import PIECE_NUMBERS, fold, workers_for
 from ldr.objectives.data.marks import Marks
 from ldr.solvers.errors import ArgumentError, DataError, MissingValuesError
 from ldr.solvers.limits import check
+from ldr.solvers.records import dataclass, replace
 
 Array = npt.NDArray[np.float64]
 Term = TypeVar("Term")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
@@ -16,6 +15,7 @@ from ldr.objectives.data.map_reduce import PIECE_NUMBERS
 from ldr.objectives.data.samples import Array, Beside, Samples, Term
 from ldr.objectives.data.sources.source import pieces_along
 from ldr.solvers.limits import check
+from ldr.solvers.records import dataclass, field, replace
 
 # Times its rows that a method holds which needs them all at once: as they are, centred, turned.
 _COPIES = 3

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 
@@ -18,6 +17,7 @@ from ldr.objectives.data.map_reduce import PIECE_NUMBERS, fold, workers_for
 from ldr.objectives.data.samples import Array, Beside, Samples, Term, cut
 from ldr.objectives.data.stored import StoredSamples
 from ldr.solvers.errors import ArgumentError, DataError
+from ldr.solvers.records import dataclass, replace
 
 Block = Cells
 

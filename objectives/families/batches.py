@@ -7,7 +7,6 @@ of rows spread over the whole piece, and the objective is the sum of its values 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
@@ -24,6 +23,7 @@ from ldr.objectives.statistics.sums import spread_rows
 from ldr.solvers.errors import DataError
 from ldr.solvers.manifolds import Array
 from ldr.solvers.problem import Point, Problem
+from ldr.solvers.records import dataclass, field, replace
 
 # An evaluation takes time in proportion to it, for every row.
 BATCH_ROWS = 250

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from operator import itemgetter
 
@@ -29,6 +28,7 @@ from ldr.solvers.limits import SINGULAR_COST, decomposing
 from ldr.solvers.linalg.eigen import top_singular
 from ldr.solvers.manifolds import Array, Product, Stiefel
 from ldr.solvers.problem import Point, once
+from ldr.solvers.records import dataclass, field
 
 
 class CoupledPoint(Point):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Protocol, Self, TypeAlias, runtime_checkable
 
@@ -16,6 +15,7 @@ from ldr.objectives.kernels import gaussian_gram, gradient_of_median, median_dis
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.linalg.lengths import power_of_two
 from ldr.solvers.manifolds import Array
+from ldr.solvers.records import dataclass, field, replace
 
 # Rows up to so many widths have derivatives that are numbers.
 _LONGEST = 1e50

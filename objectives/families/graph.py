@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, ClassVar
@@ -39,6 +38,7 @@ from ldr.objectives.statistics import (
 from ldr.objectives.statistics.covariance import KnownScatter
 from ldr.objectives.view import Compact
 from ldr.solvers.manifolds import Array
+from ldr.solvers.records import dataclass, field, replace
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from functools import cached_property, partial
 
 import numpy as np
@@ -19,6 +18,7 @@ from ldr.solvers.errors import SingularError
 from ldr.solvers.expectation_maximisation import Imputation
 from ldr.solvers.manifolds import Array, Euclidean, Product
 from ldr.solvers.problem import Point, Preconditioner
+from ldr.solvers.records import dataclass, field
 
 # Least curvature of a t that the preconditioner divides by, relative to the largest.
 _LEAST_CURVATURE = 1e-8

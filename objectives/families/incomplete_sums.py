@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
 from functools import partial
 from operator import add, or_
 
@@ -33,6 +32,7 @@ from ldr.objectives.problem import Stated
 from ldr.objectives.view import View
 from ldr.solvers.errors import DataError
 from ldr.solvers.manifolds import Array
+from ldr.solvers.records import dataclass, field, replace
 
 
 def has_missing(samples: Samples) -> bool:

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -33,6 +32,7 @@ from ldr.solvers.linalg.lengths import power_of_two
 from ldr.solvers.linalg.products import accurate_product, product_error
 from ldr.solvers.manifolds import Array, polar_factor
 from ldr.solvers.manifolds.orthonormal import sym
+from ldr.solvers.records import dataclass
 
 _UNIT = 0.5 * float(np.finfo(float).eps)  # unit roundoff
 

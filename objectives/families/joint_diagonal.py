@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from ldr.solvers.loop import run_through
 from ldr.solvers.manifolds import Array, Euclidean
 from ldr.solvers.problem import Point, Preconditioner, Problem
+from ldr.solvers.records import dataclass
 from ldr.solvers.trust_region.outer import TrustRegion
 
 # Least eigenvalue of the preconditioner's blocks, which are singular where two columns are alike.

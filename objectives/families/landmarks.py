@@ -12,7 +12,6 @@ dimensions) with which value and gradient near M are those of K to eight digits.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Self
 
@@ -29,6 +28,7 @@ from ldr.solvers.checks import keep_whole
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.loop import minimise
 from ldr.solvers.manifolds import Array
+from ldr.solvers.records import dataclass, field, replace
 from ldr.solvers.run import Stopping
 from ldr.solvers.trust_region import TrustRegion
 

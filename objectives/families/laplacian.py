@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ldr.objectives.data.data import Data
@@ -17,6 +16,7 @@ from ldr.objectives.statistics import graph_scatter, mean
 from ldr.objectives.statistics.products import CentredRows, Form
 from ldr.objectives.statistics.sparse import scaled_rows
 from ldr.solvers.manifolds import Array
+from ldr.solvers.records import dataclass
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -17,7 +17,6 @@ import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -29,6 +28,7 @@ from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.linalg.lengths import length
 from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.orthonormal import sym
+from ldr.solvers.records import dataclass
 from ldr.solvers.trace_ratio.smoothed import SmoothedRatio
 
 _UNIT = 0.5 * float(np.finfo(float).eps)

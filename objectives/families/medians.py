@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property, partial
 
 import numpy as np
@@ -13,6 +12,7 @@ from ldr.objectives.statistics.sizes import median, middle_places
 from ldr.objectives.statistics.sums import counted
 from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.orthonormal import sym
+from ldr.solvers.records import dataclass
 
 _WEISZFELD_STEPS = 1000
 _NEWTON_STEPS = 50

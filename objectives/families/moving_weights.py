@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
@@ -13,6 +12,7 @@ from ldr.objectives.graphs import Integers, few, regularised
 from ldr.objectives.statistics.products import SymmetricProduct, WeightedSquares
 from ldr.objectives.statistics.sparse import differences
 from ldr.solvers.manifolds import Array
+from ldr.solvers.records import dataclass, field
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -31,6 +30,7 @@ from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.linalg.lengths import power_of_two
 from ldr.solvers.manifolds import Array, Product, Stiefel, polar_factor
 from ldr.solvers.problem import Point
+from ldr.solvers.records import dataclass, replace
 
 _EPS = float(np.finfo(float).eps)
 # One in four reached the best of digits in three strips.

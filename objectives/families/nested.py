@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,6 +11,7 @@ from ldr.objectives.objective import Objective
 from ldr.solvers.checks import number, whole
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
+from ldr.solvers.records import dataclass, field
 
 # Levels whose weights are farther apart are lost beside the others, in the value and its gradient.
 _FARTHEST = 1e8

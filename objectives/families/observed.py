@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from ldr.solvers.manifolds import Array
+from ldr.solvers.records import dataclass, replace
 
 Indices = npt.NDArray[np.intp]
 

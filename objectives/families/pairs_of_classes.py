@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from ldr.solvers.manifolds import Array
+from ldr.solvers.records import dataclass
 
 Rows = npt.NDArray[np.intp]
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 
@@ -30,6 +29,7 @@ from ldr.solvers.descent.lbfgs import LBFGS
 from ldr.solvers.limits import check
 from ldr.solvers.linalg.eigen import generalised_top_eigenvectors, range_basis, top_eigenvectors
 from ldr.solvers.manifolds import Array, Euclidean, Manifold
+from ldr.solvers.records import dataclass, replace
 
 # A block of half a MiB stays in the cache while it is worked on.
 _BLOCK_NUMBERS = 2**16

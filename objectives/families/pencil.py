@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Generic, TypeVar
 
@@ -24,6 +23,7 @@ from ldr.solvers.checks import LARGEST
 from ldr.solvers.errors import DataError
 from ldr.solvers.linalg.lengths import length
 from ldr.solvers.manifolds import Array
+from ldr.solvers.records import dataclass, field, replace
 
 if TYPE_CHECKING:
     from ldr.objectives.families.matrices import DataForms, DataSums, Matrices

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -23,6 +22,7 @@ from ldr.objectives.view import Compact, View
 from ldr.solvers.errors import DataError
 from ldr.solvers.manifolds import Array, Grassmann, Manifold
 from ldr.solvers.problem import Point
+from ldr.solvers.records import dataclass, field
 
 
 class ProjectedPoint(Point):

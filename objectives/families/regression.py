@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -32,6 +31,7 @@ from ldr.solvers.linalg.lengths import power_of_two
 from ldr.solvers.manifolds import Array, Euclidean
 from ldr.solvers.nonsmooth.coordinate_descent import CoordinateDescent
 from ldr.solvers.problem import Point
+from ldr.solvers.records import dataclass, field, replace
 
 # Of a sum of products over the rows, relative to the sizes of what is multiplied.
 _ROUNDINGS = 8

@@ -10,7 +10,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import cache, cached_property, partial
 from operator import add
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
@@ -25,6 +24,7 @@ from ldr.objectives.statistics.sums import spread_rows
 from ldr.objectives.view import Compact, View
 from ldr.solvers.manifolds import Array, Manifold
 from ldr.solvers.problem import Point, Problem
+from ldr.solvers.records import dataclass, field
 
 # Rows of a sample on which heuristics that are no sums are found.
 SAMPLE_ROWS = 20_000

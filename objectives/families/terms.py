@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
@@ -17,6 +16,7 @@ from ldr.objectives.statistics.covariance import Variation
 from ldr.solvers.manifolds import Array, Manifold, nearest_with_its_zeros
 from ldr.solvers.nonsmooth.penalty import L1
 from ldr.solvers.problem import Point, Problem
+from ldr.solvers.records import dataclass, replace
 
 if TYPE_CHECKING:
     from ldr.objectives.factor_model import FactorModel

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
 
@@ -23,6 +22,7 @@ from ldr.solvers.linalg.missed import top_values
 from ldr.solvers.linalg.symmetric import scaled_factor, symmetric_product
 from ldr.solvers.manifolds import Array, Grassmann
 from ldr.solvers.problem import Point, Preconditioner, once
+from ldr.solvers.records import dataclass, field
 
 # Values up to this size keep their unit; beyond it, squares of gradients would leave the range.
 _IN_RANGE = 2.0**200

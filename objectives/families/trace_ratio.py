@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Self
 
@@ -34,6 +33,7 @@ from ldr.solvers.loop import run_through
 from ldr.solvers.manifolds import Array, Grassmann, Stiefel
 from ldr.solvers.manifolds.orthonormal import sym
 from ldr.solvers.problem import Point, Preconditioner, once
+from ldr.solvers.records import dataclass, field, replace
 from ldr.solvers.solver import AnySolver
 from ldr.solvers.trace_ratio.davidson import trace_ratio_solver
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -24,6 +23,7 @@ from ldr.solvers.limits import check
 from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.orthonormal import sym
 from ldr.solvers.problem import Preconditioner
+from ldr.solvers.records import dataclass
 
 # Distances of a point whose plans are kept for its Hessian products, about half of all.
 KEPT = 2**20

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -34,6 +33,7 @@ from ldr.solvers.linalg.symmetric import symmetric_product
 from ldr.solvers.manifolds import Array, Product, Stiefel, polar_factor
 from ldr.solvers.manifolds.orthonormal import qr_factor
 from ldr.solvers.problem import Point, Preconditioner, once
+from ldr.solvers.records import dataclass, field, replace
 
 # A gap of correlations below this is none.
 _GLOBAL = 1e-10

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from ldr.solvers.errors import ArgumentError
 from ldr.solvers.linalg.eigen import has_full_rank, rank_tolerance, unit_diagonal
 from ldr.solvers.linalg.lengths import length
 from ldr.solvers.manifolds import Array
+from ldr.solvers.records import dataclass, replace
 
 
 def ridge_amount(B: Array, ridge: float) -> float:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from itertools import chain
 
 import numpy as np
@@ -26,6 +25,7 @@ from ldr.solvers.manifolds import (
     Stiefel,
 )
 from ldr.solvers.nonsmooth.penalty import L1
+from ldr.solvers.records import dataclass, replace
 
 # Directions whose angle with a subspace has a cosine this near to 1 lie in it.
 _INSIDE = 1.0 - 1e-10

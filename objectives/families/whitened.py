@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
@@ -31,6 +30,7 @@ from ldr.solvers.linalg.eigen import dependences, orthogonal_to, rank_tolerance
 from ldr.solvers.linalg.lengths import length, length_of_sizes
 from ldr.solvers.linalg.symmetric import defect_of
 from ldr.solvers.manifolds import Array
+from ldr.solvers.records import dataclass, replace
 
 
 def astray(nothing: Array, N: Array, rounding: Array, W: Array) -> Array:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import partial
 from operator import itemgetter
 
@@ -33,6 +32,7 @@ from ldr.objectives.view import Compact, noted
 from ldr.solvers.linalg.eigen import symmetric_eigen
 from ldr.solvers.linalg.lengths import length
 from ldr.solvers.manifolds import Array
+from ldr.solvers.records import dataclass, field, replace
 
 
 def whitened_trace(

@@ -8,7 +8,6 @@ dense and solved as any other. What is claimed of all columns is proved by produ
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -25,6 +24,7 @@ from ldr.solvers.linalg.krylov import SymmetricOperator
 from ldr.solvers.linalg.missed import pencil_values, ratio_bound
 from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.orthonormal import sym
+from ldr.solvers.records import dataclass, replace
 from ldr.solvers.trace_ratio.by_products import (
     columns_of,
     conjugate_gradients,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TypeAlias, cast
 
@@ -25,6 +24,7 @@ from ldr.solvers.loop import run_through
 from ldr.solvers.manifolds import Array, Product, Stiefel, polar_factor
 from ldr.solvers.manifolds.orthonormal import sym
 from ldr.solvers.problem import Preconditioner, Problem, once
+from ldr.solvers.records import dataclass
 from ldr.solvers.trace_ratio.by_products import (
     Found,
     columns_of,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from operator import add
 from typing import Any
@@ -19,6 +18,7 @@ from ldr.objectives.starts.directions import fourth_order_directions
 from ldr.objectives.statistics.sums import counted_rows
 from ldr.solvers.linalg.eigen import symmetric_eigen
 from ldr.solvers.manifolds import Array
+from ldr.solvers.records import dataclass
 
 Function = Callable[[Array], Array]
 

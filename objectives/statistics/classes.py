@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -28,6 +27,7 @@ from ldr.objectives.statistics.sums import (
     zeros,
 )
 from ldr.solvers.errors import ArgumentError
+from ldr.solvers.records import dataclass
 
 _ROWS_PER_CLASS = 4
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Protocol
 
@@ -25,6 +24,7 @@ from ldr.objectives.statistics.sums import (
 )
 from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.manifolds import Array
+from ldr.solvers.records import dataclass, replace
 
 # Up to this many rows or columns an array is made.
 _LEAST_ORDER = 2000

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ from ldr.objectives.statistics.scatters import JointMoments, Moments, Spread, jo
 from ldr.objectives.statistics.sparse import scaled_rows, shifted_rows
 from ldr.objectives.statistics.sums import TwoPartMean, dense, symmetric, zeros
 from ldr.solvers.errors import ArgumentError
+from ldr.solvers.records import dataclass, replace
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
@@ -13,6 +12,7 @@ from ldr.objectives.data.samples import Array, Samples
 from ldr.objectives.statistics.sparse import column_means, scaled_rows, shifted_rows
 from ldr.objectives.statistics.sums import Codes, dense, few_columns, membership
 from ldr.solvers.linalg.krylov import block_krylov
+from ldr.solvers.records import dataclass, field, replace
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

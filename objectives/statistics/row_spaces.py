@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy
@@ -15,6 +14,7 @@ from ldr.objectives.statistics.sparse import column_means, shifted_rows
 from ldr.objectives.statistics.sums import dense, symmetric
 from ldr.solvers.limits import decomposing
 from ldr.solvers.linalg.eigen import graded_qr, rank_tolerance
+from ldr.solvers.records import dataclass, replace
 
 # Directions of the rows' span below this share of the largest eigenvalue are lost in a Gram matrix.
 _GRAM_CUT = 1e-10

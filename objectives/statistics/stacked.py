@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +12,7 @@ from ldr.objectives.data.labels import stacked_labels
 from ldr.objectives.statistics.pairs import check_lag
 from ldr.objectives.statistics.products import Between
 from ldr.solvers.manifolds import Array
+from ldr.solvers.records import dataclass, replace
 
 Codes = npt.NDArray[np.intp]
 

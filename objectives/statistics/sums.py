@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +13,7 @@ from ldr.objectives.data.footprint import afford
 from ldr.objectives.data.samples import BLOCK_NUMBERS, Array, Samples
 from ldr.solvers.limits import check
 from ldr.solvers.linalg import blas
+from ldr.solvers.records import dataclass
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -37,6 +36,7 @@ from ldr.objectives.statistics.sums import (
     zeros,
 )
 from ldr.solvers.errors import DataError
+from ldr.solvers.records import dataclass
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

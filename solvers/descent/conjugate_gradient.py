@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ldr.solvers.checks import keep_number
 from ldr.solvers.descent.line_search import initial_step, search
 from ldr.solvers.manifolds import Array
+from ldr.solvers.records import dataclass
 from ldr.solvers.riemannian import RiemannianPoint, RiemannianProblem
 from ldr.solvers.solver import Solver, State
 from ldr.solvers.status import Status

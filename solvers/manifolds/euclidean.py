@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds.manifold import Array, Manifold
+from ldr.solvers.records import dataclass
 
 
 @dataclass(frozen=True)

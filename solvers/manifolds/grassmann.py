@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
 from ldr.solvers.manifolds.manifold import Array
 from ldr.solvers.manifolds.orthonormal import Orthonormal
+from ldr.solvers.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy as np
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds.euclidean import Euclidean
 from ldr.solvers.manifolds.manifold import Array, Manifold, Multiplier
+from ldr.solvers.records import dataclass, field
 
 
 @dataclass(frozen=True, init=False)

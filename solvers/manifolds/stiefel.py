@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from ldr.solvers.manifolds.manifold import Array
 from ldr.solvers.manifolds.orthonormal import Orthonormal, sym
+from ldr.solvers.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -16,6 +15,7 @@ from ldr.solvers.manifolds.support import nearest_with_its_zeros, on_support, wi
 from ldr.solvers.nonsmooth.penalty import L1, Penalty
 from ldr.solvers.nonsmooth.proximal_step import Step, proximal_step
 from ldr.solvers.problem import Point, Problem
+from ldr.solvers.records import dataclass, replace
 from ldr.solvers.riemannian import RiemannianPoint, RiemannianProblem
 from ldr.solvers.run import Stopping
 from ldr.solvers.solver import Solver, State

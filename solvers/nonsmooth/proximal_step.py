@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from scipy.linalg.lapack import dposv
 
@@ -11,6 +9,7 @@ from ldr.solvers.manifolds import Array, Euclidean, Manifold, Orthonormal
 from ldr.solvers.manifolds.orthonormal import sym
 from ldr.solvers.manifolds.support import SymmetricEquations
 from ldr.solvers.nonsmooth.penalty import Penalty
+from ldr.solvers.records import dataclass
 
 _NEWTON_STEPS = 50
 _HALVINGS = 30

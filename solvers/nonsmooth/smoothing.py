@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from ldr.solvers.nonsmooth.proximal_gradient import (
     require_separable,
 )
 from ldr.solvers.problem import Point, Problem
+from ldr.solvers.records import dataclass
 from ldr.solvers.riemannian import RiemannianProblem
 from ldr.solvers.run import Stopping
 from ldr.solvers.solver import State

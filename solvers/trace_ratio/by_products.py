@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
 from ldr.solvers.linalg.krylov import SymmetricOperator, bordered, complement, few_rows, turn
 from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.orthonormal import sym
+from ldr.solvers.records import dataclass
 from ldr.solvers.trace_ratio.ritz import small_trace_ratio
 
 # Residuals below this share of what cancels in them are converged; the steps that may take.

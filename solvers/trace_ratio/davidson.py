@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from scipy.linalg.lapack import dpotrs
 
 from ldr.solvers.manifolds import Array
+from ldr.solvers.records import dataclass
 from ldr.solvers.riemannian import RiemannianProblem
 from ldr.solvers.solver import AnySolver, Solver, State
 from ldr.solvers.trace_ratio.problem import (

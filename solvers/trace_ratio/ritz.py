@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
@@ -13,6 +12,7 @@ from ldr.solvers.linalg.symmetric import symmetric_product
 from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.orthonormal import sym
 from ldr.solvers.problem import Point
+from ldr.solvers.records import dataclass
 from ldr.solvers.riemannian import RiemannianPoint, RiemannianProblem
 from ldr.solvers.trace_ratio.problem import TraceRatioPointLike, matrices
 

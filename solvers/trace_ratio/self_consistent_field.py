@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from scipy.linalg.blas import dtrsm
 
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.linalg.eigen import symmetric_eigen, top_eigenvectors
 from ldr.solvers.manifolds import Array
+from ldr.solvers.records import dataclass
 from ldr.solvers.riemannian import RiemannianPoint, RiemannianProblem
 from ldr.solvers.solver import Solver, State
 from ldr.solvers.status import Status

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ldr.solvers.checks import keep_number
 from ldr.solvers.manifolds import Array
 from ldr.solvers.problem import Preconditioner
+from ldr.solvers.records import dataclass, replace
 from ldr.solvers.riemannian import RiemannianPoint, RiemannianProblem
 from ldr.solvers.solver import Solver, State
 from ldr.solvers.status import Status

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from ldr.solvers.manifolds import Array, Manifold
 from ldr.solvers.problem import Preconditioner
+from ldr.solvers.records import dataclass
 from ldr.solvers.riemannian import RiemannianPoint
 
 _FIRST_RADIUS = 4.0  # in Cauchy steps

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate
 
@@ -15,6 +14,7 @@ from dask.delayed import delayed
 from ldr.objectives.data.cells import Cells, CellType, CodedCells, Column, Given, check_real
 from ldr.objectives.data.containers import check_dimensions, open_frame
 from ldr.solvers.errors import DataError
+from ldr.solvers.records import dataclass
 from ldr.solvers.threads import one_thread
 
 # Neighbouring chunks are put together up to so many numbers: a task costs about a millisecond.

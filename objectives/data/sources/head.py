@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
@@ -14,6 +13,7 @@ import numpy.typing as npt
 
 from ldr.objectives.data.sources.source import check_distinct
 from ldr.solvers.errors import DataError, DataWarning
+from ldr.solvers.records import dataclass
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
 # Other characters that such files are found to have between their cells.

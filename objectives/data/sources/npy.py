@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import mmap
 import os
-from dataclasses import dataclass
 from io import RawIOBase
 from pathlib import Path
 from typing import Literal
@@ -13,6 +12,7 @@ import numpy as np
 
 from ldr.objectives.data.cells import Cells, CellType
 from ldr.solvers.errors import DataError
+from ldr.solvers.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
@@ -18,6 +17,7 @@ from ldr.objectives.data.map_reduce import PIECE_NUMBERS, workers_for
 from ldr.objectives.data.sources.source import check_distinct, check_known, coded, not_installed
 from ldr.objectives.data.sources.text import typed
 from ldr.solvers.errors import DataError
+from ldr.solvers.records import dataclass
 
 if TYPE_CHECKING:
     from pyarrow import DataType, RecordBatch

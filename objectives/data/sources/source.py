@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Protocol
@@ -14,6 +13,7 @@ import numpy.typing as npt
 
 from ldr.objectives.data.cells import Cells, CellType, CodedCells, Column, Given
 from ldr.solvers.errors import ArgumentError, DataError
+from ldr.solvers.records import dataclass
 
 
 class Source(Protocol):

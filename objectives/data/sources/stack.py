@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
@@ -14,6 +13,7 @@ import numpy as np
 from ldr.objectives.data.cells import Cells, CellType, CodedCells, Column
 from ldr.objectives.data.sources.source import Source, TableSource, check_known
 from ldr.solvers.errors import DataError
+from ldr.solvers.records import dataclass, field, replace
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import ClassVar
@@ -16,6 +15,7 @@ from ldr.objectives.data.map_reduce import PIECE_NUMBERS
 from ldr.objectives.data.sources.head import MISSING, Head, is_number, rows_in, separator_of
 from ldr.objectives.data.sources.source import check_known, coded, not_installed
 from ldr.solvers.errors import DataError
+from ldr.solvers.records import dataclass, replace
 
 # Bytes that are scanned at a time, and more than which no row has.
 _CHUNK = 2**24
