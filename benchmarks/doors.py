@@ -11,6 +11,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from resource import RUSAGE_CHILDREN, getrusage
 from types import SimpleNamespace
 from typing import Any
@@ -152,6 +153,54 @@ def of_pymanopt() -> Iterator[str]:
         "pymanopt": lambda: wda(TrustRegions(verbosity=0).run),
     }
     yield line("POT: wda, iris", time.process_time, jobs)
+    yield line("POT: prw, 50 + 50", time.process_time, robust_transport(rng))
+
+
+def robust_transport(rng: Any) -> dict[str, Job]:
+    """The projection in which moving rows onto others costs most, the entropy counted.
+
+    POT's solver is one of its own; here the plan's cost is a pymanopt problem.
+    """
+    import ot
+    import pymanopt
+    from ot import dr
+
+    S, T = rng.standard_normal((2, 50, 5))
+    T[:, :2] += 1.5
+    weights, reg = np.full(50, 1 / 50), 2.0
+    U0 = np.linalg.qr(rng.standard_normal((5, 2)))[0]
+    space = pymanopt.manifolds.Stiefel(5, 2)
+
+    @lru_cache(1)
+    def plan_at(numbers: bytes) -> Any:
+        U = np.frombuffer(numbers).reshape(5, 2)
+        return ot.sinkhorn(
+            weights, weights, ot.dist(S @ U, T @ U), reg, "sinkhorn_log", stopThr=1e-12
+        )
+
+    def plan(U: Any) -> Any:
+        return plan_at(U.tobytes())
+
+    @pymanopt.function.numpy(space)  # type: ignore[untyped-decorator]
+    def cost(U: Any) -> float:
+        P = plan(U)
+        return -float(np.sum(P * (ot.dist(S @ U, T @ U) + reg * np.log(P))))
+
+    @pymanopt.function.numpy(space)  # type: ignore[untyped-decorator]
+    def slope(U: Any) -> Any:
+        cross = S.T @ plan(U) @ T
+        return -2 * ((S.T @ S + T.T @ T) / 50 - cross - cross.T) @ U
+
+    problem = pymanopt.Problem(space, cost, euclidean_gradient=slope)
+
+    def theirs() -> float:
+        with np.errstate(all="ignore"):  # its sinkhorn does not work with logarithms
+            _, U = dr.projection_robust_wasserstein(
+                S, T, weights, weights, 0.1, U0=U0, reg=reg, k=2, maxiter=3000, stopThr=1e-8
+            )
+        return float(cost(U))
+
+    return {"ldr": lambda: from_pymanopt(problem, U0, solver="lbfgs").value, "POT": theirs}
 
 
 def main() -> None:
