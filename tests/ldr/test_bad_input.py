@@ -225,25 +225,16 @@ SINGULAR = {
 }
 
 
+ERRORS = {DataError: DATA, ArgumentError: ARGUMENTS, SingularError: SINGULAR}
+
+
 @pytest.mark.smoke
-@pytest.mark.parametrize("case", DATA)
-def test_data(case):
-    arguments, keywords, words = DATA[case]
-    with pytest.raises(DataError, match=words):
-        ldr.solve(*arguments, **keywords)
-
-
-@pytest.mark.parametrize("case", ARGUMENTS)
-def test_arguments(case):
-    arguments, keywords, words = ARGUMENTS[case]
-    with pytest.raises(ArgumentError, match=words):
-        ldr.solve(*arguments, **keywords)
-
-
-@pytest.mark.parametrize("case", SINGULAR)
-def test_singular(case):
-    arguments, keywords, words = SINGULAR[case]
-    with pytest.raises(SingularError, match=words):
+@pytest.mark.parametrize(
+    ("error", "case"), [(error, case) for error, cases in ERRORS.items() for case in cases]
+)
+def test_solve_refuses(error, case):
+    arguments, keywords, words = ERRORS[error][case]
+    with pytest.raises(error, match=words):
         ldr.solve(*arguments, **keywords)
 
 
