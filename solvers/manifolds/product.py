@@ -72,7 +72,7 @@ class Product(Manifold):
     @property
     def _free(self) -> bool:
         """Whether no factor has a constraint, so that all vectors are tangent."""
-        return all(isinstance(f, Euclidean) for f in self.factors)
+        return all(type(f) is Euclidean for f in self.factors)
 
     def project(self, M: Array, Z: Array) -> Array:
         return Z if self._free else self._each("project", M, Z)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import ldr.testing
 from ldr.errors import ArgumentError
 from ldr.solvers import Euclidean, Grassmann, Product, Stiefel
-from ldr.solvers.manifolds import SparseStiefel, polar_factor
+from ldr.solvers.manifolds import SparseEuclidean, SparseStiefel, polar_factor
 from ldr.solvers.manifolds import support as support_module
 from ldr.solvers.manifolds.orthonormal import sym
 from ldr.solvers.manifolds.support import SymmetricEquations
@@ -114,6 +114,15 @@ def test_vectors_of_a_product_without_constraints_are_tangent_as_they_are(rng):
     M, Z = product.random_point(rng), product.random_point(rng)
     assert product.project(M, Z) is Z
     assert product.hessian(M, product.multiplier(M, Z), M, Z) is Z
+
+
+def test_factors_with_fixed_zeros_are_a_constraint(rng):
+    support = np.array([[1.0, 0.0], [0.0, 1.0]])
+    product = Product(SparseEuclidean(2, 2, support=support), Euclidean(2))
+    Z = np.ones(product.shape)
+    expected = product.join([support, np.ones((2, 1))])
+    np.testing.assert_array_equal(product.project(Z, Z), expected)
+    np.testing.assert_array_equal(product.hessian(Z, [None, None], Z, Z), expected)
 
 
 @settings(max_examples=50, deadline=None)
