@@ -402,6 +402,23 @@ def test_tables_equal_those_of_statsmodels(data):
         assert ours.p_value == pytest.approx(row[4], rel=1e-8, abs=1e-15)
 
 
+@pytest.mark.parametrize("name", ["sir", "save"])
+def test_slices_are_tested_by_the_moments_of_whitened_rows(name):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((600, 4)) @ rng.standard_normal((4, 4))
+    y = (X[:, 0] > 0).astype(int) + (X[:, 0] > 1) if name == "sir" else abs(X[:, 0]) > 1
+    found = ldr.parametric_test(name, X, y=y)[name]
+    Z = (X - X.mean(axis=0)) @ np.linalg.inv(np.linalg.cholesky(np.cov(X.T, bias=True))).T
+    slices = [Z[y == c] for c in np.unique(y)]
+    if name == "sir":
+        all_of_it = sum(len(rows) * np.sum(rows.mean(axis=0) ** 2) for rows in slices)
+    else:
+        changes = [np.eye(4) - np.cov(rows.T, bias=True) for rows in slices]
+        all_of_it = sum(len(S) * np.sum(C**2) / 2 for S, C in zip(slices, changes, strict=True))
+    assert found[0].value == pytest.approx(all_of_it, rel=1e-9)
+    assert found[0].p_value < 1e-6 < 0.01 < found[1].p_value
+
+
 def test_weights_are_refused():
     with pytest.raises(ldr.errors.ArgumentError, match="repeat the rows"):
         ldr.permutation_test("lda", WINE, 1, y=CLASSES, sample_weight=np.ones(178))

@@ -161,15 +161,7 @@ WHITE = ("ica", "uica", "foreca", "csp classes", "dca")  # whose M moves by diff
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(
-    "key",
-    [
-        key
-        if key in ("mds", "lda nested", "opca", "cca", "npe", "hsic unsupervised")
-        else pytest.param(key, marks=pytest.mark.slow)
-        for key in QUADRATIC
-    ],
-)
+@pytest.mark.parametrize("key", QUADRATIC)
 def test_products_with_the_rows_say_what_problems_bound_again_say(key, monkeypatch):
     X, y, parameters = methods.RANDOM[key]
     rng = np.random.default_rng(0)
@@ -214,20 +206,8 @@ def test_rows_without_a_label_may_say_so_by_anything():
     assert np.isfinite(result.sensitivity(X, y).along(dX).value)
 
 
-COTANGENT = (
-    *("cca", "xdawn", "phd", "vamp", "directional-regression"),
-    *("lpp", "npe", "lda nested", "ica", "foreca", "dpca", "maxbet", "csp classes"),
-    *("mds-stress sammon", "robust-pca huber", "hsic unsupervised", "fa", "log-det-pca"),
-    *("vamp power", "mcca", "orthogonal-mcca", "pls-regression", "gkdr"),
-    *("ridge-regression", "reduced-rank-regression", "dynamics skew", "dca"),
-)
-
-
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(
-    "key",
-    [k if k in COTANGENT else pytest.param(k, marks=pytest.mark.slow) for k in QUADRATIC],
-)
+@pytest.mark.parametrize("key", QUADRATIC)
 def test_products_with_a_cotangent(key, monkeypatch):
     X, y, parameters = methods.RANDOM[key]
     if key in ("cca", "xdawn", "lda", "opca", "phd", "vamp", "directional-regression", "lpp"):
@@ -262,14 +242,7 @@ MARKED = {
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
     ("marks", "key"),
-    [
-        (m, k)
-        if (m, k)
-        in (("weights", "lda"), ("weights", "cca"), ("weights", "maf"), ("trials", "vamp"))
-        else pytest.param(m, k, marks=pytest.mark.slow)
-        for m, keys in MARKED.items()
-        for k in keys
-    ],
+    [(marks, key) for marks, keys in MARKED.items() for key in keys],
 )
 def test_rows_that_count_differently_move_so(marks, key, monkeypatch):
     X, y, parameters = methods.RANDOM[key]
@@ -356,7 +329,6 @@ def test_derivatives_of_every_smooth_method_are_held_to_three_data_sets():
     assert set(map(methods.name_of, ON_REAL)) == smooth
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("key", FLAT)
 def test_what_is_flat_is_refused(key):
