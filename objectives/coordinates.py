@@ -16,6 +16,7 @@ from ldr.solvers.linalg.eigen import has_full_rank, unit_diagonal
 from ldr.solvers.linalg.lengths import power_of_two
 from ldr.solvers.manifolds import Array, polar_factor
 from ldr.solvers.records import dataclass, field
+from ldr.solvers.spectral import eigh
 
 # Sizes of columns within this factor cost no digits that scaling them would save.
 _ALIKE = 2.0
@@ -320,7 +321,7 @@ class Axes:
     @classmethod
     def principal(cls, S: Array) -> Axes:
         """The eigenvectors of the symmetric S, largest first."""
-        values, Q = np.linalg.eigh(0.5 * (S + S.T))
+        values, Q = eigh(0.5 * (S + S.T))
         return cls((np.ascontiguousarray(Q[:, ::-1]),), values[::-1], free=True)
 
     @classmethod

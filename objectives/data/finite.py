@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -69,8 +70,9 @@ def check_finite(samples: Samples, allow_nan: bool, first_row: int = 0) -> bool:
     bad, first, has_nan = 0, (0, 0), False
     for start, values in _float_pieces(samples):
         # One sum is far cheaper than a test of each number; if it overflows, the test decides.
+        flat = values.ravel(order="K")
         with np.errstate(over="ignore", invalid="ignore"):
-            if np.isfinite(values.sum()):
+            if math.isfinite(np.dot(flat, flat)):
                 continue
         nan = np.isnan(values)
         has_nan = has_nan or bool(nan.any())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -85,9 +86,13 @@ def spread_rows(n: int, count: int) -> Codes:
     if count >= n:
         return np.arange(n)
     stretch = n / count
-    jitter = np.random.default_rng(0).random(count)
-    rows = ((np.arange(count) + jitter) * stretch).astype(np.intp)
+    rows = ((np.arange(count) + _jitter(count)) * stretch).astype(np.intp)
     return np.minimum(rows, n - 1)
+
+
+@lru_cache(8)
+def _jitter(count: int) -> Array:
+    return np.random.default_rng(0).random(count)
 
 
 def pilot_rows(n: int, d: int) -> int:
@@ -104,7 +109,7 @@ def pilot(samples: Samples) -> Array | None:
     sample = sampled(samples, rows)
     first = sample[0].copy()
     sample -= first  # exactly zero in a constant column, so that its pilot is its value
-    offset = sample.mean(axis=0)
+    offset = np.add.reduce(sample) / len(sample)
     shift = first + offset
     sample -= offset
     with np.errstate(over="ignore"):  # an infinite spread is larger than any shift

@@ -29,6 +29,7 @@ import numpy as np
 from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.linalg.symmetric import cholesky, on_diagonal
 from ldr.solvers.manifolds import Array
+from ldr.solvers.spectral import eigh
 
 _U = 0.5 * float(np.finfo(float).eps)
 _TINY = float(np.finfo(float).tiny)
@@ -40,6 +41,9 @@ _MORE_OPERATIONS = 8
 OF_SUMS = 32
 SUMS_ROUNDING = OF_SUMS * _U
 _GROWTH = 64.0
+
+# N, s and D.
+Ritz = tuple[Array, float, Array]
 _TRIES_AT_M, _TRIES, _NEWTON_STEPS = 2, 60, 4
 
 
@@ -48,7 +52,12 @@ def _gamma(k: float) -> float:
 
 
 def top_sum_bound(
-    K: Array, M: Array, delta: float, squares: Array | None = None, roundings: int = 0
+    K: Array,
+    M: Array,
+    delta: float,
+    squares: Array | None = None,
+    roundings: int = 0,
+    ritz: Ritz | None = None,
 ) -> float:
     """A number that the sum of the r largest eigenvalues of K is proved not to exceed.
 
@@ -62,6 +71,8 @@ def top_sum_bound(
         c_i^2 with |K_ij| <= c_i c_j.
     roundings : int
         The proof covers every symmetric K + E with |E_ij| <= roundings u c_i c_j.
+    ritz : tuple, optional
+        `_ritz` of K and M.
 
     Returns
     -------
@@ -71,7 +82,7 @@ def top_sum_bound(
     k, r = M.shape
     if squares is None:
         squares = entry_squares(np.abs(K))
-    N, s, D = _ritz(K, M)
+    N, s, D = ritz or _ritz(K, M)
     size = float(np.vdot(N, N)) * _SAFETY
     defect = float(np.linalg.norm(N.T @ N - np.eye(r))) * _SAFETY + _gamma(k + 1) * size
     total = float(D.sum()) * (1.0 + defect) * (1.0 + _gamma(r + 2))
@@ -90,9 +101,9 @@ def top_sum_bound(
     return bound + 8.0 * r * _U * (r * (abs(s) + delta) + total + rounding)
 
 
-def _ritz(K: Array, M: Array) -> tuple[Array, float, Array]:
+def _ritz(K: Array, M: Array) -> Ritz:
     """N with the span of M, s and D with N'KN = sI + D, D >= 0."""
-    mu, V = np.linalg.eigh(M.T @ K @ M)
+    mu, V = eigh(M.T @ K @ M)
     s = float(mu[0])
     return M @ V, s, np.maximum(mu - s, 0.0)
 
@@ -150,10 +161,12 @@ def weighted_sum_bound(
     return math.fsum(parts) + _SAFETY * _gamma(4) * math.fsum(map(abs, parts))
 
 
-def rounding_shift(K: Array, M: Array, squares: Array, roundings: int = 0) -> float:
+def rounding_shift(
+    K: Array, M: Array, squares: Array, roundings: int = 0, ritz: Ritz | None = None
+) -> float:
     """The least delta that is worth a try: what rounding usually needs."""
     k, r = M.shape
-    _, rounding, along = _errors(K, *_ritz(K, M), 0.0, squares, roundings)
+    _, rounding, along = _errors(K, *(ritz or _ritz(K, M)), 0.0, squares, roundings)
     if r * along < rounding:
         return 1.5 * along
     return _U * max(
@@ -165,9 +178,10 @@ def largest_sum_bound(K: Array, M: Array, eigenvectors: Array, roundings: int = 
     """A proved bound of the sum of the r largest eigenvalues, M perhaps far from spanning them."""
     squares = entry_squares(np.abs(K))
     for N, tries in ((M, _TRIES_AT_M), (eigenvectors, _TRIES)):
-        delta = rounding_shift(K, N, squares, roundings)
+        ritz = _ritz(K, N)
+        delta = rounding_shift(K, N, squares, roundings, ritz)
         for _ in range(tries):
-            bound = top_sum_bound(K, N, delta, squares, roundings)
+            bound = top_sum_bound(K, N, delta, squares, roundings, ritz)
             if math.isfinite(bound):
                 return bound
             delta *= _GROWTH

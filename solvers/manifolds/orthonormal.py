@@ -6,6 +6,7 @@ import numpy as np
 
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds.manifold import Array, Manifold
+from ldr.solvers.spectral import eigh
 
 RETRACTIONS = ("polar", "qr")
 
@@ -34,7 +35,7 @@ def _polar(Y: Array) -> tuple[Array, Array]:
     Y (Y'Y)^{-1/2} through the r x r Gram matrix costs a third of an SVD; one Newton-Schulz step
     squares the loss of orthogonality that forming Y'Y costs.
     """
-    eigenvalues, W = np.linalg.eigh(Y.T @ Y)
+    eigenvalues, W = eigh(Y.T @ Y)
     if eigenvalues[0] * _GRAM_CONDITION <= eigenvalues[-1]:
         U, s, Vt = np.linalg.svd(Y, full_matrices=False)
         with np.errstate(divide="ignore", invalid="ignore"):
