@@ -27,6 +27,7 @@ from ldr.objectives.statistics.sums import (
     zeros,
 )
 from ldr.solvers.errors import ArgumentError
+from ldr.solvers.limits import check
 from ldr.solvers.records import dataclass
 
 _ROWS_PER_CLASS = 4
@@ -205,15 +206,17 @@ def _class_shifted_blocks(
     samples: Samples, codes: Codes, pilots: Array | None, rows: int
 ) -> Iterator[tuple[slice, Array]]:
     """Walk over dense blocks less each row's class pilot, in one buffer (see shifted_blocks)."""
-    if pilots is None:
+    if pilots is None and samples.array.dtype == np.float64:
         yield from samples.blocks(rows)
         return
     buffer = np.empty((min(rows, samples.n), samples.d))
-    for where, block in samples.blocks(rows):
-        Z = buffer[: len(block)]
-        # mode="clip" (the codes are checked) lets take write into its output directly.
-        np.take(pilots, codes[where], axis=0, out=Z, mode="clip")
-        yield where, np.subtract(block, Z, out=Z)
+    for where in samples.slices(rows):
+        check()
+        Z = buffer[: where.stop - where.start]
+        if pilots is not None:
+            # mode="clip" (the codes are checked) lets take write into its output directly.
+            np.take(pilots, codes[where], axis=0, out=Z, mode="clip")
+        yield where, samples.less(where, 0.0 if pilots is None else Z, out=Z)
 
 
 def _check_codes(codes: Codes, n: int, n_classes: int) -> None:

@@ -287,7 +287,7 @@ def _joint_blocks(
     for where in views[0].slices(rows):
         block = buffer[: where.stop - where.start]
         for view, a, b in zip(views, ends, ends[1:], strict=False):
-            np.subtract(view.rows(where), shift[a:b], out=block[:, a:b])
+            view.less(where, shift[a:b], out=block[:, a:b])
         yield where, block
 
 
