@@ -35,6 +35,8 @@ from ldr.solvers import LBFGS, Stopping, minimise
 from ldr.solvers.threads import one_thread
 
 REPEATS = 3
+# Of short jobs as many turns as take so many seconds, up to so many.
+SECONDS, MOST = 2.0, 100
 Job = Callable[[], float]
 
 
@@ -56,9 +58,11 @@ def busy_core() -> Iterator[None]:
 
 def line(name: str, clock: Callable[[], float], jobs: dict[str, Job]) -> str:
     """Medians of the jobs, which take turns; the first is ours, the ratios are to it."""
+    began = clock()
     reached = {job: run() for job, run in jobs.items()}  # libraries are loaded, caches are warm
+    turns = max(REPEATS, min(MOST, int(SECONDS / max(clock() - began, 1e-3))))
     spent: dict[str, list[float]] = {job: [] for job in jobs}
-    for _ in range(REPEATS):
+    for _ in range(turns):
         for job, run in jobs.items():
             began = clock()
             run()
