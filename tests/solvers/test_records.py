@@ -68,7 +68,6 @@ ASKED = {
     "match": lambda it: type(it).__match_args__,
 }
 MADE = {
-    "doc": lambda it: type(it).__doc__,
     "class attributes": lambda it: (vars(type(it)).get("c"), hasattr(type(it), "b")),
 }
 
