@@ -20,6 +20,7 @@ MOST_LINES = 400
 # Modules of the rooms without doors that say Any, each for the reason given.
 ANYTHING = {
     "ldr.solvers.solver": "whatever a solver remembers",
+    "ldr.solvers.records": "classes, whatever is in them",
     "ldr.solvers.pymanopt_problems": "points, as pymanopt writes them",
     "ldr.solvers.manifolds.manifold": "multipliers, which each manifold knows",
     "ldr.plots.drawn": "what a summary holds",
