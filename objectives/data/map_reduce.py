@@ -12,7 +12,12 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from threading import local
 from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
 
 from ldr.solvers.limits import check
 from ldr.solvers.threads import one_thread
@@ -23,6 +28,8 @@ Term = TypeVar("Term")
 PIECE_NUMBERS = 2**23
 # Numbers in the sums of all threads together, columns x columns each: 2 GiB.
 _SUMS = 2**28
+# Of each thread of a fold, the room that its last pieces have left.
+_left = local()
 
 
 def workers_for(columns: int) -> int:
@@ -55,7 +62,7 @@ def fold(
 
     if workers == 1:
         return _merged(merge, map(work, _in_time(pieces)))
-    with one_thread(), ThreadPoolExecutor(workers) as pool:
+    with one_thread(), ThreadPoolExecutor(workers, initializer=_begin) as pool:
         waiting: deque[Future[Term]] = deque()
 
         def results() -> Iterable[Term]:
@@ -71,6 +78,23 @@ def fold(
         finally:
             for late in waiting:
                 late.cancel()
+
+
+def _begin() -> None:
+    _left.rooms = []
+
+
+@contextmanager
+def room(rows: int, columns: int) -> Iterator[npt.NDArray[np.float64]]:
+    """For blocks of a piece, and then for those of the thread's next: fresh pages cost a third."""
+    rooms = getattr(_left, "rooms", [])
+    numbers = rooms.pop() if rooms else np.empty(0)
+    if len(numbers) < rows * columns:
+        numbers = np.empty(rows * columns)
+    try:
+        yield numbers[: rows * columns].reshape(rows, columns)
+    finally:
+        rooms.append(numbers)
 
 
 def _in_time(pieces: Iterable[Term]) -> Iterator[Term]:

@@ -161,9 +161,13 @@ class Samples:
         # asarray strips the memmap subclass, whose slicing is slow; it does not load anything.
         return np.ascontiguousarray(np.asarray(self.array)[where], dtype=np.float64)
 
-    def less(self, where: slice, shift: Array | float, out: Array) -> Array:
+    def less(self, where: slice, shift: Array | None, out: Array) -> Array:
         """Dense rows in memory less a shift, in float64; a copy before costs fresh pages."""
-        return np.subtract(np.asarray(self.array)[where], shift, out=out, dtype=np.float64)
+        rows = np.asarray(self.array)[where]
+        if shift is not None:
+            return np.subtract(rows, shift, out=out, dtype=np.float64)
+        np.copyto(out, rows)
+        return out
 
     def blocks(self, rows: int | None = None) -> Iterator[tuple[slice, Matrix]]:
         """Walk over the rows in order.

@@ -7,6 +7,7 @@ from functools import partial
 
 import numpy as np
 
+from ldr.objectives.data.map_reduce import room
 from ldr.objectives.data.samples import Array, Samples
 from ldr.objectives.statistics.sparse import scaled_rows, shifted_classes
 from ldr.objectives.statistics.sums import (
@@ -209,14 +210,14 @@ def _class_shifted_blocks(
     if pilots is None and samples.array.dtype == np.float64:
         yield from samples.blocks(rows)
         return
-    buffer = np.empty((min(rows, samples.n), samples.d))
-    for where in samples.slices(rows):
-        check()
-        Z = buffer[: where.stop - where.start]
-        if pilots is not None:
-            # mode="clip" (the codes are checked) lets take write into its output directly.
-            np.take(pilots, codes[where], axis=0, out=Z, mode="clip")
-        yield where, samples.less(where, 0.0 if pilots is None else Z, out=Z)
+    with room(min(rows, samples.n), samples.d) as buffer:
+        for where in samples.slices(rows):
+            check()
+            Z = buffer[: where.stop - where.start]
+            if pilots is not None:
+                # mode="clip" (the codes are checked) lets take write into its output directly.
+                np.take(pilots, codes[where], axis=0, out=Z, mode="clip")
+            yield where, samples.less(where, None if pilots is None else Z, out=Z)
 
 
 def _check_codes(codes: Codes, n: int, n_classes: int) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from ldr.objectives.data.accelerator import Accelerator
 from ldr.objectives.data.cells import Cells
+from ldr.objectives.data.map_reduce import room
 from ldr.objectives.data.samples import Array, Samples
 from ldr.objectives.statistics.sparse import column_means, scaled_rows, shifted_rows
 from ldr.objectives.statistics.sums import (
@@ -283,12 +284,12 @@ def _joint_blocks(
 ) -> Iterator[tuple[slice, Array]]:
     """Shifted blocks of all views side by side, so that one product gives all scatters."""
     ends = np.cumsum([0, *(view.d for view in views)])
-    buffer = np.empty((min(rows, views[0].n), ends[-1]))
-    for where in views[0].slices(rows):
-        block = buffer[: where.stop - where.start]
-        for view, a, b in zip(views, ends, ends[1:], strict=False):
-            view.less(where, shift[a:b], out=block[:, a:b])
-        yield where, block
+    with room(min(rows, views[0].n), ends[-1]) as buffer:
+        for where in views[0].slices(rows):
+            block = buffer[: where.stop - where.start]
+            for view, a, b in zip(views, ends, ends[1:], strict=False):
+                view.less(where, shift[a:b], out=block[:, a:b])
+            yield where, block
 
 
 def _joint_spread_apart(views: Sequence[Samples]) -> Spread:

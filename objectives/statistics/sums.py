@@ -11,6 +11,7 @@ import numpy.typing as npt
 import scipy
 
 from ldr.objectives.data.footprint import afford
+from ldr.objectives.data.map_reduce import room
 from ldr.objectives.data.samples import BLOCK_NUMBERS, Array, Samples
 from ldr.solvers.limits import check
 from ldr.solvers.linalg import blas
@@ -135,12 +136,13 @@ def shifted_blocks(
     samples: Samples, shift: Array | None, rows: int | None = None
 ) -> Iterator[tuple[slice, Array]]:
     """Walk over dense blocks less the shift. One buffer serves all: use a block, then forget it."""
-    if shift is None:
+    if shift is None and samples.array.dtype == np.float64:
         yield from samples.blocks(rows)
         return
-    buffer = np.empty((min(rows or samples.block_rows, samples.n), samples.d))
-    for where, block in samples.blocks(rows):
-        yield where, np.subtract(block, shift, out=buffer[: len(block)])
+    with room(min(rows or samples.block_rows, samples.n), samples.d) as buffer:
+        for where in samples.slices(rows):
+            check()
+            yield where, samples.less(where, shift, out=buffer[: where.stop - where.start])
 
 
 def weighted(Z: Array, weights: Array | None, where: slice = slice(None)) -> Array:
