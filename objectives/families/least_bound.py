@@ -52,8 +52,12 @@ _LEAST_DECREASE = 1e-4
 # the Hessian products that may be taken. A clock would make the claim depend on how busy the
 # machine is.
 Effort = tuple[float, int]
-_QUICK: Effort = (1.1, 150)
 _THOROUGH: Effort = (1.05, 10_000)
+
+
+def quick(columns: int) -> Effort:
+    """No more than the solve takes, whose own products are of r columns, not of all."""
+    return 1.1, min(150, max(40, 8000 // columns))
 
 
 @dataclass(frozen=True)
@@ -61,6 +65,11 @@ class DualBounded(BoundObjective):
     """A problem whose values have a bound of multipliers, that can be brought nearer the least."""
 
     provable = True
+
+    @property
+    @abstractmethod
+    def order(self) -> int:
+        """Columns of all views."""
 
     @abstractmethod
     def certified(self, M: Array, effort: Effort | None) -> Certificate:
@@ -73,7 +82,7 @@ class DualBounded(BoundObjective):
         return found if found.is_optimal else None
 
     def certificate(self, M: Array) -> Certificate:
-        return self.certified(M, _QUICK)
+        return self.certified(M, quick(self.order))
 
     def thorough_certificate(self, M: Array) -> Certificate:
         return self.certified(M, _THOROUGH)
