@@ -40,6 +40,7 @@ def test_wine_is_told_by_two_dimensions():
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::ldr.errors.ConvergenceWarning")  # nca's optimum is at infinity
 @pytest.mark.parametrize("data", ["wine", "breast_cancer", "digits"])
 def test_neighbours_in_two_dimensions_gain_over_pca(data):
     row = accuracies(data)
