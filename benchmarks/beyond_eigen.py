@@ -1,21 +1,20 @@
 """What is no eigenproblem, and a busy machine: ``python -m benchmarks.beyond_eigen [PART ...]``.
 
-A line is a job of ours beside a peer's, or beside another way of ours: seconds of the processor,
-the medians of runs that take turns, and what each reached. The lines of the part "busy" are seconds
-of the clock with all threads that BLAS has, beside a program that keeps one core busy. Without the
-name of a part all are run, in some minutes.
+A line is a job of ours beside a peer's, or beside another way of ours: seconds of the processor
+with one BLAS thread, the medians of runs that take turns, and what each reached. The lines of the
+part "busy" are seconds of the clock with all threads that BLAS has, beside a program that keeps one
+core busy. Below it stand the ratios and the most that they are to be, and all of them at the end.
+Without the name of a part all are run, in some minutes.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
-import statistics
-import subprocess
-import sys
+import math
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import fields, replace
 from typing import Any, ClassVar
 
@@ -25,55 +24,17 @@ from scipy.spatial.distance import cdist
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 from sklearn.decomposition import PCA, FastICA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-from sklearn.neighbors import NeighborhoodComponentsAnalysis, kneighbors_graph
+from sklearn.neighbors import NearestNeighbors, NeighborhoodComponentsAnalysis, kneighbors_graph
 
 import ldr
+from benchmarks import doors, small
+from benchmarks.growth import slope
+from benchmarks.turns import Bar, Job, Lines, busy_core, standardised, turns
 from ldr.objectives import Data, named
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.nca import SoftNeighbours
 from ldr.solvers import LBFGS, Stopping, minimise
 from ldr.solvers.threads import one_thread
-
-REPEATS = 3
-# Of short jobs as many turns as take so many seconds, up to so many.
-SECONDS, MOST = 2.0, 100
-Job = Callable[[], float]
-
-
-def standardised(load: Callable[..., Any]) -> tuple[Any, Any]:
-    X, y = load(return_X_y=True)
-    X = X[:, X.std(axis=0) > 0]
-    return (X - X.mean(axis=0)) / X.std(axis=0), y
-
-
-@contextlib.contextmanager
-def busy_core() -> Iterator[None]:
-    program = subprocess.Popen([sys.executable, "-c", "while True: pass"])
-    try:
-        yield
-    finally:
-        program.kill()
-        program.wait()
-
-
-def line(name: str, clock: Callable[[], float], jobs: dict[str, Job]) -> str:
-    """Medians of the jobs, which take turns; the first is ours, the ratios are to it."""
-    began = clock()
-    reached = {job: run() for job, run in jobs.items()}  # libraries are loaded, caches are warm
-    turns = max(REPEATS, min(MOST, int(SECONDS / max(clock() - began, 1e-3))))
-    spent: dict[str, list[float]] = {job: [] for job in jobs}
-    for _ in range(turns):
-        for job, run in jobs.items():
-            began = clock()
-            run()
-            spent[job].append(clock() - began)
-    medians = {job: statistics.median(seconds) for job, seconds in spent.items()}
-    first = next(iter(medians.values()))
-    cells = (
-        f"{job} {medians[job]:8.3f} s ({medians[job] / first:5.2f}) {reached[job]:.7g}"
-        for job in jobs
-    )
-    return f"{name:<24}" + "   ".join(cells)
 
 
 def solved(name: str, X: Any, r: int, **options: Any) -> Job:
@@ -81,7 +42,7 @@ def solved(name: str, X: Any, r: int, **options: Any) -> Job:
     return lambda: ldr.solve(name, X, r, **options).value
 
 
-def busy() -> Iterator[str]:
+def busy() -> Lines:
     rng = np.random.default_rng(0)
     y = rng.integers(0, 10, 4000)
     X = rng.standard_normal((4000, 1024)) + 0.5 * rng.standard_normal((10, 1024))[y]
@@ -98,9 +59,12 @@ def busy() -> Iterator[str]:
         },
     }
     for name, job in jobs.items():
-        yield line(name, time.perf_counter, job)
+        yield (quiet := turns(name, job, time.perf_counter))
         with busy_core():
-            yield line(f"{name}, busy", time.perf_counter, job)
+            yield (taken := turns(f"{name}, busy", job, time.perf_counter))
+        itself = taken.seconds["ldr"] / quiet.seconds["ldr"]
+        yield Bar(f"{name}: busy / quiet", itself, 2.5)
+        yield taken.ratio("ldr", "scikit-learn", most=1.0)
 
 
 def neighbours(P: Any, X: Any, y: Any) -> float:
@@ -134,15 +98,13 @@ def until(value: float, X: Any, y: Any) -> float:
     return next(at for at, reached in points if -reached >= value) - began
 
 
-def large_margins(X: Any, y: Any) -> Job:
-    """metric-learn's, where it is installed: how many iterations it took."""
-    from metric_learn import LMNN
-
-    peer = LMNN(n_components=2, n_neighbors=3, random_state=0)
-    return lambda: float(peer.fit(X, y).n_iter_)
+def accuracy(Z: Any, y: Any) -> float:
+    """The share of rows of the class that most of their three neighbours have."""
+    votes = y[NearestNeighbors(n_neighbors=3).fit(Z).kneighbors()[1]]
+    return float(np.mean(scipy.stats.mode(votes, axis=1).mode == y))
 
 
-def pairs_of_rows() -> Iterator[str]:
+def neighbourhoods() -> Lines:
     for load in (load_wine, load_breast_cancer, load_digits):
         X, y = standardised(load)
         peer = NeighborhoodComponentsAnalysis(2, random_state=0)
@@ -153,24 +115,46 @@ def pairs_of_rows() -> Iterator[str]:
             ),
         }
         name = f"nca {load.__name__[5:]}"
-        yield line(name, time.process_time, jobs)
-        seconds = until(neighbours(peer.components_, X, y), X, y)
-        yield f"{name}: scikit-learn's value after {seconds:.3f} s"
+        yield (found := turns(name, jobs))
+        seconds = until(found.reached["scikit-learn"], X, y)
+        share = seconds / found.seconds["scikit-learn"]
+        yield Bar(f"{name}: to scikit-learn's value / scikit-learn", share, 1.0)
+        yield found.apart("ldr", "scikit-learn", most=0.0, sense=-1)
+
+
+def pairs() -> Lines:
     for load in (load_wine, load_breast_cancer):
         X, y = standardised(load)
         for name, options in (("mds-stress", {}), ("lmnn", {"y": y})):
             jobs = {
-                "default": solved(name, X, 2, **options),
+                "all starts": solved(name, X, 2, **options),
+                "one start": solved(name, X, 2, starts=1, **options),
                 "lbfgs": solved(name, X, 2, starts=1, solver="lbfgs", **options),
                 "trust region": solved(name, X, 2, starts=1, solver="trust-region", **options),
             }
-            with contextlib.suppress(ImportError):
-                jobs |= {"metric-learn": large_margins(X, y)} if name == "lmnn" else {}
-            yield line(f"{name} {load.__name__[5:]}", time.process_time, jobs)
+            yield (found := turns(f"{name} {load.__name__[5:]}", jobs))
+            yield found.ratio("one start", "lbfgs", "trust region", most=1.1)
+        yield from large_margins(f"lmnn {load.__name__[5:]}", X, y)
 
 
-def certificates() -> Iterator[str]:
-    """A solve from one start without a certificate, and with."""
+def large_margins(name: str, X: Any, y: Any) -> Lines:
+    """Beside metric-learn's, where it is installed; each reaches its accuracy."""
+    try:
+        from metric_learn import LMNN
+    except ImportError:
+        return
+    peer = LMNN(n_components=2, n_neighbors=3, random_state=0)
+    jobs: dict[str, Job] = {
+        "ldr": lambda: accuracy(ldr.solve("lmnn", X, 2, y=y, certify=False).transform(X), y),
+        "metric-learn": lambda: accuracy(peer.fit(X, y).transform(X), y),
+    }
+    yield (found := turns(f"{name}, all starts", jobs))
+    yield found.ratio("ldr", "metric-learn", most=1.0)
+    yield found.apart("ldr", "metric-learn", most=0.01, sense=-1)
+
+
+def certificates() -> Lines:
+    """A solve without a certificate, and with: from one start, of coupled views from all."""
     rng = np.random.default_rng(0)
     X, y = standardised(load_breast_cancer)
     shared = rng.standard_normal((400, 5))
@@ -178,19 +162,21 @@ def certificates() -> Iterator[str]:
         shared @ rng.standard_normal((5, 100)) + 2 * rng.standard_normal((400, 100))
         for _ in range(2)
     )
-    problems: dict[str, tuple[Any, dict[str, Any]]] = {
-        "mds-stress": (X, {}),
-        "lmnn": (X, {"y": y}),
-        "nca": (X, {"y": y}),
-        "robust-pca": (X, {}),
-        "cca": (views, {}),
+    problems: dict[str, tuple[Any, dict[str, Any], float]] = {
+        "mds-stress": (X, {"starts": 1}, 0.5),
+        "lmnn": (X, {"y": y, "starts": 1}, 0.5),
+        "nca": (X, {"y": y, "starts": 1}, 0.5),
+        "wda": (X, {"y": y, "starts": 1, "reg": 10.0}, 0.5),
+        "robust-pca": (X, {"starts": 1}, 0.5),
+        "cca": (views, {}, 1.0),
     }
-    for name, (data, options) in problems.items():
+    for name, (data, options, most) in problems.items():
         jobs = {
-            "without": solved(name, data, 2, starts=1, **options),
-            "with certificate": solved(name, data, 2, starts=1, certify=True, **options),
+            "without": solved(name, data, 2, **options),
+            "with certificate": solved(name, data, 2, certify=True, **options),
         }
-        yield line(f"{name}, r = 2", time.process_time, jobs)
+        yield (found := turns(f"{name}, r = 2", jobs))
+        yield found.surplus("with certificate", "without", most)
 
 
 def picard_job(X: Any, *, orthogonal: bool) -> Job:
@@ -201,7 +187,7 @@ def picard_job(X: Any, *, orthogonal: bool) -> Job:
     return lambda: float(picard(X.T, **given, random_state=0, return_n_iter=True)[-1])
 
 
-def sources() -> Iterator[str]:
+def sources() -> Lines:
     rng = np.random.default_rng(0)
     mixed = {
         "5000 x 10": rng.laplace(size=(5000, 10)),
@@ -220,19 +206,35 @@ def sources() -> Iterator[str]:
             }
             with contextlib.suppress(ImportError):
                 jobs["Picard"] = picard_job(X, orthogonal=name == "ica")
-            yield line(f"{name} {which}", time.process_time, jobs)
+            yield (found := turns(f"{name} {which}", jobs))
+            if "Picard" in jobs:
+                yield found.ratio("one start", "Picard", most=1.5)
 
 
-def sparse() -> Iterator[str]:
+def sparse() -> Lines:
     rng = np.random.default_rng(0)
-    X = rng.standard_normal((300, 200)) * np.linspace(3, 1, 200)
+    name, X = "sparse-pca 300 x 200", rng.standard_normal((300, 200)) * np.linspace(3, 1, 200)
     X[:, :20] += 3 * rng.standard_normal((300, 1))
     X[:, 20:50] += 2 * rng.standard_normal((300, 1))
-    jobs = {f"r = {r}": solved("sparse-pca", X, r, penalty=300.0) for r in (10, 20, 30)}
-    yield line("sparse-pca 300 x 200", time.process_time, jobs)
+    ranks = (10, 20, 30)
+    yield (
+        found := turns(name, {f"r = {r}": solved("sparse-pca", X, r, penalty=300.0) for r in ranks})
+    )
+    yield Bar(f"{name}: seconds of r = 30", found.seconds["r = 30"], 2.0)
+    yield Bar(f"{name}: slope in r", slope(ranks, list(found.seconds.values())), 3.0)
 
 
-def kernels() -> Iterator[str]:
+def off_exact(name: str, X: Any, y: Any) -> float:
+    """||grad f - grad of the exact form|| at the optimum, in units of that at a random point."""
+    data = Data((as_samples(X),), y)
+    M = ldr.solve(name, X, 2, y=y, certify=False).run.M
+    ours, exact = (type(named(name))(landmarks=many).bind(data, 2) for many in ("auto", None))
+    project, far = exact.manifold.project, exact.random_point(np.random.default_rng(0))
+    off = project(M, ours.near(M).at(M).gradient) - project(M, exact.at(M).gradient)
+    return float(np.linalg.norm(off) / np.linalg.norm(exact.at(far).gradient))
+
+
+def kernels() -> Lines:
     rng = np.random.default_rng(0)
     X = rng.standard_normal((20_000, 10))
     y = X[:, 0] / (0.5 + (X[:, 1] + 1.5) ** 2) + 0.2 * rng.standard_normal(20_000)
@@ -244,15 +246,26 @@ def kernels() -> Iterator[str]:
             for n in (2000, 20_000)
             for starts in (None, 1)
         }
-        yield line(name, time.process_time, jobs)
+        yield (found := turns(name, jobs))
+        for n, most in ((2000, 1.0), (20_000, 20.0)):
+            yield Bar(f"{name}: seconds of n = {n}", found.seconds[f"n = {n}"], most)
+        yield Bar(f"{name}: gradient of n = 2000", off_exact(name, X[:2000], y[:2000]), 1e-7)
 
 
-def factors() -> Iterator[str]:
+def factors() -> Lines:
     rng = np.random.default_rng(0)
     X = 2 * rng.standard_normal((1000, 2)) @ rng.standard_normal((2, 200))
     X += rng.standard_normal((1000, 200)) * rng.uniform(0.5, 2, 200)
-    jobs = {f"r = {r}": solved("fa", X, r) for r in (60, 100)}
-    yield line("fa 1000 x 200", time.process_time, jobs)
+    yield (found := turns("fa 1000 x 200", {f"r = {r}": solved("fa", X, r) for r in (60, 100)}))
+    yield found.ratio("r = 100", "r = 60", most=3.0)
+
+
+def small_problems() -> Lines:
+    for name, problem in small.problems().items():
+        least, apart = small.compared(name, *problem)
+        yield small.line(name, least, apart)
+        for job, most in (("solve", 3.0), ("of many", 1.0)):
+            yield Bar(f"{name} 150 x 10: {job} / loop", least[job] / least["loop"], most)
 
 
 def straight(A: Any, B: Any, r: int) -> float:
@@ -274,56 +287,95 @@ def straight_lpp(X: Any, r: int) -> float:
     return float(scipy.linalg.eigh(A, B, eigvals_only=False, subset_by_index=(0, r - 1))[0].sum())
 
 
-def closed_forms() -> Iterator[str]:
+def closed_forms() -> Lines:
     rng = np.random.default_rng(0)
     shared = rng.standard_normal((2000, 5))
     A, B = (
         shared @ rng.standard_normal((5, 500)) + rng.standard_normal((2000, 500)) for _ in range(2)
     )
-    jobs: dict[str, Job] = {
-        "ldr": solved("classical-cca", (A, B), 5, certify=True),
-        "NumPy": lambda: straight(A, B, 5),
-    }
-    yield line("classical-cca 2000", time.process_time, jobs)
     X = rng.standard_normal((2000, 1000))
-    jobs = {
-        "ldr": solved("lpp", X, 5, certify=True),
-        "NumPy": lambda: straight_lpp(X, 5),
+    scaled = X * 10.0 ** rng.uniform(-3, 3, 1000)
+    jobs: dict[str, tuple[Job, Job]] = {
+        "classical-cca 2000 x (500 + 500)": (
+            solved("classical-cca", (A, B), 5, certify=True),
+            lambda: straight(A, B, 5),
+        ),
+        "lpp 2000 x 1000": (solved("lpp", X, 5, certify=True), lambda: straight_lpp(X, 5)),
+        "lpp, columns of several scales": (
+            solved("lpp", scaled, 5, certify=True),
+            lambda: straight_lpp(scaled, 5),
+        ),
     }
-    yield line("lpp 2000 x 1000", time.process_time, jobs)
+    for name, (ours, straight_line) in jobs.items():
+        yield (found := turns(name, {"ldr": ours, "NumPy": straight_line}))
+        yield found.ratio("ldr", "NumPy", most=2.0)
+
+
+def many_columns() -> Lines:
+    rng = np.random.default_rng(0)
     wide = rng.standard_normal((3000, 20)) @ rng.standard_normal((20, 2048))
     wide += rng.standard_normal((3000, 2048))
     peer = PCA(5, svd_solver="arpack", random_state=0)
-    jobs = {
+    jobs: dict[str, Job] = {
         "ldr": solved("pca", wide, 5),
         "with certificate": solved("pca", wide, 5, certify=True),
         "scikit-learn": lambda: float(peer.fit(wide).noise_variance_),
     }
-    yield line("pca 3000 x 2048", time.process_time, jobs)
-    for d in (10, 30):
-        X = rng.standard_normal((40_000, d)) * np.linspace(3, 1, d)
-        jobs = {f"n = {n}": solved("lpp", X[:n], 2) for n in (10_000, 20_000, 40_000)}
-        yield line(f"lpp, d = {d}", time.process_time, jobs)
+    yield (found := turns("pca 3000 x 2048", jobs))
+    yield found.ratio("ldr", "scikit-learn", most=1.0)
+    result = ldr.solve("pca", wide, 5)
+    proved = result.converged and result.certificate.kind == "global"
+    gap = result.certificate.gap / result.value if proved else math.inf
+    yield Bar("pca 3000 x 2048: proved gap / value", gap, 1e-9)
 
 
-PARTS = {
-    "pairs": pairs_of_rows,
+def graphs() -> Lines:
+    rng = np.random.default_rng(0)
+    sizes = (10_000, 20_000, 40_000)
+    for name, d in (("lpp", 10), ("npe", 10), ("lpp", 30)):
+        X = rng.standard_normal((sizes[-1], d)) * np.linspace(3, 1, d)
+        jobs = {f"n = {n}": solved(name, X[:n], 2) for n in sizes}
+        yield (found := turns(f"{name}, d = {d}", jobs))
+        yield Bar(f"{name}, d = {d}: slope in n", slope(sizes, list(found.seconds.values())), 1.8)
+
+
+PARTS: dict[str, Callable[[], Lines]] = {
+    "busy": busy,
+    "nca": neighbourhoods,
+    "pairs": pairs,
     "certificates": certificates,
     "sources": sources,
     "sparse": sparse,
     "kernels": kernels,
     "factors": factors,
+    "small": small_problems,
     "closed-forms": closed_forms,
+    "columns": many_columns,
+    "graphs": graphs,
+    "cold": doors.cold_start,
+    "jax": doors.compiled,
+    "autograd": doors.taped,
+    "lengths": doors.lengths,
+    "pymanopt": doors.of_pymanopt,
 }
 
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(["busy", *PARTS]))
-    chosen = parser.parse_args().parts or ["busy", *PARTS]
-    if unknown := set(chosen) - {"busy", *PARTS}:
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
+    parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(PARTS))
+    chosen = parser.parse_args().parts or PARTS
+    if unknown := set(chosen) - set(PARTS):
         parser.error(f"no parts {', '.join(sorted(unknown))}")
     warnings.simplefilter("ignore")
+    bars = []
     for part in chosen:
         with contextlib.nullcontext() if part == "busy" else one_thread():
-            for found in busy() if part == "busy" else PARTS[part]():
+            for found in PARTS[part]():
                 print(found, flush=True)
+                bars += [found] if isinstance(found, Bar) else []
+    if len(chosen) > 1:
+        print("", *bars, sep="\n")
+
+
+if __name__ == "__main__":
+    main()

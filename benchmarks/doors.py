@@ -1,4 +1,4 @@
-"""One's own functions and other libraries' problems: ``python -m benchmarks.doors``.
+"""One's own functions and other libraries' problems: rows of `benchmarks.beyond_eigen`.
 
 Seconds of the processor with one BLAS thread. Compiling and first imports count where it says
 "cold"; other lines are medians of runs that take turns with the peer's.
@@ -6,11 +6,11 @@ Seconds of the processor with one BLAS thread. Compiling and first imports count
 
 from __future__ import annotations
 
+import logging.handlers
 import subprocess
 import sys
 import time
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import lru_cache
 from resource import RUSAGE_CHILDREN, getrusage
 from types import SimpleNamespace
@@ -20,9 +20,8 @@ import numpy as np
 from sklearn.datasets import load_iris, load_wine
 
 import ldr
-from benchmarks.beyond_eigen import Job, line, standardised
+from benchmarks.turns import Bar, Job, Lines, standardised, turns
 from ldr.solvers import from_pymanopt
-from ldr.solvers.threads import one_thread
 
 OURS = "import ldr; ldr.solve('lda', X, 2, y=y)"
 THEIRS = (
@@ -35,7 +34,7 @@ DATA = (
 )
 
 
-def cold_start() -> str:
+def cold_start() -> Lines:
     """The whole process, the least of five, data made by NumPy."""
     spent = {}
     for name, program in (("ldr", OURS), ("scikit-learn", THEIRS)):
@@ -46,8 +45,8 @@ def cold_start() -> str:
             after = getrusage(RUSAGE_CHILDREN)
             runs.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
         spent[name] = min(runs)
-    cells = "   ".join(f"{name} {seconds:.3f} s" for name, seconds in spent.items())
-    return f"{'lda, cold start':<24}{cells}   ratio {spent['ldr'] / spent['scikit-learn']:.2f}"
+    yield f"{'lda, cold start':<24}" + "   ".join(f"{k} {s:.3f} s" for k, s in spent.items())
+    yield Bar("lda, cold start: ldr / scikit-learn", spent["ldr"] / spent["scikit-learn"], 0.4)
 
 
 def transport(X: Any, y: Any) -> Callable[..., Any]:
@@ -72,36 +71,78 @@ def transport(X: Any, y: Any) -> Callable[..., Any]:
     return unrolled
 
 
-def cold(name: str, solver: str, function: Callable[..., Any], X: Any) -> str:
-    """Of a new objective: nothing of it is compiled."""
-    objective = ldr.objective(manifold="grassmann", sense="max")(function)
-    began = time.process_time()
-    found = ldr.solve(objective, X, 2, random_state=0, solver=solver)
-    spent = time.process_time() - began
-    counts = found.evaluations.get("compilation", 0)
-    return f"{name:<24}{found.solver} {spent:.1f} s, {counts} compilations, {found.value:.10g}"
+def compiled() -> Lines:
+    """A new objective, nothing of which is compiled: by both ways, and what is said meanwhile."""
+    X, y = standardised(load_wine)
+    spent, told = [], logging.handlers.BufferingHandler(1000)
+    logging.getLogger("ldr").addHandler(told)
+    for solver in ("auto", "trust-region"):
+        objective = ldr.objective(manifold="grassmann", sense="max")(transport(X, y))
+        began = time.process_time()
+        found = ldr.solve(objective, X, 2, random_state=0, solver=solver)
+        spent.append(time.process_time() - began)
+        count = found.evaluations.get("compilation", 0)
+        said = f"{found.solver} {spent[-1]:.1f} s, {count} compilations, {found.value:.10g}"
+        yield f"wda in jax, cold: {said}"
+    logging.getLogger("ldr").removeHandler(told)
+    yield Bar("wda in jax, cold: gradients first / trust region", spent[0] / spent[1], 1.0)
+    yield Bar("wda in jax, cold: no message after 5 s", float(not told.buffer), 0.0)
 
 
-def folds() -> Iterator[str]:
+def robust(numpy: Any) -> Callable[[Any, Any], Any]:
+    """A sum over rows, written with some library's NumPy."""
+
+    def function(M: Any, X: Any) -> Any:
+        R = X - (X @ M) @ M.T
+        return numpy.sum(numpy.sqrt(numpy.sum(R**2, axis=1) + 1.0))
+
+    return function
+
+
+def taped() -> Lines:
+    """Calls of one's own function in autograd: by the tape, and of plain arrays."""
+    import autograd.numpy as anp
+
+    X, _ = standardised(load_wine)
+    plain: list[bytes] = []
+    f, tapes = robust(anp), []
+
+    @ldr.objective(manifold="grassmann", backend="autograd")
+    def counted(M: Any, X: Any) -> Any:
+        plain.append(M.tobytes()) if isinstance(M, np.ndarray) else tapes.append(1)
+        return f(M, X)
+
+    given: dict[str, Any] = {"starts": 1, "certify": False, "random_state": 0}
+    ldr.solve(counted, X, 2, max_iterations=0, **given)
+    probes = len(set(plain)) - 1  # all but the start
+    plain.clear()
+    tapes.clear()
+    found = ldr.solve(counted, X, 2, **given)
+    by_tape = max(0, found.evaluations["value"] + probes - len(plain))
+    said = f"{len(plain)} plain calls, {len(tapes)} tapes, {found.evaluations}"
+    yield f"robust pca in autograd: {said}"
+    yield Bar("robust pca in autograd: points before the start", probes, 3)
+    yield Bar("robust pca in autograd: values by tape", by_tape, 0)
+
+
+def lengths() -> Lines:
     import jax.numpy as jnp
 
     X, _ = standardised(load_wine)
-
-    def robust(M: Any, X: Any) -> Any:
-        R = X - (X @ M) @ M.T
-        return jnp.sum(jnp.sqrt(jnp.sum(R**2, axis=1) + 1.0))
-
-    for summed in (False, True):
-        objective = ldr.objective(manifold="grassmann", sum_over_rows=summed)(robust)
+    counts = []
+    for summed in (True, False):
+        objective = ldr.objective(manifold="grassmann", sum_over_rows=summed)(robust(jnp))
         began, count = time.process_time(), 0
         for n in (178, 142, 143, 150):
             found = ldr.solve(objective, X[:n], 2, random_state=0)
             count += found.evaluations.get("compilation", 0)
         spent = time.process_time() - began
-        yield f"four lengths, sum={summed!s:<6} {spent:.2f} s, {count} compilations"
+        counts.append(count)
+        yield f"four lengths in jax, sum={summed!s:<6} {spent:.2f} s, {count} compilations"
+    yield Bar("four lengths: compilations of a sum / of no sum", counts[0] / counts[1], 0.5)
 
 
-def of_pymanopt() -> Iterator[str]:
+def of_pymanopt() -> Lines:
     import autograd.numpy as anp
     import pymanopt
     from pymanopt.manifolds import Grassmann, Stiefel
@@ -129,7 +170,7 @@ def of_pymanopt() -> Iterator[str]:
                 o.run(p, initial_point=s).cost
             ),
         }
-        yield line(f"pymanopt: {name}", time.process_time, jobs)
+        yield from beside(f"pymanopt: {name}", jobs)
     try:
         from ot import dr
     except ImportError:
@@ -152,8 +193,16 @@ def of_pymanopt() -> Iterator[str]:
         "ldr": lambda: wda(from_pymanopt),
         "pymanopt": lambda: wda(TrustRegions(verbosity=0).run),
     }
-    yield line("POT: wda, iris", time.process_time, jobs)
-    yield line("POT: prw, 50 + 50", time.process_time, robust_transport(rng))
+    yield from beside("POT: wda, iris", jobs)
+    yield from beside("POT: prw, 50 + 50", robust_transport(rng))
+
+
+def beside(name: str, jobs: dict[str, Job]) -> Lines:
+    """Ours beside the other: no worse an end, and the ratio of times."""
+    ours, theirs = jobs
+    yield (found := turns(name, jobs))
+    yield found.ratio(ours, theirs, most=1.0)
+    yield found.apart(ours, theirs, most=1e-9)
 
 
 def robust_transport(rng: Any) -> dict[str, Job]:
@@ -201,19 +250,3 @@ def robust_transport(rng: Any) -> dict[str, Job]:
         return float(cost(U))
 
     return {"ldr": lambda: from_pymanopt(problem, U0, solver="lbfgs").value, "POT": theirs}
-
-
-def main() -> None:
-    warnings.simplefilter("ignore")
-    print(cold_start(), flush=True)
-    X, y = standardised(load_wine)
-    with one_thread():
-        for solver in ("auto", "trust-region"):
-            print(cold("unrolled wda, cold", solver, transport(X, y), X), flush=True)
-        for rows in (folds(), of_pymanopt()):
-            for found in rows:
-                print(found, flush=True)
-
-
-if __name__ == "__main__":
-    main()

@@ -97,7 +97,10 @@ def stack(X: Any) -> Any:
     return X + 0.1 * np.random.default_rng(1).standard_normal((STACKED, *X.shape))
 
 
-def line(name: str, loop: Callable[..., float], X: Any, beside: dict[str, Any]) -> str:
+def compared(
+    name: str, loop: Callable[..., float], X: Any, beside: dict[str, Any]
+) -> tuple[dict[str, float], float]:
+    """Microseconds of each job, and the largest relative difference of values."""
     given = X if isinstance(X, tuple) else (X,)
     jobs: dict[str, Callable[[], Any]] = {
         "loop": lambda: loop(*given, **beside),
@@ -113,17 +116,20 @@ def line(name: str, loop: Callable[..., float], X: Any, beside: dict[str, Any]) 
         least = {job: min(spent(run) for _ in range(TURNS)) for job, run in jobs.items()}
         together = lambda: ldr.solve_many(name, many, R, workers=1, **beside)  # noqa: E731
         least["of many"] = min(spent(together) for _ in range(TURNS // 10)) / STACKED
+    return least, max(abs(ours / loops - 1) for loops, ours in pairs)
+
+
+def line(name: str, least: dict[str, float], apart: float) -> str:
     cells = "".join(
         f"{job} {spent:6.0f} ({spent / least['loop']:5.1f})   " for job, spent in least.items()
     )
-    apart = max(abs(ours / loops - 1) for loops, ours in pairs)
     return f"{name:<16}{cells}values differ by {apart:.0e}"
 
 
 def main() -> None:
     warnings.simplefilter("ignore")
     for name, problem in problems().items():
-        print(line(name, *problem), flush=True)
+        print(line(name, *compared(name, *problem)), flush=True)
 
 
 if __name__ == "__main__":

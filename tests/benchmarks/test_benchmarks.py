@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from benchmarks import beyond_eigen, power, repeats
+from benchmarks import power, repeats, turns
 from benchmarks.__main__ import main
 from benchmarks.growth import slope
 from benchmarks.peers import Task, Trace, native
@@ -96,8 +96,20 @@ def test_jobs_take_turns_and_say_what_they_reached():
     def job(name, reached):
         return lambda: order.append(name) or reached
 
-    said = beyond_eigen.line(
-        "race", lambda: float(next(now)), {"ours": job("ours", 1.5), "theirs": job("theirs", 2.5)}
-    )
-    assert order == ["ours", "theirs"] * (1 + beyond_eigen.REPEATS)
-    assert " ".join(said.split()) == "race ours 1.000 s ( 1.00) 1.5 theirs 1.000 s ( 1.00) 2.5"
+    jobs = {"ours": job("ours", 1.5), "theirs": job("theirs", 2.5)}
+    found = turns.turns("race", jobs, lambda: float(next(now)))
+    assert order == ["ours", "theirs"] * (1 + turns.REPEATS)
+    said = " ".join(str(found).split())
+    assert said == "race ours 1.000 s ( 1.00) 1.5 theirs 1.000 s ( 1.00) 2.5"
+    bars = {
+        "race: ours / theirs 1 bar 1 met": found.ratio("ours", "theirs", most=1.0),
+        "race: ours / theirs 1 bar 0.5 MISSED": found.ratio("ours", "theirs", most=0.5),
+        "race: ours, more than theirs 0 bar 0.5 met": found.surplus("ours", "theirs", most=0.5),
+        "race: the end of ours worse than of theirs -0.4 bar 0 met": found.apart(
+            "ours", "theirs", 0.0
+        ),
+        "race: the end of ours worse than of theirs 0.4 bar 0 MISSED": found.apart(
+            "ours", "theirs", 0.0, sense=-1
+        ),
+    }
+    assert all(" ".join(str(bar).split()) == said for said, bar in bars.items())
