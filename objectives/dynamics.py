@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import scipy
+from scipy.linalg.lapack import dgeqrf, dormqr, dpotrs, dtrtrs
 
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.data.data import Data
@@ -22,6 +24,7 @@ from ldr.objectives.view import Range
 from ldr.solvers.errors import DataError
 from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.linalg.lengths import power_of_two
+from ldr.solvers.linalg.symmetric import on_diagonal
 from ldr.solvers.manifolds import Array, Grassmann
 from ldr.solvers.manifolds.orthonormal import sym
 from ldr.solvers.problem import Point
@@ -29,6 +32,10 @@ from ldr.solvers.records import dataclass, field
 
 # Of what is in the rows, a share that rounding of their means leaves.
 _LOST = 1e-14
+# Squares that are a difference, and below this share of its terms, are added up instead.
+_CANCELLED = 0.1
+# Of LAPACK's room, numbers a column.
+_WORK = 64
 
 
 @dataclass(frozen=True)
@@ -129,16 +136,16 @@ def _triangular(states: Array, moves: Array) -> tuple[Array, Array, float]:
 class DynamicsPoint(Point):
     """f = ||Xdot - X M D'M'||^2 at its least over D, added up as squares; S = M'AM, T = M'BM.
 
-    A = X'X, B = Xdot'X. D S = T; of skew D, D S + S D = T - T'. D is optimal, so the gradient is
-    that at fixed D, 2 (AM D'D - BMD' - B'MD). D comes from XM itself, whose condition is the root
-    of that of S.
+    A = X'X, B = Xdot'X. D S = T; of skew D, D S + S D = T - T'. f is ||Xdot - V M'||^2, V = Xdot M,
+    plus the squares of what is left of V, E = V - XM D'. D is optimal, so the gradient is that at
+    fixed D, -2 (X'ED + Xdot'XM D'). D comes from XM = QR itself, whose condition is the root of
+    that of S.
     """
 
     def __init__(self, problem: LinearDynamics, M: Array) -> None:
         self.M = M
         self._problem = problem
         self._Y, self._V = problem.states @ M, problem.moves @ M
-        self.T = self._V.T @ self._Y
 
     @cached_property
     def _products(self) -> tuple[Array, Array, Array]:
@@ -147,69 +154,80 @@ class DynamicsPoint(Point):
         return states.T @ self._Y, moves.T @ self._Y, states.T @ self._V
 
     @cached_property
+    def _factored(self) -> tuple[Array, Array, Array]:
+        """LAPACK's QR of XM, and Q'Xdot M."""
+        QR, tau, _, _ = dgeqrf(self._Y)
+        return QR, tau, dormqr("L", "T", QR, tau, self._V, _WORK * len(tau))[0]
+
+    @cached_property
+    def _R(self) -> Array:
+        """On and above the diagonal, which is kept off zero, whatever the units of XM's columns."""
+        R, eps = np.asfortranarray(self._factored[0][: self.M.shape[1]]), np.finfo(float).eps
+        diagonal = on_diagonal(R)
+        if np.abs(diagonal).min() < eps * math.sqrt(np.vdot(self._Y, self._Y)):
+            least = eps * np.linalg.norm(self._Y, axis=0)
+            diagonal[:] = np.where(np.abs(diagonal) < least, least, diagonal)
+        return R
+
+    @cached_property
     def _eigen(self) -> tuple[Array, Array]:
         """Of S, by the singular values of XM; what is zero to rounding is kept off zero."""
         _, sigma, Ut = scipy.linalg.svd(self._Y, full_matrices=False, check_finite=False)
         return np.maximum(sigma, np.finfo(float).eps * sigma[0]) ** 2, Ut.T
 
     def _solve(self, R: Array) -> Array:
-        """D of D S = R, or of D S + S D = R for skew-symmetric R."""
-        s, U = self._eigen
+        """D of D S = R, or of D S + S D = R - R'."""
         if self._problem.skew:
-            D = U @ (U.T @ R @ U / (s[:, None] + s)) @ U.T
+            s, U = self._eigen
+            D = U @ (U.T @ (R - R.T) @ U / (s[:, None] + s)) @ U.T
             return 0.5 * (D - D.T)
-        return (R @ U / s) @ U.T
-
-    @cached_property
-    def _explained(self) -> tuple[Array, Array, Array]:
-        """Q and R of XM, whatever the units of its columns, and Q'Xdot M."""
-        Q, R = scipy.linalg.qr(self._Y, mode="economic", check_finite=False)
-        least = np.finfo(float).eps * np.linalg.norm(R, axis=0)
-        diagonal = np.diag_indices(len(R))
-        R[diagonal] = np.where(np.abs(R[diagonal]) < least, least, R[diagonal])
-        return Q, R, Q.T @ self._V
-
-    def _skewed(self, T: Array) -> Array:
-        return T - T.T if self._problem.skew else T
+        return np.asarray(dpotrs(self._R, R.T)[0].T)
 
     @cached_property
     def D(self) -> Array:
         """The least-squares dynamics."""
         if self._problem.skew:
-            return self._solve(self._skewed(self.T))
-        _, R, explained = self._explained
-        return np.asarray(scipy.linalg.solve_triangular(R, explained, check_finite=False).T)
+            return self._solve(self._V.T @ self._Y)
+        return np.asarray(dtrtrs(self._R, self._factored[2][: len(self._R)])[0].T)
+
+    @cached_property
+    def _left(self) -> Array:
+        """What XM D' leaves of Xdot M."""
+        if self._problem.skew:
+            return self._V - self._Y @ self.D.T
+        QR, tau, left = self._factored
+        left = left.copy(order="F")
+        left[: len(tau)] = 0.0
+        return np.asarray(dormqr("L", "N", QR, tau, left, _WORK * len(tau), overwrite_c=1)[0])
 
     @cached_property
     def value(self) -> float:
-        if self._problem.skew:
-            fitted = self._Y @ self.D.T
-        else:
-            Q, _, explained = self._explained
-            fitted = Q @ explained
-        residual = self._problem.moves - fitted @ self.M.T
-        return self._problem.outside + float(np.vdot(residual, residual))
+        problem, left = self._problem, float(np.vdot(self._left, self._left))
+        explained = float(np.vdot(self._V, self._V)) - left
+        if explained <= (1.0 - _CANCELLED) * problem.squares:
+            return problem.outside + problem.squares - explained
+        beside = problem.moves - self._V @ self.M.T
+        return problem.outside + float(np.vdot(beside, beside)) + left
 
     @cached_property
     def gradient(self) -> Array:
-        D = self.D
-        AM, BM, BtM = self._products
-        return 2.0 * (AM @ (D.T @ D) - BM @ D.T - BtM @ D)
+        states, moves, left = self._problem.states, self._problem.moves, self._left
+        return -2.0 * (states.T @ (left @ self.D) + moves.T @ (self._V - left))
 
     def hessian_vector(self, V: Array) -> Array:
-        states, moves = self._problem.states, self._problem.moves
-        AM, BM, BtM = self._products
-        XV, XdotV = states @ V, moves @ V
-        half = V.T @ AM
-        dS, dT = half + half.T, V.T @ BM + BtM.T @ V
-        return self.changed(states.T @ XV, moves.T @ XV, states.T @ XdotV, dS, dT)
+        states, moves, Y, D = self._problem.states, self._problem.moves, self._Y, self.D
+        dY = states @ V
+        dleft = moves @ V - dY @ D.T  # at fixed D
+        dD = self._solve(dleft.T @ Y + self._left.T @ dY)
+        along = Y @ dD.T
+        of_states = (dleft - along) @ D + self._left @ dD
+        return -2.0 * (states.T @ of_states + moves.T @ (dY @ D.T + along))
 
     def changed(self, dAM: Array, dBM: Array, dBtM: Array, dS: Array, dT: Array) -> Array:
         """Of the gradient, where AM, BM, B'M, S and T change."""
         D = self.D
         AM, BM, BtM = self._products
-        change = self._skewed(dT) - D @ dS
-        dD = self._solve(change - dS @ D if self._problem.skew else change)
+        dD = self._solve(dT - D @ dS)
         at_fixed_D = dAM @ (D.T @ D) - dBM @ D.T - dBtM @ D
         half = dD.T @ D
         return 2.0 * (at_fixed_D + AM @ (half + half.T) - BM @ dD.T - BtM @ dD)
@@ -223,7 +241,7 @@ class DynamicsPoint(Point):
         AM, BM, BtM = self._products
         P = u.T @ AM
         slope = 2.0 * (D @ (P + P.T) - u.T @ BM - BtM.T @ u)
-        R = self._solve(slope - slope.T if self._problem.skew else slope)
+        R = self._solve(slope)
         half = -0.5 * M @ sym(D.T @ R)
         return u @ (D.T @ D) + half, M @ R - 2.0 * u @ D, -2.0 * u @ D.T
 
@@ -255,6 +273,11 @@ class LinearDynamics(BoundObjective):
     @cached_property
     def manifold(self) -> Grassmann:  # type: ignore[override]
         return Grassmann(self.states.shape[1], self.r)
+
+    @cached_property
+    def squares(self) -> float:
+        """||Xdot||^2 of the rows."""
+        return float(np.vdot(self.moves, self.moves))
 
     def at(self, M: Array) -> DynamicsPoint:
         return DynamicsPoint(self, M)
@@ -289,7 +312,7 @@ class LinearDynamics(BoundObjective):
 
         What X explains is known as well as its columns, at length 1, can be told apart.
         """
-        c = self.outside + float(np.vdot(self.moves, self.moves))
+        c = self.outside + self.squares
         sigma = scipy.linalg.svdvals(self.states / np.linalg.norm(self.states, axis=0))
         condition = float(sigma[0] / max(sigma[-1], np.finfo(float).tiny))
         rounding = 4.0 * max(self.states.shape) * float(np.finfo(float).eps) * condition * c
