@@ -9,12 +9,15 @@ given to other threads takes them along in a copy of the context.
 from __future__ import annotations
 
 import math
-import signal
 import threading
+
+# What `signal` wraps: to tell that a handler is none of an enumeration takes it ten times as long.
+from _signal import getsignal, signal  # type: ignore[import-not-found]
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, Token
 from functools import cache
+from signal import SIGINT, default_int_handler
 from time import monotonic, perf_counter
 from typing import TypeVar
 
@@ -101,29 +104,33 @@ def within(seconds: float) -> Iterator[Deadline]:
         _deadline.reset(token)
 
 
-@contextmanager
-def hearing() -> Iterator[Interrupt]:
+class hearing:
     """The first Ctrl-C within is noted, and ends what is within at its next `check`.
 
     In the main thread only, as Python has it, and unless the program has a handler of its own.
+    Like `until_told` it is entered some twenty times a solve, and therefore no generator.
     """
-    around = _interrupt.get()
-    if around is not None:
-        yield around
-        return
-    interrupt = Interrupt()
-    token = _interrupt.set(interrupt)
-    usual = signal.default_int_handler
-    main = threading.current_thread() is threading.main_thread()
-    handled = main and signal.getsignal(signal.SIGINT) is usual
-    try:
-        if handled:
-            signal.signal(signal.SIGINT, interrupt.hear)
-        yield interrupt
-    finally:
-        if handled:
-            signal.signal(signal.SIGINT, usual)
-        _interrupt.reset(token)
+
+    _token: Token[Interrupt | None] | None = None
+    _handled = False
+
+    def __enter__(self) -> Interrupt:
+        around = _interrupt.get()
+        if around is not None:
+            return around
+        interrupt = Interrupt()
+        self._token = _interrupt.set(interrupt)
+        main = threading.current_thread() is threading.main_thread()
+        self._handled = main and getsignal(SIGINT) is default_int_handler
+        if self._handled:
+            signal(SIGINT, interrupt.hear)
+        return interrupt
+
+    def __exit__(self, *_: object) -> None:
+        if self._handled:
+            signal(SIGINT, default_int_handler)
+        if self._token is not None:
+            _interrupt.reset(self._token)
 
 
 class unlimited:
@@ -147,8 +154,7 @@ class Told:
     status: Status | None = None
 
 
-@contextmanager
-def until_told() -> Iterator[Told]:
+class until_told:
     """What is within ends at the time limit or at the first Ctrl-C, and the program goes on.
 
     Raises
@@ -156,19 +162,29 @@ def until_told() -> Iterator[Told]:
     KeyboardInterrupt
         At the second.
     """
-    told = Told()
-    with hearing() as interrupt:
+
+    def __enter__(self) -> Told:
+        self._hearing, self._told = hearing(), Told()
+        self._interrupt = self._hearing.__enter__()
+        return self._told
+
+    def __exit__(self, kind: object, error: BaseException | None, _: object) -> bool:
+        interrupt, told = self._interrupt, self._told
         try:
-            yield told
-        except TimeLimitError:
-            told.status = Status.TIME_LIMIT
-        except KeyboardInterrupt:
-            if interrupt.again:
-                raise
-            if not interrupt.heard:  # of a program's own handler
-                interrupt.hear()
-        if interrupt.heard:
-            told.status = Status.INTERRUPTED
+            if isinstance(error, TimeLimitError):
+                told.status = Status.TIME_LIMIT
+            elif isinstance(error, KeyboardInterrupt):
+                if interrupt.again:
+                    return False
+                if not interrupt.heard:  # of a program's own handler
+                    interrupt.hear()
+            elif error is not None:
+                return False
+            if interrupt.heard:
+                told.status = Status.INTERRUPTED
+            return True
+        finally:
+            self._hearing.__exit__()
 
 
 @contextmanager
