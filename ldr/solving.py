@@ -16,8 +16,8 @@ from ldr.certifying import certify_run
 from ldr.doors import in_words
 from ldr.inputs import (
     as_data,
-    as_generator,
     as_objective,
+    as_random,
     as_seconds,
     as_solver,
     as_stopping,
@@ -199,7 +199,7 @@ def solve(
     True
     """
     objective = as_objective(objective, parameters)
-    rng = as_generator(random_state)
+    rng = as_random(random_state)
     stopping = as_stopping(tolerance, max_iterations)
     if starts is not None:
         whole("starts", starts, 1)

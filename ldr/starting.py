@@ -41,7 +41,7 @@ def points_from(
     first: Array,
     named_starts: Mapping[str, Array],
     count: int | None,
-    rng: np.random.Generator,
+    rng: Callable[[], np.random.Generator],
 ) -> dict[str, Array]:
     """`count` points to solve from: the first, then the objective's own, then random ones.
 
@@ -60,7 +60,7 @@ def points_from(
         count = 1 + len(others) if isinstance(start, str) and start == "baseline" else 1
     points = dict(list({name: first, **others}.items())[:count])
     for k in range(1, count - len(points) + 1):
-        points[f"random {k}"] = problem.random_point(rng)
+        points[f"random {k}"] = problem.random_point(rng())
     return points
 
 
@@ -70,11 +70,11 @@ def start_point(
     data: Data,
     baseline: Array | None,
     named_starts: Callable[[], Mapping[str, Array]],
-    rng: np.random.Generator,
+    rng: Callable[[], np.random.Generator],
 ) -> Array:
     if isinstance(start, str):
         if start == "random" or (start == "baseline" and baseline is None):
-            return problem.random_point(rng)
+            return problem.random_point(rng())
         if start == "baseline":
             assert baseline is not None
             return baseline
