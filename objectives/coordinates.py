@@ -271,7 +271,7 @@ def _root_in_units(B: Array) -> tuple[Array, Array, bool]:
     if as_is:
         scale = np.full(len(B), power_of_two(scale))
         scaled = B / scale[0] / scale[0]
-    values, vectors = np.linalg.eigh(scaled[np.ix_(there, there)])
+    values, vectors = eigh(scaled[np.ix_(there, there)])
     roots = np.sqrt(np.maximum(values, np.finfo(float).eps * values[-1]))
     W, inverse = np.zeros((len(B), len(there))), np.zeros((len(there), len(B)))
     W[there] = vectors / roots / scale[there, None]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 
@@ -32,7 +31,7 @@ from ldr.solvers.run import Stopping
 _RANDOM, _SHORT = 5, Stopping(1e-6, 20)
 
 
-class Family(ABC):
+class Family:
     """A distribution exp(x theta - b(theta)) of entries."""
 
     takes: str
@@ -40,25 +39,25 @@ class Family(ABC):
     def __init__(self, saturation: float) -> None:
         self.saturation = saturation
 
-    @abstractmethod
     def natural(self, X: Array) -> Array:
         """The natural parameter that fits an entry best, as far as it is finite."""
+        raise NotImplementedError
 
-    @abstractmethod
     def fits(self, X: Array) -> npt.NDArray[np.bool_]:
         """Which entries can be."""
+        raise NotImplementedError
 
-    @abstractmethod
     def derivatives(self, theta: Array) -> tuple[Array, Array, Array]:
         """b, b' (the mean) and b'' (the variance)."""
+        raise NotImplementedError
 
-    @abstractmethod
     def best(self, X: Array) -> Array:
         """The largest x theta - b(theta)."""
+        raise NotImplementedError
 
-    @abstractmethod
     def intercept(self, mean: Array) -> Array:
         """The natural parameter of a mean, within the saturation."""
+        raise NotImplementedError
 
 
 class Bernoulli(Family):
@@ -287,6 +286,10 @@ class NaturalParameters(BoundObjective):
     @cached_property
     def best(self) -> Array:
         return self.family.best(self.X)
+
+    @property
+    def order(self) -> int:
+        return len(self.X)
 
     def at(self, M: Array) -> NaturalPoint:
         return NaturalPoint(self, M)

@@ -92,12 +92,13 @@ class LDA(NestedMethod, DiscriminantMethod):
         notes = _of_low_rank(r, classes) if self.shrinkage is None else []
         return trace_ratio(self, rows, r, ridge=self.ridge, notes=notes)
 
-    def matrices(self, data: DataSums) -> RatioMatrices:
+    def matrices(self, data: DataSums) -> RatioMatrices | None:
         from ldr.objectives.families.matrices import RatioMatrices
 
-        return RatioMatrices(
-            *data.scatters_of_classes(), 1.0, self.column_weights, ridge=self.ridge
-        )
+        both = data.scatters_of_classes()
+        if both is None:
+            return None
+        return RatioMatrices(*both, 1.0, self.column_weights, ridge=self.ridge)
 
 
 @dataclass(frozen=True)
@@ -124,10 +125,11 @@ class ClassicalLDA(DiscriminantMethod):
         notes = few_directions(r, classes, "classes") if self.shrinkage is None else []
         return whitened_trace(self, rows, r, ridge=self.ridge, notes=notes)
 
-    def matrices(self, data: DataSums) -> PencilMatrices:
+    def matrices(self, data: DataSums) -> PencilMatrices | None:
         from ldr.objectives.families.matrices import PencilMatrices
 
-        return PencilMatrices(*data.scatters_of_classes(), ridge=self.ridge)
+        both = data.scatters_of_classes()
+        return None if both is None else PencilMatrices(*both, ridge=self.ridge)
 
 
 def _of_low_rank(r: int, classes: int) -> list[str]:

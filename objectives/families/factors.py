@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Protocol
@@ -239,6 +238,10 @@ class FactorLikelihood(BoundObjective):
         """Columns of the user's data."""
         return len(self.scale)
 
+    @property
+    def order(self) -> int:
+        return self.noise.k
+
     def axes(self, M: Array, seen: Sequence[Variation | None]) -> Axes:
         """In which M'Psi^{-1}M is diagonal, largest first (Lawley and Maxwell)."""
         loadings, t = self.manifold.split(M)[:2]
@@ -318,7 +321,6 @@ class Factors(FactorLikelihood):
         """Whether C is an array of all columns."""
         return isinstance(self.C, (np.ndarray, DenseCovariance)) and self.further == 0
 
-    @abstractmethod
     def of_covariance(self, C: Array) -> Factors:
         """The likelihood of a covariance of all columns, of as many rows.
 
@@ -327,10 +329,11 @@ class Factors(FactorLikelihood):
         SingularError
             It has no bound.
         """
+        raise NotImplementedError
 
-    @abstractmethod
     def improved(self, M: Array) -> Array:
         """A point of far larger likelihood than M, or the best."""
+        raise NotImplementedError
 
     def random_point(self, rng: np.random.Generator) -> Array:
         """Loadings of the data's scale, so that S starts near C in size."""

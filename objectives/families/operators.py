@@ -19,6 +19,10 @@ class Plus:
     diagonal: Array | float = 0.0
     scale: Array | None = None
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.S.shape
+
     def __matmul__(self, V: Array) -> Array:
         scale = None if self.scale is None else self.scale[:, None]
         V = V if scale is None else scale * V
@@ -36,6 +40,10 @@ class Product:
 
     U: Array
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.U), len(self.U)
+
     def __matmul__(self, V: Array) -> Array:
         return self.U @ (self.U.T @ V)
 
@@ -45,6 +53,10 @@ class Coupled:
     """[[0, K], [K', 0]]."""
 
     K: Form
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return sum(self.K.shape), sum(self.K.shape)
 
     def __matmul__(self, V: Array) -> Array:
         ka, found = self.K.shape[0], np.empty_like(V)
@@ -56,13 +68,17 @@ class Coupled:
 class Apart:
     """[[Saa, 0], [0, Sbb]]."""
 
-    ka: int
     aa: SymmetricOperator
     bb: SymmetricOperator
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        k = self.aa.shape[0] + self.bb.shape[0]
+        return k, k
+
     def __matmul__(self, V: Array) -> Array:
-        found = np.empty_like(V)
-        found[: self.ka], found[self.ka :] = self.aa @ V[: self.ka], self.bb @ V[self.ka :]
+        ka, found = self.aa.shape[0], np.empty_like(V)
+        found[:ka], found[ka:] = self.aa @ V[:ka], self.bb @ V[ka:]
         return found
 
 
@@ -73,6 +89,10 @@ class Less:
     first: SymmetricOperator
     second: SymmetricOperator
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.first.shape
+
     def __matmul__(self, V: Array) -> Array:
         found = self.first @ V
         found -= self.second @ V
@@ -81,6 +101,9 @@ class Less:
 
 class Identity:
     """What leaves vectors alone."""
+
+    def __init__(self, k: int) -> None:
+        self.shape = k, k
 
     def __matmul__(self, V: Array) -> Array:
         return V.copy()

@@ -46,9 +46,9 @@ class ProjectedPoint(Point):
     def slope(self) -> Array:
         """phi'(Y), of Y's shape."""
 
-    @abstractmethod
     def curvature(self, dY: Array) -> Array:
         """phi''(Y)[dY], of Y's shape."""
+        raise NotImplementedError
 
     @cached_property
     def Y1(self) -> Array:
@@ -139,6 +139,10 @@ class Projected(Started):
     def pulled_at(self, point: ProjectedPoint, dY: Array) -> Array:
         """The derivative in X of <slope, dY> where Y stays."""
         return np.zeros_like(self.X)
+
+    @property
+    def order(self) -> int:
+        return len(self.X)
 
 
 @dataclass(frozen=True)

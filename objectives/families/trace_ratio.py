@@ -35,6 +35,7 @@ from ldr.solvers.manifolds.orthonormal import sym
 from ldr.solvers.problem import Point, Preconditioner, once
 from ldr.solvers.records import dataclass, field, replace
 from ldr.solvers.solver import AnySolver
+from ldr.solvers.spectral import eigh, generalised_eigh, orthonormal_basis
 from ldr.solvers.trace_ratio.davidson import trace_ratio_solver
 
 # Least gap of eigenvalues that the preconditioner divides by, relative to the largest one.
@@ -146,7 +147,7 @@ class TraceRatio(BoundObjective):
             B=(self.B + self.B.T) * shrink,
             outside=2.0 * shrink * self.outside,
             sums=self.sums and (2.0 * shrink * self.sums[0], 2.0 * shrink * self.sums[1]),
-            weights=np.broadcast_to(self.weights, self.r),
+            weights=self.weights * np.ones(self.r),
         )
         vars(self).update(_rank=self._rank_of_B())
         if self._rank <= len(self.B) - self.r:
@@ -240,7 +241,7 @@ class TraceRatio(BoundObjective):
         size = self.A if self.objective.sense == "max" else -self.A
         B = self.B if self.definite else size + self.B
         _, vectors = generalised_top_eigenvectors(self.A, B, self.r)
-        return np.linalg.qr(vectors / np.linalg.norm(vectors, axis=0))[0]
+        return orthonormal_basis(vectors / np.linalg.norm(vectors, axis=0))
 
     def axes(self, M: Array, seen: Sequence[Variation | None]) -> Axes:
         """Of nested subspaces the eigenvectors of A - rho B, in what each level adds."""
@@ -260,7 +261,7 @@ class TraceRatio(BoundObjective):
         with np.errstate(divide="ignore", invalid="ignore"):
             found = {"ratio": a / b, "share": b / b.sum(), "numerator": a, "denominator": b}
         try:
-            pairs = scipy.linalg.eigvalsh(M.T @ AM, M.T @ BM, check_finite=False)[::-1]
+            pairs = generalised_eigh(M.T @ AM, M.T @ BM, vectors=False)[0][::-1]
         except np.linalg.LinAlgError:  # M'BM is singular
             return found
         return {**found, "generalised_eigenvalue": -self.objective.sign * pairs}
@@ -330,9 +331,8 @@ class TraceRatio(BoundObjective):
             return []
         AM, BM = self.at(M).products
         least = _LEAST_SHARE / self.r
-        shares, Q = np.linalg.eigh(sym(M.T @ BM) / float(np.vdot(M, BM)))
-        empty = int(np.sum(shares < least))
-        if not empty:
+        shares, Q = eigh(sym(M.T @ BM) / float(np.vdot(M, BM)))
+        if not (empty := int(np.sum(shares < least))):
             return []
         whitened = Q / np.sqrt(np.maximum(shares, np.finfo(float).eps))
         values = np.linalg.eigvalsh(whitened.T @ sym(M.T @ AM) @ whitened) / float(np.vdot(M, BM))

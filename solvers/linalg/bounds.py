@@ -29,7 +29,7 @@ import numpy as np
 from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.linalg.symmetric import cholesky, on_diagonal
 from ldr.solvers.manifolds import Array
-from ldr.solvers.spectral import eigh
+from ldr.solvers.spectral import eigh, eigvalsh
 
 _U = 0.5 * float(np.finfo(float).eps)
 _TINY = float(np.finfo(float).tiny)
@@ -119,7 +119,7 @@ def _errors(
     errors += _gamma(r + 4) * model + (3 + roundings) * _U * squares
     errors = _SAFETY * (errors + 3.0 * _U * (abs(s) + delta))
     # The largest x'diag(k c_i^2)x of unit vectors x in N's span.
-    along = k * float(np.linalg.eigvalsh(N.T @ (errors[:, None] * N))[-1])
+    along = k * float(eigvalsh(N.T @ (errors[:, None] * N))[-1])
     return errors, math.sqrt(r) * float(errors.sum()), along
 
 
@@ -147,14 +147,17 @@ def weighted_sum_bound(
     delta: float,
     squares: Array | None = None,
     roundings: int = 0,
+    ritz: Ritz | None = None,
 ) -> float:
     """A number that sum_j v_j lambda_j is proved not to exceed, lambda_j K's eigenvalues from the
     largest on and v_1 >= ... >= v_r > 0 the weights: it is sum_k (v_k - v_{k+1}) times the sum of
     the k largest, v_{r+1} = 0. The other parameters are those of `top_sum_bound`.
     """
-    v = [*np.broadcast_to(weights, M.shape[1]).tolist(), 0.0]
+    r = M.shape[1]
+    v = [*(weights * np.ones(r)).tolist(), 0.0]
     parts = [
-        (v[k - 1] - v[k]) * top_sum_bound(K, M[:, :k], delta, squares, roundings)
+        (v[k - 1] - v[k])
+        * top_sum_bound(K, M[:, :k], delta, squares, roundings, ritz if k == r else None)
         for k in range(1, len(v))
         if v[k - 1] != v[k]
     ]
@@ -266,20 +269,23 @@ def _bound_at(
         return math.inf
     roundings = 2 if sums is None else 2 + OF_SUMS
 
-    def squares(t: float) -> Array:
-        found = entry_squares(np.abs(A) + abs(t) * np.abs(B))
-        return found if sums is None else np.maximum(found, sums[0] + abs(t) * sums[1])
+    def at(t: float) -> tuple[Array, Array, Ritz]:
+        K, squares = A - t * B, entry_squares(np.abs(A) + abs(t) * np.abs(B))
+        if sums is not None:
+            squares = np.maximum(squares, sums[0] + abs(t) * sums[1])
+        return K, squares, _ritz(K, M)
 
-    delta, eta = rounding_shift(A - rho * B, M, squares(rho), roundings), 0.0
+    K, squares, ritz = at(rho)
+    delta, eta = rounding_shift(K, M, squares, roundings, ritz), 0.0
     for _ in range(tries):
         for _ in range(_NEWTON_STEPS):
-            t = rho + eta
-            bound = weighted_sum_bound(A - t * B, M, weights, delta, squares(t), roundings)
+            bound = weighted_sum_bound(K, M, weights, delta, squares, roundings, ritz)
             if bound <= 0:
-                return t
+                return rho + eta
             if not math.isfinite(bound):
                 break
             eta += 1.1 * bound / b
+            K, squares, ritz = at(rho + eta)
         delta *= _GROWTH
     return math.inf
 

@@ -26,14 +26,10 @@ _INDEPENDENT, _EMPTY = 1e-4, 1e-10
 class SymmetricOperator(Protocol):
     """A symmetric matrix, perhaps only known by its products."""
 
-    def __matmul__(self, V: Array) -> Array: ...
-
-
-class SizedOperator(SymmetricOperator, Protocol):
-    """One that tells its order."""
-
     @property
     def shape(self) -> tuple[int, ...]: ...
+
+    def __matmul__(self, V: Array) -> Array: ...
 
 
 @dataclass(frozen=True)
@@ -70,7 +66,7 @@ class Ritz:
 
 
 def block_krylov(
-    A: SizedOperator,
+    A: SymmetricOperator,
     r: int,
     *,
     tolerance: float,

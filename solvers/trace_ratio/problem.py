@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol, cast, runtime_checkable
+from typing import Protocol, cast
 
 import numpy as np
 from scipy.linalg.blas import dgemm
@@ -12,6 +12,7 @@ from ldr.solvers.linalg.symmetric import cholesky, on_diagonal
 from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.orthonormal import sym
 from ldr.solvers.riemannian import RiemannianPoint, RiemannianProblem
+from ldr.solvers.spectral import eigvalsh
 
 # A point this flat, relative to the value, may be a saddle; eigenvalues this close, relative to the
 # norm of the matrix, count as tied, and at most this close, relative to its diagonal.
@@ -31,7 +32,6 @@ class TraceRatioPointLike(Protocol):
     def denominator(self) -> float: ...
 
 
-@runtime_checkable
 class TraceRatioLike(Protocol):
     """A problem that minimises -tr(VM'AM) / tr(VM'BM), V the diagonal matrix of the weights.
 
@@ -49,6 +49,11 @@ class TraceRatioLike(Protocol):
 
     def at(self, M: Array, products: tuple[Array, Array] | None = None) -> TraceRatioPointLike:
         """The function at M; AM and BM may be known already."""
+
+
+def is_trace_ratio(problem: object) -> bool:
+    """Whether it is `TraceRatioLike`."""
+    return all(hasattr(problem, name) for name in ("A", "B", "weights"))
 
 
 def matrices(problem: RiemannianProblem) -> TraceRatioLike:
@@ -130,7 +135,7 @@ def _is_top(problem: RiemannianProblem, point: RiemannianPoint) -> bool:
     diagonal = np.abs(np.diag(ratio.A)) + abs(point.value) * np.diag(ratio.B)
     ties = np.minimum(max(residual, _TIE * size), _LOOSE_TIE * len(diagonal) * diagonal)
     L = projected(point)
-    inside = np.linalg.eigvalsh(L)[::-1]
+    inside = eigvalsh(L)[::-1]
     if float(ratio.weights @ (inside - np.diag(L))) > len(L) * max(residual, _TIE * size):
         return False
     return factor_above(problem, point, float(inside[-1]), size, ties) is not None

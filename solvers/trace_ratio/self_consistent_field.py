@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.linalg.blas import dtrsm
+from scipy.linalg.lapack import dpotrf
 
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.linalg.eigen import symmetric_eigen, top_eigenvectors
@@ -15,6 +16,7 @@ from ldr.solvers.status import Status
 from ldr.solvers.trace_ratio.problem import (
     TraceRatioLike,
     denominator,
+    is_trace_ratio,
     matrices,
     projected,
     ratio_above,
@@ -70,7 +72,7 @@ class SelfConsistentField(Solver[FieldState]):
     patience = 3
 
     def initialise(self, problem: RiemannianProblem, M: Array) -> FieldState:
-        if not isinstance(problem.problem, TraceRatioLike):
+        if not is_trace_ratio(problem.problem):
             raise ArgumentError(
                 f"solver={self.name!r} solves trace ratios (lda, maf) only; "
                 "for other objectives use solver='trust-region'"
@@ -164,6 +166,6 @@ def _diagonal(problem: RiemannianProblem, point: RiemannianPoint) -> RiemannianP
 
 
 def _orthonormal(Y: Array) -> Array:
-    """Y L'^{-1} with Y'Y = LL': orthonormal to rounding where Y nearly is."""
-    L = np.linalg.cholesky(Y.T @ Y)
+    """Y L'^{-1} with Y'Y = LL', at least 1: orthonormal to rounding where Y nearly is."""
+    L, _ = dpotrf(Y.T @ Y, lower=1)
     return np.asarray(dtrsm(1.0, L.T, Y.T, side=0, lower=0, trans_a=1).T)
