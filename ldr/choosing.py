@@ -241,8 +241,9 @@ def _along(
     for r in order:
         start = _nested_start(objective, X, y, r, results[-1]) if results else "baseline"
         count = starts
-        if count is None and results and results[0].starts is not None:
-            count = len(results[0].starts.values) + 1  # the objective's own, after the nested one
+        known = results[0].starts if results else None
+        if count is None and known is not None:  # the objective's own, after the nested one
+            count = len(known.names) + len(known.merged) + 1
         results.append(solve(objective, X, r, y=y, start=start, starts=count, **options))
         yield results[-1]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ldr import solvers
 from ldr.objectives.certificate import Certificate
@@ -41,7 +41,7 @@ class Starts:
     Attributes
     ----------
     values : tuple of float
-        In the order of the starts, in the objective's own sense and units.
+        Of the runs on all rows, in the order of the starts, in the objective's own sense and units.
     names : tuple of str
         Of the starts: "baseline", "given", the objective's own ("gradient outer product"),
         "random 1", ...
@@ -52,6 +52,10 @@ class Starts:
         How many are the best to 1e-8, relative; the best is one of them.
     spread : float
         Between the best and the worst.
+    merged : tuple of str
+        Starts from which a run on some of many rows (ica, uica) came to the same point as one from
+        an earlier start, but for the columns' order and signs: from there one run on all rows
+        stands for both.
     """
 
     values: tuple[float, ...]
@@ -60,21 +64,32 @@ class Starts:
     best_from: str
     agreeing: int
     spread: float
+    merged: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, reached: Mapping[str, float], sense: str) -> Starts:
-        """The summary of the values reached, by the starts' names."""
-        values, names = tuple(reached.values()), tuple(reached)
-        best = min(values) if sense == "min" else max(values)
+    def of(cls, problem: BoundObjective, runs: Mapping[str, Ended]) -> Starts | None:
+        """The summary of the ends, by the starts' names; None of one start."""
+        if len(runs) < 2:
+            return None
+        whole: dict[int, str] = {}
+        for name, end in runs.items():
+            whole.setdefault(id(end), name)
+        names = tuple(whole.values())
+        values = tuple(problem.reported(runs[name].run.value) for name in names)
+        best = min(values) if problem.objective.sense == "min" else max(values)
         agree = [abs(v - best) <= 1e-8 * abs(best) for v in values]
-        first = names[agree.index(True)]
-        return cls(values, names, best, first, sum(agree), max(values) - min(values))
+        first, spread = names[agree.index(True)], max(values) - min(values)
+        merged = tuple(name for name in runs if name not in names)
+        return cls(values, names, best, first, sum(agree), spread, merged)
 
     def __str__(self) -> str:
-        return (
+        said = (
             f"{self.agreeing} of {len(self.values)} agree with the best, "
             f"first from {self.best_from!r}; spread {self.spread:.1e}"
         )
+        if self.merged:
+            said += f"; on some of the rows the same as another: {', '.join(self.merged)}"
+        return said
 
 
 class Ended(NamedTuple):
@@ -124,6 +139,8 @@ def solve_from(
 ) -> dict[str, Ended]:
     """A run from each named point; none after one that was told to stop, nor after the time.
 
+    Starts that come to the `same` point have one run, which is then the end of each of them.
+
     Raises
     ------
     KeyboardInterrupt, TimeLimitError
@@ -131,9 +148,15 @@ def solve_from(
     """
     told: list[Status] = []
     first = next(iter(points))
+    begun: dict[str, Array] = {}
+    twins: dict[str, str] = {}
 
-    def from_point(name: str) -> Ended | None:
-        if told or (name != first and over()):
+    def late(name: str) -> bool:
+        return bool(told) or (name != first and over())
+
+    def approached(name: str) -> Array | None:
+        """Where a run begins; None where none does."""
+        if late(name):
             return None
         point = points[name]
         with until_told():  # what is not done of this when the time is over need not be
@@ -141,8 +164,25 @@ def solve_from(
                 point = problem.approach(point)
             for easier in problem.easier:
                 point = point if over() else minimise(easier, point, solver, _ROUGHLY).M
+        return point
+
+    def apart(ways: Iterable[Array | None]) -> Iterator[str]:
+        """The starts that come to where none before them came."""
+        for name, point in zip(points, ways, strict=True):
+            if point is None:
+                continue
+            twin = next((known for known, M in begun.items() if problem.same(M, point)), None)
+            if twin is None:
+                begun[name] = point
+                yield name
+            else:
+                twins[name] = twin
+
+    def ended(name: str) -> Ended | None:
+        if late(name):
+            return None
         with until_told():
-            near, run = solve_near(problem, point, solver, stopping, observers)
+            near, run = solve_near(problem, begun[name], solver, stopping, observers)
             with until_told():
                 run = unless_flat(near, run, problem.random_point)
             if run.status is Status.OBSERVER:
@@ -152,20 +192,25 @@ def solve_from(
 
     with hearing() as interrupt:
         if workers == 1 or len(points) == 1:
-            runs = [from_point(name) for name in points]
+            ends = list(map(ended, apart(map(approached, points))))
         else:
             with ThreadPoolExecutor(os.cpu_count() if workers < 0 else workers) as pool:
-                tasks = [pool.submit(copy_context().run, from_point, name) for name in points]
+
+                def each(work: Callable[[str], Any], names: Iterable[str]) -> Iterator[Any]:
+                    tasks = [pool.submit(copy_context().run, work, name) for name in names]
+                    return (task.result() for task in tasks)
+
                 try:
-                    runs = [task.result() for task in tasks]
+                    ends = list(each(ended, apart(each(approached, points))))
                 except BaseException:
                     interrupt.heard = True  # by the other threads too, which are joined here
                     raise
-    found = {name: run for name, run in zip(points, runs, strict=True) if run is not None}
+    found = {name: end for name, end in zip(begun, ends, strict=True) if end is not None}
     if not found:
         check()
         raise KeyboardInterrupt
-    return found
+    through = {name: twins.get(name, name) for name in points}
+    return {name: found[own] for name, own in through.items() if own in found}
 
 
 def search(

@@ -219,7 +219,7 @@ def solve(
         deadline.task = "the statistics of the data were computed"
         r, notes = as_dimension(r, objective, data)
         problem = objective.bind(data, r)
-        reached: dict[str, float] = {}
+        reached: Starts | None = None
         certificate = None
         compared: Fitted = {}
         deadline.task = "the heuristic was computed"
@@ -247,7 +247,7 @@ def solve(
                 runs, count, proof = search(
                     problem, named, points, chosen, stopping, observers, workers, prove=prove
                 )
-                reached = {name: problem.reported(end.run.value) for name, end in runs.items()}
+                reached = Starts.of(problem, runs)
                 (problem, run), further = best_of(runs, count)
                 notes += further
             seconds = time.perf_counter() - began
@@ -283,7 +283,7 @@ def solve(
         parameters={**result.parameters, **compared},
         directions=replace(directions, views=names),
         view_names=names,
-        starts=Starts.of(reached, objective.sense) if len(reached) > 1 else None,
+        starts=reached,
     )
 
 

@@ -118,6 +118,10 @@ class BoundObjective(Problem):
         """A better start than M, which was not given: the end of an approach from afar, say."""
         return M
 
+    def same(self, M: Array, N: Array) -> bool:
+        """Whether approaches that ended at M and at N came to the same: one run is enough."""
+        return False
+
     def hidden(self, M: Array) -> float:
         """What the rounding of the data's sums may change of the value at M, where it is known."""
         return 0.0

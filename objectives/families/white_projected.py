@@ -10,16 +10,17 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from ldr.objectives.families.projected import Projected
-from ldr.objectives.statistics.sums import counted_rows, spread_rows
+from ldr.objectives.statistics.sums import counting_rows
 from ldr.solvers.loop import minimise
-from ldr.solvers.manifolds import Array
+from ldr.solvers.manifolds import Array, polar_factor
 from ldr.solvers.run import Stopping
 from ldr.solvers.trust_region import TrustRegion
 
 # A sample of the rows has so many for each column, and at least so many; it is taken of so many
 # times as many rows.
 _SAMPLE_ROWS, _LEAST_SAMPLE, _MANY = 100, 2000, 4
-_LEAST_VARIANCE = 0.01  # of a sample, where all rows have 1
+# Ends of runs on a sample are the same optimum that differ by less, relative to their length.
+_SAME = 1e-3
 _ROUGHLY = Stopping(1e-4, 50)
 
 
@@ -55,6 +56,15 @@ class WhiteProjected(Projected):
         """Of many rows, the end of a run on some of them."""
         return M if self.rough is self else minimise(self.rough, M, TrustRegion(), _ROUGHLY).M
 
+    def same(self, M: Array, N: Array) -> bool:
+        """Up to the order of the columns and their signs, of ends on a sample of the rows."""
+        if self.rough is self:
+            return False
+        products = M.T @ N / np.linalg.norm(M, axis=0)[:, None]
+        match = np.abs(products).argmax(axis=0)
+        signs = np.sign(products[match, np.arange(len(match))])
+        return bool(np.linalg.norm(M[:, match] * signs - N) <= _SAME * np.linalg.norm(N))
+
     @property
     def follows(self) -> bool:
         """The rows are white."""
@@ -69,11 +79,10 @@ def white_sample(X: Array, w: Array | None) -> tuple[Array, Array | None]:
 
     Where rows are few it is all of them.
     """
-    counted = np.arange(len(X)) if w is None else np.flatnonzero(w)
     count = max(_LEAST_SAMPLE, _SAMPLE_ROWS * X.shape[1])
-    if len(counted) < _MANY * count:
+    if (len(X) if w is None else np.count_nonzero(w)) < _MANY * count:
         return X, w
-    rows = counted[spread_rows(len(counted), count)]
+    rows = counting_rows(len(X), w, count)
     Z, v = X[rows], None if w is None else w[rows]
-    values, axes = np.linalg.eigh(Z.T @ counted_rows(Z, v) / (count if v is None else v.sum()))
-    return Z @ (axes / np.sqrt(np.maximum(values, _LEAST_VARIANCE))) @ axes.T, v
+    total, roots = (count, 1.0) if v is None else (v.sum(), np.sqrt(v)[:, None])
+    return polar_factor(roots * Z) * (np.sqrt(total) / roots), v

@@ -235,9 +235,9 @@ def _class_pilots(samples: Samples, codes: Codes, counts: Codes | Array) -> Arra
     None where the class means are already small against the spread within classes.
     """
     first_rows = np.empty(len(counts), dtype=np.intp)
-    counting = counting_rows(samples, samples.n)[::-1]
+    counting = counting_rows(samples.n, samples.weights, samples.n)[::-1]
     first_rows[codes[counting]] = counting  # of equal codes the last one written
-    rows = counting_rows(samples, pilot_rows(samples.n, samples.d))
+    rows = counting_rows(samples.n, samples.weights, pilot_rows(samples.n, samples.d))
     if len(rows) < len(counting):
         rows = np.union1d(rows, first_rows)
     firsts, sample, classes = sampled(samples, first_rows), sampled(samples, rows), codes[rows]

@@ -106,7 +106,7 @@ def pilot(samples: Samples) -> Array | None:
 
     None where every column's mean is already small against its spread.
     """
-    rows = counting_rows(samples, pilot_rows(samples.n, samples.d))
+    rows = counting_rows(samples.n, samples.weights, pilot_rows(samples.n, samples.d))
     sample = sampled(samples, rows)
     first = sample[0].copy()
     sample -= first  # exactly zero in a constant column, so that its pilot is its value
@@ -118,11 +118,11 @@ def pilot(samples: Samples) -> Array | None:
     return None if (np.abs(shift) <= NO_SHIFT * spread).all() else shift
 
 
-def counting_rows(samples: Samples, count: int) -> Codes:
-    """Indices of `count` rows at most, spread over those that have a weight, if any have."""
-    there = None if samples.weights is None else np.flatnonzero(samples.weights)
+def counting_rows(n: int, weights: Array | None, count: int) -> Codes:
+    """Indices of `count` of n rows at most, spread over those that have a weight, if any have."""
+    there = None if weights is None else np.flatnonzero(weights)
     if there is None or len(there) == 0:
-        return spread_rows(samples.n, count)
+        return spread_rows(n, count)
     return there[spread_rows(len(there), count)]
 
 

@@ -10,7 +10,7 @@ import ldr
 from ldr.errors import ArgumentError
 from ldr.objectives import ICA, Data, UndercompleteICA
 from ldr.objectives.data.opening import as_samples
-from ldr.objectives.families.white_projected import white_sample
+from ldr.objectives.families.white_projected import WhiteProjected, white_sample
 from ldr.objectives.starts.directions import fourth_order_directions
 from ldr.objectives.starts.sources import CONTRASTS, deflated_directions, hyperbolic_secant, student
 
@@ -217,6 +217,23 @@ def test_a_run_on_some_of_many_rows_comes_first(name, monkeypatch):
         ends.append(ldr.solve(name, X, 4, sample_weight=w, starts=1, certify=False))
     assert ends[0].value == pytest.approx(ends[1].value, rel=1e-12)
     assert ends[0].iterations < ends[1].iterations
+
+
+@pytest.mark.parametrize("name", ["ica", "uica"])
+def test_starts_that_come_to_the_same_on_some_rows_have_one_run(name, monkeypatch):
+    """Those that come to another optimum there have their own, in threads too."""
+    X, _ = mixed(0, ("laplace", "sparse") * 3, n=9000, d=6)
+    options = {"starts": 6, "random_state": 0, "certify": False}
+    found, threads = (ldr.solve(name, X, 3, workers=w, **options) for w in (1, 2))
+    np.testing.assert_array_equal(found.M, threads.M)
+    assert found.starts == threads.starts
+    assert len(found.starts.names) > 1 and len(found.starts.merged) > 1
+    assert str(found.starts).endswith(f"the same as another: {', '.join(found.starts.merged)}")
+    monkeypatch.setattr(WhiteProjected, "same", lambda problem, M, N: False)
+    whole = ldr.solve(name, X, 3, **options).starts
+    assert not whole.merged and set(whole.names) == {*found.starts.names, *found.starts.merged}
+    values = set(np.round(whole.values, 10))
+    assert values == set(np.round(found.starts.values, 10)) and len(values) > 1
 
 
 def test_a_sample_of_white_rows_is_white():
