@@ -239,5 +239,10 @@ def test_what_else_does_not_fit():
         from_pymanopt([])
     with pytest.raises(ArgumentError, match=r"initial_point of shape \(8, 2\) is no point of"):
         from_pymanopt(subspace(by_autograd), np.eye(8)[:, :2])
+    with pytest.raises(ArgumentError, match=r"has shape \(8,\), expected \(n, p\)"):
+        from_pymanopt(subspace(by_autograd), np.ones(8))
+    pair = kinds.Product([kinds.Euclidean(2), kinds.Euclidean(3)])
+    with pytest.raises(ArgumentError, match="initial_point has 1 arrays, expected one for each"):
+        from_pymanopt(pymanopt.Problem(pair, by_numpy(pair)(lambda *M: 0.0)), [np.ones(2)])
     with pytest.raises(ArgumentError, match="has no gradient"):
         from_pymanopt(subspace(by_numpy))

@@ -12,6 +12,7 @@ from ldr.solvers import (
     LBFGS,
     ConjugateGradient,
     Euclidean,
+    Grassmann,
     ProximalGradient,
     SelfConsistentField,
     Smoothing,
@@ -23,8 +24,10 @@ from ldr.solvers import (
     named_solver,
     solver_names,
 )
+from ldr.solvers.descent.line_search import search
 from ldr.solvers.gradients_first import GradientsFirst
 from ldr.solvers.manifolds import SparseStiefel
+from ldr.solvers.problem import Point
 from ldr.solvers.riemannian import RiemannianProblem
 from ldr.solvers.whole_hessian import InverseHessian
 from ldr.testing.problems import PROBLEMS, FunctionProblem, rayleigh, symmetric
@@ -103,6 +106,23 @@ def test_gradients_come_first():
     problem = rayleigh()
     assert minimise(problem, random_start(problem), GradientsFirst()).status.converged
     assert problem.calls["hessian"] == 0
+
+
+def test_where_gradients_are_stuck_the_trust_region_goes_on(monkeypatch):
+    monkeypatch.setattr("ldr.solvers.descent.lbfgs.search", lambda *_: None)
+    problem = rayleigh()
+    assert minimise(problem, random_start(problem), GradientsFirst()).status.converged
+    assert problem.calls["hessian"] > 0
+
+
+@pytest.mark.parametrize("solver", [GradientsFirst(), named_solver("pymanopt:trust-region")])
+def test_what_runs_as_a_whole_begins_at_its_start_and_takes_no_single_step(solver):
+    problem = RiemannianProblem(rayleigh())
+    M = random_start(problem)
+    state = solver.initialise(problem, M)
+    assert np.array_equal(state.point.M, M)
+    with pytest.raises(NotImplementedError, match=r"in one call|one after the other"):
+        solver.step(problem, state)
 
 
 @pytest.mark.parametrize("decades", [6, 10])
@@ -232,6 +252,43 @@ def test_self_consistent_field_refuses_other_problems():
     problem = rayleigh()
     with pytest.raises(ArgumentError, match="solves trace ratios"):
         minimise(problem, random_start(problem), SelfConsistentField())
+
+
+@pytest.mark.parametrize("name", ["em", "imputation"])
+def test_likelihoods_alone_have_hidden_variables(name):
+    problem = rayleigh()
+    with pytest.raises(ArgumentError, match=f"solver '{name}' maximises likelihoods"):
+        minimise(problem, random_start(problem), named_solver(name))
+
+
+def test_a_peer_differences_gradients_asks_for_the_time_and_knows_no_zeros():
+    problem, pymanopt = rayleigh(hessian=False), named_solver("pymanopt:trust-region")
+    run = minimise(problem, random_start(problem), pymanopt, Stopping(1e-6))
+    assert run.value == pytest.approx(rayleigh().minimum, rel=1e-8)
+    late = minimise(problem, random_start(problem), pymanopt, Stopping(time_limit=1e-9))
+    assert late.status is Status.TIME_LIMIT
+    problem.manifold = SparseStiefel(np.tril(np.ones((20, 3))))
+    with pytest.raises(ArgumentError, match="no counterpart of the manifold"):
+        minimise(problem, random_start(problem), pymanopt)
+    C = symmetric(3)[0]
+    alone = FunctionProblem(Grassmann(3, 3), lambda M: 0.0, lambda M: C @ M, lambda M, V: C @ V)
+    alone_at = minimise(alone, random_start(alone), pymanopt, Stopping(1e-200))
+    assert alone_at.status is Status.ROUNDING
+
+
+def test_no_way_down_is_no_step():
+    problem = RiemannianProblem(rayleigh())
+    point = problem.at(random_start(problem))
+    assert search(problem, point, point.gradient, 1.0) is None
+    assert search(problem, point, -point.gradient, np.inf) is None
+
+
+def test_derivatives_that_are_optional():
+    """A step of no length changes no gradient; without products a point says that it has none."""
+    point = RiemannianProblem(rayleigh(hessian=False)).at(random_start(rayleigh()))
+    assert not point.hessian(np.zeros_like(point.M)).any()
+    with pytest.raises(NotImplementedError):
+        Point.hessian_vector(point.point, point.M)
 
 
 def test_names():

@@ -46,6 +46,10 @@ def test_no_eigenvalue_and_no_ratio_exceeds_what_is_told(seed, missed):
     assert ratio_bound(A, B, V + noise, rho, weights, diagonal, PRODUCTS, 0.1) >= rho * (1 - 1e-13)
 
 
+def test_beside_all_directions_nothing_is_left():
+    assert largest_of_rest(lambda V: V, np.eye(3), PRODUCTS) == -np.inf
+
+
 def test_it_is_tight_where_the_block_is_good():
     A, B, r, _ = problem(1)
     values, V = eigen(A, B)

@@ -13,7 +13,7 @@ from ldr.solvers import Euclidean, Grassmann, Product, Stiefel
 from ldr.solvers.manifolds import SparseEuclidean, SparseStiefel, polar_factor
 from ldr.solvers.manifolds import support as support_module
 from ldr.solvers.manifolds.orthonormal import sym
-from ldr.solvers.manifolds.support import SymmetricEquations
+from ldr.solvers.manifolds.support import SymmetricEquations, on_support, with_zeros
 from ldr.testing.manifolds import (
     retraction_stays_on_the_manifold_after_many_large_steps as retraction_stays,
 )
@@ -180,6 +180,27 @@ def test_multipliers_of_fixed_zeros_solve_their_equations(singular):
     expected = np.linalg.pinv(matrix, rcond=1e-10) @ [np.vdot(S, R) for S in basis]
     found = SymmetricEquations(M, M, support).solve(R)
     np.testing.assert_allclose(found, np.tensordot(expected, basis, axes=1), atol=1e-11)
+
+
+def test_equations_that_are_not_symmetric_or_not_finite():
+    rng = np.random.default_rng(0)
+    A, B, R = *rng.standard_normal((2, 5, 3)), sym(rng.standard_normal((3, 3)))
+    A[:, 2] = A[:, 1]
+    D = np.ones((5, 3))
+    found = SymmetricEquations(A, B, D).solve(R)
+    residual = sym(A.T @ (B @ found)) - R
+    for step in map(sym, rng.standard_normal((9, 3, 3))):  # least squares
+        assert abs(np.vdot(residual, sym(A.T @ (B @ step)))) < 1e-12
+    assert np.isnan(SymmetricEquations(np.nan * A, B, D).solve(R)).all()
+    assert np.isnan(SymmetricEquations(A, B, D).solve(np.nan * R)).all()
+
+
+def test_zeros_that_leave_no_point(rng):
+    with pytest.raises(ArgumentError, match="no orthonormal matrix with this support"):
+        SparseStiefel(np.array([[1.0, 1.0], [0.0, 0.0]])).random_point(rng)
+    assert with_zeros(np.eye(3, 2) * [1.0, 0.0], np.ones((3, 2))) is None
+    with pytest.raises(ArgumentError, match=r"no form of the manifold .* with fixed zeros"):
+        on_support(object(), np.ones((3, 2)))
 
 
 def test_equations_of_multipliers_are_made_once_at_a_point(monkeypatch):
