@@ -227,6 +227,10 @@ def test_a_decomposition_that_does_not_fit_is_not_begun(monkeypatch, clock):
         pass
 
 
+def test_what_a_decomposition_takes_is_timed_once():
+    assert 0.0 < limits._seconds_of_eigen() == limits._seconds_of_eigen() < np.inf
+
+
 # --- Ctrl-C ---------------------------------------------------------------------------------------
 
 
@@ -239,6 +243,16 @@ def press(iteration=None):
 def at(number, then=press):
     """An observer that presses at an iteration."""
     return lambda iteration: then() if iteration.number == number else None
+
+
+def test_what_comes_after_an_interrupt_is_not_kept():
+    def found():
+        yield 1
+        press()
+        yield 2
+
+    with pytest.warns(ConvergenceWarning, match="after 1 of 3 things"):
+        assert limits.complete(found(), 3, "things") == [1]
 
 
 class Nth:

@@ -441,13 +441,14 @@ def test_tied_singular_vectors_are_refused(name, said):
         ldr.solve(name, X, 2, y=Y).sensitivity(X, Y).pullback(np.ones((2, 3)))
 
 
+@pytest.mark.parametrize(("length", "many"), [(4.0, True), (1.5, False)])
 @pytest.mark.parametrize("heat", [3.0, "median"])
-def test_weights_of_many_edges_whatever_the_order_of_the_rows(heat):
+def test_weights_of_edges_whatever_the_order_of_the_rows(heat, length, many):
     rng = np.random.default_rng(0)
     X = np.cumsum(rng.standard_normal((90, 4)), axis=0)[rng.permutation(90)]
     X[7] += 1e3  # a row without edges
     dX, Y, h = rng.standard_normal(X.shape), rng.standard_normal((90, 2)), 1e-5
-    there = (squareform(pdist(X)) < 4.0) & ~np.eye(90, dtype=bool)
+    there = (squareform(pdist(X)) < length) & ~np.eye(90, dtype=bool)
 
     def weights(X):
         squared = squareform(pdist(X)) ** 2
@@ -455,7 +456,7 @@ def test_weights_of_many_edges_whatever_the_order_of_the_rows(heat):
         return np.where(there, np.exp(-squared / width), 0.0)
 
     edges = HeatedEdges(csr_array(weights(X)), heat)
-    assert edges.many
+    assert edges.many == many
     moved = (weights(X + h * dX) - weights(X - h * dX)) / (2 * h)
     expected = moved.sum(axis=1)[:, None] * Y - moved @ Y
     assert relative(MovingLaplacian(edges).along(X, dX) @ Y, expected) < 1e-7

@@ -1,5 +1,6 @@
 """Wasserstein discriminant analysis: Sinkhorn's iteration by its definition, its limits, POT's."""
 
+import pickle
 import tracemalloc
 
 import numpy as np
@@ -212,6 +213,9 @@ def test_pairs_of_rows_in_files_are_those_within_batches(tmp_path, monkeypatch):
     parts = [slice(0, None, 2), slice(1, None, 2)]
     expected = sum(len(X[p]) / len(X) * ratio(X[p] @ M, Y[p], 1.0) for p in parts)
     assert problem.reported(problem.at(M).value) == pytest.approx(expected, rel=1e-10)
+    piece, term = problem.samples.piece(slice(0, None)), pickle.loads(pickle.dumps(problem.term))
+    assert term.first(M, piece, Y)[0] == problem.term.first(M, piece, Y)[0]
+    assert term.first(M, piece, np.zeros_like(Y))[0] == 0.0  # of one class alone
     with pytest.raises(ArgumentError, match=r"wda takes weights .* rows in memory"):
         ldr.solve("wda", tmp_path / "X.npy", 2, y=Y, sample_weight=np.ones(len(X)))
 

@@ -6,6 +6,7 @@ import mmap
 import os
 from io import RawIOBase
 from pathlib import Path
+from tokenize import TokenError
 from typing import Literal
 
 import numpy as np
@@ -48,7 +49,7 @@ class NpyFile:
                     npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
                 )
                 shape, by_columns, dtype = reader(file)
-            except ValueError as error:
+            except (ValueError, SyntaxError, TokenError) as error:
                 raise DataError(f"{name}: {path.name} cannot be read as .npy: {error}") from error
             offset = file.tell()
         if len(shape) != 2 or dtype.kind not in "biuf":

@@ -99,9 +99,7 @@ def pieces_along(boundaries: Sequence[int], most: int) -> list[slice]:
         edges = [first + (last - first) * k // parts for k in range(parts + 1)]
         pieces += [slice(a, b) for a, b in pairwise(edges[:-1])]
         begin = edges[-2]
-    if boundaries[-1] > begin:
-        pieces.append(slice(begin, boundaries[-1]))
-    return pieces
+    return [*pieces, slice(begin, boundaries[-1])]
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,9 +1,11 @@
 """Rows from files, lists and streams: the same samples and the same results as in memory."""
 
 import os
+import sys
 import threading
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -415,10 +417,14 @@ def test_labels_that_look_like_numbers_at_first(tmp_path):
         (["1,2", "3,4,5", "6,7"], r"row 1 .* has 3 cells, expected 2"),
         (["1,2", "3", "6,7"], r"row 1 .* has 1 cells, expected 2"),
         (["1,2", "", "3,", "6,7"], r"row 1, column 1 \('b'\)"),
+        (["1,2", "3,\N{ARABIC-INDIC DIGIT ONE}", "6,7"], r"X\.csv cannot be read: .*CSV conver"),
+        (["1,2", '3,"4', "6,7" * 99], r"row 1 does not end; is there a quote that is not closed\?"),
     ],
 )
-def test_text_that_is_no_table_of_numbers(lines, message, tmp_path):
-    (tmp_path / "X.csv").write_text("\n".join(["a,b", *lines]))
+def test_text_that_is_no_table_of_numbers(lines, message, tmp_path, monkeypatch):
+    monkeypatch.setattr(text, "_CHUNK", 64)
+    monkeypatch.setattr(text, "_LONGEST_ROW", 99)
+    (tmp_path / "X.csv").write_text("\n".join(["a,b", *lines]), encoding="utf-8")
     with pytest.raises(DataError, match=message):
         ldr.solve("pca", tmp_path / "X.csv", 1)
 
@@ -602,6 +608,9 @@ def test_text_in_another_code(tmp_path):
     for y, place in (("c", "'c': b'caf"), (None, "'c': 'oak' is no number")):
         with pytest.raises(DataError, match=rf"row [01] .*column {place}"):
             ldr.solve("lda" if y else "pca", path, 1, y=y)
+    path.write_bytes("a,b\n1,2\n3,4\n5,7\n".encode("utf-16"))
+    with pytest.raises(DataError, match=r"X\.csv is not text in UTF-8"):
+        ldr.solve("pca", path, 1)
 
 
 @pytest.mark.parametrize("content", ["pickled", "empty", "archive", "nothing"])
@@ -616,6 +625,61 @@ def test_labels_in_files_that_are_no_arrays(content, tmp_path):
         path.write_bytes(b"" if content == "empty" else b"no array")
     with pytest.raises(DataError, match=r"y: y\.npy cannot be read as \.npy"):
         ldr.solve("lda", X, 2, y=str(path))
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"no array", r"cannot be read as \.npy: the magic string"),
+        (b"\x93NUMPY\x01\x00v\x00{broken" + 111 * b" ", r"cannot be read as \.npy"),
+        (np.ones(5), r"holds an array of shape \(5,\) and type float64, expected a matrix"),
+        (np.ones((5, 2), dtype="U1"), r"holds .* type <U1, expected a matrix of real numbers"),
+    ],
+)
+def test_files_of_arrays_that_are_no_matrices(content, words, tmp_path):
+    path = tmp_path / "X.npy"
+    path.write_bytes(content) if isinstance(content, bytes) else np.save(path, content)
+    with pytest.raises(DataError, match=r"X: X\.npy " + words):
+        ldr.solve("pca", path, 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("npy", r"X\.npy ended while it was read"),
+        ("csv", r"X\.csv has changed since it was opened"),
+        ("parquet", r"X\.parquet ended at row 140"),
+        ("one row group", r"X\.parquet cannot be read after row 0"),
+    ],
+)
+def test_files_that_change_once_they_are_open(name, words, tmp_path):
+    path = Path(SOURCES[name](tmp_path))
+    samples, content = as_samples(path), path.read_bytes()
+    if name == "parquet":
+        FRAME[:140].to_parquet(path, row_group_size=47)
+    elif name == "csv":
+        first, second, rest = content.split(b"\n", 2)
+        path.write_bytes(b"\n".join([first, b"\n" * len(second), rest]))
+    else:
+        path.write_bytes(content[:-9] if name == "npy" else content[::-1])
+    with pytest.raises(DataError, match=words):
+        samples.read(slice(0, N))
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv"])
+def test_what_reads_files_may_not_be_installed(ending, tmp_path, monkeypatch):
+    path = Path(SOURCES[ending](tmp_path))
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(ArgumentError, match=r"files need pyarrow, which is not installed: pip in"):
+        ldr.solve("pca", path, 2)
+
+
+def test_pages_of_a_memory_map_are_given_back_as_they_were(tmp_path):
+    rows = np.arange(2.0**14).reshape(-1, 4)
+    np.save(tmp_path / "X.npy", rows)
+    source = npy.MemoryMap(np.load(tmp_path / "X.npy", "r"))
+    for _ in range(2):
+        assert np.array_equal(source.read(100, 3000), rows[100:3000])
 
 
 def test_paths_that_are_none():

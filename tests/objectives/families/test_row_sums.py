@@ -437,13 +437,15 @@ def test_own_terms_are_pickled_by_value_and_compiled_once(saved, monkeypatch):
         return scale * jnp.sum((X @ M) ** 2)
 
     problem = bound(local, saved(X))
-    pickled = cloudpickle.dumps(problem.term)
-    monkeypatch.setattr(by_value, "_known", WeakValueDictionary())  # as in another process
-    terms = [pickle.loads(pickled) for _ in range(2)]
-    assert terms[0].objective is terms[1].objective is not local
     M = problem.random_point(np.random.default_rng(0))
     piece = problem.samples.piece(slice(0, 50))
-    assert terms[0].first(M, piece)[0] == problem.term.first(M, piece)[0]
+    weighted = FunctionTerm(local._of_rows, problem.term.means, weighted=True)
+    expected = [term.first(M, piece)[0] for term in (problem.term, weighted)]
+    pickled = [cloudpickle.dumps(term) for term in (problem.term, problem.term, weighted)]
+    monkeypatch.setattr(by_value, "_known", WeakValueDictionary())  # as in another process
+    *terms, weighted = map(pickle.loads, pickled)
+    assert terms[0].objective is terms[1].objective is weighted.objective.objective is not local
+    assert [term.first(M, piece)[0] for term in (terms[0], weighted)] == expected
     assert isinstance(terms[0], FunctionTerm)
 
 
