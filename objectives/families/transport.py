@@ -84,9 +84,15 @@ class Plans:
         self._A, self._B, self._reg, self._room = A, B, reg, room
         shape = (*A.shape[:2], B.shape[1])
         D = np.matmul(A, _transposed(B), out=room.array("KD", shape))
-        self.farthest = float(np.maximum(D, 0.0, out=D).max())
+        farthest = float(np.maximum(D, 0.0, out=D).max())
+        if math.isinf(farthest / reg):
+            raise DataError(
+                f"distances of X are too large for reg = {reg:g}: their squares are up to "
+                f"{farthest:.2g}; divide the columns of X by their standard deviations, or take a "
+                "larger reg"
+            )
         E = np.multiply(D, -1.0 / reg, out=room.array("K", shape))
-        self.K, u = _kernel(E, self.farthest / reg > _FAR, pairs.a.shares)
+        self.K, u = _kernel(E, farthest / reg > _FAR, pairs.a.shares)
         self.KD = np.multiply(D, self.K, out=D)
         # u_0 .. u_k, v_1 .. v_k, K'u_0 .. K'u_{k-1}, Kv_1 .. Kv_k
         self._u, self._v = [u], list[Array]()
@@ -241,13 +247,6 @@ class TransportPoint(ProjectedPoint):
         for pairs, plans in self.plans():
             np.add.at(W, pairs.kinds, plans.W)
             _add_laplacian(s, plans.S, pairs, self.Y1)
-        if not np.isfinite(W).all():
-            largest = max(plans.farthest for _, plans in self.plans())
-            raise DataError(
-                f"distances of X are too large for reg = {self._problem.reg:g}: their squares are "
-                f"up to {largest:.2g}; divide the columns of X by their standard deviations, or "
-                "take a larger reg"
-            )
         if not W[1] > 0:
             raise DataError("the classes of X are equal there: no distance is between them")
         return W, s

@@ -90,6 +90,28 @@ DATA = {
         {"y": np.zeros(178, dtype=[("a", float)])},
         r"y has shape \(178,\) and type",
     ),
+    "labels in a column": (("lda", X, 2), {"y": y[:, None]}, r"y must be 1-D, .*pass y.ravel\(\)"),
+    "labels in two columns": (("lda", X, 2), {"y": TWO[0]}, r"y must be 1-D, .*\(178, 6\)$"),
+    "labels of none": (
+        ("semi-supervised-da", X, 2),
+        {"y": 0 * y - 1},
+        r"y has no label: every row",
+    ),
+    "entries that never vary": (
+        ("exponential-family-pca", np.ones((8, 3)), 1),
+        {},
+        r"X has no column that varies",
+    ),
+    "sparse rows fewer than columns": (
+        ("gcpca", (scipy.sparse.eye_array(3, 20), scipy.sparse.eye_array(4, 20)), 1),
+        {},
+        r"X is sparse with fewer rows than columns; pass dense arrays",
+    ),
+    "distances of no number": (
+        ("wda", X * 1e120, 1),
+        {"y": y, "reg": 1e-120},
+        r"distances of X are too large for reg = 1e-120: their squares are up to",
+    ),
 }
 
 ARGUMENTS = {
@@ -172,6 +194,26 @@ ARGUMENTS = {
         {"landmarks": np.array([1, 2])},
         r"landmarks must be a whole number >= 2, got array",
     ),
+    "two targets": (
+        ("xdawn", X, 1),
+        {"y": y, "target": [0, 1]},
+        r"target must be one label, got \[",
+    ),
+    "derivatives of products": (
+        ("sfa", X, 1),
+        {"degree": 2, "derivatives": X},
+        r"derivatives= are of the columns, expected degree=1",
+    ),
+    "classes of some": (
+        ("semi-supervised-da", X, 1),
+        {"y": y, "graph": "class-neighbours"},
+        r"graph='class-neighbours' needs a label for every row",
+    ),
+    "a ridge of no number": (
+        ("lda", X * 1e100, 1),
+        {"y": y, "ridge": 1e130},
+        r"ridge = 1e\+130 is too large for data of this unit",
+    ),
 }
 
 FAR = {
@@ -221,6 +263,11 @@ SINGULAR = {
         ("ppca", FEW, 7),
         {},
         r"likelihood is unbounded: r = 7.*rank 7.*r < 7",
+    ),
+    "a kernel of equal rows": (
+        (ldr.kernel("pca", metric="linear"), np.ones((8, 3)), 1),
+        {},
+        r"the kernel matrix is zero once centred",
     ),
 }
 
