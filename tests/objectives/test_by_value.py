@@ -4,11 +4,13 @@ import pickle
 import subprocess
 import sys
 import threading
+from weakref import WeakValueDictionary
 
 import numpy as np
 import pytest
 
 import ldr
+from ldr.objectives.custom import by_value
 
 SCRIPT = """
 import joblib
@@ -56,6 +58,8 @@ if __name__ == "__main__":
 """
 
 MODULE = """
+import threading
+from functools import partial
 import numpy as np
 import ldr
 
@@ -74,12 +78,23 @@ def slope(M, X):
     return 2 * X.T @ weighted(weighted(X @ M))
 
 
-own = ldr.objective(manifold="grassmann", sense="max", backend="numpy", gradient=slope)(plain)
+own = ldr.objective(
+    manifold="grassmann", sense="max", backend="numpy", gradient=partial(slope)
+)(plain)
 
 
 @ldr.objective(manifold="grassmann", sense="max", backend="numpy", gradient=slope)
 def named(M, X):
     return plain(M, X)
+
+
+lock = threading.Lock()
+
+
+@ldr.objective(manifold="grassmann", sense="max", backend="numpy", gradient=slope)
+def guarded(M, X):
+    with lock:
+        return plain(M, X)
 """
 
 OPENED = """
@@ -142,6 +157,12 @@ def test_objectives_of_a_module_that_is_elsewhere(tmp_path, here, monkeypatch):
     lines = outcome("opened.py", "own", "named", folder=tmp_path)
     assert [line.split()[1] for line in lines] == ["False", "False"]
     np.testing.assert_allclose([float(line.split()[0]) for line in lines], value, rtol=1e-10)
+    by_name = pickle.dumps(mine.guarded)  # its lock does not travel
+    assert pickle.loads(by_name) is mine.guarded
+    monkeypatch.setattr(by_value, "_known", WeakValueDictionary())
+    monkeypatch.setitem(sys.modules, "my_own_methods", None)
+    with pytest.raises(pickle.UnpicklingError, match=r"there is no my_own_methods\.guarded in"):
+        pickle.loads(by_name)
 
 
 def lambda_of(power):
@@ -168,5 +189,13 @@ def test_what_cannot_be_pickled_is_said():
         with lock:
             return 0.0
 
-    with pytest.raises(pickle.PicklingError, match=r"guarded.* cannot be pickled with what its"):
-        pickle.dumps(guarded)
+    @ldr.objective(manifold="stiefel", backend="numpy", gradient=lambda M, X: M)
+    def itself(M, X):
+        return itself.sign
+
+    for own, words in (
+        (guarded, "cannot be pickled with what its"),
+        (itself, "its own function uses it"),
+    ):
+        with pytest.raises(pickle.PicklingError, match=f"{own.name}.*{words}"):
+            pickle.dumps(own)

@@ -507,6 +507,7 @@ def test_wrong_options(options, words):
         (lambda M, X, y, z: M, "has 4 parameters"),
         (lambda M, X, *, y: M, "keyword-only"),
         ("stiefel", "decorates a function .* got str; options go by keyword"),
+        (dict, r"the parameters of dict cannot be read: expected f\(M, X\) or f\(M, X, y\)"),
     ],
 )
 def test_wrong_functions(function, words):
@@ -588,14 +589,24 @@ def test_autograd_that_lost_track_of_M():
             ldr.solve(constant, X, R)
 
 
-def test_another_error_of_the_function_keeps_its_type_and_gets_a_note():
-    def wrong(M, X):
-        return jnp.sum(M @ X)
+def raising(M, X):
+    raise ValueError("its own")
 
-    with pytest.raises(TypeError) as e:
-        ldr.solve(ldr.objective(wrong), X, R)
-    assert f"objective 'wrong', called with arrays of shapes ({D}, {R}), ({N}, {D})" in str(
-        e.value.__notes__
+
+@pytest.mark.parametrize(
+    ("wrong", "error", "options"),
+    [
+        (lambda M, X: jnp.sum(M @ X), TypeError, {}),
+        (raising, ValueError, {"backend": "autograd"}),
+        (raising, ValueError, {"backend": "numpy", "gradient": raising}),
+    ],
+)
+def test_another_error_of_the_function_keeps_its_type_and_gets_a_note(wrong, error, options):
+    with pytest.raises(error) as e:
+        ldr.solve(ldr.objective(**options)(wrong), X, R)
+    assert (
+        f"objective '{wrong.__name__}', called with arrays of shapes ({D}, {R}), ({N}, {D})"
+        in str(e.value.__notes__)
     )
 
 
