@@ -76,10 +76,8 @@ def _groups() -> Iterator[tuple[Path, str, str]]:
             names = ("memory.limit_in_bytes", "memory.usage_in_bytes")
         top = root / "memory" if kinds else root
         own = top / path.lstrip("/")
-        for folder in (own, *own.parents):
+        for folder in (own, *own.parents)[: 1 + len(own.parts) - len(top.parts)]:
             yield folder, *names
-            if folder == top:
-                break
 
 
 def _in_kilobytes(file: str, key: str) -> float | None:

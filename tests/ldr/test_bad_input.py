@@ -90,8 +90,6 @@ DATA = {
         {"y": np.zeros(178, dtype=[("a", float)])},
         r"y has shape \(178,\) and type",
     ),
-    "labels in a column": (("lda", X, 2), {"y": y[:, None]}, r"y must be 1-D, .*pass y.ravel\(\)"),
-    "labels in two columns": (("lda", X, 2), {"y": TWO[0]}, r"y must be 1-D, .*\(178, 6\)$"),
     "labels of none": (
         ("semi-supervised-da", X, 2),
         {"y": 0 * y - 1},

@@ -131,6 +131,28 @@ def test_bad_entries(X, family, words):
         ldr.solve(NAME, X, 2, family=family)
 
 
+def test_of_more_columns_than_rows_the_heuristic_is_of_the_rows():
+    rows = YES_NO.T[:, YES_NO.T.std(axis=0) > 0]
+    objective = as_objective(NAME, {})
+    M = (problem := objective.bind(as_data(objective, rows, None), 2)).baseline()
+    T = natural(rows, "bernoulli")
+    expected = np.linalg.svd(T - T.mean(axis=0))[2][:2]
+    N = problem.blocks(M)[0]
+    np.testing.assert_allclose(N @ N.T, expected.T @ expected, atol=1e-12)
+
+
+def test_with_gaps_the_intercept_is_not_idle():
+    for rows, count in ((YES_NO, 2), (np.where(GONE, np.nan, YES_NO), 0)):
+        objective = as_objective(NAME, {})
+        problem = objective.bind(as_data(objective, rows, None), 2)
+        M, V = problem.baseline(), problem.manifold.random_point(RNG)
+        directions = problem.idle(M)
+        assert len(directions) == count
+        for along in directions:
+            assert problem.value(M + 1e-3 * along) == pytest.approx(problem.value(M), rel=1e-14)
+        assert problem.value(M + 1e-3 * V) != pytest.approx(problem.value(M), rel=1e-9)
+
+
 def test_constant_columns_do_not_count():
     wider = np.column_stack([YES_NO, np.zeros(80), np.ones(80)])
     with_them, without = ldr.solve(NAME, wider, 2), ldr.solve(NAME, YES_NO, 2)

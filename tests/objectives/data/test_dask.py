@@ -256,6 +256,7 @@ def sparse_chunks():
         (dask.delayed(np.ones)((40, 5)), "X is a Delayed; a Dask array or DataFrame"),
         (sparse_chunks(), "X has chunks of type csr_matrix"),
         (dd.from_pandas(pd.DataFrame({"a": [1, 2], "b": ["x", "y"]})), "column 'b' of type"),
+        (dd.from_pandas(pd.DataFrame(index=range(9))), "X has no columns"),
         (dd.from_pandas(pd.Series([1, 2])), "X is a Series; a Dask array or DataFrame"),
     ],
 )

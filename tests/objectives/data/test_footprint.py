@@ -1,8 +1,11 @@
 """What methods say that they hold in memory, beside what NumPy was seen to hold."""
 
 import gc
+import math
+import os
 import tracemalloc
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +14,7 @@ from scipy.spatial.distance import pdist, squareform
 import ldr
 from ldr.inputs import as_data
 from ldr.objectives import REGISTRY
+from ldr.objectives.data import footprint
 from tests.objectives.methods import RANDOM
 
 SHAPES = [(2000, 6), (1000, 900)]
@@ -55,6 +59,28 @@ def peak_and_said(key, X, y, parameters, **options):
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
     return peak, said
+
+
+def test_what_is_left_is_the_least_of_what_anybody_says(monkeypatch):
+    resource = pytest.importorskip("resource")
+    free, whose = footprint.available()
+    assert 0 < free < math.inf and whose in ("the machine", "the control group (container)")
+    used = footprint._in_kilobytes("/proc/self/status", "VmSize:")
+    told = {resource.RLIMIT_AS: int(used) + 2**20, resource.RLIMIT_DATA: resource.RLIM_INFINITY}
+    with monkeypatch.context() as patch:
+        patch.setattr(resource, "getrlimit", lambda kind: (told[kind],) * 2)
+        left, whose = footprint.available()
+        assert 0 <= left <= 2**20 and whose == "the limit of the process's addresses"
+
+    def nowhere(*_):
+        raise FileNotFoundError
+
+    with monkeypatch.context() as patch:  # no /proc
+        patch.setattr(Path, "read_text", nowhere)
+        pages = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        assert footprint.available() == (pages, "the machine")
+    monkeypatch.setattr(os, "name", "nt")
+    assert footprint.available() == (math.inf, "nothing")
 
 
 @pytest.mark.slow

@@ -284,6 +284,19 @@ def test_labels(y, classes):
     assert found.tolist() == classes
 
 
+class Incomparable:
+    __hash__ = None
+
+    def __ne__(self, other):
+        raise TypeError
+
+
+def objects(*labels):
+    found = np.empty(len(labels), dtype=object)
+    found[:] = labels
+    return found
+
+
 REFUSED_LABELS = [
     ([0, 1, 0], "y has 3 labels for 4 samples"),
     (np.zeros((4, 1)), r"1-D.*\(4, 1\).*ravel"),
@@ -304,6 +317,10 @@ REFUSED_LABELS = [
     ([0, 1, 2, 3], r"class 0 has 1 sample\(s\).*3 more classes"),
     (np.ma.masked_array([0, 1, 0, 1]), "masked array"),
     ([[1, 2], [3], [1], [2]], "could not be read"),
+    (objects([1], [2], [1], [2]), "cannot be compared"),
+    (objects([1], [2], pandas.NA, [2]), "1 missing or infinite label.*position 2"),
+    (objects(Incomparable(), 1, 2, [1]), "1 missing or infinite label.*position 0"),
+    ([0.0, 1.0, 2.0, 2.0], r"class 0.0 has 1 sample\(s\)"),
 ]
 
 

@@ -251,6 +251,14 @@ def test_batches(name, y, saved, monkeypatch):
     assert any("counts the pairs within batches of 50 rows" in note for note in result.notes)
 
 
+@pytest.mark.parametrize(("name", "y"), [("gkdr", Y), ("exponential-family-pca", None)])
+def test_few_rows_of_a_file_are_taken_whole(name, y, saved):
+    rows = X if y is not None else (X > X.mean(axis=0)).astype(float)
+    assert solve(name, saved(rows), R, y=y).value == pytest.approx(
+        solve(name, rows, R, y=y).value, rel=1e-12
+    )
+
+
 @pytest.mark.parametrize(("name", "y"), [("sdr", Y), ("hsic", Y), ("hsic", None)])
 def test_gram_matrices_of_a_sample(name, y, saved, monkeypatch):
     monkeypatch.setattr(batches, "_STANDING_ROWS", 200)
