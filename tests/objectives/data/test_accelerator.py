@@ -1,5 +1,6 @@
 """Sums computed by jax on a device: the same numbers as by NumPy. Without a device, a warning."""
 
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -51,6 +52,15 @@ def test_a_solution_on_a_device_that_is_not_there():
         result = ldr.solve("pca", X, 2, device="gpu")
     assert result.value == ldr.solve("pca", X, 2).value
     assert accelerator("cpu") is None
+
+
+def test_a_device_that_jax_finds_or_that_no_jax_looks_for(monkeypatch):
+    monkeypatch.setattr("ldr.objectives.data.accelerator._devices", lambda device: [device])
+    assert accelerator("gpu") == Accelerator("gpu")
+    monkeypatch.undo()
+    monkeypatch.setitem(sys.modules, "jax", None)
+    with pytest.warns(DeviceWarning, match="but jax is not installed: the processor is used"):
+        assert accelerator("gpu") is None
 
 
 def test_an_unknown_device():

@@ -11,7 +11,7 @@ from ldr.objectives.data.labels import as_labels
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.data.samples import Samples
 
-pandas = pytest.importorskip("pandas")
+pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((57, 4))
@@ -189,6 +189,23 @@ def test_frames_of_other_libraries():
     assert as_samples(OtherFrame()).feature_names == ("u", "v")
     with pytest.raises(DataError, match=r"'v'.*numeric"):
         as_samples(OtherFrame(numeric=False))
+    frame = polars.DataFrame({"a": [1, 2], "b": [True, None]})  # one array of both is of objects
+    rows = as_samples(frame, allow_nan=True).array
+    np.testing.assert_array_equal(rows, [[1.0, 1.0], [2.0, np.nan]])
+
+
+def test_entries_that_stand_twice_are_summed_in_a_copy():
+    twice = sp.csr_array((np.ones(4), [1, 1, 0, 1], [0, 2, 3, 4]), shape=(3, 2))
+    np.testing.assert_array_equal(as_samples(twice).array.toarray(), [[0, 2], [1, 0], [0, 1]])
+    assert twice.nnz == 4 and not twice.has_canonical_format
+
+
+def test_samples_say_what_they_are():
+    assert repr(as_samples(np.eye(3, 2))) == "Samples(X: 3 x 2, float64, dense)"
+    assert repr(as_samples(sp.eye_array(3, 2))) == "Samples(X: 3 x 2, float64, sparse)"
+    stream = as_samples(lambda: iter([np.eye(2), np.ones((3, 2))]))
+    assert repr(stream) == "StreamSamples(X: unknown number of rows x 2)"
+    assert stream.n == 5 and repr(stream) == "StreamSamples(X: 5 x 2)"
 
 
 REFUSED = [

@@ -5,6 +5,7 @@ import sys
 import threading
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,15 +16,16 @@ import pytest
 import scipy.sparse
 
 import ldr
-from ldr.errors import ArgumentError, DataError, DataWarning
+from ldr.errors import ArgumentError, DataError, DataWarning, TooLargeError
 from ldr.io import files
+from ldr.io.outputs import files_of
+from ldr.objectives.data import footprint, stored, streams
 from ldr.objectives.data import samples as samples_module
-from ldr.objectives.data import stored, streams
 from ldr.objectives.data.cells import CodedCells
 from ldr.objectives.data.labels import as_labels
 from ldr.objectives.data.opening import as_samples, open_path, open_table
 from ldr.objectives.data.sources import npy, parquet, text
-from ldr.objectives.data.sources.source import pieces_along
+from ldr.objectives.data.sources.source import Columns, pieces_along
 from ldr.objectives.statistics import moments
 
 N, D = 151, 4
@@ -295,6 +297,29 @@ def test_a_function_of_blocks_is_as_good_as_a_file(method, options, tmp_path):
     assert blocks.value == pytest.approx(file.value, rel=1e-12)
     assert blocks.evaluations["passes"] >= file.evaluations["passes"] >= 1
     assert "passes" not in ldr.solve("pca", X, 2).evaluations
+
+
+def test_a_stream_is_kept_as_far_as_there_is_room(monkeypatch):
+    def blocks():
+        return iter([X[:50], X[50:]])
+
+    np.testing.assert_array_equal(as_samples(blocks).in_memory().dense(), X)
+    monkeypatch.setattr(footprint, "_SMALL", 0)
+    monkeypatch.setattr(footprint, "available", lambda: (1e3, "I"))
+    with pytest.raises(TooLargeError, match="I leaves"):
+        as_samples(blocks).in_memory()
+
+
+def test_a_response_in_parts(tmp_path):
+    folder = _folder(tmp_path)
+    found = ldr.solve("least-squares", folder, 1, y="mass")
+    expected = ldr.solve("least-squares", X[:, :3], 1, y=X[:, 3])
+    assert found.value == pytest.approx(expected.value, rel=1e-10)
+    parts = files_of(as_samples(folder))
+    assert [part.name for part in parts] == ["part0.parquet", "part1.parquet", "part2.parquet"]
+    np.save(tmp_path / "X.npy", X)
+    rows = as_samples(tmp_path / "X.npy")
+    assert files_of(replace(rows, array=Columns(rows.array, (0, 2)))) == [tmp_path / "X.npy"]
 
 
 def test_rows_of_a_stream_are_taken_in_one_pass():

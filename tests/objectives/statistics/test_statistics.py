@@ -1,5 +1,6 @@
 """Statistics against sums in extended or exact arithmetic, on data that defeat X'X - n m m'."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -11,7 +12,10 @@ from hypothesis import strategies as st
 from ldr.errors import ArgumentError, DataError
 from ldr.objectives import statistics
 from ldr.objectives.data import samples as samples_module
+from ldr.objectives.data.change import Change
+from ldr.objectives.data.marks import Marks
 from ldr.objectives.data.opening import as_samples
+from ldr.objectives.statistics.covariance import KnownScatter, RowScatter
 from ldr.objectives.statistics.sums import class_sums
 from tests.objectives.statistics.references import (
     BASE,
@@ -133,6 +137,42 @@ def test_rare_and_many_classes():
     found = statistics.class_moments(as_samples(X), codes, 1000)
     assert error(found.within, within) < 1e-13
     assert error(found.between, between) < 1e-13
+
+
+def test_pieces_whose_rows_do_not_count(monkeypatch):
+    monkeypatch.setattr(samples_module, "PIECE_NUMBERS", 10 * D)
+    w = (np.arange(N) >= 25).astype(float)
+    of_all = replace(as_samples(BASE), marks=Marks(w))
+    found, expected = (
+        statistics.class_moments(rows, codes, C)
+        for rows, codes in ((of_all, CODES), (as_samples(BASE[25:]), CODES[25:]))
+    )
+    np.testing.assert_allclose(found.within, expected.within, rtol=1e-12)
+    np.testing.assert_allclose(found.between, expected.between, rtol=1e-12)
+
+
+def test_a_change_of_changed_rows_is_one_change():
+    T, centre = np.linalg.qr(RNG.standard_normal((D, 3)))[0], RNG.standard_normal(D)
+    one, other = Change(T, centre), Change(RNG.standard_normal((3, 2)), RNG.standard_normal(3))
+    rows = ((BASE - centre) @ T - other.centre) @ other.T
+    both = one.then(other).made(as_samples(BASE)), other.made(one.made(as_samples(BASE)))
+    for found in both:
+        np.testing.assert_allclose(found.array, rows, atol=1e-10)
+    assert one.then(Change()) is one and Change().then(other) is other
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+def test_variation_of_sparse_rows_a_block_at_a_time(scaled, monkeypatch):
+    monkeypatch.setattr("ldr.objectives.statistics.covariance.BLOCK_NUMBERS", 60)
+    X = np.where(RNG.random(BASE.shape) < 0.5, BASE, 0.0)
+    w = RNG.integers(1, 4, N).astype(float) if scaled else np.ones(N)
+    P, Z = RNG.standard_normal((2, D)), X - np.average(X, axis=0, weights=w)
+    rows = replace(as_samples(sp.csr_array(X)), marks=Marks(w) if scaled else None)
+    found = RowScatter(rows).variation(P)
+    C = (Z.T * w) @ Z / w.sum()
+    np.testing.assert_allclose(found.columns, C @ P.T, atol=1e-12)
+    assert found.total == pytest.approx(np.trace(C), rel=1e-12)
+    assert not KnownScatter(np.zeros((D, D)), 3.0).variation(P).predicted.any()
 
 
 @pytest.mark.parametrize(
