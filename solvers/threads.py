@@ -61,7 +61,8 @@ def _held() -> Iterator[None]:
         for pool, library in pools.items():
             if not _holders[pool]:
                 _before[pool] = library.num_threads
-                _set_threads(library, 1)
+                if _before[pool] > 1:
+                    _set_threads(library, 1)
             _holders[pool] += 1
     _here.holds = True
     try:
@@ -72,7 +73,8 @@ def _held() -> Iterator[None]:
             for pool, library in pools.items():
                 _holders[pool] -= 1
                 if not _holders[pool]:
-                    _set_threads(library, _before.pop(pool))
+                    if (before := _before.pop(pool)) > 1:
+                        _set_threads(library, before)
                     del _holders[pool]
 
 
