@@ -39,6 +39,8 @@ def aligned(first: Rows, other: PerRow, name: str, first_name: str) -> PerRow:
     DataError
         The indices differ by more than their order, or have duplicates and differ in order.
     """
+    if other is None:
+        return None
     _check_divisions(first, other, name, first_name)
     index, others = _index(first), _index(other)
     if index is None or others is None or len(index) != len(others) or index.equals(others):

@@ -131,7 +131,10 @@ def distinct(labels: Column, name: str) -> tuple[Cells, ...]:
             labels = _coded(labels)
         if isinstance(labels, np.ndarray):
             return np.unique(labels, return_inverse=True, return_counts=True)
-        occurring = np.bincount(labels.codes, minlength=len(labels.entries)) > 0
+        counts = np.bincount(labels.codes, minlength=len(labels.entries))
+        if counts.all() and (labels.entries[:-1] < labels.entries[1:]).all():
+            return labels.entries, labels.codes, counts
+        occurring = counts > 0
         classes, places = np.unique(labels.entries[occurring], return_inverse=True)
         place = np.zeros(len(occurring), dtype=np.intp)
         place[occurring] = places.reshape(-1)

@@ -139,7 +139,7 @@ class ClassSpread:
 
     @property
     def moments(self) -> ClassMoments:
-        if np.any(self.counts == 0):
+        if not self.counts.all():
             missing = int(np.argmin(self.counts))
             raise ArgumentError(
                 f"class {missing} of {len(self.counts)} has no samples, or none with a weight"
@@ -246,9 +246,9 @@ def _class_pilots(samples: Samples, codes: Codes, counts: Codes | Array) -> Arra
     offsets /= np.bincount(classes, minlength=len(counts))[:, None]
     pilots = firsts + offsets
     sample -= offsets[classes]
-    if np.all(counts @ pilots**2 <= NO_SHIFT**2 * samples.weight * np.mean(sample**2, axis=0)):
-        return None
-    return np.asarray(pilots)
+    spread = np.add.reduce(sample**2) / len(sample)
+    small = counts @ pilots**2 <= NO_SHIFT**2 * samples.weight * spread
+    return None if small.all() else np.asarray(pilots)
 
 
 def _sparse_class_sums(
