@@ -79,12 +79,12 @@ def in_canonical_coordinates(
     if heuristic is not None and heuristic.M is not run.M:
         points.append(heuristic.M)
     maps = [problem.maps(M) for M in points]
-    both = [np.vstack(of_view) for of_view in zip(*maps, strict=True)]
+    both = maps[0] if len(maps) == 1 else [np.vstack(pair) for pair in zip(*maps, strict=True)]
     together = problem.variations(run.M, both)
     placed = []
     for i, (M, own) in enumerate(zip(points, maps, strict=True)):
         rows = slice(i * len(own[0]), (i + 1) * len(own[0]))
-        seen = [None if one is None else one.of_rows(rows) for one in together]
+        seen = [one if one is None or both is own else one.of_rows(rows) for one in together]
         placed.append(Placed.of(problem, M, own, seen))
     found = placed[0]
     run = replace(run, M=found.M)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from functools import cache
 
 import numpy as np
 
@@ -143,14 +141,6 @@ def as_generator(random_state: int | np.random.Generator | None) -> np.random.Ge
         raise ArgumentError(
             f"random_state must be an int >= 0, a numpy Generator or None, got {random_state!r}"
         ) from None
-
-
-def as_random(random_state: int | np.random.Generator | None) -> Callable[[], np.random.Generator]:
-    """The generator, for whoever asks for it: the system's entropy takes as long as statistics."""
-    if random_state is None:
-        return cache(np.random.default_rng)
-    rng = as_generator(random_state)
-    return lambda: rng
 
 
 def as_stopping(tolerance: object, max_iterations: object) -> Stopping:

@@ -6,7 +6,6 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache
 
 import numpy as np
 
@@ -17,7 +16,6 @@ from ldr.doors import in_words
 from ldr.inputs import (
     as_data,
     as_objective,
-    as_random,
     as_seconds,
     as_solver,
     as_stopping,
@@ -42,7 +40,15 @@ from ldr.solvers.solver import Solver
 from ldr.solvers.status import Status
 from ldr.solvers.warn import warn
 from ldr.standardising import Units, units_matter
-from ldr.starting import GIVEN, own_starts, points_from, start_point, uses_own_starts
+from ldr.starting import (
+    GIVEN,
+    as_random,
+    once,
+    own_starts,
+    points_from,
+    start_point,
+    uses_own_starts,
+)
 from ldr.types import Dimension, PerRow, Rows, Start
 
 
@@ -227,7 +233,7 @@ def solve(
         chosen = solver_for(method, problem)
         heuristic = Heuristic.of(problem, baseline)
 
-        @cache
+        @once
         def named_starts() -> dict[str, Array]:
             own = chosen is not None and uses_own_starts(start, starts)
             return own_starts(problem, start, baseline) if own else {}

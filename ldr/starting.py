@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from ldr.inputs import as_generator
 from ldr.objectives.data.data import Data
 from ldr.objectives.problem import BoundObjective
 from ldr.solvers.checks import LARGEST, SMALLEST
@@ -14,8 +16,22 @@ from ldr.solvers.errors import ArgumentError, TimeLimitError
 from ldr.solvers.manifolds import Array
 from ldr.types import Start
 
+Made = TypeVar("Made")
+
 # The name of a start that is an array.
 GIVEN = "given"
+
+
+def once(make: Callable[[], Made]) -> Callable[[], Made]:
+    """What a function gives, made when it is first asked for."""
+    made: list[Made] = []
+
+    def asked() -> Made:
+        if not made:
+            made.append(make())
+        return made[0]
+
+    return asked
 
 
 def uses_own_starts(start: Start, count: int | None) -> bool:
@@ -62,6 +78,14 @@ def points_from(
     for k in range(1, count - len(points) + 1):
         points[f"random {k}"] = problem.random_point(rng())
     return points
+
+
+def as_random(random_state: int | np.random.Generator | None) -> Callable[[], np.random.Generator]:
+    """The generator, for whoever asks for it: the system's entropy takes as long as statistics."""
+    if random_state is None:
+        return once(np.random.default_rng)
+    rng = as_generator(random_state)
+    return lambda: rng
 
 
 def start_point(

@@ -242,7 +242,7 @@ def _alike(B: Array, scale: Array) -> bool:
     """
     if scale.max() <= _ALIKE * scale.min():
         return True
-    mean = float(np.mean(scale * scale))
+    mean = float((scale * scale).sum() / len(scale))
     return float(scale.min()) ** 2 > _CONDITIONED * mean and has_full_rank(B / mean, _CONDITIONED)
 
 
@@ -260,23 +260,27 @@ def _root_in_units(B: Array) -> tuple[Array, Array, bool]:
 
     Where its columns are alike B is not scaled, and W's columns are orthogonal.
     """
-    scaled, scale = unit_diagonal(B)
+    scale = np.sqrt(np.maximum(B.diagonal(), 0.0))
+    if scale.all() and _alike(B, scale):
+        unit = power_of_two(scale)
+        return *_root_of_scaled(B / unit / unit, unit), True
     there = np.flatnonzero(scale)
     if len(there) == 0:
         raise SingularError(
             "the matrix that is to be inverted is zero: nothing varies there, so no direction is "
             "better"
         )
-    as_is = len(there) == len(B) and _alike(B, scale)
-    if as_is:
-        scale = np.full(len(B), power_of_two(scale))
-        scaled = B / scale[0] / scale[0]
-    values, vectors = eigh(scaled[np.ix_(there, there)])
-    roots = np.sqrt(np.maximum(values, np.finfo(float).eps * values[-1]))
     W, inverse = np.zeros((len(B), len(there))), np.zeros((len(there), len(B)))
-    W[there] = vectors / roots / scale[there, None]
-    inverse[:, there] = roots[:, None] * vectors.T * scale[there]
-    return W, inverse, as_is
+    scaled = unit_diagonal(B)[0][np.ix_(there, there)]
+    W[there], inverse[:, there] = _root_of_scaled(scaled, scale[there])
+    return W, inverse, False
+
+
+def _root_of_scaled(scaled: Array, scale: Array | float) -> tuple[Array, Array]:
+    values, vectors = eigh(scaled)
+    roots = np.sqrt(np.maximum(values, np.finfo(float).eps * values[-1]))
+    W = vectors / roots / np.reshape(scale, (-1, 1))
+    return W, np.ascontiguousarray(roots[:, None] * vectors.T * scale)
 
 
 # Entries of a row of P this near to its largest in size share its place.
@@ -352,8 +356,8 @@ class Axes:
         if len(self.numbers) < 2:
             return ()
         apart = np.abs(self.numbers[1:] - self.numbers[:-1])
-        close = set(np.flatnonzero(apart <= _TIED * np.abs(self.numbers).max()).tolist())
-        close.difference_update(level - 1 for level in self.levels[:-1])
+        near = apart <= _TIED * np.abs(self.numbers).max()
+        close = set(near.nonzero()[0].tolist()) - {level - 1 for level in self.levels[:-1]}
         if not close:
             return ()
         tied = sorted(close | {k + 1 for k in close})
@@ -370,5 +374,5 @@ def signs(P: Array) -> Array:
     """
     rows = P.reshape(-1, P.shape[-1])
     size = np.abs(rows)
-    first = np.argmax(size >= _LARGEST * size.max(axis=1)[:, None], axis=1)
+    first = (size >= _LARGEST * size.max(axis=1)[:, None]).argmax(axis=1)
     return np.where(rows[np.arange(len(rows)), first] < 0, -1.0, 1.0).reshape(P.shape[:-1])

@@ -115,12 +115,16 @@ class Bilinear(BoundObjective):
             "correlation": pair_correlations(axes.numbers / rows, seen),
         }
 
-    def baseline(self) -> Array:
+    @cached_property
+    def _optimum(self) -> Array:
         U, _, V = self._singular
         return self.manifold.nearest(self.point([U, V]))
 
+    def baseline(self) -> Array:
+        return self._optimum
+
     def closed_form(self) -> Array:
-        return self.baseline()
+        return self._optimum
 
     def parameters(self, M: Array) -> Fitted:
         if not self.correlations:
