@@ -275,7 +275,7 @@ class SpectralEntropy(BoundObjective):
     def at(self, M: Array) -> SpectralEntropyPoint:
         return SpectralEntropyPoint(self, M)
 
-    def of_rows(self, Z: Array, M: Array) -> SpectralRows:
+    def of_white_rows(self, Z: Array, M: Array) -> SpectralRows:
         return SpectralRows(self.at(M), Z @ M, self.length)
 
     def hidden(self, M: Array) -> float:

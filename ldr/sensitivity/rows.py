@@ -53,7 +53,7 @@ class WhiteRows(Known):
         (coordinates,), unit = problem.coordinates, np.eye(len(optimum.M))
         L = coordinates.map(unit, coordinates.lift(unit)).T
         Z = problem.X if isinstance(problem, WhiteProjected) else centred(samples.dense()) @ L
-        return cls(optimum, Z, L, problem.of_rows(Z, optimum.M))
+        return cls(optimum, Z, L, problem.of_white_rows(Z, optimum.M))
 
     def rate(self, dX: Blocks) -> Rate:
         Z, L, M, slope = self.Z, self.L, self.optimum.M, self.point.slope

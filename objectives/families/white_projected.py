@@ -37,7 +37,7 @@ class WhitePoint(Protocol):
 class OfWhiteRows(Protocol):
     """A problem of white rows Z, of which no more is known than a function of ZM and one of M."""
 
-    def of_rows(self, Z: Array, M: Array) -> WhitePoint: ...
+    def of_white_rows(self, Z: Array, M: Array) -> WhitePoint: ...
 
 
 class WhiteProjected(Projected):
@@ -70,7 +70,7 @@ class WhiteProjected(Projected):
         """The rows are white."""
         return False
 
-    def of_rows(self, Z: Array, M: Array) -> WhitePoint:
+    def of_white_rows(self, Z: Array, M: Array) -> WhitePoint:
         return self.at(M)
 
 
