@@ -96,20 +96,3 @@ class Reducer(TwoViews, WithBackground):
         self
         """
         return self._fit(X, y, background, sample_weight=sample_weight, groups=groups)
-
-    def inverse_transform(self, X: Rows, y: PerRow = None) -> Rows:
-        """Back from projected rows: mean_ + X pinv(components_)'.
-
-        Parameters
-        ----------
-        X : array (m, n_components)
-        y : array (m, n_components), optional
-            Of the second view.
-
-        Returns
-        -------
-        ndarray (m, d), or a pair of them
-        """
-        if self._traits().views > 1:
-            return super().inverse_transform(X, y)
-        return WithBackground.inverse_transform(self, X)

@@ -8,6 +8,7 @@ from typing import TypedDict, TypeVar
 
 import numpy as np
 
+from ldr.solvers.errors import ArgumentError
 from ldr.solvers.solver import Solver
 from ldr.solving import solve
 from ldr.types import Start
@@ -37,6 +38,11 @@ class Options(TypedDict, total=False):
     rotation: str | None
 
 
+_HINT = (
+    "; parameters of an objective go into the objective itself, as in "
+    "ldr.Reducer(ldr.objectives.MAF(lag=2))"
+)
+
 # Their default values.
 OPTIONS = {
     **{
@@ -60,10 +66,15 @@ def with_options(own: Iterable[inspect.Parameter]) -> inspect.Signature:
     return inspect.Signature([*known.values(), *options])
 
 
-def initialiser(signature: inspect.Signature, name: str) -> Callable[..., None]:
-    """The `__init__` that keeps its arguments, as scikit-learn wants it."""
+def initialiser(signature: inspect.Signature, name: str, hint: str = "") -> Callable[..., None]:
+    """The `__init__` that keeps its arguments, as scikit-learn wants it; others it refuses."""
 
     def __init__(self: object, *args: object, **kwargs: object) -> None:
+        for unknown in kwargs.keys() - signature.parameters.keys():
+            raise ArgumentError(
+                f"{name} has no parameter {unknown!r}; it has: "
+                f"{', '.join([*signature.parameters][1:])}{hint}"
+            )
         try:
             given = signature.bind(self, *args, **kwargs)
         except TypeError as error:
@@ -80,4 +91,4 @@ def initialiser(signature: inspect.Signature, name: str) -> Callable[..., None]:
 def keeping(given: Initialises) -> Initialises:
     """An `__init__` whose parameters stand written, with OPTIONS in the place of **options."""
     signature = with_options(inspect.signature(given).parameters.values())
-    return initialiser(signature, given.__qualname__.partition(".")[0])  # type: ignore[return-value]
+    return initialiser(signature, given.__qualname__.partition(".")[0], _HINT)  # type: ignore[return-value]

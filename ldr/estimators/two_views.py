@@ -189,6 +189,8 @@ class TwoViews(Projection):
             Or one of each view that is given; with `views` all columns, NaN in those of no view.
         """
         check_is_fitted(self)
+        if not isinstance(self.components_, tuple):  # of a `Reducer`
+            return super().inverse_transform(X)
         if self.views is not None:
             return self._ungrouped(X)
         if y is None and self._are_all(X):

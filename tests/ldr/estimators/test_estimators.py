@@ -5,7 +5,11 @@ import functools
 import inspect
 import pickle
 import re
+from pathlib import Path
+from runpy import run_module
+from unittest.mock import patch
 
+import dask.array as da
 import joblib
 import numpy as np
 import pandas as pd
@@ -129,9 +133,16 @@ def test_every_method_has_an_estimator():
         assert getattr(ldr.estimators, estimator.__name__)._method is REGISTRY[name]
 
 
+@pytest.mark.filterwarnings("ignore:.*found in sys.modules:RuntimeWarning")
 def test_stub_is_current():
-    assert stub.PATH.read_text() == stub.text(), "run python -m ldr.estimators.stub"
-    assert stub.NAMES_PATH.read_text() == stub.names_text(), "run python -m ldr.estimators.stub"
+    written = {}
+    with patch.object(
+        Path, "write_text", lambda path, text, encoding: written.update({path: text})
+    ):
+        run_module("ldr.estimators.stub", run_name="__main__")
+    assert written.keys() == {stub.PATH, stub.NAMES_PATH}
+    for path, text in written.items():
+        assert path.read_text() == text, "run python -m ldr.estimators.stub"
 
 
 @pytest.mark.parametrize("name", REGISTRY)
@@ -147,7 +158,7 @@ def test_parameters_are_the_objectives(name):
     documented = inspect.getdoc(estimator)
     for parameter in given:
         assert re.search(rf"^(.*, )?{parameter}( :|,|$)", documented, re.MULTILINE)
-    with pytest.raises(TypeError, match=f"{estimator.__name__}: .*'no_such'"):
+    with pytest.raises(ArgumentError, match=f"{estimator.__name__} has no parameter 'no_such'; it"):
         estimator(no_such=1)
 
 
@@ -288,6 +299,22 @@ def test_two_views():
     assert 0.5 < prediction.score(a, b) <= 1
     reducer = Reducer("cca", 2).fit(a, b)
     np.testing.assert_array_equal(reducer.transform(a, b)[1], both[1])
+    np.testing.assert_array_equal(reducer.inverse_transform(*both)[1], back[1])
+
+
+@pytest.mark.parametrize("key", ["pca", "opca", "cca"])
+def test_estimators_written_by_hand(key):
+    """The bases serve a class that says its objective, as they do those that are made."""
+
+    class Mine(type(fitted(key)[0]).__bases__[-1]):
+        __init__ = Reducer.__init__
+        _objective, _traits = Reducer._objective, Reducer._traits
+
+    made, given, beside = fitted(key)
+    mine = Mine(key).fit(*given, **beside)
+    np.testing.assert_array_equal(mine.transform(given[0]), made.transform(given[0]))
+    assert mine.score(*given, **beside) == made.score(*given, **beside)
+    assert Mine(key).partial_fit(*given, **beside).n_samples_seen_ == len(given[0])
 
 
 def test_background():
@@ -299,6 +326,8 @@ def test_background():
     assert Reducer("opca").fit(target, background=noise).score(target, background=noise) > 0
     with pytest.raises(DataError, match="OPCA needs background="):
         ldr.OPCA().fit(target)
+    with pytest.raises(TypeError, match="fit: missing a required argument: 'self'"):
+        ldr.OPCA.fit()
 
 
 def test_distances_are_pairwise():
@@ -571,3 +600,28 @@ def test_column_groups_that_are_none(views, words):
         ldr.MCCA(1, views=views).fit(X)
     with pytest.raises(ldr.errors.ArgumentError, match="'pca' has one: leave it out"):
         ldr.Reducer("pca", 1, views=views).fit(X)
+
+
+def test_what_does_not_go_with_column_groups():
+    fitted = ldr.PLS(1, views=([0, 1], [2, 3])).fit(X[:, :4])
+    with pytest.raises(ArgumentError, match="X has 3 columns, expected 2"):
+        fitted.inverse_transform(X[:, :3])
+    with pytest.raises(ArgumentError, match=r"predict is of views .* apart: leave out views="):
+        fitted.predict(X[:, :4])
+    stored = da.from_array(X[:, :4])
+    with pytest.raises(DataError, match="views= takes X in memory: give further views as y"):
+        clone(fitted).fit(stored)
+    pca = ldr.PCA(2).partial_fit(stored)
+    with pytest.raises(DataError, match="X has 3 features, expected 4"):
+        pca.partial_fit(stored[:, :3])
+    with pytest.raises(ArgumentError, match="X has 3 columns, expected n_components = 2"):
+        pca.inverse_transform(X[:, :3])
+
+
+def test_parameters_of_an_objective_go_into_it():
+    with pytest.raises(ArgumentError, match=r"Reducer has no parameter 'lag'.*\.MAF\(lag=2\)"):
+        ldr.Reducer("tica", 2, lag=2)
+    assert not hasattr(ldr.MAF(lag=0), "partial_fit")  # which `fit` will refuse
+    names = np.array(["low", "high"], dtype=object)[labels % 2]
+    with pytest.raises(DataError, match="y"):
+        ldr.LeastSquares(1).fit(X, names)
