@@ -220,9 +220,8 @@ def _words(result: Drawn, findings: Sequence[DrawnFinding]) -> Iterator[tuple[st
     if REGISTRY.get(objective.name) is type(objective):
         asked = f"{Entry.of(objective).summary}, by {asked}"
     yield "What was asked", f"{asked[0].upper()}{asked[1:]}"
-    claim = "" if result.certificate is None else _CLAIMS[result.certificate.kind]
-    if result.certificate is not None:
-        claim = claim.format(gap=result.certificate.gap)
+    known = result.certificate
+    claim = "" if known is None else _CLAIMS[known.kind].format(gap=known.gap)
     found = f"A map with the value {result.value:.6g}. {claim}"
     if result.improvement is not None:
         found += f" The usual recipe ({objective.baseline}) reaches {result.baseline:.6g}."

@@ -200,8 +200,6 @@ def _of_slices(objective: Objective, null: Null) -> list[Statistic]:
     assert isinstance(objective, (SIR, SAVE)) and null.y is not None
     codes = sliced(null.y, n, objective.slices)
     P = np.asarray(solve(objective, X, d, y=null.y, certify=False).P)
-    if len(P) < d:
-        raise DataError("the columns are linearly dependent: leave out those that others add up to")
     scores = (X - X.mean(axis=0)) @ P.T
     groups = int(codes.max()) + 1
     shares = np.bincount(codes) / n

@@ -17,7 +17,6 @@ from ldr.inference.stepwise import canonical_bases, exceedances, pairs_of
 from ldr.inputs import as_generator, as_objective, as_seconds
 from ldr.objectives.objective import Objective
 from ldr.solvers.checks import whole
-from ldr.solvers.errors import TimeLimitError
 from ldr.solvers.limits import complete, within
 from ldr.solvers.manifolds import Array
 from ldr.solvers.pickles import Pickled
@@ -203,8 +202,6 @@ def permutation_test(
                     return
 
         parts = complete(batches(), len(sizes), "batches of permutations")
-    if not parts:
-        raise TimeLimitError(f"the time limit of {time_limit:g} s was over before a permutation")
     found = Optima.joined(parts)
     better, count = _as_good(found.values, value, objective.sense), len(found.values)
     stopped = stop_after is not None and better >= stop_after and count < permutations

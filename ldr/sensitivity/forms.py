@@ -65,6 +65,11 @@ class Form(ABC):
     def rate_of_trace(self, X: Blocks, dX: Blocks) -> float:
         return float(np.trace(self.rate_at(X, [np.eye(X[0].shape[1])], dX)[0]))
 
+    def pulled_of_trace(self, X: Blocks, share: float) -> list[Array]:
+        """The derivative in X of that share of tr A."""
+        unit = np.eye(X[0].shape[1])
+        return self.pulled(X, [unit], [share * unit])
+
     def __matmul__(self, other: Form) -> Form:
         return Product(self, other)
 
@@ -298,7 +303,7 @@ class Quadratic(Form):
         return found if self.moved_back is None else added(found, self.moved_back(X, XU, XT))
 
     def pulled_of_trace(self, X: Blocks, share: float) -> list[Array]:
-        """The derivative in X of that share of tr A, K symmetric."""
+        """K symmetric."""
         found = [np.zeros_like(each) for each in X]
         for i, KX in self.kernel(X).items():
             found[i] += 2.0 * share * KX
@@ -307,7 +312,6 @@ class Quadratic(Form):
         return added(found, [share * each for each in self.moved_back(X, X, X)])
 
     def trace(self, X: Blocks) -> float:
-        """tr A."""
         return inner(X, self.kernel(X))
 
     def rate_of_trace(self, X: Blocks, dX: Blocks) -> float:

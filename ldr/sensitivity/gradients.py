@@ -14,7 +14,6 @@ from functools import cached_property
 import numpy as np
 import scipy
 
-from ldr.objectives.coordinates import Columns
 from ldr.objectives.data.data import Data
 from ldr.objectives.families.gram import kernel_width
 from ldr.objectives.families.trace import Trace
@@ -52,13 +51,13 @@ class GradientsOfRows(Known):
     ridge: float
     widens: Array | None
 
+    of_own_columns = True
+
     @classmethod
     def of(cls, optimum: Optimum, objective: Objective, data: Data) -> GradientsOfRows | None:
         problem, samples = optimum.problem, data.samples
         if not isinstance(objective, GKDR) or type(problem) is not Trace:
             return None  # a sample of many rows
-        if type(problem.coordinates[0]) is not Columns:
-            return None
         X, own = centred(samples.dense()), objective
         width = own.width or kernel_width(X, None, 1, 1)
         Z = Response.of(data.y, samples.n, own.response, None).features(own.response_width, None)[0]

@@ -27,6 +27,8 @@ class Known(ABC):
 
     # Whether coordinates must be of all columns; others move with the rows.
     of_columns = True
+    # Whether they must be the columns themselves.
+    of_own_columns = False
     # Whether rows may have weights or trials.
     of_marks = False
 

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ldr.objectives.coordinates import Columns
 from ldr.objectives.data.data import Data
 from ldr.objectives.objective import Objective
 from ldr.objectives.reduced_rank_regression import ReducedRank, ReducedRankPoint
@@ -41,14 +40,12 @@ class LowRankRows(Known):
     N: Array
     point: ReducedRankPoint
 
-    of_marks = True
+    of_marks = of_own_columns = True
 
     @classmethod
     def of(cls, optimum: Optimum, objective: Objective, data: Data) -> LowRankRows | None:
         problem = optimum.problem
         if not isinstance(problem, ReducedRank):
-            return None
-        if any(type(coordinates) is not Columns for coordinates in problem.coordinates):
             return None
         centre = Centring(data.samples.weights)
         X, Y = (centre(view.dense()) for view in data.views)

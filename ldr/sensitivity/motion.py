@@ -9,7 +9,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ldr.objectives.coordinates import Columns
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.dynamics import Dynamics, DynamicsPoint, LinearDynamics, middles_and_steps
@@ -46,12 +45,12 @@ class MotionOfRows(Known):
     point: DynamicsPoint
     axes: Variances
 
+    of_own_columns = True
+
     @classmethod
     def of(cls, optimum: Optimum, objective: Objective, data: Data) -> MotionOfRows | None:
         problem, X = optimum.problem, centred(data.samples.dense())
         if not isinstance(problem, LinearDynamics) or not isinstance(objective, Dynamics):
-            return None
-        if type(problem.coordinates[0]) is not Columns:
             return None
         pace, given = problem.unit**0.5, objective.derivatives is not None
         states, moves = middles_and_steps(X)

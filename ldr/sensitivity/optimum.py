@@ -147,11 +147,7 @@ class Optimum:
         """By Newton steps from an M next to it: derivatives are as good as the optimum is."""
         inverse = hessian_inverse(problem, M)
         for _ in range(_STEPS):
-            try:
-                step = inverse(-inverse.gradient)
-            except FlatError as error:
-                raise flat(problem, M, error) from error
-            N = problem.manifold.retract(M, step)
+            N = problem.manifold.retract(M, _solved(problem, M, inverse, -inverse.gradient))
             if not np.linalg.norm(_gradient(problem, N)) < np.linalg.norm(_gradient(problem, M)):
                 break
             M = N
@@ -172,10 +168,7 @@ class Optimum:
         SingularError
             There are other optima next to this one, or the Hessian cannot tell.
         """
-        try:
-            return self.inverse(Z)
-        except FlatError as error:
-            raise flat(self.problem, self.M, error) from error
+        return _solved(self.problem, self.M, self.inverse, Z)
 
     def moved(self, U: Array, turn: Array | None = None) -> Array:
         """The point along U, its axes turned by the skew matrix, to first order."""
@@ -244,15 +237,18 @@ def _turns(problem: BoundObjective, M: Array, axes: Axes) -> list[Array]:
     return [U for U in found if np.linalg.norm(U) > _SHORT * np.linalg.norm(M)]
 
 
-def flat(problem: BoundObjective, M: Array, error: FlatError) -> SingularError:
-    """What ties, in numbers."""
-    flatness = error.flatness
-    relative = flatness.curvature / flatness.largest if flatness.largest else 0.0
-    return SingularError(
-        f"the optimum has no derivative: it is not alone. {_tied(problem, M, flatness.direction)}"
-        f"Along that direction the curvature is {flatness.curvature:.3g}, {relative:.1e} of the "
-        "largest; another r, or a ridge, may tell the directions apart"
-    )
+def _solved(problem: BoundObjective, M: Array, inverse: HessianInverse, Z: Array) -> Array:
+    """Hess^{-1}[Z]; where it is singular, what ties is said in numbers."""
+    try:
+        return inverse(Z)
+    except FlatError as error:
+        found = error.flatness
+        relative = found.curvature / found.largest if found.largest else 0.0
+        raise SingularError(
+            f"the optimum has no derivative: it is not alone. {_tied(problem, M, found.direction)}"
+            f"Along that direction the curvature is {found.curvature:.3g}, {relative:.1e} of the "
+            "largest; another r, or a ridge, may tell the directions apart"
+        ) from error
 
 
 def _tied(problem: BoundObjective, M: Array, direction: Array) -> str:
@@ -261,14 +257,15 @@ def _tied(problem: BoundObjective, M: Array, direction: Array) -> str:
     U, _, Vt = np.linalg.svd(np.vstack(blocks), full_matrices=False)
     k = int(np.argmax(np.abs(Vt[0])))
     axes = problem.axes(M, problem.variations(M))
+    stays = f"Coordinate {k} can leave the subspace and the value stays. "
     if not len(matrix_of(axes)) or len(problem.factors) > 1:
-        return f"Coordinate {k} can leave the subspace and the value stays. "
+        return stays
     inside = float(Vt[0] @ matrix_of(axes) @ Vt[0])
     turned = problem.manifold.nearest(M - np.outer(M @ Vt[0], Vt[0]) + np.outer(U[:, 0], Vt[0]))
     there = matrix_of(problem.axes(turned, problem.variations(turned)))
     outside = float(Vt[0] @ there @ Vt[0])
     if not abs(inside - outside) <= _ALIKE * abs(inside):
-        return f"Coordinate {k} can leave the subspace and the value stays. "
+        return stays
     return (
         f"Coordinate {k}, whose number is {inside:.12g}, can turn to a direction outside the "
         f"subspace whose number is {outside:.12g}. "

@@ -18,7 +18,7 @@ from ldr.objectives.coordinates import Columns
 from ldr.objectives.data.data import Data
 from ldr.objectives.families.whitened_trace import SpectralTrace
 from ldr.objectives.objective import Objective
-from ldr.sensitivity.forms import Blocks, Form, Quadratic, Rates, added, inner, projected
+from ldr.sensitivity.forms import Blocks, Form, Rates, added, inner, projected
 from ldr.sensitivity.known import Summand, plain
 from ldr.sensitivity.optimum import Observed, Optimum, Rate, matrix_of
 from ldr.sensitivity.quadratic import QuadraticData
@@ -199,7 +199,6 @@ class Products(Summand):
         for F, U, view in terms:
             found = added(found, F.pulled(self.X, T, U))
             if view is not None and self.formula.ridge:
-                assert isinstance(F, Quadratic)
                 share = self.formula.ridge * float(np.vdot(T[view], U[view])) / len(T[view])
                 found = added(found, F.pulled_of_trace(self.X, share))
         return self.of_rows.gathered(found)

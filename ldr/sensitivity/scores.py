@@ -89,11 +89,10 @@ class ScoresOfRows(Known):
     @classmethod
     def of(cls, optimum: Optimum, objective: Objective, data: Data) -> ScoresOfRows | None:
         """None where the response is explained before the last weight."""
-        problem, samples, nipals = optimum.problem, data.samples, False
-        if not isinstance(problem, ScoreRegression):
+        problem, samples = optimum.problem, data.samples
+        if not isinstance(problem, ScoreRegression) or not isinstance(objective, PLSRegression):
             return None
-        if isinstance(objective, PLSRegression):
-            nipals = objective.algorithm == "nipals"
+        nipals = objective.algorithm == "nipals"
         X, Y = centred(samples.dense()), centred(as_response(data.y, samples.n))
         r, S = len(problem.P), X.T @ Y
         R, V, T = (np.zeros((k, r)) for k in (samples.d, samples.d, samples.n))

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from ldr.doors import in_words
 from ldr.inputs import as_data
 from ldr.marking import check_weighted
+from ldr.objectives.coordinates import Columns
 from ldr.objectives.data.data import Data, single
 from ldr.objectives.objective import Objective
 from ldr.sensitivity.derivative import Derivative
@@ -139,10 +140,14 @@ class Sensitivity:
         if not in_memory(self.data):
             return None
         whole, alike = of_all_columns(self.optimum, self.data), plain(self.data)
-        kinds = (
-            kind for kind in KINDS if (whole or not kind.of_columns) and (alike or kind.of_marks)
+        own = all(type(each) is Columns for each in self.optimum.problem.coordinates)
+        tried = (
+            kind.of(self.optimum, self.objective, self.data)
+            for kind in KINDS
+            if (whole or not kind.of_columns)
+            and (own or not kind.of_own_columns)
+            and (alike or kind.of_marks)
         )
-        tried = (kind.of(self.optimum, self.objective, self.data) for kind in kinds)
         return next(filter(None, tried), None)
 
     @in_words

@@ -10,7 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ldr.objectives.coordinates import Axes, Columns
+from ldr.objectives.coordinates import Axes
 from ldr.objectives.data.data import Data
 from ldr.objectives.families.terms import Multiple, WeightedSum
 from ldr.objectives.families.weighted_sum import TraceSum
@@ -43,15 +43,15 @@ class SumOfRows(Known):
     weights: list[float]
     variances: Variances
 
+    of_own_columns = True
+
     @classmethod
     def of(cls, optimum: Optimum, objective: Objective, data: Data) -> SumOfRows | None:
         """None where one of the terms does not say how it moves."""
         problem, M = optimum.problem, optimum.M
         if not isinstance(objective, Sum) or not isinstance(problem, (WeightedSum, TraceSum)):
             return None
-        if isinstance(problem, Multiple) or type(problem.coordinates[0]) is not Columns:
-            return None
-        if len(problem.views) > 1 or not objective.transposed:
+        if isinstance(problem, Multiple) or len(problem.views) > 1 or not objective.transposed:
             return None
         parts, alone = [], Axes.given(M.shape[1])
         for term, (_, own) in zip(problem.terms, objective.terms, strict=True):
