@@ -47,6 +47,7 @@ def test_parallel_analysis_and_bic_are_named():
     bic = [ldr.solve("ppca", X, r).model.bic for r in range(1, 12)]
     result = ldr.solve("ppca", X, "auto")
     assert result.r == 1 + int(np.argmin(bic)) and any("the least BIC" in n for n in result.notes)
+    assert ldr.solve("ppca", X[:, :4], "auto").r == 3  # the most there are
     bic = [ldr.solve("fa", X, r).model.bic for r in range(1, 7)]
     assert ldr.FactorAnalysis(n_components="auto").fit(X).result_.r == 1 + int(np.argmin(bic))
 
@@ -62,6 +63,10 @@ def test_where_there_is_no_rule_that_is_said():
         ldr.solve("lda", X, "auto", y=Y)
     with pytest.raises(ArgumentError, match="'lda' is none: expected a whole number"):
         ldr.solve("lda", X, 0.5, y=Y)
+    with pytest.raises(ArgumentError, match=r"the 7 dimensions that 'autocovariance' has expl"):
+        ldr.solve("autocovariance", X[:7], 0.9999)
+    with pytest.raises(ArgumentError, match="r = 'auto': the data have no dimension for 'fa'"):
+        ldr.solve("fa", X[:, :2], "auto")
     with pytest.raises(ArgumentError, match="read more than once"):
         ldr.solve("pca", iter([X[:90], X[90:]]), 0.5)
     for r in (1.5, 0.0, "some"):

@@ -47,6 +47,11 @@ DATA = {
     ),
     "nan in the response": (("sdr", X, 1), {"y": np.r_[np.nan, X[1:, 0]]}, r"y has NaN"),
     "response of another length": (("sdr", X, 1), {"y": X[1:, 0]}, r"y has shape \(177,\).*178"),
+    "backgrounds of other columns": (
+        ("opca", (X, X[:, :3]), 2),
+        {},
+        r"X\[0\] has 13 columns and X\[1\] has 3, expected the same columns",
+    ),
     "sparse for sdr": (("sdr", scipy.sparse.csr_array(X), 1), {"y": y}, r"X is sparse"),
     "graph of another size": (
         ("lpp", X, 2),
@@ -117,6 +122,16 @@ ARGUMENTS = {
     "nothing like it": (("xyzzy", X, 2), {}, r"unknown objective 'xyzzy': known are autocov"),
     "unknown solver": (("pca", X, 2), {"solver": "trust"}, r"unknown solver 'trust'.*trust-region"),
     "solver of a wrong type": (("pca", X, 2), {"solver": 3}, r"solver must be a name or a Solver"),
+    "a class of solvers": (
+        ("lda", X, 2),
+        {"y": y, "solver": ldr.solvers.LBFGS},
+        r"\(an instance, LBFGS\(\), not the class\)",
+    ),
+    "no list of observers": (
+        ("lda", X, 2),
+        {"y": y, "observers": 3},
+        r"observers must be a list of callables, got 3",
+    ),
     "no closed form": (
         ("lda", X, 2),
         {"y": y, "solver": "closed-form"},
@@ -541,12 +556,29 @@ def test_transform_refuses_other_columns():
         both.transform(X)
 
 
-def test_what_lapack_gives_up_is_said_in_words(monkeypatch):
-    def failing(self, data, r):
-        raise np.linalg.LinAlgError("Eigenvalues did not converge")
-
-    monkeypatch.setattr(ldr.objectives.PCA, "bind", failing)
-    with pytest.raises(ldr.errors.SingularError, match=r"decomposition .* failed \(Eigenvalues"):
+@pytest.mark.parametrize(
+    ("fail", "error", "words"),
+    [
+        (
+            lambda: np.linalg.cholesky(-np.eye(2)),
+            SingularError,
+            r"decomposition .* failed \(Matrix is not positive definite",
+        ),
+        (
+            lambda: np.empty((2**30, 2**20)),
+            TooLargeError,
+            r"an array of shape \(1073741824, 1048576\), 8.39e\+06 GiB, does not fit into mem",
+        ),
+        (
+            lambda: bytearray(2**62),
+            TooLargeError,
+            r"an array that the method needs does not fit into memory",
+        ),
+    ],
+)
+def test_what_fails_on_the_way_is_said_in_words(fail, error, words, monkeypatch):
+    monkeypatch.setattr(ldr.objectives.PCA, "bind", lambda *_: fail())
+    with pytest.raises(error, match=words):
         ldr.solve("pca", X, 2)
 
 

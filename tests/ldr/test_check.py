@@ -31,8 +31,12 @@ def test_other_dimensions_pass(name, r):
 def test_instances_and_parameters():
     assert ldr.check(ldr.objectives.MAF(lag=2), X).objective == ldr.objectives.MAF(lag=2)
     assert ldr.check("maf", X, lag=3).objective.lag == 3
+    units = np.logspace(0, 6, D)
+    assert ldr.check("pca", X * units, standardise=True).passed
     with pytest.raises(ArgumentError, match="out of range"):
         ldr.check("pca", X, D + 1)
+    with pytest.raises(ArgumentError, match=r"r must be a whole number, got 2.5"):
+        ldr.check("pca", X, 2.5)
 
 
 # Objectives of the user's own

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 from scipy.stats import spearmanr
-from sklearn.model_selection import GroupKFold
+from sklearn.model_selection import GroupKFold, ShuffleSplit
 
 import ldr
 from ldr.choosing import Path
@@ -237,3 +237,5 @@ def test_folds_of_a_splitter():
     np.testing.assert_allclose(found.scores[1], expected, rtol=1e-9)
     with pytest.raises(ArgumentError, match="does not split these rows"):
         ldr.path("lda", X, [1], y=labels, folds=GroupKFold(3))
+    with pytest.raises(ArgumentError, match="has 1 fold, expected two at least"):
+        ldr.path("pca", X, [1], folds=ShuffleSplit(1))

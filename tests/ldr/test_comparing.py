@@ -1,5 +1,7 @@
 """Methods beside one another: scores of rows that nothing was fitted to, and what they say."""
 
+import sys
+
 import numpy as np
 import pandas
 import pytest
@@ -184,6 +186,25 @@ def test_whole_weights_are_repeated_rows(methods, data, y):
         for name, scores in one.scores.items():
             if "nearest" not in name or "mean" in name:
                 np.testing.assert_allclose(scores, other.scores[name], rtol=1e-7, err_msg=name)
+
+
+def test_groups_of_rows_that_count(monkeypatch):
+    """Rows of no weight are gone, and their groups with them; no pandas is needed for the table."""
+    people, w = np.arange(len(X)) // 10, (np.arange(len(X)) % 3 > 0).astype(float)
+    kept = w > 0
+    some, all_of_them = (
+        ldr.compare(["pca"], Z, r=2, folds=3, groups=g, **beside)
+        for Z, g, beside in ((X[kept], people[kept], {}), (X, people, {"sample_weight": w}))
+    )
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    for one, other in zip(some.table, all_of_them.table, strict=True):
+        assert one["R2 of X"] == pytest.approx(other["R2 of X"], rel=1e-9)
+
+
+def test_scores_that_there_are_not():
+    """Held-out pieces are shorter than the lag."""
+    found = ldr.compare(["maf"], SERIES[:40], r=1, folds=8)
+    assert np.isfinite(found.methods[0].scores[found.judged_by[0]]).all()
 
 
 def test_methods_without_weights_are_refused():

@@ -1,6 +1,7 @@
 """What each coordinate of a result is worth, against the data and other packages."""
 
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -121,6 +122,15 @@ def test_wide_data_and_streams_have_the_same_numbers(n):
     if n > 100:
         once = ldr.solve("pca", iter(np.array_split(X, 3)), 3)
         np.testing.assert_allclose(once.components, result.components, rtol=1e-10)
+
+
+def test_without_pandas_the_table_is_its_columns(monkeypatch):
+    result = ldr.solve("pca", real_data.wine()[0], 2)
+    frame = result.components
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    assert isinstance(result.components, Columns)
+    for name, column in frame.items():
+        np.testing.assert_array_equal(result.components[name], column)
 
 
 def test_numbers_are_in_what_is_printed_and_in_json():

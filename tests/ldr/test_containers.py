@@ -2,6 +2,8 @@
 
 import tracemalloc
 
+import dask.array as da
+import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -78,6 +80,14 @@ def test_data_frames_keep_their_index_and_views_their_kind():
     a, b = ldr.solve("cca", views, 2, max_iterations=40).transform(views)
     assert isinstance(a, pd.DataFrame) and list(a.columns) == ["cca_a0", "cca_a1"]
     assert isinstance(b, pl.DataFrame) and b.columns == ["cca_b0", "cca_b1"]
+
+
+def test_chunks_of_dask_without_rows_stay_so():
+    result, few = ldr.solve("pca", X, 2), np.arange(len(X)) < 9
+    rows = da.from_array(X, chunks=(100, -1))[da.from_array(few, chunks=100)]
+    frame = dd.from_pandas(pd.DataFrame(X), npartitions=3)
+    for some in (rows, frame.map_partitions(lambda part: part[part.index < 9])):
+        np.testing.assert_allclose(result.transform(some).compute(), result.transform(X[few]))
 
 
 def test_polars_labels_types_and_missing_values():

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas
 import pytest
+from scipy.sparse import csr_array
 from sklearn.datasets import load_diabetes, load_iris, load_linnerud, load_wine
 from sklearn.model_selection import GroupKFold
 
@@ -135,6 +136,9 @@ def test_nearly_dependent_columns_are_solved_from_their_rows():
     alone = ldr.solve("classical-maf", X[1], 1)
     assert found.values[1] == alone.value
     np.testing.assert_array_equal(found.numbers[1], alone.components["eigenvalue"])
+    X[1, :, 2] = X[1, :, 0] + 1e-9 * X[0, :, 2]
+    found = ldr.solve_many("lda", X, 1, y=np.arange(40) % 2)
+    assert found.alone == 1 and found.numbers is None
 
 
 def test_an_iterable_of_shapes():
@@ -145,7 +149,30 @@ def test_an_iterable_of_shapes():
     np.testing.assert_allclose(found.values, expected, rtol=1e-12)
 
 
+def test_sets_with_labels_of_their_own_in_chunks(monkeypatch):
+    monkeypatch.setattr("ldr.inference.chunks._CHUNK_MOST", 2)
+    sets = [WINE[k::4][:44, :4] for k in range(4)]
+    labels = [CLASSES[k::4][:44] for k in range(4)]
+    for count in (3, 4):
+        found = ldr.solve_many("lda", iter(sets[:count]), 2, y=iter(labels))
+        pairs = zip(sets[:count], labels, strict=False)
+        expected = [ldr.solve("lda", X, 2, y=y).value for X, y in pairs]
+        np.testing.assert_allclose(found.values, expected, rtol=1e-12)
+        assert found.alone == 0
+    with pytest.raises(ldr.errors.DataError, match="y has 3 entries, fewer than the data sets"):
+        ldr.solve_many("lda", sets, 2, y=labels[:3])
+    sparse = ldr.solve_many("pca", map(csr_array, sets), 2)
+    np.testing.assert_allclose(sparse.values, ldr.solve_many("pca", sets, 2).values, rtol=1e-12)
+    wide = ldr.solve_many("pca", np.stack(sets).transpose(0, 2, 1), 2)
+    assert sparse.alone == wide.alone == 4
+    sets[2] = np.where(sets[2] > 2.5, np.nan, sets[2])
+    with pytest.raises(ldr.errors.DataError, match=r"X has .* NaN"):
+        ldr.solve_many("pca", sets, 2)
+
+
 def test_stacks_that_do_not_fit():
+    with pytest.raises(ldr.errors.DataError, match=r"stack \(b, n, d\) or an iterable .* got int"):
+        ldr.solve_many("pca", 5, 2)
     with pytest.raises(ldr.errors.DataError, match="same number b"):
         ldr.solve_many("pca", WINE, 2)
     with pytest.raises(ldr.errors.DataError, match="same number b"):
@@ -206,6 +233,7 @@ def test_permuted_values_are_those_of_permuted_data():
         ("pls", PAIR, None, "shift"),
         ("opca", (WINE[CLASSES == 0][:, :3], WINE[CLASSES == 1][:, :3]), None, "background"),
         ("sir", WINE[:, :4], WINE[:, 5], "response"),
+        ("sir", WINE[:, :4], WINE[:, 5], "shift"),
         ("least-squares", WINE[:, :3], WINE[:, 5:7], "response"),
     ],
 )
@@ -306,6 +334,18 @@ def test_nulls_that_do_not_fit():
         ldr.permutation_test("pca", WINE, 2, null="response")
     with pytest.raises(ldr.errors.ArgumentError, match="null must be"):
         ldr.permutation_test("pca", WINE, 2, null="naive")
+    with pytest.raises(ldr.errors.ArgumentError, match="'pca' has none"):
+        ldr.permutation_test("pca", WINE, 2, null="background")
+    two = (WINE[:90, :3], WINE[90:, :3])
+    with pytest.raises(ldr.errors.ArgumentError, match="groups= does not go with null='backgr"):
+        ldr.permutation_test("opca", two, 1, groups=np.arange(90) % 9)  # its own null
+    with pytest.raises(ldr.errors.ArgumentError, match="of distances, of which no rows can be per"):
+        ldr.permutation_test("mds-distances", np.abs(WINE[:, :1] - WINE[:, 0]), 1)
+    dependent = WINE[:, [0, 1, 2, 1]]
+    with pytest.raises(ldr.errors.SingularError, match="a view are linearly dependent"):
+        ldr.permutation_test("classical-cca", (dependent, WINE[:, 4:7]), 1, permutations=9)
+    with pytest.raises(ldr.errors.ArgumentError, match="expected r <= 3, the number of dimensions"):
+        ldr.parametric_test("sir", dependent, y=WINE[:, 7])
 
 
 def test_stopping_early_gives_the_share():
@@ -316,7 +356,7 @@ def test_stopping_early_gives_the_share():
     )
     assert len(found.null) < 400
     better = int(np.sum(found.null <= found.value * (1 + 1e-10)))
-    assert found.p_value == better / len(found.null)
+    assert found.p_value == better / len(found.null) and "each direction" not in repr(found)
     seen = []
     ldr.permutation_test(
         "lda", X, 1, y=y, permutations=9, progress=lambda *at: seen.append(at), random_state=0
@@ -431,6 +471,8 @@ def test_tests_that_there_are_not():
         ldr.parametric_test("lda", WINE, y=CLASSES, ridge=0.1)
     with pytest.raises(ldr.errors.DataError, match="too few"):
         ldr.parametric_test("cca", tuple(view[:7] for view in PAIR))
+    few = ldr.parametric_test("cca", tuple(view[:9] for view in PAIR))
+    assert few["Pillai"] and not few["Hotelling-Lawley"]  # whose approximation needs more rows
 
 
 def planted(rng, n=400):
@@ -475,11 +517,11 @@ def test_dimension_of_trials_holds_out_whole_ones():
 
 
 def test_rules_that_a_method_does_not_have():
-    wrong = (("lda", "bic"), ("lda", "parallel"), ("pls", "ladle"), ("classical-maf", "ladle"))
-    for name, rule in wrong:
+    wrong = (("bic", "lda"), ("parallel", "lda"), ("permutation", "robust-pca"))
+    for rule, name in (*wrong, *(("ladle", name) for name in ("pls", "classical-maf", "lda"))):
         X, y = (PAIR, None) if name == "pls" else (WINE, CLASSES)
         with pytest.raises(ldr.errors.ArgumentError, match="method="):
-            ldr.dimension(name, X, y, method=rule)
+            ldr.dimension(name, X, y, method=rule, permutations=3)
 
 
 def rejections(name, draw, sets, r=1, permutations=199, **parameters):

@@ -7,6 +7,8 @@ import ldr
 from ldr.errors import ArgumentError, DataError, SingularError
 from ldr.objectives import REGISTRY
 from ldr.objectives.data.data import as_tuple
+from ldr.sensitivity.formulas import Given, formula_of
+from ldr.sensitivity.implicit import equations, pulled
 from tests.objectives import methods
 
 jax = pytest.importorskip("jax")
@@ -44,6 +46,9 @@ FORMULAS = [
     "maxdiff",
     "maxbet",
 ]
+
+# Those that have a statement each of their own.
+STATED = ("log-det-pca", "sfa", "maf", "lda", "spoc", "tica", "npe classes", "classical-cca")
 
 
 @pytest.fixture(autouse=True)
@@ -86,6 +91,32 @@ def check_adjoint(sensitivity, dX, dP):
 
 def test_pca():
     check_formula("pca")
+
+
+@pytest.mark.parametrize("key", STATED)
+def test_equations_vanish_at_the_optimum_alone(key):
+    X, y, parameters = methods.RANDOM[key]
+    result = ldr.solve(methods.name_of(key), X, 2, y=y, tolerance=1e-13, **parameters)
+    optimum = result.sensitivity(X, y).optimum
+    given = Given([jax.numpy.asarray(each) for each in as_tuple(X)], y)
+    formula = formula_of(result.objective, given)
+    T = [P.T for P in optimum.problem.maps(optimum.M)]
+    for away, small in ((0.0, True), (1e-3, False)):
+        near = [each + away * np.abs(each).max() * np.tri(*each.shape) for each in T]
+        left = np.concatenate([np.ravel(each) for each in equations(formula, near, given)])
+        assert bool(np.abs(left).max() < 1e-9) is small
+
+
+def test_equations_that_do_not_determine_an_optimum_are_refused():
+    flat, bowl = (
+        ldr.objective(function, manifold="euclidean")
+        for function in (lambda M, X: 0.0 * (X @ M).sum(), lambda M, X: ((X @ M - 1.0) ** 2).sum())
+    )
+    given, T = Given([methods.X]), np.ones((methods.X.shape[1], 2))
+    with pytest.raises(SingularError, match="the equations of the optimum are singular"):
+        pulled(formula_of(flat, given), [T], given, [T])
+    with pytest.raises(DataError, match="the optimum does not solve the method's equations"):
+        pulled(formula_of(bowl, given), [T], given, [T])
 
 
 @pytest.mark.slow
@@ -146,6 +177,14 @@ def test_ones_own_objectives(manifold):
     assert inner(jax.grad(loss)(X), dX) == pytest.approx((ahead - behind) / 2e-4, rel=1e-5)
 
 
+def test_a_basis_of_the_optimum_has_no_formula_but_derivatives():
+    X, y, _ = methods.RANDOM["lda"]
+    dX = like(X, np.random.default_rng(0))
+    dP = jax.jvp(lambda X: ldr.layer("lda", 2, nested=True)(X, y), (X,), (dX,))[1]
+    result = ldr.solve("lda", X, 2, y=y, nested=True)
+    np.testing.assert_allclose(dP, result.sensitivity(X, y).along(dX).P, rtol=1e-8, atol=1e-10)
+
+
 def test_methods_without_a_formula_go_both_ways():
     X, y, _ = methods.RANDOM["csp"]
     dX = like(X, np.random.default_rng(0))
@@ -165,6 +204,7 @@ def test_methods_without_a_formula_go_both_ways():
     ahead, behind = (float(loss(X, 0.1 + t)) for t in (1e-5, -1e-5))
     found = jax.grad(loss, argnums=1)(X, 0.1)
     assert float(found) == pytest.approx((ahead - behind) / 2e-5, rel=1e-6)
+    assert np.isnan(jax.grad(loss, argnums=1)(X, 0.0))  # there is a derivative to one side only
 
 
 def test_methods_by_differences_say_so_backwards():
@@ -196,6 +236,14 @@ def test_batches_are_solved_together(name, monkeypatch):
     monkeypatch.setattr("ldr.layers.solve", None)  # not one by one
     project = ldr.layer(name, 2)
     found = jax.vmap(lambda X: project(X, y))(both)
+    np.testing.assert_allclose(found, expected, atol=1e-10)
+
+
+def test_batches_of_numbers_are_solved_one_by_one():
+    X, y, _ = methods.RANDOM["classical-lda"]
+    project, ridges = ldr.layer("classical-lda", 2), np.array([0.1, 1.0])
+    found = jax.vmap(lambda ridge: project(X, y, ridge=ridge))(ridges)
+    expected = [ldr.solve("classical-lda", X, 2, y=y, ridge=float(ridge)).P for ridge in ridges]
     np.testing.assert_allclose(found, expected, atol=1e-10)
 
 

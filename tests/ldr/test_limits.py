@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import ldr
-from ldr import choosing, regularisation, stability
+from ldr import choosing, refitting, regularisation, stability
 from ldr.errors import ArgumentError, ConvergenceWarning, TimeLimitError
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.nca import SoftNeighbours
@@ -422,6 +422,30 @@ def test_a_loop_without_a_result_raises(monkeypatch):
     interrupted_at(monkeypatch, stability, 1)
     with pytest.raises(KeyboardInterrupt):
         ldr.bootstrap("ica", X, 2, draws=5)
+
+
+@pytest.mark.filterwarnings("ignore::ldr.errors.ConvergenceWarning")
+def test_what_needs_a_whole_result_or_path_raises(monkeypatch):
+    halfway = ldr.solve("ica", X, 2, starts=1, observers=[at(1)])
+    monkeypatch.setattr(stability, "solve", lambda *_, **__: halfway)
+    with pytest.raises(KeyboardInterrupt):
+        ldr.bootstrap("ica", X, 2, draws=5)
+    monkeypatch.setattr(limits, "_answered", -np.inf)
+    interrupted_at(monkeypatch, choosing, 2)
+    with pytest.raises(KeyboardInterrupt):
+        ldr.dimension("pca", X, method="folds")
+    assert len(ldr.path("pca", X, [1, 2, 3], folds=3).results) == 3  # of another call
+
+
+def test_an_interrupted_refit_says_so(monkeypatch):
+    sparse = ldr.solve("sparse-pca", X, 2, penalty=20.0)
+    smallest_curvature = refitting.smallest_curvature
+    monkeypatch.setattr(
+        refitting, "smallest_curvature", lambda *given: press() or smallest_curvature(*given)
+    )
+    with pytest.warns(ConvergenceWarning, match="refit: "):
+        result = ldr.refit(sparse, X)
+    assert result.status is Status.INTERRUPTED and result.certificate.kind == "none"
 
 
 def test_a_program_that_insists_is_left_at_once():

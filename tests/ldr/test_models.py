@@ -110,6 +110,13 @@ def test_an_objective_of_ones_own_is_code(tmp_path):
     assert os.listdir(tmp_path) == []
 
 
+def test_labels_of_numpy_are_kept_in_parameters(tmp_path):
+    y = np.where(labels == 2, -1, labels)
+    result = ldr.solve("semi-supervised-da", X, 1, y=y, unlabelled=np.int64(-1))
+    result.save(tmp_path / "model.npz")
+    assert ldr.load(tmp_path / "model.npz").objective == result.objective
+
+
 def test_what_does_not_fit_is_refused(tmp_path):
     path = tmp_path / "model.npz"
     result = ldr.solve("pca", pandas.DataFrame(X).rename(columns="c{}".format), 2)
@@ -136,6 +143,7 @@ def test_what_does_not_fit_is_refused(tmp_path):
     [
         ({"format": 99, "ldr": "9.0"}, "written by ldr 9.0 in format 99.*use a newer ldr"),
         ({"result": {"kind": "Novelty", "fields": {}}}, "has what this one does not know"),
+        ({"result": {"objective": "pca", "parameters": {}}}, "holds no result, but PCA"),
         ({"result": {"objective": "novelty", "parameters": {}}}, "unknown objective 'novelty'"),
     ],
 )

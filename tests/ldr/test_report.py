@@ -110,6 +110,13 @@ def test_report_says_what_was_found_of_the_result():
     assert "more than chance (ldr test)" not in report.text
 
 
+def test_what_is_not_known_of_a_result_is_not_said():
+    own = ldr.objective(lambda M, X: ((X @ M) ** 4).sum(), manifold="stiefel", sense="max")
+    report = Reader(html(ldr.solve(own, X[:, :3], 1, certify=False, max_iterations=50), X[:, :3]))
+    assert not {"Improvement", "Heuristic and optimum"} & set(report.headings)
+    assert "The usual recipe" not in report.text and "optimum:" not in report.text
+
+
 def test_summary_is_json_and_what_the_result_says():
     result = ldr.solve("lda", X, 2, y=labels, starts=3, solver="trust-region", random_state=0)
     summary = json.loads(json.dumps(result.summary(), allow_nan=False))

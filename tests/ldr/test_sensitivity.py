@@ -1,5 +1,6 @@
 """Derivatives of optima, against differences of solutions and against formulas."""
 
+import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,6 +12,7 @@ from sklearn.datasets import load_diabetes
 import ldr
 from ldr.errors import ArgumentError, DataError, SingularError
 from ldr.objectives import (
+    CCA,
     HSIC,
     LDA,
     PCA,
@@ -19,11 +21,14 @@ from ldr.objectives import (
     RobustPCA,
     SquaredDifference,
 )
-from ldr.objectives.data.data import as_tuple
+from ldr.objectives.data.data import as_tuple, single
+from ldr.objectives.data.opening import as_samples
 from ldr.objectives.families.moving_weights import HeatedEdges, MovingLaplacian
 from ldr.objectives.starts.responses import sliced
 from ldr.sensitivity.derivative import Derivative
+from ldr.sensitivity.forms import inner
 from ldr.sensitivity.moving import Line, as_line
+from ldr.sensitivity.quadratic import QuadraticRows
 from tests import real_data
 from tests.objectives import methods
 
@@ -235,7 +240,9 @@ MARKED = {
         *("lda nested", "orthogonal-lpp", "orthogonal-sfa", "principal-components-regression"),
         *("reduced-rank-regression", "least-squares", "ridge-regression"),
     ),
-    "trials": ("autocovariance", "maf", "sfa", "vamp", "tica", "squared-difference"),
+    "trials": (
+        *("autocovariance", "maf", "sfa", "vamp", "vamp power", "tica", "squared-difference"),
+    ),
 }
 
 
@@ -300,6 +307,55 @@ def test_sums_move_with_their_terms(key):
             for k, (a, b) in ((2, far), (1, near))
         )
         assert relative(getattr(found, name), (4 * one - two) / 3) < 1e-6
+
+
+OWN = {
+    "grassmann": lambda M, X: -jnp.log1p(((X @ M) ** 2).sum(axis=1)).sum(),
+    "stiefel": lambda M, X: -(((X @ M) ** 2).sum(axis=0) @ jnp.array([2.0, 1.0])),
+    "euclidean": lambda M, X, y: ((X @ M - jnp.tanh(y)) ** 2).sum(),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("manifold", OWN)
+def test_functions_of_ones_own_go_back_by_their_equations(manifold):
+    X, y, _ = methods.RANDOM["least-squares"]
+    beside = {"y": y[:, :2]} if manifold == "euclidean" else {}
+    own = ldr.objective(OWN[manifold], manifold=manifold)
+    sensitivity = ldr.solve(own, X, 2, tolerance=1e-13, **beside).sensitivity(X, **beside)
+    rng = np.random.default_rng(0)
+    dX, V = rng.standard_normal(X.shape), rng.standard_normal((2, X.shape[1]))
+    found = np.vdot(sensitivity.pullback(V), dX)
+    assert found == pytest.approx(np.vdot(V, sensitivity.along(dX).P), rel=1e-7)
+
+
+@pytest.mark.parametrize("key", ["pca", "ica"])  # whose M are known by products and by differences
+def test_numbers_and_matrices_are_those_of_solve(key):
+    X = methods.RANDOM[key][0]
+    dX, h = np.random.default_rng(0).standard_normal(X.shape), 1e-5
+    result = ldr.solve(key, X, 2, tolerance=1e-13, random_state=0)
+    found = result.sensitivity(X).along(dX)
+    start = "baseline" if key == "pca" else result.M
+    ahead, behind = (
+        ldr.solve(key, X + t * dX, 2, start=start, starts=1, tolerance=1e-14) for t in (h, -h)
+    )
+    assert relative(found.M, (ahead.M - behind.M) / (2 * h)) < 1e-5
+    for name, moved in found.components.items():
+        one, two = (each.components[name] for each in (ahead, behind))
+        assert np.abs(moved - (one - two) / (2 * h)).max() < 1e-6
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+def test_traces_of_sums_of_products(transposed):
+    X = [methods.X]
+    dX, share, h = [np.random.default_rng(0).standard_normal(X[0].shape)], 2.0, 1e-5
+    rows = QuadraticRows.of(as_samples(X[0]), 0)
+    form = rows.scatter() @ rows.lagged(1) - 0.5 * (rows.scatter() @ rows.scatter_of_changes())
+    form = form.transposed if transposed else form
+    ahead, behind = (form.trace([X[0] + t * dX[0]]) for t in (h, -h))
+    rate = form.rate_of_trace(X, dX)
+    assert rate == pytest.approx((ahead - behind) / (2 * h), rel=1e-7)
+    assert inner(form.pulled_of_trace(X, share), dX) == pytest.approx(share * rate, rel=1e-12)
 
 
 @pytest.mark.slow
@@ -439,6 +495,28 @@ def test_tied_singular_vectors_are_refused(name, said):
     Y = X[:, :2]
     with pytest.raises(SingularError, match=said):
         ldr.solve(name, X, 2, y=Y).sensitivity(X, Y).pullback(np.ones((2, 3)))
+    # one response, which is explained by one direction
+    said = "r = 2: the others are arbitrary" if name == "least-squares" else "along directions only"
+    with pytest.raises(ArgumentError, match=said):
+        ldr.solve(name, X, 2, y=X[:, 0]).sensitivity(X, X[:, 0]).pullback(np.ones((2, 3)))
+
+
+def test_directions_without_a_number_are_refused_too():
+    X = methods.RANDOM["pca"][0]
+    one = ldr.objective(lambda M, X: ((X @ M[:, 0]) ** 2).sum(), manifold="stiefel", sense="max")
+    with pytest.raises(SingularError, match="Coordinate 1 can leave the subspace and the value"):
+        ldr.solve(one, X, 2).sensitivity(X)
+
+
+def test_derivatives_are_as_good_as_newton_steps_make_a_rough_optimum():
+    X, y = real_data.wine()
+    X = real_data.standardised(X)
+    dX = np.random.default_rng(0).standard_normal(X.shape)
+    rough, fine = (
+        ldr.solve("lda", X, 2, y=y, tolerance=tolerance).sensitivity(X, y).along(dX).projector
+        for tolerance in (0.3, 1e-13)
+    )
+    assert relative(rough, fine) < 1e-6
 
 
 @pytest.mark.parametrize(("length", "many"), [(4.0, True), (1.5, False)])
@@ -568,6 +646,54 @@ def test_other_data_and_directions_are_refused_in_words():
         sparse.sensitivity(X)
     with pytest.raises(ArgumentError, match="standardise"):
         ldr.solve("pca", X, 2, standardise=True).sensitivity(X)
+    with pytest.raises(ArgumentError, match="the map of sfa is of features"):
+        ldr.solve("sfa", X[:, :3], 1, degree=2).sensitivity(X[:, :3])
+    with pytest.raises(DataError, match=r"a point has shape \(12, 2\) there and \(13, 2\)"):
+        result.sensitivity(X[:, 1:], y)
+    with pytest.raises(DataError, match="the direction of X has entries that are not finite"):
+        sensitivity.along(np.full(X.shape, np.inf))
+    ridged = ldr.solve("lda", X, 2, y=y, ridge=0.1).sensitivity(X, y)
+    with pytest.raises(ArgumentError, match=r"ridge moves by a number, got 'much'"):
+        ridged.along(ridge="much")
+    weighted = ldr.solve(0.5 * PCA() + LDA(), X, 2, y=y).sensitivity(X, y)
+    with pytest.raises(ArgumentError, match=r"weights moves by 2 numbers, got \(1.0, 2.0, 3.0\)"):
+        weighted.along(weights=(1.0, 2.0, 3.0))
+    for nothing in ({"ridge": 0.0}, {"X": 0.0 * X}):
+        assert ridged.along(**nothing).value == 0.0
+    assert repr(ridged) == "LDA(ridge=0.1), r = 2: derivatives by along, pullback and influence"
+
+
+def test_data_that_cannot_move_say_so():
+    counts = methods.RANDOM["exponential-family-pca"][0]
+    binary = ldr.solve("exponential-family-pca", counts, 1).sensitivity(counts)
+    with pytest.raises(ArgumentError, match="the data cannot move along this direction: X has"):
+        binary.along(np.ones(counts.shape))
+    X, y, _ = methods.RANDOM["lda"]
+    sparse = csr_array(np.where(X > 1, X, 0.0))
+    found, dense = (
+        ldr.solve("lda", each, 2, y=y, ridge=0.1).sensitivity(each, y)
+        for each in (sparse, sparse.toarray())
+    )
+    assert relative(found.along(ridge=1.0).P, dense.along(ridge=1.0).P) < 1e-8
+    with pytest.raises(DataError, match="X is sparse: derivatives along its rows need them as a"):
+        found.along(X)
+    pair = X[:, :3], X[:, 3:]
+    both = ldr.solve(0.5 * CCA(), pair, 1).sensitivity(pair)
+    with pytest.raises(DataError, match=r"X must be 2 arrays, as the data are \(None for"):
+        both.along(X)
+    X = methods.RANDOM["ssd"][0]
+    trials = {"groups": np.arange(len(X)) // 30}
+    banded = ldr.solve("ssd", X, 1, **trials).sensitivity(X, **trials)
+    white = ldr.solve("foreca", X, 1, segment=10, ridge=0.1).sensitivity(X)
+    short = ldr.solve("dca", X[:9, :3], 1, window=2).sensitivity(X[:9, :3])
+    for by_differences, views in (
+        (both, pair),
+        (banded, (X,)),
+        (white, (X,)),
+        (short, (X[:, :3],)),
+    ):
+        with pytest.raises(ArgumentError, match="derivatives along directions only"):
+            by_differences.pullback(single(tuple(view[:1] for view in views)))
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -576,6 +702,7 @@ def test_other_data_and_directions_are_refused_in_words():
     [
         ("robust-pca", "wine", {"loss": "huber"}),
         ("classical-maf", "digits", {}),
+        ("npe", "wine", {}),  # where others are neighbours then
         *(
             pytest.param(name, data, {}, marks=pytest.mark.slow)
             for data, names in (

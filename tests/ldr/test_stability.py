@@ -8,11 +8,12 @@ import scipy
 from sklearn.datasets import load_diabetes
 
 import ldr
-from ldr.errors import ArgumentError
+from ldr.errors import ArgumentError, ConvergenceWarning
 from ldr.inference.intervals import bias_corrected
 from ldr.objectives import named
 from ldr.resampling import Sampled
 from ldr.solvers.manifolds import polar_factor
+from ldr.subspaces import distance
 from tests import real_data
 from tests.ldr.plots.test_plots import draws
 from tests.objectives import methods
@@ -97,6 +98,21 @@ def test_what_belongs_to_the_rows_is_refused(objective):
         ldr.bootstrap(
             objective, data, 2, draws=2, block=None if objective == "mds-distances" else 9
         )
+
+
+def test_draws_that_do_not_converge_are_counted(monkeypatch):
+    monkeypatch.setattr("ldr.solvers.LBFGS.default_max_iterations", 2)
+    with pytest.warns(ConvergenceWarning, match="iteration limit"):
+        found = ldr.bootstrap("lda", X, 2, y=labels, draws=3, solver="lbfgs", random_state=0)
+    assert f"  {np.sum(~found.converged)} draws did not converge" in repr(found).splitlines()
+
+
+def test_trials_are_left_out_as_wholes():
+    ids = np.repeat(np.arange(5), 12)
+    found = ldr.bootstrap("maf", methods.X, 1, groups=ids, draws=2, bca=True, random_state=0)
+    assert len(found.without) == 5
+    kept = ldr.solve("maf", methods.X[ids != 3], 1, groups=ids[ids != 3]).P
+    assert distance(found.without[3].T, kept.T) < 1e-6
 
 
 def test_bad_draws():

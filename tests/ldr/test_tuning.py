@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.datasets import load_diabetes
+from sklearn.linear_model import LinearRegression
 
 import ldr
 from ldr.errors import ArgumentError
@@ -40,9 +41,30 @@ def test_gradients_are_those_of_the_loss(objective, start):
     size = sum(value.size for value in start.values())
     at = np.linspace(0.0, 0.1, size)
     gradient = held_out(at)[1]
+    still = np.zeros((3, 2))
+    assert held_out._along(still, None, still, None, still, still) == 0.0
     direction = np.linspace(1.0, 0.3, size)
     ahead, behind = (held_out(at + t * direction)[0] for t in (1e-3, -1e-3))
     assert gradient @ direction == pytest.approx((ahead - behind) / 2e-3, rel=2e-5)
+
+
+def test_the_squared_loss_is_that_of_least_squares():
+    (Y, y), (held, z) = ((X[k::2, :2], X[k::2, 2:4]) for k in (0, 1) for X in (wine()[0],))
+    left = z - LinearRegression().fit(Y, y).predict(held)
+    expected = np.sum(left**2) / np.sum((z - y.mean(axis=0)) ** 2)
+    assert LOSSES["squared"](Y, y, held, z) == pytest.approx(expected, rel=1e-10)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("loss", ["log", LOSSES["log"]])
+def test_scales_are_those_of_the_columns(loss):
+    X, y = wine()
+    options = {"y": y, "loss": loss, "folds": 2, "evaluations": 2, "random_state": 0}
+    found = ldr.tune("pca", X[:, :3], 1, {"scales": np.ones(3)}, **options)
+    assert len(found.history) == 2
+    scaled = X[:, :3] * found.parameters["scales"]
+    expected = ldr.solve("pca", scaled, 1).transform(scaled)
+    np.testing.assert_allclose(found.result.transform(X[:, :3]), expected, atol=1e-9)
 
 
 @pytest.mark.slow
@@ -94,5 +116,7 @@ def test_what_cannot_be_tuned_is_refused_in_words():
         ldr.tune("lda", X, 2, {"ridge": 0.0}, y=y)
     with pytest.raises(ArgumentError, match="needs y=, or loss="):
         ldr.tune("pca", X, 2, {"scales": np.ones(13)})
+    with pytest.raises(ArgumentError, match="parameters is empty: expected numbers to start from"):
+        ldr.tune("pca", X, 2, {}, y=y)
     with pytest.raises(ArgumentError, match="several views"):
         ldr.tune("cca", (X, X[:, :3]), 2, {"ridge": 1.0})

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from unittest.mock import Mock
 
 import numpy as np
 import pandas as pd
@@ -22,7 +23,7 @@ from tests.real_data import breast_cancer, standardised, wine
 def run(*arguments, folder):
     environment = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1"}
     return subprocess.run(
-        [sys.executable, "-m", "ldr.cli.app", *arguments],
+        [sys.executable, "-m", "ldr", *arguments],
         cwd=folder,
         env=environment,
         capture_output=True,
@@ -131,6 +132,9 @@ def folder(tmp_path_factory):
     np.save(folder / "means.npy", tumours[:, :10])
     np.savez(folder / "both.npz", means=tumours[:, :10], extremes=tumours[:, 20:])
     (folder / "mine.py").write_text(OBJECTIVES)
+    (folder / "none.py").write_text("variance = 3")
+    (folder / "torn.py").write_text("\ndef torn(:")
+    (folder / "Y.csv").mkdir()
     return folder
 
 
@@ -195,13 +199,30 @@ def test_solve_an_objective_of_a_file(call, folder):
     assert json.loads(done.stdout)["value"] == pytest.approx(largest, rel=1e-9)
 
 
-def test_no_convergence_is_code_1_and_the_best_point_is_written(call, folder, tmp_path):
+def test_no_convergence_is_code_1_and_the_best_point_is_written(
+    call, folder, tmp_path, monkeypatch
+):
     out = tmp_path / "Y.csv"
     options = ["--solver", "steepest-descent", "--max-iterations", "1", "--out", str(out)]
     done = call("solve", "maf", "means.npy", *options, folder=folder)
     assert done.returncode == 1 and len(pd.read_csv(out)) == 569
     assert done.stderr.startswith("ldr: not converged: the iteration limit was reached")
     assert done.stderr.count("\n") == 1
+    monkeypatch.setattr("ldr.solvers.LBFGS.default_max_iterations", 1)
+    options = ["-r", "1-2", "--solver", "lbfgs"]
+    done = call("path", "lda", "wine.csv", "--label", "species", *options, folder=folder)
+    assert done.returncode == 1 and done.stderr.endswith("ldr: not converged: r = 2\n")
+    options = ["--label", "species", "--methods", "nca", "--folds", "2"]
+    done = call("compare", "wine.csv", *options, folder=folder)
+    assert done.returncode == 1 and "not converged on all rows and" in done.stdout
+
+
+def test_a_start_in_a_file_and_a_word_for_a_parameter(call, folder):
+    result = ldr.solve("lda", X, 2, y=labels, shrinkage="auto", tolerance=1e-12)
+    np.save(folder / "start.npy", result.M)
+    options = ["--param", "shrinkage=auto", "--start", "start.npy", "--solver", "lbfgs", "--json"]
+    done = call(*LDA, *options, folder=folder)
+    assert done.returncode == 0 and json.loads(done.stdout)["iterations"] == 0
 
 
 def test_path_over_the_dimension(call, folder, tmp_path):
@@ -321,6 +342,12 @@ MISTAKES = [
     (["check", "yours.py"], "ldr: yours.py: no such file"),
     (["check", "mine.py:kurtosis"], "ldr: mine.py has no objective 'kurtosis'"),
     (["check", "mine.py:broken"], "ldr: mine.py, line 19: NameError: name 'no_such_name'"),
+    (
+        ["check", "none.py"],
+        "ldr: none.py has no objective: decorate a function with @ldr.objective",
+    ),
+    (["check", "torn.py"], "ldr: torn.py, line 2: SyntaxError: "),
+    ([*LDA, "--out", "Y.csv"], "ldr: Y.csv is a folder, expected a file"),
 ]
 
 
@@ -375,8 +402,7 @@ def test_what_is_more_than_chance(arguments, keys, call, folder, tmp_path):
 
 
 def test_what_ctrl_c_breaks_is_an_interrupt(monkeypatch):
-    """A lock or an import that it hits raises an error of its own."""
-    from ldr.cli import app
+    """A lock or an import that it hits raises an error of its own; others stay what they are."""
 
     def broken(**_):
         try:
@@ -384,10 +410,23 @@ def test_what_ctrl_c_breaks_is_an_interrupt(monkeypatch):
         finally:
             raise RuntimeError("release unlocked lock")
 
-    monkeypatch.setattr(app, "app", broken)
-    with pytest.raises(SystemExit) as ended:
-        app.main()
-    assert ended.value.code == 130
+    for hit, code in ((Mock(side_effect=KeyboardInterrupt), 130), (broken, 130)):
+        monkeypatch.setattr("ldr.cli.app.app", hit)
+        with pytest.raises(SystemExit) as ended:
+            main()
+        assert ended.value.code == code
+    monkeypatch.setattr("ldr.cli.app.app", Mock(side_effect=ZeroDivisionError("a mistake of ours")))
+    with pytest.raises(ZeroDivisionError, match="of ours"):
+        main()
+
+
+def test_a_full_disk_behind_standard_output_is_a_line(folder):
+    command = [sys.executable, "-m", "ldr", "check", str(folder / "mine.py:variance")]
+    with open("/dev/full", "w") as full:
+        options = {"stdout": full, "stderr": subprocess.PIPE, "text": True}
+        done = subprocess.run(command, **options, env={**os.environ, "PYTHONUNBUFFERED": ""})
+    assert done.returncode == 2
+    assert done.stderr == "ldr: standard output: No space left on device\n"
 
 
 @pytest.mark.parametrize(("written", "said"), [(";", ";"), ("\t", "tab"), ("|", "|")])

@@ -1,10 +1,13 @@
 """What a newcomer sees first: the demonstration, and the programs of README.md."""
 
+from unittest.mock import Mock
+
 import numpy as np
 import pytest
 
 from ldr.cli import demo
 from ldr.errors import ArgumentError
+from ldr.solvers.run import Status
 from tests.programs import run_programs
 
 
@@ -35,6 +38,12 @@ def test_demo_dimension_is_at_most_classes_minus_one():
     assert [result.r for _, result in demo.solve_all(5)] == [5, 2, 1]
     with pytest.raises(ArgumentError, match="r must be at least 1"):
         demo.solve_all(0)
+
+
+def test_an_interrupted_demo_ends(monkeypatch):
+    monkeypatch.setattr(demo, "solve", lambda *_, **__: Mock(status=Status.INTERRUPTED))
+    with pytest.raises(KeyboardInterrupt):
+        demo.solve_all(1)
 
 
 def test_demo_table_has_a_column_a_data_set(solved):

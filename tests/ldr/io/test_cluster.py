@@ -9,6 +9,7 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
+from distributed import LocalCluster
 
 import ldr
 from ldr.cli.app import main
@@ -95,6 +96,15 @@ def test_files_that_cannot_be_read_in_chunks(tmp_path):
     (tmp_path / "X.parquet").write_text("no parquet")
     with pytest.raises(DataError, match=r"X\.parquet cannot be read as \.parquet"):
         cluster.read_in_chunks(tmp_path / "X.parquet")
+    (tmp_path / "X.csv").write_text("")
+    with pytest.raises(DataError, match=r"X\.csv"):
+        cluster.read_in_chunks(tmp_path / "X.csv")
+
+
+def test_a_cluster_needs_dask(monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(ArgumentError, match="--cluster needs Dask, which is not installed"):
+        cluster.connected("tcp://127.0.0.1:9").__enter__()
 
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nowhere", "tcp://no.such.host.:8786"])
@@ -109,6 +119,19 @@ def test_a_scheduler_that_is_not_there_is_one_line(monkeypatch, capsys, tmp_path
     assert exit.value.code == 2 and printed.out == ""
     assert printed.err.startswith(f"ldr: --cluster {address}: no scheduler answers there (")
     assert printed.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("workers", [1, 0])
+def test_a_cluster_in_this_process(workers, call, tmp_path):
+    WRITERS[".npy"](tmp_path / "X.npy")
+    options = {"n_workers": workers, "processes": False, "dashboard_address": None}
+    with LocalCluster(**options) as there:
+        address = there.scheduler_address
+        done = call("solve", "pca", "X.npy", "--json", "--cluster", address, folder=tmp_path)
+    if workers:
+        assert json.loads(done.stdout)["value"] == pytest.approx(ldr.solve("pca", X, 2).value)
+    else:
+        assert done.stderr.startswith(f"ldr: --cluster {address}: the scheduler has no workers")
 
 
 def run(*arguments, folder):

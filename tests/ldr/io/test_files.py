@@ -1,5 +1,7 @@
 """Files of every kind give the same matrix, and get the same projection."""
 
+import sys
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -87,6 +89,25 @@ def test_what_is_in_the_file_is_not_what_it_says(ending, tmp_path):
     path.write_bytes(b"\x00\x01 no data at all")
     with pytest.raises((DataError, ArgumentError), match=r"X"):
         read(path).samples()
+
+
+def test_arrays_that_are_no_matrices(tmp_path, monkeypatch):
+    path = tmp_path / "X.npy"
+    np.save(path, X[:, 0])
+    np.testing.assert_array_equal(read(path).samples().dense(), X[:, :1])
+    np.save(path, np.zeros((2, 3, 4)))
+    with pytest.raises(DataError, match=r"X.npy has an array of shape \(2, 3, 4\), expected a mat"):
+        read(path)
+    cells = np.array([f"type {k}" for k in labels], dtype=object)
+    scipy.io.savemat(tmp_path / "X.mat", {"X": X, "cultivar": cells})
+    np.testing.assert_array_equal(read(tmp_path / "X.mat").response(["cultivar"]), cells)
+    (tmp_path / "X.mat").write_bytes(b"MATLAB 7.3 MAT-file".ljust(124) + b"\x00\x02IM")
+    with pytest.raises(DataError, match=r"of version 7\.3, which is HDF5: save it with -v7"):
+        read(tmp_path / "X.mat")
+    FRAME.to_parquet(tmp_path / "X.parquet")
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(ArgumentError, match="pyarrow"):
+        read(tmp_path / "X.parquet")
 
 
 def test_unknown_endings_and_missing_files(tmp_path):

@@ -17,7 +17,8 @@ from ldr.cli.demo import save_picture
 from ldr.errors import ArgumentError
 from ldr.io import files
 from ldr.io.files import write, write_projection
-from ldr.io.outputs import replaced
+from ldr.io.filling import write_filled
+from ldr.io.outputs import check_outputs, replaced
 from ldr.objectives.data.opening import as_samples
 from tests.programs import OBJECTIVE
 
@@ -221,6 +222,16 @@ def test_signals_end_the_command_and_leave_nothing(number, code, folder, call, m
     done = call("solve", "pca", "X.csv", "--out", "Y.npy", folder=folder)
     assert done.returncode == code
     assert contents(folder) == before and signal.getsignal(number) is usual
+
+
+def test_files_that_cannot_be_written_or_read_meanwhile(folder, monkeypatch):
+    with pytest.raises(OSError, match=r"No such file.*X\.gone"), replaced(folder / "Y.npy"):
+        (folder / "X.gone").read_bytes()
+    with pytest.raises(ArgumentError, match=r"filled tables are written as \.csv.*got \.mat"):
+        write_filled(folder / "Y.mat", ldr.solve("ppca", X, 2), files.read(folder / "X.csv"))
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    with pytest.raises(PermissionError, match="no permission to write"):
+        check_outputs({"--out": folder / "Y.csv"}, {})
 
 
 def test_too_little_memory_is_called_so(folder, call, monkeypatch):

@@ -292,6 +292,11 @@ def test_improvement_has_a_bar_a_result():
     assert draws(plots.improvement(results[0]))
     with pytest.raises(ldr.errors.ArgumentError, match="2 results and 1 names"):
         plots.improvement(results, ["wine"])
+    without = ldr.solve(ldr.objective(lambda M, X: ((X @ M) ** 4).sum()), X[:, :3], 1)
+    for draw in (plots.improvement, lambda result: plots.compare(result, X[:, :3])):
+        with pytest.raises(ldr.errors.ArgumentError, match="has no heuristic"):
+            draw(without)
+    assert draws(plots.convergence(without))  # a line for it there is not
 
 
 def test_axes_say_what_the_coordinates_are_worth():
@@ -319,6 +324,8 @@ def test_names_of_y_and_dates_are_written():
     assert ax.get_xlabel() == "date" and draws(ax.figure)
     assert {text.get_text() for text in ax.get_xticklabels()} & {"Jan", "Feb", "2020-Jan"}
     assert ldr.solve("maf", walk, 2).plot_projection(walk).axes[1].get_ylabel() == "date"
+    dated = ldr.solve("pca", walk, 2).plot_projection(walk, days.to_numpy()[:, None])
+    assert dated.axes[1].get_label() == "<colorbar>" and draws(dated)
 
 
 @pytest.mark.parametrize("wavelengths", [True, False])
@@ -347,6 +354,10 @@ def test_arrows_are_correlations_of_columns_with_coordinates():
     ends_of_biplot = {t.get_text(): t.xy for t in both.axes[0].texts if t.get_text()}
     ratios = np.divide(ends_of_biplot["c0"], ends["c0"])
     assert ratios[0] == pytest.approx(ratios[1]) and draws(both) and draws(figure)
+    ax = Figure().subplots()
+    within = plots.biplot(result, frame, pd.Series(X[:, 0]), ax=ax)
+    assert within is ax.figure and [each.get_label() for each in within.axes][1:] == ["<colorbar>"]
+    assert plots.correlation_circle(result, frame, ax=Figure().subplots()).axes
     with pytest.raises(ldr.errors.ArgumentError, match="r >= 2"):
         plots.biplot(ldr.solve("pca", X, 1), X)
 
