@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextvars import copy_context
 from typing import Any, NamedTuple
 
@@ -53,9 +53,10 @@ class Starts:
     spread : float
         Between the best and the worst.
     merged : tuple of str
-        Starts from which a run on some of many rows (ica, uica) came to the same point as one from
-        an earlier start, but for the columns' order and signs: from there one run on all rows
-        stands for both.
+        Starts that had no run of their own (ica, uica), up to the order and signs of the columns:
+        of many rows, where a run on some of them came to the same point as that from an earlier
+        start; of few, where Newton's step from it, as nearly as the trust region solves for one,
+        leads to the end of the first.
     """
 
     values: tuple[float, ...]
@@ -88,7 +89,7 @@ class Starts:
             f"first from {self.best_from!r}; spread {self.spread:.1e}"
         )
         if self.merged:
-            said += f"; on some of the rows the same as another: {', '.join(self.merged)}"
+            said += f"; with another's run, not one of their own: {', '.join(self.merged)}"
         return said
 
 
@@ -139,7 +140,8 @@ def solve_from(
 ) -> dict[str, Ended]:
     """A run from each named point; none after one that was told to stop, nor after the time.
 
-    Starts that come to the `same` point have one run, which is then the end of each of them.
+    Starts that come to the `same` point have one run, which is then the end of each of them, and so
+    is the first run of those that are `a_step_from` its end.
 
     Raises
     ------
@@ -150,6 +152,7 @@ def solve_from(
     first = next(iter(points))
     begun: dict[str, Array] = {}
     twins: dict[str, str] = {}
+    lead: list[Ended] = []
 
     def late(name: str) -> bool:
         return bool(told) or (name != first and over())
@@ -182,12 +185,17 @@ def solve_from(
         if late(name):
             return None
         with until_told():
+            if lead and problem.a_step_from(lead[0].run, begun[name]):
+                return lead[0]
             near, run = solve_near(problem, begun[name], solver, stopping, observers)
             with until_told():
                 run = unless_flat(near, run, problem.random_point)
             if run.status is Status.OBSERVER:
                 told.append(run.status)
-            return Ended(near, run)
+            end = Ended(near, run)
+            if name == first and run.status.converged:
+                lead.append(end)
+            return end
         return None
 
     with hearing() as interrupt:
@@ -197,7 +205,11 @@ def solve_from(
             with ThreadPoolExecutor(os.cpu_count() if workers < 0 else workers) as pool:
 
                 def each(work: Callable[[str], Any], names: Iterable[str]) -> Iterator[Any]:
-                    tasks = [pool.submit(copy_context().run, work, name) for name in names]
+                    tasks = []
+                    for name in names:
+                        tasks.append(pool.submit(copy_context().run, work, name))
+                        if work is ended and problem.leads:
+                            wait(tasks[:1])  # the others look at its end
                     return (task.result() for task in tasks)
 
                 try:

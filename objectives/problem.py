@@ -18,6 +18,7 @@ from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array, Grassmann, Manifold, Orthonormal, polar_factor
 from ldr.solvers.problem import Problem
 from ldr.solvers.records import dataclass, field
+from ldr.solvers.run import Run
 from ldr.solvers.solver import AnySolver
 
 if TYPE_CHECKING:
@@ -120,6 +121,15 @@ class BoundObjective(Problem):
 
     def same(self, M: Array, N: Array) -> bool:
         """Whether approaches that ended at M and at N came to the same: one run is enough."""
+        return False
+
+    @property
+    def leads(self) -> bool:
+        """Whether other starts may be `a_step_from` the end of the first."""
+        return False
+
+    def a_step_from(self, end: Run, M: Array) -> bool:
+        """Whether a run from M would come to the end of another by its first step."""
         return False
 
     def hidden(self, M: Array) -> float:

@@ -13,7 +13,8 @@ from ldr.objectives.families.projected import Projected
 from ldr.objectives.statistics.sums import counting_rows
 from ldr.solvers.loop import minimise
 from ldr.solvers.manifolds import Array, polar_factor
-from ldr.solvers.run import Stopping
+from ldr.solvers.riemannian import RiemannianProblem
+from ldr.solvers.run import Run, Stopping
 from ldr.solvers.trust_region import TrustRegion
 
 # A sample of the rows has so many for each column, and at least so many; it is taken of so many
@@ -21,6 +22,8 @@ from ldr.solvers.trust_region import TrustRegion
 _SAMPLE_ROWS, _LEAST_SAMPLE, _MANY = 100, 2000, 4
 # Ends of runs on a sample are the same optimum that differ by less, relative to their length.
 _SAME = 1e-3
+# A step is short that is no longer, relative to the point.
+_SHORT = 0.1
 _ROUGHLY = Stopping(1e-4, 50)
 
 
@@ -57,13 +60,29 @@ class WhiteProjected(Projected):
         return M if self.rough is self else minimise(self.rough, M, TrustRegion(), _ROUGHLY).M
 
     def same(self, M: Array, N: Array) -> bool:
-        """Up to the order of the columns and their signs, of ends on a sample of the rows."""
-        if self.rough is self:
+        """Of ends on a sample of the rows."""
+        return self.rough is not self and _apart(matched(M, N), N) <= _SAME
+
+    @property
+    def leads(self) -> bool:
+        """Of few rows, where no sample tells."""
+        return self.rough is self
+
+    def a_step_from(self, end: Run, M: Array) -> bool:
+        """Whether the way V to the end is short and solves Newton's equation g + H[V] = 0 as nearly
+        as the trust region does. The lengths of the columns are the end's.
+        """
+        if not self.leads:
             return False
-        products = M.T @ N / np.linalg.norm(M, axis=0)[:, None]
-        match = np.abs(products).argmax(axis=0)
-        signs = np.sign(products[match, np.arange(len(match))])
-        return bool(np.linalg.norm(M[:, match] * signs - N) <= _SAME * np.linalg.norm(N))
+        N = matched(end.M, M)
+        M = M * (np.linalg.norm(N, axis=0) / np.linalg.norm(M, axis=0))
+        if _apart(N, M) > _SHORT:
+            return False
+        manifold, point = self.manifold, RiemannianProblem(self).at(M)
+        V = manifold.project(M, N - M)
+        H = point.hessian(V)
+        rest = manifold.norm(M, point.gradient + H)
+        return manifold.inner(M, V, H) > 0 and rest <= TrustRegion.kappa * point.gradient_norm
 
     @property
     def follows(self) -> bool:
@@ -72,6 +91,18 @@ class WhiteProjected(Projected):
 
     def of_white_rows(self, Z: Array, M: Array) -> WhitePoint:
         return self.at(M)
+
+
+def matched(M: Array, N: Array) -> Array:
+    """The columns of M that are most like those of N, with their signs."""
+    products = M.T @ N / np.linalg.norm(M, axis=0)[:, None]
+    match = np.abs(products).argmax(axis=0)
+    return M[:, match] * np.sign(products[match, np.arange(len(match))])
+
+
+def _apart(M: Array, N: Array) -> float:
+    """Relative to their length."""
+    return float(np.linalg.norm(M - N) / np.linalg.norm(N))
 
 
 def white_sample(X: Array, w: Array | None) -> tuple[Array, Array | None]:
