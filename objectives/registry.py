@@ -111,6 +111,8 @@ def named(name: str, **parameters: object) -> Objective:
     if cls is None:
         known_names = sorted({*REGISTRY, *_by_alias()})
         raise ArgumentError(f"unknown objective {name!r}: {nearest_names(name, known_names)}")
+    if not parameters:
+        return _plain(cls)
     known: list[str] = [field.name for field in fields(cls)] if is_dataclass(cls) else []
     for parameter in parameters:
         if parameter not in known:
@@ -119,6 +121,12 @@ def named(name: str, **parameters: object) -> Objective:
                 f"objective {name!r} has no parameter {parameter!r}; it has: {listed}"
             )
     return cls(**parameters)
+
+
+@cache
+def _plain(cls: type[Objective]) -> Objective:
+    """The method as it is by default; it is frozen, and serves all."""
+    return cls()
 
 
 COLUMNS = ("name", "formula", "manifold", "sense", "exact", "baseline", "needs", "source")

@@ -42,8 +42,8 @@ OF_SUMS = 32
 SUMS_ROUNDING = OF_SUMS * _U
 _GROWTH = 64.0
 
-# N, s and D.
-Ritz = tuple[Array, float, Array]
+# N, s, D and the diagonal of NDN'.
+Ritz = tuple[Array, float, Array, Array]
 _TRIES_AT_M, _TRIES, _NEWTON_STEPS = 2, 60, 4
 
 
@@ -82,12 +82,12 @@ def top_sum_bound(
     k, r = M.shape
     if squares is None:
         squares = entry_squares(np.abs(K))
-    N, s, D = ritz or _ritz(K, M)
+    N, s, D, model = ritz or _ritz(K, M)
     size = float(np.vdot(N, N)) * _SAFETY
     defect = float(np.linalg.norm(N.T @ N - np.eye(r))) * _SAFETY + _gamma(k + 1) * size
     total = float(D.sum()) * (1.0 + defect) * (1.0 + _gamma(r + 2))
 
-    errors, rounding, along = _errors(K, N, s, D, delta, squares, roundings)
+    errors, rounding, along = _errors(K, N, s, model, delta, squares, roundings)
     H = (N * D) @ N.T
     H -= K
     diagonal = on_diagonal(H)
@@ -104,16 +104,15 @@ def top_sum_bound(
 def _ritz(K: Array, M: Array) -> Ritz:
     """N with the span of M, s and D with N'KN = sI + D, D >= 0."""
     mu, V = eigh(M.T @ K @ M)
-    s = float(mu[0])
-    return M @ V, s, np.maximum(mu - s, 0.0)
+    N, s, D = M @ V, float(mu[0]), np.maximum(mu - mu[0], 0.0)
+    return N, s, D, np.einsum("ij,ij->i", N * D, N)
 
 
 def _errors(
-    K: Array, N: Array, s: float, D: Array, delta: float, squares: Array, roundings: int
+    K: Array, N: Array, s: float, model: Array, delta: float, squares: Array, roundings: int
 ) -> tuple[Array, float, float]:
     """c_i^2 of the errors E, what they add to the sum, and the shift that makes room for them."""
     k, r = N.shape
-    model = np.einsum("ij,ij->i", N * D, N)
     gamma = _gamma(k + _MORE_OPERATIONS)
     errors = gamma / (1.0 - gamma) * np.abs(model - K.diagonal() + s + delta) + k * _TINY
     errors += _gamma(r + 4) * model + (3 + roundings) * _U * squares
@@ -169,7 +168,8 @@ def rounding_shift(
 ) -> float:
     """The least delta that is worth a try: what rounding usually needs."""
     k, r = M.shape
-    _, rounding, along = _errors(K, *(ritz or _ritz(K, M)), 0.0, squares, roundings)
+    N, s, _, model = ritz or _ritz(K, M)
+    _, rounding, along = _errors(K, N, s, model, 0.0, squares, roundings)
     if r * along < rounding:
         return 1.5 * along
     return _U * max(
