@@ -1,9 +1,9 @@
 """Whole solves of small problems beside straight-line NumPy: ``python -m benchmarks.small``.
 
 A line is a method on 150 x 10 (5 + 5 of two views): microseconds of the processor of one
-`ldr.solve`, certificate included, of one of the problems of an `ldr.solve_many`, and of the same
-optimum by a loop that takes its input for granted, the least of many that take turns; and the
-largest difference of their values.
+`ldr.solve`, certificate included, of what it cannot be without, of one of the problems of an
+`ldr.solve_many`, and of the same optimum by a loop that takes its input for granted, the least of
+many that take turns; and the largest difference of their values.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 
 import ldr
+from ldr.inputs import as_data, as_objective
+from ldr.solvers.loop import minimise
 from ldr.solvers.threads import one_thread
 
 ROWS, COLUMNS, R = 150, 10, 2
@@ -97,6 +99,16 @@ def stack(X: Any) -> Any:
     return X + 0.1 * np.random.default_rng(1).standard_normal((STACKED, *X.shape))
 
 
+def bare(name: str, X: Any, beside: dict[str, Any]) -> Any:
+    """Checks of the data, statistics, one run from the heuristic, its proof and its maps."""
+    objective = as_objective(name, {})
+    problem = objective.bind(as_data(objective, X, beside.get("y")), R)
+    M = problem.closed_form()
+    if M is None:
+        M = minimise(problem, problem.baseline(), problem.specialist()).M
+    return problem.certificate(M), problem.maps(M)
+
+
 def compared(
     name: str, loop: Callable[..., float], X: Any, beside: dict[str, Any]
 ) -> tuple[dict[str, float], float]:
@@ -105,6 +117,7 @@ def compared(
     jobs: dict[str, Callable[[], Any]] = {
         "loop": lambda: loop(*given, **beside),
         "solve": lambda: ldr.solve(name, X, R, **beside),
+        "bare": lambda: bare(name, X, beside),
         "uncertified": lambda: ldr.solve(name, X, R, certify=False, **beside),
     }
     many = stack(X)
@@ -113,7 +126,8 @@ def compared(
     pairs = [(jobs["loop"](), jobs["solve"]().value)]
     pairs += [(loop(*p, **beside), v) for p, v in zip(problems, stacked.values, strict=True)]
     with one_thread():
-        least = {job: min(spent(run) for _ in range(TURNS)) for job, run in jobs.items()}
+        turns = [{job: spent(run) for job, run in jobs.items()} for _ in range(TURNS)]
+        least = {job: min(turn[job] for turn in turns) for job in jobs}
         together = lambda: ldr.solve_many(name, many, R, workers=1, **beside)  # noqa: E731
         least["of many"] = min(spent(together) for _ in range(TURNS // 10)) / STACKED
     return least, max(abs(ours / loops - 1) for loops, ours in pairs)
