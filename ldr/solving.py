@@ -231,7 +231,8 @@ def solve(
         deadline.task = "the heuristic was computed"
         baseline = problem.baseline()
         chosen = solver_for(method, problem)
-        heuristic = Heuristic.of(problem, baseline)
+        closed = closed_form_run(problem, baseline) if chosen is None else None
+        heuristic = Heuristic.of(problem, baseline, closed)
 
         @once
         def named_starts() -> dict[str, Array]:
@@ -243,11 +244,11 @@ def solve(
 
         first = start_point(start, problem, data, baseline, named_starts, rng)
         deadline.task = "the solution was computed"
-        if chosen is None:
-            run = closed_form_run(problem, baseline)
         with hearing() as interrupt:
             proof = None
-            if chosen is not None:
+            if closed is not None:
+                run = closed
+            elif chosen is not None:
                 named = {start if isinstance(start, str) else GIVEN: first}
                 prove = starts is None
                 runs, count, proof = search(
