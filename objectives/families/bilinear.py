@@ -175,6 +175,7 @@ def whitened_bilinear(
         a.view(in_a.mean, in_a.scatter).within(in_a),
         b.view(in_b.mean, in_b.scatter).within(in_b),
     )
+    size = spectral_bound(K)
     bound = Bilinear(
         objective,
         views if found is None else noted(views, found.note),
@@ -183,7 +184,7 @@ def whitened_bilinear(
         correlations=True,
         restricted=math.inf in (in_a.outside, in_b.outside),
         answers=found or Pair(stats, (in_a.coordinates, in_b.coordinates), (in_a.W, in_b.W)),
-        doubt=in_a.doubt(spectral_bound(K), r) + in_b.doubt(spectral_bound(K), r),
+        doubt=in_a.doubt(size, r) + in_b.doubt(size, r),
         chosen=chosen_by(shrunk),
         rest=found,
     )

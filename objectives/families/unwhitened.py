@@ -104,5 +104,6 @@ class Unwhitened:
 def _well_conditioned(S: Array) -> bool:
     """Whether S, scaled to a unit diagonal, has no small eigenvalue."""
     scaled, scale = unit_diagonal(S)
-    there = np.flatnonzero(scale)
-    return has_full_rank(scaled[np.ix_(there, there)], 0.5 * LEAST / max(1, len(there)))
+    if not scale.all():
+        scaled = scaled[np.ix_(scale > 0, scale > 0)]
+    return has_full_rank(scaled, 0.5 * LEAST / max(1, len(scaled)))

@@ -257,6 +257,6 @@ def _reduced(V: Array) -> Array:
 
 def unit_diagonal(S: Array) -> tuple[Array, Array]:
     """D^{-1} S D^{-1} and the roots D of S's diagonal; zero where that is."""
-    scale = np.sqrt(np.maximum(np.diag(S), 0.0))
-    inverse = np.where(scale > 0, 1.0 / np.where(scale > 0, scale, 1.0), 0.0)
+    scale = np.sqrt(np.maximum(S.diagonal(), 0.0))
+    inverse = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
     return S * inverse * inverse[:, None], scale
