@@ -288,7 +288,7 @@ def solve(
             *_cautions(result, data),
         ),
         parameters={**result.parameters, **compared},
-        directions=replace(directions, views=names),
+        directions=replace(directions, views=names) if names else directions,
         view_names=names,
         starts=reached,
     )

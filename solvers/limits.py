@@ -89,26 +89,30 @@ _follower: ContextVar[Callable[[int, int, str], object] | None] = ContextVar(
 )
 
 
-@contextmanager
-def within(seconds: float) -> Iterator[Deadline]:
+class within:
     """Nothing within is begun after so many seconds, nor after the time limit around it."""
-    around = _deadline.get()
-    deadline = Deadline(monotonic() + seconds, seconds)
-    if around is not None and around.moment <= deadline.moment:
-        deadline = around
-    # without an end there is nothing to look at the clock for
-    token = _deadline.set(deadline if deadline.moment < math.inf else None)
-    try:
-        yield deadline
-    finally:
-        _deadline.reset(token)
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+
+    def __enter__(self) -> Deadline:
+        around = _deadline.get()
+        deadline = Deadline(monotonic() + self._seconds, self._seconds)
+        if around is not None and around.moment <= deadline.moment:
+            deadline = around
+        # without an end there is nothing to look at the clock for
+        self._token = _deadline.set(deadline if deadline.moment < math.inf else None)
+        return deadline
+
+    def __exit__(self, *_: object) -> None:
+        _deadline.reset(self._token)
 
 
 class hearing:
     """The first Ctrl-C within is noted, and ends what is within at its next `check`.
 
     In the main thread only, as Python has it, and unless the program has a handler of its own.
-    Like `until_told` it is entered some twenty times a solve, and therefore no generator.
+    Like those around it, it is entered some twenty times a solve, and therefore no generator.
     """
 
     _token: Token[Interrupt | None] | None = None

@@ -250,11 +250,11 @@ class Variation:
 
     def turned(self, Q: Array) -> Variation:
         """Of the coordinates Q'y."""
-        return replace(self, within=Q.T @ self.within @ Q, columns=self.columns @ Q)
+        return Variation(Q.T @ self.within @ Q, self.columns @ Q, self.total, self.n)
 
     def of_rows(self, where: slice) -> Variation:
         """Of some of the coordinates."""
-        return replace(self, within=self.within[where, where], columns=self.columns[:, where])
+        return Variation(self.within[where, where], self.columns[:, where], self.total, self.n)
 
     @property
     def variances(self) -> Array:
