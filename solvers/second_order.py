@@ -74,11 +74,6 @@ class HessianInverse:
         return self._point.M
 
     @property
-    def products(self) -> int:
-        """Hessian products so far."""
-        return self._problem.evaluations["hessian"]
-
-    @property
     def gradient(self) -> Array:
         return self._across(self._point.gradient)
 

@@ -141,12 +141,8 @@ def _to(coordinates: Coordinates, k: int, frame: Coordinates, lifted: Array | No
     """T with Z = TM from the frame to a term's coordinates; None where they are the same."""
     if coordinates is frame or (type(coordinates) is type(frame) is Columns):
         return None
-    if lifted is not None:
-        T = coordinates.lower(lifted)
-    elif coordinates.is_columns:
-        T = coordinates.lower(frame.lift(np.eye(k)))
-    else:  # the frame is the columns: Q' of the orthonormal basis Q
-        T = coordinates.lift(np.eye(k)).T
+    # Where the frame is the columns, Q' of the orthonormal basis Q.
+    T = coordinates.lift(np.eye(k)).T if lifted is None else coordinates.lower(lifted)
     same = T.shape[0] == T.shape[1] and np.abs(T - np.eye(len(T))).max() <= _SAME
     return None if same else np.asarray(T)
 

@@ -139,6 +139,12 @@ def test_derivatives_are_those_of_solve(key):
     check_method(key, X, y, parameters, 2)
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_widths_of_each_class_move_with_the_rows():
+    parameters = {"graph": "class-neighbours", "heat": "median"}
+    check_method("lpp", methods.X, methods.LABELS, parameters, 2)
+
+
 # Of matrices that are sums over rows, or forms in them.
 QUADRATIC = (
     *("pca", "mds", "principal-components-regression", "sfa", "sfa whitened", "orthogonal-sfa"),
@@ -192,6 +198,9 @@ def test_nothing_of_neighbours_is_decomposed_for_another_direction(monkeypatch):
     X, dX = methods.X, np.random.default_rng(0).standard_normal(methods.X.shape)
     sensitivity = ldr.solve("npe", X, 2, tolerance=1e-13).sensitivity(X)
     once = sensitivity.along(dX).projector
+    with monkeypatch.context() as many:  # neighbourhoods that are too many to be kept
+        many.setattr("ldr.objectives.families.moving_weights._KEPT", 0)
+        assert relative(sensitivity.along(dX).projector, once) < 1e-12
     monkeypatch.setattr("ldr.objectives.families.moving_weights.regularised", None)
     assert relative(sensitivity.along(2.0 * dX).projector, 2.0 * once) < 1e-12
 
@@ -217,6 +226,8 @@ def test_products_with_a_cotangent(key, monkeypatch):
     X, y, parameters = methods.RANDOM[key]
     if key in ("cca", "xdawn", "lda", "opca", "phd", "vamp", "directional-regression", "lpp"):
         parameters = {**parameters, "ridge": 0.1}
+    if key == "hsic unsupervised":
+        parameters = {"response_width": 2.0}
     name, rng = methods.name_of(key), np.random.default_rng(0)
     result = ldr.solve(name, X, 2, y=y, tolerance=1e-13, random_state=0, **parameters)
     sensitivity = result.sensitivity(X, y)

@@ -10,6 +10,7 @@ from ldr.errors import ArgumentError, DataError, SingularError
 from ldr.inputs import as_data
 from ldr.objectives import (
     CCA,
+    GCPCA,
     LDA,
     MAF,
     OLPP,
@@ -19,6 +20,7 @@ from ldr.objectives import (
     SDR,
     SFA,
     SIR,
+    ContrastivePCA,
     DistanceMDS,
     FactorAnalysis,
     LeastSquares,
@@ -101,6 +103,8 @@ def test_derivatives_and_manifold(key):
         (CCA(), PLS(), VIEWS),
         (PCA(), LDA(ridge=0.5), WIDE),
         (PCA(), LDA(), np.hstack([X, X[:, :2]])),
+        (ContrastivePCA(), GCPCA(), (WIDE[:6], WIDE[6:13])),  # of which the second leaves less
+        (ldr.normalised(fourth_moment + PCA()), LDA(), np.hstack([X, X[:, :2]])),
     ],
     ids=lambda p: getattr(p, "name", ""),
 )
@@ -306,7 +310,13 @@ def test_what_does_not_add_up_is_refused(objective, message):
 
 def test_a_penalty_is_refused_where_leaving_the_span_would_pay():
     wide = WIDE
-    for objective in (-LDA(ridge=0.5), -PCA(), PCA() + OLPP(), PPCA()):
+    for objective in (
+        -LDA(ridge=0.5),
+        -PCA(),
+        PCA() + OLPP(),
+        PPCA(),
+        ldr.normalised(MAF() + OLPP()),
+    ):
         with pytest.raises(ArgumentError, match="restricted to the span of the rows"):
             ldr.solve(objective + ldr.l1(1.0), wide, 2, y=labels_of(wide))
     with pytest.raises(SingularError):

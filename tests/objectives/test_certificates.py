@@ -292,6 +292,16 @@ def test_the_smallest_curvature_is_that_of_the_whole_hessian(monkeypatch):
     assert along == pytest.approx(short.smallest, rel=1e-6)
 
 
+@pytest.mark.parametrize("name", ["pca", "lda"])
+def test_what_is_proved_by_default_is_no_more_thorough(name):
+    X, y = real_data.wine()
+    found, thorough = (
+        ldr.solve(name, X, 2, y=y if name == "lda" else None, certify=certify).certificate
+        for certify in (True, "thorough")
+    )
+    assert found == thorough and found.kind == "global"
+
+
 def test_one_pair_of_directions_is_certified_whatever_the_units():
     """By the largest canonical correlation, here of orthonormal bases of columns of unit variance;
     dual bounds in the users' columns lost it (3e-6 of the tumours, nothing known of the other).

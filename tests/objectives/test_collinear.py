@@ -350,6 +350,18 @@ def test_the_gap_covers_what_is_taken_out_of_large_entries(seed):
     assert abs(result.value - formula) <= result.certificate.gap + 1e-9 * abs(formula)
 
 
+def test_the_lasso_of_collinear_columns_from_their_sums(tmp_path):
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((60, 4)), rng.standard_normal(60)
+    X = np.column_stack([X, X[:, 0] + X[:, 1], np.ones(60)])
+    np.save(tmp_path / "X.npy", X)
+    expected = ldr.solve("lasso", X, 1, y=y, penalty=3.0)
+    for rows in (csr_array(X), tmp_path / "X.npy"):
+        found = ldr.solve("lasso", rows, 1, y=y, penalty=3.0)
+        assert found.value == pytest.approx(expected.value, rel=1e-9)
+        np.testing.assert_allclose(found.predict(X), expected.predict(X), atol=1e-6)
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_the_lasso_of_few_rows_and_nearly_equal_columns(seed):
     """Everything is explained, so that the residual is what sums of products lose."""

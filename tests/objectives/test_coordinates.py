@@ -4,7 +4,19 @@ import numpy as np
 import pytest
 import scipy
 
+from ldr.objectives import LDA
 from ldr.objectives.coordinates import Columns, Whitening
+from tests.objectives.methods import LABELS, X, bound
+
+
+def test_axes_of_rows_that_are_gone_are_those_of_the_span():
+    """Columns count by their places, the first most: diag(d, ..., 1) is diagonal in them."""
+    problem, Q = bound(LDA(), X, 2, LABELS), scipy.linalg.expm(np.array([[0, 1.0], [-1.0, 0]]))
+    M = problem.random_point(np.random.default_rng(0))
+    one, other = (N @ problem.axes(N, [None]).turns[0] for N in (M, M @ Q))
+    np.testing.assert_allclose(np.abs(one), np.abs(other), atol=1e-12)
+    places = one.T @ np.diag(np.arange(len(M), 0.0, -1.0)) @ one
+    assert abs(places[0, 1]) < 1e-12 and places[0, 0] > places[1, 1]
 
 
 @pytest.mark.parametrize("units", [1.0, 8.0, 1e3], ids=["alike", "near", "far apart"])
@@ -14,8 +26,8 @@ def test_the_reported_matrix_belongs_to_the_symmetric_root(units):
     It is not where it is well conditioned: one decomposition serves W and the root.
     """
     rng = np.random.default_rng(0)
-    X = rng.standard_normal((40, 6)) * np.geomspace(1.0, units, 6)
-    B = X.T @ X / 40
+    rows = rng.standard_normal((40, 6)) * np.geomspace(1.0, units, 6)
+    B = rows.T @ rows / 40
     whitening = Whitening.of(B, Columns())
     assert whitening.orthogonal == (units < 1e3)
     Z = np.linalg.qr(rng.standard_normal((6, 2)))[0]

@@ -1,6 +1,7 @@
 """Data that defeat a naive method: a stated restriction or a clear error, never NaN."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -384,7 +385,11 @@ def test_empty_directions_of_minimised_ratios_and_of_denominators_that_vanish():
     (note,) = problem.remarks(np.eye(3)[:, :2])
     assert "1 carries less" in note and "have 1, 2e+06 (" in note
     problem = TraceRatio(LDA(), (View(np.zeros(3)),), -A, np.diag([1.0, 0.0, 1.0]), 2, sibling="x")
-    assert "(0 % the least)" in problem.remarks(np.eye(3)[:, :2])[0]
+    M = np.eye(3)[:, :2]
+    assert "(0 % the least)" in problem.remarks(M)[0]
+    assert not replace(problem, sibling="").remarks(M)
+    numbers = problem.numbers(M, None, ())
+    assert np.isinf(numbers["ratio"][1]) and "generalised_eigenvalue" not in numbers
 
 
 def test_coordinates_of_a_view_that_say_the_same_are_named():

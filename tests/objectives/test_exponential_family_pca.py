@@ -5,7 +5,7 @@ import pytest
 from scipy.special import gammaln
 
 import ldr
-from ldr.errors import DataError
+from ldr.errors import ArgumentError, DataError
 from ldr.inputs import as_data, as_objective
 
 RNG = np.random.default_rng(0)
@@ -108,6 +108,12 @@ def test_derivatives_with_gaps(family):
     np.testing.assert_allclose(
         problem.at(M).hessian_vector(V), bend, atol=1e-6 * np.abs(bend).max()
     )
+
+
+def test_a_multiple_fits_an_intercept_that_no_score_knows():
+    result = ldr.solve(2 * as_objective(NAME, {}), YES_NO, 2)
+    with pytest.raises(ArgumentError, match="fits more than a map: no score"):
+        ldr.score(result, YES_NO)
 
 
 def test_results_last(tmp_path):

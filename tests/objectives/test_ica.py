@@ -13,6 +13,7 @@ from ldr.objectives.data.opening import as_samples
 from ldr.objectives.families.white_projected import WhiteProjected, white_sample
 from ldr.objectives.starts.directions import fourth_order_directions
 from ldr.objectives.starts.sources import CONTRASTS, deflated_directions, hyperbolic_secant, student
+from ldr.objectives.starts.sources import _orthogonal as orthogonal
 
 EXPERTS = {"log cosh": hyperbolic_secant(), "t, 3": student(3.0), "t, 0.7": student(0.7)}
 
@@ -139,6 +140,8 @@ def test_deflated_directions_are_stationary_and_orthonormal():
     np.testing.assert_allclose(W.T @ W, np.eye(4), atol=1e-12)
     gradient = white.T @ contrast.first(white @ W[:, 0]) / len(white)
     assert np.linalg.norm(gradient - W[:, 0] * (W[:, 0] @ gradient)) < 1e-3
+    other = orthogonal(W[:, 0], W[:, :3])  # of which nothing is left off them
+    assert np.linalg.norm(other) == pytest.approx(1) and np.abs(W[:, :3].T @ other).max() < 1e-14
 
 
 # Undercomplete

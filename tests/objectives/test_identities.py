@@ -102,6 +102,17 @@ def test_the_heuristic_of_one_dimension_is_the_optimum(name, labelled):
     assert ldr.solve(name, X, 1, y=y).improvement == pytest.approx(0, abs=1e-9)
 
 
+@pytest.mark.parametrize("apart", [1.0, 1e-6])
+def test_slow_features_of_given_derivatives_are_eigenvectors(apart):
+    """Whatever linear map is applied to the columns and their derivatives."""
+    X, slopes = RNG.standard_normal((2, 60, 5))
+    values = scipy.linalg.eigh(slopes.T @ slopes, np.cov(X.T, bias=True), eigvals_only=True)
+    T = np.eye(5)
+    T[:, 1] = T[:, 0] + apart * T[:, 1]
+    result = ldr.solve("sfa", X @ T, 2, derivatives=slopes @ T, whiten=True)
+    assert result.value == pytest.approx(values[:2].sum(), rel=1e-9)
+
+
 def test_trace_ratios_are_not_nested_and_eigen_solutions_are():
     X, y = real_data.digits()
     one, two = (ldr.solve("classical-lda", X, r, y=y) for r in (3, 5))

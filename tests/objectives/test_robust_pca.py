@@ -1,5 +1,7 @@
 """Robust pca: outliers that wreck pca do not move it. Log-determinant pca: pca's span."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.linalg import subspace_angles
@@ -7,6 +9,9 @@ from scipy.linalg import subspace_angles
 import ldr
 from ldr.errors import ArgumentError, DataError
 from ldr.objectives import LogDetPCA, RobustPCA
+from ldr.objectives.data.opening import as_samples
+from ldr.objectives.families.medians import Distances, median_in_pieces
+from ldr.objectives.families.row_sum import Frame
 from ldr.objectives.robust_pca import Huber, RoundedDistance, geometric_median
 from tests import real_data
 from tests.objectives.methods import X, bound
@@ -58,6 +63,14 @@ def test_geometric_median_balances_unit_vectors():
     moved = A.copy()
     moved[:50] += 1e6
     assert np.linalg.norm(geometric_median(moved) - centre) < 5
+
+
+def test_a_step_that_raises_the_sum_of_distances_is_taken_back(tmp_path, monkeypatch):
+    A, far = real_data.wine()[0], iter([30.0])
+    expected, newton = geometric_median(A), Distances.newton
+    monkeypatch.setattr(Distances, "newton", lambda sums: next(far, 1.0) * newton(sums))
+    found = median_in_pieces(as_samples(A), Frame(np.zeros(A.shape[1])))
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
 
 
 def test_huber_with_a_high_threshold_is_pca_around_the_geometric_median():
@@ -135,6 +148,10 @@ def test_a_saddle_of_the_determinant_is_not_called_global():
     problem = bound(LogDetPCA(), real_data.wine()[0], 2)
     vectors = np.linalg.eigh(problem.C)[1][:, ::-1]
     assert problem.certificate(vectors[:, [0, 2]]).kind == "bound"
+    M = np.eye(len(problem.C), 2)
+    flat = replace(problem, C=np.outer(M[:, 0], M[:, 0]))  # of one dimension
+    assert flat.at(M).value == np.inf and np.isnan(flat.at(M).gradient).all()
+    assert flat.certificate(M).kind == "none"
 
 
 def test_a_singular_covariance_restricts_and_limits_r():

@@ -216,6 +216,7 @@ def test_pairs_of_rows_in_files_are_those_within_batches(tmp_path, monkeypatch):
     piece, term = problem.samples.piece(slice(0, None)), pickle.loads(pickle.dumps(problem.term))
     assert term.first(M, piece, Y)[0] == problem.term.first(M, piece, Y)[0]
     assert term.first(M, piece, np.zeros_like(Y))[0] == 0.0  # of one class alone
+    assert problem.exchangeable
     with pytest.raises(ArgumentError, match=r"wda takes weights .* rows in memory"):
         ldr.solve("wda", tmp_path / "X.npy", 2, y=Y, sample_weight=np.ones(len(X)))
 

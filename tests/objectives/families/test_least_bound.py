@@ -56,6 +56,13 @@ def test_thorough_gaps_are_those_of_the_semidefinite_program(seed):
     assert ldr.solve("cca", X, 3).certificate.gap <= 1.3 * program
 
 
+def test_a_singular_divisor_has_no_bound():
+    blocks = [np.eye(2, 1), np.eye(2, 1)]
+    for C, bound in ((np.diag([1.0, 0.0]), np.inf), (np.eye(2), 1.0)):
+        found = MultiBound(np.eye(4)[::-1], [C, np.eye(2)]).of(blocks, 0.0, None)
+        assert found == pytest.approx(bound)
+
+
 def test_the_bound_of_three_views_is_a_minimum():
     """No multipliers nearby, made a bound by a shift, prove less."""
     rng = np.random.default_rng(0)

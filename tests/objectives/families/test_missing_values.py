@@ -19,6 +19,7 @@ from ldr.objectives.families.incomplete_factors import IncompletePoint, Observed
 from ldr.objectives.families.observed import Observed, Posterior
 from ldr.solvers.status import Status
 from tests import real_data
+from tests.objectives import methods
 
 WINE = real_data.wine()[0]
 NAMES = ["ppca", "fa"]
@@ -45,8 +46,9 @@ def log_likelihoods(X, mean, S):
     return logs
 
 
+@pytest.mark.parametrize("numbers", [2**15, 1])  # in the cache
 @pytest.mark.parametrize("weights", [None, np.random.default_rng(3).uniform(0.1, 3.0, 400)])
-def test_the_rows_of_a_pattern_are_no_more_than_their_sums(weights):
+def test_the_rows_of_a_pattern_are_no_more_than_their_sums(weights, numbers, monkeypatch):
     """Value, gradient and Hessian of all rows, one by one, and of a triangle for each pattern."""
     rng = np.random.default_rng(0)
     Z = 3.0 + rng.standard_normal((400, 2)) @ rng.standard_normal((2, 5))
@@ -55,6 +57,7 @@ def test_the_rows_of_a_pattern_are_no_more_than_their_sums(weights):
     Z[rng.random(400) < 0.2, 3] = np.nan
     Z[:3, [0, 4]] = np.nan  # fewer rows than numbers in their sums
     rows = Observed.of(Z, weights)
+    monkeypatch.setattr("ldr.objectives.families.observed._IN_CACHE", numbers)
     few = rows.compressed()
     assert len(few.Z) < 35 and (few.rows == rows.rows).all()
     noise = Noise(5, tied=False)
@@ -65,6 +68,8 @@ def test_the_rows_of_a_pattern_are_no_more_than_their_sums(weights):
     np.testing.assert_allclose(b.gradient, a.gradient, rtol=1e-10, atol=1e-10)
     np.testing.assert_allclose(b.hessian_vector(V), a.hessian_vector(V), rtol=1e-10, atol=1e-9)
     np.testing.assert_allclose(b.improved(), a.improved(), rtol=1e-10)
+    M[10] = -np.inf  # a column without noise is a wall
+    assert IncompletePoint(both, M).value == np.inf
 
 
 @pytest.mark.parametrize("weights", [None, np.random.default_rng(3).uniform(0.1, 3.0, len(X))])
@@ -264,6 +269,21 @@ def test_score_and_bic(name):
     np.testing.assert_allclose(model.score_samples(many), np.tile(direct, 1000), rtol=1e-10)
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_a_complete_problem_without_a_bound_leaves_the_step_to_the_trust_region(name, monkeypatch):
+    expected = ldr.solve(name, X, 2)
+    problem = methods.bound(name, X)
+
+    def unbounded(*_):
+        raise SingularError("no bound")
+
+    monkeypatch.setattr(type(problem.filled), "of_covariance", unbounded)
+    M = problem.baseline()
+    assert problem.imputed(M) is None
+    assert problem.point(problem.manifold.split(M)) == pytest.approx(M)
+    assert ldr.solve(name, X, 2).value == pytest.approx(expected.value, rel=1e-9)
+
+
 def test_wide_data_with_gaps():
     rng = np.random.default_rng(0)
     rows = rng.standard_normal((25, 2)) @ rng.standard_normal((2, 60))
@@ -326,8 +346,15 @@ def test_rows_of_a_file_may_have_missing_entries(name, tmp_path):
     assert any("entries are missing" in note for note in result.notes)
     rows = as_samples(path, allow_nan=True)
     assert ldr.solve(name, rows, 2).value == result.value
+    problem = methods.bound(name, path)
+    M = problem.baseline()
+    problem.manifold.split(M)[1][:] = np.inf  # a wall, without a gradient
+    assert problem.term.first(M, rows.piece(slice(0, 9)))[0] == np.inf
     with pytest.raises(DataError, match="NaN or infinite"):
         ldr.solve("pca", rows, 2)
+    few = X[[0, 3, 20, 21, 22, 23, 24]]
+    np.save(path, few)
+    assert ldr.solve(name, path, 1).value == pytest.approx(ldr.solve(name, few, 1).value, rel=1e-10)
 
 
 @pytest.mark.parametrize("frame", [pandas.DataFrame, polars.DataFrame])

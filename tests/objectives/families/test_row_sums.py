@@ -169,6 +169,7 @@ def test_parts_add_up(name, saved):
     order = np.random.default_rng(2)
     whole, parts = problem.at(M), [part.at(M) for part in problem.each_part(order)]
     assert len(parts) == problem.parts
+    assert next(problem.each_part(order)).has_hessian == problem.has_hessian
     assert sum(part.value for part in parts) == pytest.approx(whole.value, rel=1e-12)
     for of_parts, of_whole in (
         (sum(part.gradient for part in parts), whole.gradient),

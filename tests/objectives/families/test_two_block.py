@@ -8,8 +8,10 @@ import scipy.linalg
 
 import ldr
 from experiments.jmlr2015.recipes import METHODS
+from ldr.errors import SingularError
 from ldr.objectives import Data, named
 from ldr.objectives.data.opening import as_samples
+from ldr.objectives.families.two_block import _inverse_factor
 from ldr.solvers import Stopping, TrustRegion, minimise
 from tests.objectives.test_cases import CASES, CCA_BEST, FOLDER, load
 
@@ -101,3 +103,12 @@ def test_a_run_that_was_cut_short_has_the_value_of_its_matrices(name):
     Ya, Yb = ((X - X.mean(axis=0)) @ M for X, M in zip(views, result.M, strict=True))
     size = np.linalg.norm(Ya) * np.linalg.norm(Yb) if name == "cca" else 1.0
     assert result.value == pytest.approx(np.sum(Ya * Yb) / size, rel=1e-10)
+
+
+def test_a_covariance_that_is_singular_has_no_inverse_factor():
+    C = np.cov(np.random.default_rng(0).standard_normal((3, 9))) * 10.0 ** np.arange(-9, 9, 6)
+    C = C * 10.0 ** np.arange(-9, 9, 6)[:, None]
+    W = _inverse_factor(C)
+    np.testing.assert_allclose(W.T @ C @ W, np.eye(3), atol=1e-12)
+    with pytest.raises(SingularError, match="covariance of a view is singular to rounding"):
+        _inverse_factor(np.ones((2, 2)))
