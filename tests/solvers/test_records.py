@@ -62,6 +62,7 @@ ASKED = {
     "set": lambda it: raised(lambda: setattr(it, "a", 3)),
     "set what is no field": lambda it: raised(lambda: setattr(it, "other", 3)),
     "delete": lambda it: raised(lambda: delattr(it, "a")),
+    "delete what is no field": lambda it: raised(lambda: delattr(it, "other")),
     "replace": lambda it: raised(lambda: dataclasses.replace(it, a=4)),
     "fields": lambda it: [(f.name, f.type, f.kw_only) for f in dataclasses.fields(it)],
     "signature": lambda it: str(inspect.signature(type(it))),

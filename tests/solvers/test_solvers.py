@@ -25,10 +25,13 @@ from ldr.solvers import (
     solver_names,
 )
 from ldr.solvers.descent.line_search import search
+from ldr.solvers.flatness import unless_flat
 from ldr.solvers.gradients_first import GradientsFirst
 from ldr.solvers.manifolds import SparseStiefel
 from ldr.solvers.problem import Point
 from ldr.solvers.riemannian import RiemannianProblem
+from ldr.solvers.second_order import FlatError, HessianInverse
+from ldr.solvers.tracker import Tracker
 from ldr.solvers.whole_hessian import InverseHessian
 from ldr.testing.problems import PROBLEMS, FunctionProblem, rayleigh, symmetric
 
@@ -291,7 +294,49 @@ def test_derivatives_that_are_optional():
         Point.hessian_vector(point.point, point.M)
 
 
+def test_an_interrupt_before_there_is_a_point_is_raised():
+    problem = RiemannianProblem(rayleigh())
+    tracker = Tracker(problem, TrustRegion(), Stopping(), ())
+    with pytest.raises(KeyboardInterrupt):
+        tracker.run(random_start(problem.problem), Status.INTERRUPTED)
+
+
+def test_walls_say_nothing_of_flatness():
+    """A count has no slope; where it is infinite it is not looked at."""
+    problem = FunctionProblem(
+        Euclidean(2, 1), lambda M: np.inf if M[1, 0] > 0 else float(M[0, 0] > 0), np.zeros_like
+    )
+    run = minimise(problem, -np.ones((2, 1)), TrustRegion())
+    assert run.status.converged and unless_flat(problem, run, random_of).status is Status.FLAT
+    problem.f = lambda M: np.inf if M[1, 0] > -9 else 0.0
+    assert unless_flat(problem, run, random_of).status is run.status
+
+
+def random_of(rng):
+    return rng.standard_normal((2, 1))
+
+
+def test_the_inverse_of_a_hessian_by_products_needs_a_slope(monkeypatch):
+    monkeypatch.setattr("ldr.solvers.second_order._EXACT", 0)
+    C = np.diag([1.0, 2.0, 0.0])
+    problem = FunctionProblem(
+        Euclidean(3, 1),
+        lambda M: 0.5 * float(np.vdot(M, C @ M)),
+        lambda M: C @ M,
+        lambda M, V: C @ V,
+    )
+    inverse = HessianInverse(problem, np.zeros((3, 1)))
+    Z = np.array([[1.0], [1.0], [0.0]])
+    np.testing.assert_allclose(inverse(Z), [[1.0], [0.5], [0.0]], atol=1e-12)
+    with pytest.raises(FlatError):
+        inverse(np.ones((3, 1)))
+    monkeypatch.undo()
+    single = FunctionProblem(Grassmann(3, 3), lambda M: 0.0, lambda M: C @ M, lambda M, V: C @ V)
+    assert not HessianInverse(single, np.eye(3))(C).any()
+
+
 def test_names():
+    assert repr(Status.CONVERGED) == "<Status.CONVERGED>"
     assert all(named_solver(name).name == name for name in solver_names())
     with pytest.raises(ArgumentError, match="did you mean 'trust-region'"):
         named_solver("trustregion")

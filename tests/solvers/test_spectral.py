@@ -20,6 +20,12 @@ def test_eigenvectors_are_those_of_the_lower_triangle(k, order):
     np.testing.assert_allclose(eigvalsh(S), values, atol=1e-12)
 
 
+def test_what_lapack_does_not_find_is_said(monkeypatch):
+    monkeypatch.setattr("ldr.solvers.spectral.dsyevd", lambda S, lower: (S[0], S, 1))
+    with pytest.raises(np.linalg.LinAlgError, match="did not converge"):
+        eigh(np.eye(3))
+
+
 @pytest.mark.parametrize("k", [1, 2, 7, 33])
 def test_generalised_eigenvectors_are_of_length_1_in_b(k):
     A, F = np.random.default_rng(k).standard_normal((2, k, k))

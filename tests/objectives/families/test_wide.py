@@ -59,6 +59,7 @@ METHODS = {
     "cca": (PAIR, {}),
     "classical-cca": (PAIR, {}),
     "classical-cca, ridge": (PAIR, {"ridge": 0.1}),
+    "classical-cca, dense beside": ((X, PAIR[1].toarray()), {}),
 }
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from ldr.errors import SingularError
 from ldr.solvers.linalg.eigen import (
     generalised_top_eigenvectors,
     graded_qr,
@@ -180,3 +181,16 @@ def test_few_singular_values_are_those_of_all(shape, largest, unit):
     np.testing.assert_allclose(Ur @ (A / unit), sr[:, None] / unit * Vr, atol=5e-14)
     np.testing.assert_allclose(Ur @ Ur.T, np.eye(4), atol=1e-14)
     np.testing.assert_allclose(Vr @ Vr.T, np.eye(4), atol=1e-14)
+
+
+def test_what_is_not_positive_definite_is_no_denominator():
+    with pytest.raises(SingularError, match="generalised eigenproblem is not positive definite"):
+        generalised_top_eigenvectors(np.eye(2), np.array([[1.0, 2.0], [2.0, 1.0]]), 1)
+
+
+def test_eigenvalues_near_the_tolerance_decide_themselves():
+    """A factor leaves room for rounding; .2 of 1.8 and .17 of 1.83 are about a tenth."""
+    for across, whole in ((0.8, True), (0.83, False)):
+        S = np.array([[1.0, across], [across, 1.0]])
+        assert not has_full_rank(S, 0.1)
+        assert (range_basis(S, 0.1) is None) == whole

@@ -5,6 +5,7 @@ import pytest
 
 import ldr
 from ldr.errors import ArgumentError
+from ldr.solvers.nonsmooth.coordinate_descent import _along_faces
 
 
 def collinear(kind):
@@ -70,3 +71,9 @@ def test_the_lasso_has_no_closed_form():
     X, y = collinear("pair")
     with pytest.raises(ArgumentError, match="no closed form"):
         ldr.solve("lasso", X, 1, y=y, solver="closed-form")
+
+
+def test_along_faces_of_no_coefficients_there_is_no_way():
+    Z, t = np.eye(3), np.ones(3)
+    assert not _along_faces(Z, t, np.zeros(3), 1.0).any()
+    np.testing.assert_allclose(_along_faces(Z, t, np.array([1.0, 0, 0]), 1.0), [0.5, 0, 0])

@@ -170,6 +170,13 @@ def test_many_entries_leave_a_support_at_once():
     assert riemannian.evaluations["value"] < 60
 
 
+def test_a_support_of_one_point_leads_nowhere():
+    problem, _ = penalised(0.3)
+    riemannian = RiemannianProblem(problem)
+    M = np.eye(*problem.manifold.shape)
+    assert on_support(riemannian, ProximalPoint(riemannian, M, 0.01, 0.01)) is None
+
+
 def test_disjoint_columns_have_free_multipliers():
     """Where columns share no rows the least slack of any one multiplier would be too small."""
     M = np.zeros((6, 2))

@@ -7,6 +7,7 @@ import pytest
 
 from ldr.solvers import SelfConsistentField, Stopping, TrustRegion, minimise
 from ldr.solvers.trace_ratio import self_consistent_field
+from ldr.solvers.trace_ratio.davidson import Davidson
 from ldr.solvers.trace_ratio.ritz import small_trace_ratio
 from tests.objectives.test_certificates import bound_ratio, bound_trace, rotation
 
@@ -27,6 +28,16 @@ def planted(k, r, seed, sign):
         Q[:, :r], 0.1 * problem.manifold.random_tangent(Q[:, :r].copy(), rng)
     )
     return problem, M, rng
+
+
+@pytest.mark.parametrize("r", [1, 4])  # of 9 dimensions, in which 3r directions have room or not
+def test_solvers_of_trace_ratios_agree(r):
+    rng = np.random.default_rng(0)
+    problem = bound_ratio(spread(9, rng), spread(9, rng), r)
+    start = problem.random_point(rng)
+    solvers = Davidson(), SelfConsistentField(), TrustRegion()
+    ends = [minimise(problem, start, solver, Stopping(1e-10)) for solver in solvers]
+    assert all(end.value == pytest.approx(ends[0].value, rel=1e-12) for end in ends)
 
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
