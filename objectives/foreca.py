@@ -181,7 +181,8 @@ class SpectralEntropyPoint(Point):
     def sensitive(self) -> Array:
         """By how much the entropy of each column moves at most with its series, of white ones."""
         power = np.einsum("fii->", self._R) / self._R.shape[1]
-        return self._scale * np.sqrt(power / self._s * np.sum(self._p * self._c**2, axis=0))
+        shares = np.abs(self._p)  # rounding may have left some below zero
+        return self._scale * np.sqrt(power / self._s * np.sum(shares * self._c**2, axis=0))
 
     @cached_property
     def gradient(self) -> Array:

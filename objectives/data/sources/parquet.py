@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import accumulate
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ldr.objectives.data.cells import Cells, CellType, Column
 from ldr.objectives.data.map_reduce import PIECE_NUMBERS, workers_for
-from ldr.objectives.data.sources.source import check_distinct, check_known, coded, not_installed
+from ldr.objectives.data.sources.source import arrow, check_distinct, check_known, coded
 from ldr.objectives.data.sources.text import typed
 from ldr.solvers.errors import DataError
 from ldr.solvers.records import dataclass
@@ -27,6 +26,8 @@ if TYPE_CHECKING:
 _BUFFER = 2**18
 # Batches in a piece: what is decoded takes memory in Arrow's columns and again in rows.
 _BATCHES = 4
+
+_libraries = partial(arrow, "parquet", ".parquet")
 
 
 class ParquetFile:
@@ -241,12 +242,3 @@ def _numpy_type(kind: DataType) -> CellType:
         return np.dtype(kind.to_pandas_dtype())
     except NotImplementedError:
         return np.dtype(object)
-
-
-def _libraries() -> tuple[ModuleType, ModuleType]:
-    try:
-        import pyarrow
-        from pyarrow import parquet
-    except ImportError as error:
-        raise not_installed(".parquet", error) from None
-    return pyarrow, parquet

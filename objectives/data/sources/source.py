@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from itertools import accumulate, pairwise
 from pathlib import Path
+from types import ModuleType
 from typing import Protocol
 
 import numpy as np
@@ -59,6 +61,14 @@ def not_installed(files: str, error: ImportError) -> ArgumentError:
         f"{files} files need {error.name}, which is not installed: "
         "pip install 'ldr-manifold[files]'"
     )
+
+
+def arrow(module: str, files: str) -> tuple[ModuleType, ModuleType]:
+    """pyarrow, and the module of it that reads such files."""
+    try:
+        return import_module("pyarrow"), import_module(f"pyarrow.{module}")
+    except ImportError as error:
+        raise not_installed(files, error) from None
 
 
 class TableSource(Source, Protocol):

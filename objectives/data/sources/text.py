@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import ClassVar
 
@@ -13,7 +13,7 @@ import numpy as np
 from ldr.objectives.data.cells import Cells, CellType, Column, Given
 from ldr.objectives.data.map_reduce import PIECE_NUMBERS
 from ldr.objectives.data.sources.head import MISSING, Head, is_number, rows_in, separator_of
-from ldr.objectives.data.sources.source import check_known, coded, not_installed
+from ldr.objectives.data.sources.source import arrow, check_known, coded
 from ldr.solvers.errors import DataError
 from ldr.solvers.records import dataclass, replace
 
@@ -25,6 +25,8 @@ _BLOCKS = 8
 # Numbers that are names: 007 is not 7. And whole numbers of more digits than a float has.
 _CODE = r"^[+-]?0[0-9xX]"
 _LONG = r"^[+-]?[0-9]{16,}$"
+
+_libraries = partial(arrow, "csv", "text")
 
 
 @dataclass(frozen=True)
@@ -250,12 +252,3 @@ def _scan(file: Given, rows: int, name: str) -> tuple[tuple[int, ...], tuple[int
             boundaries.append(n)
         n += 1
     return (*starts, position + len(rest)), (*boundaries, n)
-
-
-def _libraries() -> tuple[Given, Given]:
-    try:
-        import pyarrow
-        from pyarrow import csv as parser
-    except ImportError as error:
-        raise not_installed("text", error) from None
-    return pyarrow, parser

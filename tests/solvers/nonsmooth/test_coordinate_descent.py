@@ -60,17 +60,14 @@ def test_a_run_that_is_cut_short_is_no_optimum():
     assert result.value - best <= result.certificate.gap * (1 + 1e-9)
 
 
-@pytest.mark.parametrize("name", ["pca", "least-squares", "ridge-regression"])
+@pytest.mark.parametrize("name", ["pca", "least-squares", "ridge-regression", "lasso"])
 def test_others_are_refused(name):
     X, y = collinear("pair")
-    with pytest.raises(ArgumentError, match="solves the lasso only"):
-        ldr.solve(name, X, 1, y=y, solver="coordinate-descent")
-
-
-def test_the_lasso_has_no_closed_form():
-    X, y = collinear("pair")
-    with pytest.raises(ArgumentError, match="no closed form"):
-        ldr.solve("lasso", X, 1, y=y, solver="closed-form")
+    solver, words = "coordinate-descent", "solves the lasso only"
+    if name == "lasso":
+        solver, words = "closed-form", "no closed form"
+    with pytest.raises(ArgumentError, match=words):
+        ldr.solve(name, X, 1, y=y, solver=solver)
 
 
 def test_along_faces_of_no_coefficients_there_is_no_way():
