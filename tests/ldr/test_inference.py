@@ -87,11 +87,26 @@ def test_many_equal_one_at_a_time(name, parameters):
             np.testing.assert_allclose(found.mean[k], result.mean, rtol=1e-12, atol=1e-12)
 
 
-def test_what_has_no_stack_goes_one_by_one():
-    X = windows(series(60, 3), 40)[::10]
-    found = ldr.solve_many("robust-pca", X, 1)
-    assert found.alone == len(X) == 3
-    assert found.values[1] == ldr.solve("robust-pca", X[1], 1).value
+FEW = windows(series(60, 3), 40)[::10]
+MISSING = np.array([np.arange(40) % 3, np.arange(40) % 2, np.arange(40) % 3])
+
+
+@pytest.mark.parametrize(
+    ("name", "X", "parameters"),
+    [
+        ("robust-pca", FEW, {}),
+        ("sfa", FEW, {"degree": 2}),
+        ("sfa", FEW * [1.0, 1.0, 0.0], {}),  # constant columns restrict
+        ("classical-cca", (FEW, FEW**2, FEW**3), {}),
+        ("classical-lda", FEW, {"y": MISSING}),  # a class of one problem is not in all
+    ],
+)
+def test_what_has_no_stack_goes_one_by_one(name, X, parameters):
+    found = ldr.solve_many(name, X, 1, **parameters)
+    assert found.alone == len(FEW) == 3
+    one = tuple(view[1] for view in X) if isinstance(X, tuple) else X[1]
+    options = {key: value[1] if key == "y" else value for key, value in parameters.items()}
+    assert found.values[1] == pytest.approx(ldr.solve(name, one, 1, **options).value, rel=1e-12)
 
 
 @pytest.mark.parametrize("name", ["tica", "csp", "spoc"])

@@ -405,7 +405,7 @@ def test_what_is_flat_is_refused(key):
         result.sensitivity(X, y)
 
 
-@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
 def test_the_one_direction_of_a_target():
     X, y, parameters = methods.RANDOM["xdawn target"]
     check_method("xdawn target", X, y, parameters, 1)
