@@ -159,42 +159,63 @@ class RoundedHinge(Hinge):
         return inside / self.width if self.width > 0 else np.zeros_like(t)
 
 
-class Margins:
-    """Some rows' squared distances D = |BY|^2 to targets and violators, and their t = 1 + GD > 0.
+class Violations:
+    """Pairs of one of some rows and a violator l, found row by row: nearer than the farthest
+    target's margin.
 
-    phi = sum w_i D of targets + penalty sum w_i w_l h(t), and W = w_i at targets + G'(penalty w_i
-    w_l h'(t)). A pair has a row of B, e_i - e_j, and a t = 1 + D_ij - D_il one of G; violators l
-    are found row by row, as those nearer than the farthest target's margin.
+    Attributes
+    ----------
+    near : ndarray (n, k)
+        Squared distances of the targets.
+    i, j : ndarray (p,)
+        Row, counted among these, and violator of each pair.
+    t : ndarray (k, p)
+        1 + D_ij - D_il of each target; of some of them positive.
+    own : ndarray (n,)
+        Weights of these rows.
+    counts : ndarray (p,) or float
+        The objective's penalty times the weights of both rows.
+    """
+
+    def __init__(self, problem: LargeMargin, rows: slice, D: Array) -> None:
+        w = problem.w
+        self.near = np.take_along_axis(D, problem.targets[rows], axis=1)
+        for place in problem.own(rows):
+            D[place] = np.inf
+        nearer = np.flatnonzero(D < 1.0 + self.near.max(axis=1)[:, None])
+        self.i, self.j = np.divmod(nearer, D.shape[1])
+        self.t = np.take(self.near.T, self.i, axis=1)
+        self.t += 1.0
+        self.t -= D.ravel()[nearer]
+        self.own, self.counts = np.ones(len(D)), problem.impostor_weight
+        if w is not None:
+            self.own = w[rows]
+            self.counts = problem.impostor_weight * self.own[self.i] * w[self.j]
+
+
+class Margins:
+    """W and dW of some rows, which are sparse: of targets and violators, and of their t > 0.
+
+    With D = |BY|^2 of targets and violators and t = 1 + GD, W is w_i at targets + G'(penalty w_i
+    w_l h'(t)). A pair has a row of B, e_i - e_j, and a t one of G.
     """
 
     def __init__(self, problem: LargeMargin, Y: Array, rows: slice, D: Array) -> None:
-        targets, w = problem.targets[rows], problem.w
-        near = np.take_along_axis(D, targets, axis=1)
-        D[:, problem.own(rows)] = np.inf
-        n, k = targets.shape
-        nearer = np.flatnonzero(D < 1.0 + near.max(axis=1)[:, None])
-        i, j = np.divmod(nearer, D.shape[1])
-        t = 1.0 + near[i] - D.ravel()[nearer][:, None]
-        violating, target = np.divmod(np.flatnonzero(t > 0), k)
+        found, targets, hinge = Violations(problem, rows, D), problem.targets[rows], problem.hinge
+        (n, k), pairs = targets.shape, len(found.i)
+        target, violating = np.divmod(np.flatnonzero(found.t > 0), max(pairs, 1))
         here = np.arange(rows.start, rows.stop)
         self._B = differences(
-            np.concatenate([np.repeat(here, k), here[i]]),
-            np.concatenate([targets.ravel(), j]),
+            np.concatenate([np.repeat(here, k), here[found.i]]),
+            np.concatenate([targets.ravel(), found.j]),
             len(Y),
         )
-        self._G = differences(i[violating] * k + target, n * k + violating, n * k + len(i))
-        own = np.ones(n) if w is None else w[rows]
-        counts = problem.impostor_weight * own[i[violating]]
-        counts = counts if w is None else counts * w[j[violating]]
-        t, hinge = t[violating, target], problem.hinge
-        self.value = float(own @ near.sum(axis=1)) + float(counts @ hinge(t))
+        self._G = differences(found.i[violating] * k + target, n * k + violating, n * k + pairs)
+        counts, t = np.broadcast_to(found.counts, pairs)[violating], found.t[target, violating]
         self._W = self._G.T @ (counts * hinge.slope(t))
-        self._W[: n * k] += np.repeat(own, k)
+        self._W[: n * k] += np.repeat(found.own, k)
         self._curvature = counts * hinge.curvature(t)
         self._BY = self._B @ Y
-
-    def add_slope(self, slope: Array) -> None:
-        slope += self._B.T @ (self._W[:, None] * self._BY)
 
     def add_product(self, product: Array, change: Change) -> None:
         BdY = self._B @ change.dY
@@ -204,23 +225,29 @@ class Margins:
 
 
 class LargeMarginPoint(PairwisePoint):
-    """phi = sum over targets j of D_ij + penalty sum_l h(t_ijl), t_ijl = 1 + D_ij - D_il.
+    """phi = sum w_i D_ij over targets j + penalty sum_l w_i w_l h(t_ijl), t_ijl = 1 + D_ij - D_il.
 
-    Only l that violate a margin occur, so that W and dW are sparse.
+    W_ij = w_i + penalty sum_l w_i w_l h'(t_ijl) and W_il = -penalty sum_j w_i w_l h'(t_ijl). Only l
+    that violate a margin occur.
     """
 
     _problem: LargeMargin
 
-    def _margins(self, rows: slice) -> Margins:
-        return Margins(self._problem, self.Y, rows, self.squares(rows))
-
     def add_slope(self, slope: Array, rows: slice) -> float:
-        margins = self._margins(rows)
-        margins.add_slope(slope)
-        return margins.value
+        problem, W = self._problem, self.squares(rows)
+        found, targets = Violations(problem, rows, W), problem.targets[rows]
+        value = float(found.own @ found.near.sum(axis=1))
+        value += float(np.sum(found.counts * problem.hinge(found.t)))
+        pulls = found.counts * problem.hinge.slope(found.t)
+        W[:] = 0.0
+        W[found.i, found.j] = -pulls.sum(axis=0)
+        pulled = [found.own + np.bincount(found.i, pull, len(W)) for pull in pulls]
+        np.put_along_axis(W, targets, np.stack(pulled, axis=1), axis=1)
+        self.add_laplacian(slope, W, rows, self.Y1)
+        return value
 
     def row_product(self, rows: slice) -> RowProduct:
-        return self._margins(rows).add_product
+        return Margins(self._problem, self.Y, rows, self.squares(rows)).add_product
 
 
 @dataclass(frozen=True)

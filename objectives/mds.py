@@ -247,7 +247,8 @@ class StressPoint(WeightedPairsPoint):
         """
         w = self._problem.w
         W = W / d if self._problem.sammon else W
-        W[:, len(W) :] *= 2.0
+        if W.shape[1] > len(W):
+            W[:, len(W) :] *= 2.0
         return W if w is None else np.multiply(W * w[self.columns(rows)], w[rows, None], out=W)
 
     def weights(self, rows: slice, D: Array) -> tuple[float, Array]:

@@ -104,6 +104,10 @@ class NCA(Objective):
         )
 
 
+# Where classes agree: rows and columns of each.
+_Classes = list[tuple[slice, slice]]
+
+
 class SoftNeighbourPoint(WeightedPairsPoint):
     """phi = -sum_i w_i p_i + ridge sum_i w_i ||y_i||^2, with c_ij = 1 where classes agree.
 
@@ -113,8 +117,8 @@ class SoftNeighbourPoint(WeightedPairsPoint):
 
     _problem: SoftNeighbours
 
-    def _neighbours(self, rows: slice, D: Array) -> tuple[Array, Array, slice]:
-        """p_ij, p_i and the columns of the rows' class.
+    def _neighbours(self, rows: slice, D: Array) -> tuple[Array, Array, _Classes]:
+        """p_ij, p_i and where classes agree.
 
         The nearest neighbour's term is exp(0) = 1, so that the sum never underflows.
         """
@@ -124,7 +128,7 @@ class SoftNeighbourPoint(WeightedPairsPoint):
         P = np.subtract(D.min(axis=1)[:, None], D, out=D)
         np.exp(P, out=P)
         P /= P.sum(axis=1)[:, None]
-        return P, P[:, own].sum(axis=1), own
+        return P, _of_class(P, own), own
 
     @property
     def value(self) -> float:
@@ -158,7 +162,7 @@ class SoftNeighbourPoint(WeightedPairsPoint):
 
         def change(dD: Array) -> Array:
             dP = P * (np.einsum("ij,ij->i", P, dD)[:, None] - dD)
-            dp = dP[:, own].sum(axis=1)
+            dp = _of_class(dP, own)
             dW = _agreeing(dP, p, own)
             dW -= dp[:, None] * P
             return self._counted(dW, rows)
@@ -166,11 +170,17 @@ class SoftNeighbourPoint(WeightedPairsPoint):
         return self._counted(_agreeing(P.copy(), p, own), rows), change
 
 
-def _agreeing(P: Array, p: Array, own: slice) -> Array:
+def _of_class(P: Array, own: _Classes) -> Array:
+    """sum_j c_ij P_ij."""
+    return np.concatenate([P[place].sum(axis=1) for place in own])
+
+
+def _agreeing(P: Array, p: Array, own: _Classes) -> Array:
     """(c_ij - p_i) P_ij, in the place of P."""
-    agreeing = P[:, own].copy()
+    agreeing = [P[place].copy() for place in own]
     P *= -p[:, None]
-    P[:, own] += agreeing
+    for place, part in zip(own, agreeing, strict=True):
+        P[place] += part
     return P
 
 

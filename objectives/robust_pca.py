@@ -246,7 +246,7 @@ class ReconstructionPoint(ProjectedPoint):
 
     @cached_property
     def value(self) -> float:
-        return float(counted(self._loss(self.q), self._w).sum())
+        return float(np.add.reduce(counted(self._loss(self.q), self._w)))
 
     @cached_property
     def _pull(self) -> Array:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from itertools import pairwise
@@ -33,7 +34,8 @@ from ldr.solvers.records import dataclass, replace
 
 # A block of half a MiB stays in the cache while it is worked on.
 _BLOCK_NUMBERS = 2**16
-_FEW = 3
+# Up to so many columns a product with more numbers than that takes them one by one.
+_FEW, _LARGE = 3, 10_000
 # Up to so many pairs (32 MiB a number of each) a point keeps what its Hessian products share.
 _KEPT = 2**22
 
@@ -94,6 +96,13 @@ class PairwisePoint(ProjectedPoint):
         from scipy.spatial.distance import cdist
 
         return cdist(self.Y[rows], self.Y[self.columns(rows)], "sqeuclidean")
+
+    def add_laplacian(self, total: Array, W: Array, rows: slice, Y1: Array) -> None:
+        """Add L(W)Y of a W that is zero elsewhere, from [Y, 1]."""
+        Y, columns = Y1[:, :-1], self.columns(rows)
+        forth, back = _times(W, Y1[columns]), _times(W.T, Y1[rows])
+        total[rows] += forth[:, -1:] * Y[rows] - forth[:, :-1]
+        total[columns] += back[:, -1:] * Y[columns] - back[:, :-1]
 
     @cached_property
     def _value_and_slope(self) -> tuple[float, Array]:
@@ -157,17 +166,10 @@ class WeightedPairsPoint(PairwisePoint):
 
         return add
 
-    def add_laplacian(self, total: Array, W: Array, rows: slice, Y1: Array) -> None:
-        """Add L(W)Y of a W that is zero elsewhere, from [Y, 1]."""
-        Y, columns = Y1[:, :-1], self.columns(rows)
-        forth, back = _times(W, Y1[columns]), _times(W.T, Y1[rows])
-        total[rows] += forth[:, -1:] * Y[rows] - forth[:, :-1]
-        total[columns] += back[:, -1:] * Y[columns] - back[:, :-1]
-
 
 def _times(W: Array, Y: Array) -> Array:
-    """WY; few columns take half the time one by one."""
-    if Y.shape[1] > _FEW:
+    """WY; few columns of a large W take half the time one by one."""
+    if Y.shape[1] > _FEW or W.size <= _LARGE:
         return W @ Y
     product = np.empty((len(W), Y.shape[1]))
     for k, y in enumerate(Y.T):
@@ -256,8 +258,10 @@ class LabelledPairs(Pairwise):
 
     @cached_property
     def row_blocks(self) -> list[slice]:
-        """Rows that are worked on together, of one class."""
+        """Rows that are worked on together: few are all of them, others are of one class."""
         ends, n = map(int, self.boundaries), len(self.X)
+        if len(few := row_slices(0, n, n)) == 1:
+            return few
         return [rows for start, stop in pairwise(ends) for rows in row_slices(start, stop, n)]
 
     def axes(self, M: Array, seen: Sequence[Variation | None]) -> Axes:
@@ -270,10 +274,14 @@ class LabelledPairs(Pairwise):
         """Of the columns of the user's M."""
         return {"squared_length": axes.numbers}
 
-    def own(self, rows: slice) -> slice:
-        """All rows of the class of these."""
-        c = int(np.searchsorted(self.boundaries, rows.start, side="right"))
-        return slice(int(self.boundaries[c - 1]), int(self.boundaries[c]))
+    def own(self, rows: slice) -> list[tuple[slice, slice]]:
+        """Of each class among these rows: which of them it has, and all of its rows."""
+        ends = [int(end) for end in self.boundaries]
+        first, last = bisect_right(ends, rows.start) - 1, bisect_left(ends, rows.stop)
+        return [
+            (slice(max(a, rows.start) - rows.start, min(b, rows.stop) - rows.start), slice(a, b))
+            for a, b in pairwise(ends[first : last + 1])
+        ]
 
     def emptied(self) -> LabelledPairs:
         """Without rows, as a template for others."""

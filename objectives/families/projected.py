@@ -53,7 +53,9 @@ class ProjectedPoint(Point):
     @cached_property
     def Y1(self) -> Array:
         """[Y, 1]."""
-        return np.column_stack([self.Y, np.ones(len(self.Y))])
+        Y1 = np.ones((len(self.Y), self.Y.shape[1] + 1))
+        Y1[:, :-1] = self.Y
+        return Y1
 
     @property
     def gradient(self) -> Array:
