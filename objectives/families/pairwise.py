@@ -106,7 +106,7 @@ class PairwisePoint(ProjectedPoint):
 
     @cached_property
     def _value_and_slope(self) -> tuple[float, Array]:
-        value, slope = 0.0, np.zeros_like(self.Y)
+        value, slope = 0.0, np.zeros(self.Y.shape)
         for rows in self._blocks:
             check()
             value += self.add_slope(slope, rows)
