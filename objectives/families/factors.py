@@ -9,7 +9,7 @@ from typing import Protocol
 
 import numpy as np
 import scipy
-from scipy.linalg.lapack import dormqr
+from scipy.linalg.lapack import dgesdd, dormqr
 
 from ldr.objectives.coordinates import Axes
 from ldr.objectives.factor_model import FactorModel
@@ -91,7 +91,10 @@ class FactorPoint(Point):
     @cached_property
     def _axes(self) -> tuple[Array, Array]:
         """k - 1 and V with K = V diag(k) V'."""
-        _, s, Vt = np.linalg.svd(self._loadings / np.sqrt(self._psi)[:, None], full_matrices=False)
+        scaled = self._loadings / np.sqrt(self._psi)[:, None]
+        _, s, Vt, failed = dgesdd(scaled, full_matrices=0)
+        if failed:
+            _, s, Vt = np.linalg.svd(scaled, full_matrices=False)
         return s * s, Vt.T
 
     @cached_property
@@ -119,8 +122,8 @@ class FactorPoint(Point):
         logs = float(np.log(self._psi).sum()) + problem.further * float(self._t[0, 0])
         theta, V = self._axes
         logdet = logs + float(np.log1p(theta).sum())
-        alone = float(np.sum(problem.variances / self._psi))
-        fit = alone - float(np.sum(inner((self._B @ V).T, (self._CB @ V).T) / (1.0 + theta)))
+        alone = float((problem.variances / self._psi).sum())
+        fit = alone - float((inner((self._B @ V).T, (self._CB @ V).T) / (1.0 + theta)).sum())
         if fit <= _CANCELLED * alone and problem.root is not None:
             fit = self._squares(problem.root)
         return 0.5 * problem.n * float(problem.constant + logdet + fit)
