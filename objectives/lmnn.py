@@ -187,7 +187,8 @@ class Violations:
         self.t = np.take(self.near.T, self.i, axis=1)
         self.t += 1.0
         self.t -= D.ravel()[nearer]
-        self.own, self.counts = np.ones(len(D)), problem.impostor_weight
+        self.own = np.ones(len(D))
+        self.counts: Array | float = problem.impostor_weight
         if w is not None:
             self.own = w[rows]
             self.counts = problem.impostor_weight * self.own[self.i] * w[self.j]
