@@ -22,7 +22,7 @@ _ROUNDING = 1e-13  # relative
 
 def geometric_median(X: Array, w: Array | None = None) -> Array:
     """The point of least sum of distances to the rows, by Weiszfeld's steps; O(nd) each."""
-    centre = np.array([median(x, w) for x in X.T])
+    centre = np.median(X, axis=0) if w is None else np.array([median(x, w) for x in X.T])
     least = np.finfo(float).eps * float(np.abs(X).max())
     for _ in range(_WEISZFELD_STEPS):
         weights = counted(1.0 / np.maximum(np.linalg.norm(X - centre, axis=1), least), w)
