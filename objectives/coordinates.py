@@ -12,9 +12,9 @@ import numpy as np
 from scipy.linalg import block_diag
 
 from ldr.solvers.errors import SingularError
-from ldr.solvers.linalg.eigen import has_full_rank, unit_diagonal
+from ldr.solvers.linalg.eigen import has_full_rank, thin_svd, unit_diagonal
 from ldr.solvers.linalg.lengths import power_of_two
-from ldr.solvers.manifolds import Array, polar_factor
+from ldr.solvers.manifolds import Array
 from ldr.solvers.records import dataclass, field
 from ldr.solvers.spectral import eigh
 
@@ -217,7 +217,10 @@ class Whitening(Further):
     @cached_property
     def _rotation(self) -> Array:
         W = self.W / power_of_two(self.W)
-        return W / np.linalg.norm(W, axis=0) if self.orthogonal else polar_factor(W)
+        if self.orthogonal:
+            return np.asarray(W / np.linalg.norm(W, axis=0))
+        U, _, Vt = thin_svd(W)  # of columns of several scales, whose squares lose their digits
+        return np.asarray(U @ Vt)
 
     def lift(self, Z: Array) -> Array:
         return self.outer.lift(self._rotation @ Z)
