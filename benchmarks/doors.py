@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from resource import RUSAGE_CHILDREN, getrusage
 from types import SimpleNamespace
 from typing import Any
@@ -191,6 +191,7 @@ def of_pymanopt() -> Lines:
 
     jobs = {
         "ldr": lambda: wda(from_pymanopt),
+        "to 1e-6": lambda: wda(partial(from_pymanopt, observers=[as_far])),
         "pymanopt": lambda: wda(TrustRegions(verbosity=0).run),
     }
     yield from beside("POT: wda, iris", jobs)
@@ -198,11 +199,17 @@ def of_pymanopt() -> Lines:
 
 
 def beside(name: str, jobs: dict[str, Job]) -> Lines:
-    """Ours beside the other: no worse an end, and the ratio of times."""
-    ours, theirs = jobs
+    """Ours beside the other, the last: no worse an end, and the ratio of times."""
+    *ours, theirs = jobs
     yield (found := turns(name, jobs))
-    yield found.ratio(ours, theirs, most=1.0)
-    yield found.apart(ours, theirs, most=1e-9)
+    for job in ours:
+        yield found.ratio(job, theirs, most=1.0)
+        yield found.apart(job, theirs, most=1e-9)
+
+
+def as_far(step: Any) -> bool:
+    """Whether pymanopt's optimisers would stop; ours go on to a gradient of 1e-10 of f."""
+    return bool(step.gradient_norm <= 1e-6)
 
 
 def robust_transport(rng: Any) -> dict[str, Job]:
@@ -249,4 +256,9 @@ def robust_transport(rng: Any) -> dict[str, Job]:
             )
         return float(cost(U))
 
-    return {"ldr": lambda: from_pymanopt(problem, U0, solver="lbfgs").value, "POT": theirs}
+    ours = partial(from_pymanopt, problem, U0, solver="lbfgs")
+    return {
+        "ldr": lambda: ours().value,
+        "to 1e-6": lambda: ours(observers=[as_far]).value,
+        "POT": theirs,
+    }

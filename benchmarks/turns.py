@@ -45,7 +45,7 @@ class Turns:
             f"{job} {spent:8.3f} s ({spent / first:5.2f}) {self.reached[job]:.7g}"
             for job, spent in self.seconds.items()
         )
-        return f"{self.name:<24}" + "   ".join(cells)
+        return f"{self.name:<24} " + "   ".join(cells)
 
     def ratio(self, job: str, *beside: str, most: float) -> Bar:
         """Of a job's time to that of the fastest of others."""
