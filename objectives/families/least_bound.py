@@ -57,7 +57,7 @@ _THOROUGH: Effort = (1.05, 10_000)
 
 def quick(columns: int) -> Effort:
     """No more than the solve takes, whose own products are of r columns, not of all."""
-    return 1.1, min(150, max(40, 8000 // columns))
+    return 1.1, min(150, max(20, 800_000 // columns**2))
 
 
 @dataclass(frozen=True)
