@@ -34,17 +34,36 @@ _SMALL = 1e-3
 
 def top_eigenvectors(A: Array, r: int) -> tuple[Array, Array]:
     """The r largest eigenvalues of the symmetric A, descending, and their eigenvectors."""
-    d = len(A)
-    if r < _PARTIAL_SHARE * d:
-        with decomposing(d, FEW_COST):
-            # LAPACK itself: the checks of scipy.linalg.eigh cost as much as a small problem. A' is
-            # in LAPACK's order.
-            values, vectors, found, _, failed = dsyevr(A.T, range="I", il=d - r + 1, iu=d, lower=1)
-        # Of exactly tied eigenvalues it can miss some, and says so by their number.
-        if not failed and found == r and (not is_graded(A) or _all_large(values[:r], A)):
-            return values[:r][::-1], np.ascontiguousarray(vectors[:, :r][:, ::-1])
-    values, vectors = symmetric_eigen(A)
+    return _top(A, r, is_graded(A))
+
+
+def _top(A: Array, r: int, graded: bool) -> tuple[Array, Array]:
+    """The same; of a graded A the small ones apart from the large ones, as in `_deflated_eigen`."""
+    found = _few(A, r) if r < _PARTIAL_SHARE * len(A) else None
+    if found is not None:
+        values, vectors = found
+        enough = _SMALL * length(A) if graded else 0.0
+        if not graded or np.abs(values).min() >= enough:
+            return found
+        if large := int(np.sum(values >= enough)):
+            basis = orthogonal_to(vectors[:, :large])
+            rest, within = _top(sym(basis.T @ (A @ basis)), r - large, graded)
+            return np.append(values[:large], rest), np.hstack([vectors[:, :large], basis @ within])
+    values, vectors = _all(A, graded)
     return values[:r], np.ascontiguousarray(vectors[:, :r])
+
+
+def _few(A: Array, r: int) -> tuple[Array, Array] | None:
+    """LAPACK's own r largest: the checks of scipy.linalg.eigh cost as much as a small problem.
+
+    None of exactly tied eigenvalues, of which it can miss some and says so by their number.
+    """
+    d = len(A)
+    with decomposing(d, FEW_COST):  # A' is in LAPACK's order
+        values, vectors, found, _, failed = dsyevr(A.T, range="I", il=d - r + 1, iu=d, lower=1)
+    if failed or found != r:
+        return None
+    return values[:r][::-1], np.ascontiguousarray(vectors[:, :r][:, ::-1])
 
 
 def few_of_many(A: Array, r: int) -> bool:
@@ -58,8 +77,13 @@ def symmetric_eigen(A: Array) -> tuple[Array, Array]:
     Where columns have very different units A is graded, A = DSD with S well-conditioned: then the
     small eigenvalues and their vectors are accurate too.
     """
+    return _all(A, is_graded(A))
+
+
+def _all(A: Array, graded: bool) -> tuple[Array, Array]:
+    """The same, where it is known whether A is graded."""
     with decomposing(len(A)):
-        values, vectors = _deflated_eigen(A) if is_graded(A) else eigh(A)
+        values, vectors = _deflated_eigen(A) if graded else eigh(A)
     return values[::-1], vectors[:, ::-1]
 
 
@@ -72,11 +96,6 @@ def is_graded(A: Array) -> bool:
         return False
     sizes = np.abs(A).max(axis=0)
     return bool(sizes.max() > _ALIKE * float(sizes[sizes > 0].min(initial=np.inf)))
-
-
-def _all_large(values: Array, A: Array) -> bool:
-    """Whether none of the eigenvalues is small beside A, so that it is good in a graded A too."""
-    return bool(np.abs(values).min() >= _SMALL * length(A))
 
 
 def _deflated_eigen(A: Array) -> tuple[Array, Array]:
