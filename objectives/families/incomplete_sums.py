@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from functools import partial
-from operator import add, or_
+from operator import add, attrgetter, or_
 
 import numpy as np
 
@@ -41,17 +41,13 @@ def has_missing(samples: Samples) -> bool:
     Of rows that are read piece by piece the sums will tell: missing entries make them NaN.
     """
     if samples.stored and samples.n_known and not samples.in_pieces:  # few rows
-        return samples.reduce(_has_nan, or_)
+        return samples.reduce(attrgetter("has_nan"), or_)
     return samples.has_nan
 
 
 def observed_footprint(arrays: Footprint, samples: Samples) -> Footprint:
     """Of rows with missing entries in memory: of each pattern its rows, at two points."""
     return replace(arrays, span=30.0, rows=20.0) if samples.has_nan else arrays
-
-
-def _has_nan(piece: Samples) -> bool:
-    return piece.has_nan
 
 
 def incomplete(

@@ -130,12 +130,8 @@ class MemoryMap:
     def _forget(self, start: int, stop: int) -> None:
         """Give back the pages that lie within some rows."""
         first = self._array[start:stop].ctypes.data - self._origin
+        last = first + (stop - start) * self.shape[1] * self.dtype.itemsize
         page = mmap.PAGESIZE
-        begin, end = -(-first // page) * page, (first + (stop - start) * self._row) // page * page
+        begin, end = -(-first // page) * page, last // page * page
         if end > begin:
             self._map.madvise(mmap.MADV_DONTNEED, begin, end - begin)
-
-    @property
-    def _row(self) -> int:
-        """Bytes of a row."""
-        return self.shape[1] * self.dtype.itemsize
