@@ -18,7 +18,7 @@ from ldr.objectives.families.whitened_trace import whitened_trace
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, number
 from ldr.objectives.statistics import moments
-from ldr.objectives.statistics.covariance import KnownScatter, RowScatter, Scatter
+from ldr.objectives.statistics.covariance import KnownScatter, Scatter
 from ldr.objectives.statistics.shrinkage import ledoit_wolf
 from ldr.objectives.view import Compact, View
 from ldr.solvers.manifolds import Array
@@ -48,11 +48,9 @@ class Pair:
         compact, (samples, background) = Compact.about_zero(samples, background, room=room)
         return cls(samples, background, compact)
 
-    def view(self, mean: Array, scatter: Scatter | None = None) -> View:
-        """The way back, from the mean of `samples`, and their scatter where it is known."""
+    def view(self, mean: Array, scatter: Scatter) -> View:
+        """The way back, from the mean of `samples` and their scatter."""
         of_columns = self.compact.coordinates.lift(mean[:, None])[:, 0]
-        if scatter is None and self.samples.repeatable:
-            scatter = RowScatter(self.samples, mean)
         return replace(self.compact.view(mean, scatter), mean=of_columns)
 
 

@@ -214,7 +214,7 @@ def test_the_restriction_is_to_what_all_terms_leave():
 
 
 def test_normalised_is_0_at_the_best_and_1_at_a_typical_m():
-    for objective, y in (("pca", None), ("lda", LABELS), ("sdr", X[:, 0])):
+    for objective, y in (("pca", None), ("lda", LABELS), ("sdr", X[:, 0]), (near, None)):
         normalised = ldr.normalised(objective)
         problem = normalised.bind(as_data(normalised, X, y), 2)
         assert normalised.sense == "min"

@@ -1,5 +1,6 @@
 """What objectives declare of themselves, against what their problems do; and what reads it."""
 
+import copy
 import dataclasses
 
 import numpy as np
@@ -22,6 +23,7 @@ from ldr.objectives import (
     RobustPCA,
 )
 from ldr.objectives.certificate import Certificate
+from ldr.objectives.objective import Objective, without_penalty
 from ldr.objectives.parameters import Need, described, number
 from ldr.objectives.registry import REGISTRY, named
 from ldr.objectives.statistics import covariance
@@ -191,6 +193,21 @@ def test_a_multiple_starts_where_its_objective_starts():
     bound = (2 * objective).bind(as_data(objective, X, RESPONSE), 1)
     assert len(bound.easier) == 1
     assert ldr.solve(2 * LDA(), X, 2, y=LABELS).starts is None
+
+
+def test_a_class_of_ones_own_that_says_nothing():
+    class Plain(PCA):
+        pass
+
+    class NoDataclass(Objective):
+        def bind(self, data, r):
+            raise NotImplementedError
+
+    assert Plain.__doc__ is None and repr(Plain()) == "Plain()"
+    noted = NoDataclass()
+    vars(noted)["note"] = 1
+    assert vars(copy.copy(noted)) == {"note": 1}
+    assert without_penalty(PCA() + ldr.l1(1.0)) == without_penalty(PCA()) == PCA()
 
 
 def test_needs_are_named_once():

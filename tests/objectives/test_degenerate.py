@@ -12,7 +12,7 @@ from ldr.objectives import LDA, named
 from ldr.objectives.data.data import as_tuple
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.families.trace_ratio import TraceRatio
-from ldr.objectives.graphs import _tree, nearest_others, neighbour_graph
+from ldr.objectives.graphs import _tree, check_settled, nearest_others, neighbour_graph
 from ldr.objectives.registry import REGISTRY
 from ldr.objectives.view import View
 from tests import real_data
@@ -464,3 +464,15 @@ def test_many_rows_are_told_how_their_neighbours_are_found(monkeypatch):
     for name in ("lpp", "onpp", "orthogonal-npe"):
         assert any("neighbours of 120 rows" in note for note in ldr.solve(name, X, 1).notes)
         assert not any("neighbours of" in note for note in ldr.solve(name, X[:90], 1).notes)
+
+
+def test_neighbours_that_are_as_far_as_the_next_row_would_jump():
+    rows = as_samples(np.array([[0.0], [1.0], [2.0], [5.0]]))
+    with pytest.raises(ldr.errors.SingularError, match=r"row 1 is as far from its neighbour numb"):
+        check_settled(rows, 1)
+    check_settled(rows, 3)  # all others are neighbours
+
+
+def test_edges_of_no_length_weigh_one():
+    W = neighbour_graph(as_samples(np.repeat(np.eye(3), 2, axis=0)), 1, heat="median")
+    assert set(W.data) == {1.0}

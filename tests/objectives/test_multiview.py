@@ -17,7 +17,7 @@ from ldr.running import automatic_solver
 from ldr.solvers import Stopping, minimise
 from ldr.subspaces import principal_angles
 from tests import real_data
-from tests.objectives.methods import THREE_VIEWS, VIEWS
+from tests.objectives.methods import THREE_VIEWS, VIEWS, bound
 
 PAIRS = ((0, 1), (0, 2), (1, 2))
 CASES = Path(__file__).parents[3] / "shared" / "cases" / "maxbet.json"
@@ -245,6 +245,12 @@ def test_what_the_directions_add_is_the_value(name):
     assert float(added.sum()) == pytest.approx(found.value, rel=1e-10)
     assert list(added) == sorted(added, reverse=True)
     assert {"variance_a", "variance_b", "variance_c"} <= set(found.components)
+
+
+def test_a_view_with_a_constant_column_has_no_classical_start():
+    flat = np.column_stack([THREE_VIEWS[0], np.ones(len(THREE_VIEWS[0]))])
+    for views, classical in ((THREE_VIEWS, True), ((flat, *THREE_VIEWS[1:]), False)):
+        assert ("classical mcca" in bound("maxdiff", views).starts()) == classical
 
 
 def test_null_of_several_views_keeps_them_all():

@@ -222,6 +222,7 @@ def test_joint_diagonalisation_is_stationary_and_finds_what_is_jointly_diagonal(
     relative = np.mean(D / np.einsum("cii->ci", D)[:, :, None], axis=0)
     assert np.abs(relative - np.eye(k)).max() < 1e-9
     problem, h = JointDiagonal(noisy), 1e-6
+    assert JointDiagonal(-noisy).at(np.eye(noisy.shape[1])).value == np.inf
     U = rng.standard_normal((k, k))
     (point, up), down = (problem.at(V + t * U) for t in (0.0, h)), problem.at(V - h * U)
     assert abs((up.value - down.value) / (2 * h) - np.vdot(point.gradient, U)) < 1e-8
