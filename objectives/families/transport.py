@@ -42,9 +42,6 @@ class Workspace(threading.local):
     def __init__(self) -> None:
         self._arrays: dict[str, Array] = {}
 
-    def __reduce__(self) -> tuple[type[Workspace], tuple[()]]:
-        return Workspace, ()
-
     def array(self, name: str, shape: tuple[int, ...]) -> Array:
         size = math.prod(shape)
         if name not in self._arrays or self._arrays[name].size < size:

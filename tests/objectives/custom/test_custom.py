@@ -593,6 +593,15 @@ def raising(M, X):
     raise ValueError("its own")
 
 
+def test_an_error_while_autograd_traces_is_the_functions_own():
+    @ldr.objective(backend="autograd")
+    def wrong(M, X):
+        return float(np.sum(X @ M)) if isinstance(M, np.ndarray) else raising(M, X)
+
+    with pytest.raises(ValueError, match="its own"):
+        ldr.solve(wrong, X, R)
+
+
 @pytest.mark.parametrize(
     ("wrong", "error", "options"),
     [

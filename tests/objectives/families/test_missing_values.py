@@ -1,5 +1,6 @@
 """Missing entries: the likelihood of what was observed, by EM and by every solver; imputation."""
 
+import re
 from functools import cache
 
 import numpy as np
@@ -248,6 +249,15 @@ def test_planted_loadings_and_missing_entries_are_recovered(name):
     missing = np.isnan(gappy)
     error = (result.model.impute(gappy) - rows)[missing].std()
     assert 0.5 <= error < 0.56 < 0.5 * (np.nanmean(gappy, axis=0) - rows)[missing].std()
+
+
+def test_models_say_what_they_are():
+    for name, noise in (("ppca", r"\S+"), ("fa", r"\S+ to \S+")):
+        shown = repr(ldr.solve(name, WINE, 2).model)
+        said = (
+            rf"FactorModel: 2 factors of 13 columns, noise {noise}, log-likelihood \S+ of 178 rows"
+        )
+        assert re.match(rf"{said}, bic \S+$", shown)
 
 
 @pytest.mark.parametrize("name", NAMES)

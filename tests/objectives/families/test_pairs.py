@@ -131,6 +131,19 @@ def test_nca_of_its_own_starts_is_as_good_as_what_random_ones_find():
     assert ldr.solve("nca", A, 1, y=y, certify=False).value == pytest.approx(148, abs=1e-3)
 
 
+def test_of_many_rows_there_are_no_starts_beside_the_annealed_one(monkeypatch):
+    assert len(bound(NCA()).starts()) > 1
+    monkeypatch.setattr("ldr.objectives.nca._FEW_ROWS", 9)
+    assert not bound(NCA()).starts()
+
+
+def test_batches_without_enough_of_any_class_say_nothing(tmp_path):
+    np.save(tmp_path / "X.npy", X)
+    problem = bound(LMNN(), tmp_path / "X.npy")
+    M, piece = problem.random_point(np.random.default_rng(0)), problem.samples.piece(slice(0, 9))
+    assert problem.term.first(M, piece, np.arange(9) // 3)[0] == 0.0
+
+
 @pytest.mark.parametrize(
     "case", [pytest.param("digits", marks=pytest.mark.slow), "overlapping classes"]
 )
