@@ -9,43 +9,20 @@ from ldr.objectives import REGISTRY
 from ldr.objectives.data.data import as_tuple
 from ldr.sensitivity.formulas import Given, formula_of
 from ldr.sensitivity.implicit import equations, pulled
+from tests.ldr.test_sensitivity import inner, like
 from tests.objectives import methods
 
 jax = pytest.importorskip("jax")
 pytestmark = pytest.mark.filterwarnings("ignore")
 
-FORMULAS = [
-    "pca",
-    "mds",
-    "log-det-pca",
-    "autocovariance",
-    "squared-difference",
-    "squared-difference max",
-    "sfa",
-    "sfa whitened",
-    "orthogonal-sfa",
-    "maf",
-    "classical-maf",
-    "signal-noise",
-    "contrastive-pca",
-    "gcpca",
-    "classical-gcpca",
-    "opca",
-    "lda",
-    "classical-lda",
-    "pls",
-    "cca",
-    "classical-cca",
-    "principal-components-regression",
-    "tica",
-    "spoc",
-    "phd",
-    "olpp classes",
-    "onpp classes",
-    "npe classes",
-    "maxdiff",
-    "maxbet",
-]
+FORMULAS = (
+    *("pca", "mds", "log-det-pca", "autocovariance", "squared-difference"),
+    *("squared-difference max", "sfa", "sfa whitened", "orthogonal-sfa", "maf"),
+    *("classical-maf", "signal-noise", "contrastive-pca", "gcpca", "classical-gcpca", "opca"),
+    *("lda", "classical-lda", "pls", "cca", "classical-cca"),
+    *("principal-components-regression", "tica", "spoc", "phd", "olpp classes"),
+    *("onpp classes", "npe classes", "maxdiff", "maxbet"),
+)
 
 # Those that have a statement each of their own.
 STATED = ("log-det-pca", "sfa", "maf", "lda", "spoc", "tica", "npe classes", "classical-cca")
@@ -57,15 +34,6 @@ def in_float64():
     jax.config.update("jax_enable_x64", True)  # callbacks run in threads of their own
     yield
     jax.config.update("jax_enable_x64", before)
-
-
-def like(arrays, rng):
-    found = tuple(rng.standard_normal(np.shape(each)) for each in as_tuple(arrays))
-    return found if isinstance(arrays, tuple) else found[0]
-
-
-def inner(a, b):
-    return sum(float(np.vdot(x, y)) for x, y in zip(as_tuple(a), as_tuple(b), strict=True))
 
 
 def check_formula(key):

@@ -26,7 +26,6 @@ from ldr.objectives.data.opening import as_samples
 from ldr.objectives.families.moving_weights import HeatedEdges, MovingLaplacian
 from ldr.objectives.starts.responses import sliced
 from ldr.sensitivity.derivative import Derivative
-from ldr.sensitivity.forms import inner
 from ldr.sensitivity.moving import Line, as_line
 from ldr.sensitivity.quadratic import QuadraticRows
 from tests import real_data
@@ -65,6 +64,15 @@ ON_REAL = {
 FEW = ("pca", "sfa whitened", "lda", "classical-cca", "ppca", "ica", "maxdiff")
 
 
+def like(arrays, rng):
+    """Random ones of their shapes."""
+    return single(tuple(rng.standard_normal(np.shape(each)) for each in as_tuple(arrays)))
+
+
+def inner(a, b):
+    return sum(float(np.vdot(x, y)) for x, y in zip(as_tuple(a), as_tuple(b), strict=True))
+
+
 def relative(found, expected):
     pairs = [
         (np.asarray(a), np.asarray(b))
@@ -83,8 +91,8 @@ def differences(result, X, dX, y, parameters, of):
     start = "baseline" if result.solver == "closed-form" else result.M
 
     def at(t):
-        moved = tuple(x + t * dx for x, dx in zip(as_tuple(X), as_tuple(dX), strict=True))
-        moved = moved if isinstance(X, tuple) else moved[0]
+        pairs = zip(as_tuple(X), as_tuple(dX), strict=True)
+        moved = single(tuple(x + t * dx for x, dx in pairs))
         options = {"start": start, "starts": 1, "tolerance": 1e-14, "certify": False}
         name = result.objective.name
         return of(ldr.solve(name, moved, result.r, y=y, **options, **parameters))
@@ -110,8 +118,8 @@ def projectors(result):
 
 def check_method(key, X, y, parameters, r):
     rng = np.random.default_rng(0)
-    dX = tuple(rng.standard_normal(x.shape) * np.nanstd(x, axis=0) for x in as_tuple(X))
-    dX = dX if isinstance(X, tuple) else dX[0]
+    pairs = zip(as_tuple(like(X, rng)), as_tuple(X), strict=True)
+    dX = single(tuple(move * np.nanstd(x, axis=0) for move, x in pairs))
     name = methods.name_of(key)
     result = ldr.solve(name, X, r, y=y, tolerance=1e-13, random_state=0, **parameters)
     found = result.sensitivity(X, y).along(dX)
@@ -176,8 +184,7 @@ WHITE = ("ica", "uica", "foreca", "csp classes", "dca")  # whose M moves by diff
 def test_products_with_the_rows_say_what_problems_bound_again_say(key, monkeypatch):
     X, y, parameters = methods.RANDOM[key]
     rng = np.random.default_rng(0)
-    dX = tuple(rng.standard_normal(x.shape) for x in as_tuple(X))
-    dX = dX if isinstance(X, tuple) else dX[0]
+    dX = like(X, rng)
     if key in ("lda nested", "cca", "npe", "phd", "directional-regression", "csp classes"):
         parameters = {**parameters, "ridge": 0.1}
     result = ldr.solve(methods.name_of(key), X, 2, y=y, tolerance=1e-13, **parameters)
@@ -232,15 +239,9 @@ def test_products_with_a_cotangent(key, monkeypatch):
     result = ldr.solve(name, X, 2, y=y, tolerance=1e-13, random_state=0, **parameters)
     sensitivity = result.sensitivity(X, y)
     monkeypatch.setattr("ldr.sensitivity.sensitivity.pulled", None)  # not by jax
-    dX, V = (
-        tuple(rng.standard_normal(np.shape(each)) for each in as_tuple(given))
-        for given in (X, result.P)
-    )
-    moved = as_tuple(sensitivity.along(dX if isinstance(X, tuple) else dX[0]).P)
-    back = as_tuple(sensitivity.pullback(V if isinstance(result.P, tuple) else V[0]))
-    forth = sum(np.vdot(one, dP) for one, dP in zip(V, moved, strict=True))
-    found = sum(np.vdot(one, along) for one, along in zip(back, dX, strict=True))
-    assert found == pytest.approx(forth, rel=1e-8)
+    dX, V = like(X, rng), like(result.P, rng)
+    forth = inner(V, sensitivity.along(dX).P)
+    assert inner(sensitivity.pullback(V), dX) == pytest.approx(forth, rel=1e-8)
 
 
 MARKED = {
@@ -272,21 +273,15 @@ def test_rows_that_count_differently_move_so(marks, key, monkeypatch):
     name = methods.name_of(key)
     result = ldr.solve(name, X, 2, y=y, tolerance=1e-13, random_state=0, **given, **parameters)
     sensitivity = result.sensitivity(X, y, **given)
-    dX, V = (
-        tuple(rng.standard_normal(np.shape(each)) for each in as_tuple(one))
-        for one in (X, result.P)
-    )
-    direction = dX if isinstance(X, tuple) else dX[0]
-    line = as_line(result.objective, sensitivity.data, 2, X=direction)
+    dX, V = like(X, rng), like(result.P, rng)
+    line = as_line(result.objective, sensitivity.data, 2, X=dX)
     bound = Derivative.along(sensitivity.optimum, line)
     expected = {told: getattr(bound, told) for told in ("value", "mean", "P")}
     monkeypatch.setattr(Line, "__call__", None)  # nothing is bound again
-    found = sensitivity.along(direction)
+    found = sensitivity.along(dX)
     for told, value in expected.items():
         assert relative(getattr(found, told), value) < 1e-8
-    back = as_tuple(sensitivity.pullback(V if isinstance(result.P, tuple) else V[0]))
-    forth = sum(np.vdot(one, dP) for one, dP in zip(V, as_tuple(found.P), strict=True))
-    assert sum(np.vdot(*each) for each in zip(back, dX, strict=True)) == pytest.approx(forth)
+    assert inner(sensitivity.pullback(V), dX) == pytest.approx(inner(V, found.P))
 
 
 SUMS = {
@@ -307,7 +302,7 @@ def test_sums_move_with_their_terms(key):
     result = ldr.solve(SUMS[key], X, 2, y=y, tolerance=1e-13, random_state=0)
     sensitivity = result.sensitivity(X, y)
     found, back = sensitivity.along(dX), sensitivity.pullback(V)
-    assert np.vdot(back, dX) == pytest.approx(np.vdot(V, found.P), rel=1e-8)
+    assert inner(back, dX) == pytest.approx(inner(V, found.P), rel=1e-8)
     options = {"y": y, "start": result.M, "starts": 1, "tolerance": 1e-14, "certify": False}
     far, near = (
         [ldr.solve(SUMS[key], X + t * dX, 2, **options) for t in (k * h, -k * h)] for k in (2, 1)
@@ -336,8 +331,8 @@ def test_functions_of_ones_own_go_back_by_their_equations(manifold):
     sensitivity = ldr.solve(own, X, 2, tolerance=1e-13, **beside).sensitivity(X, **beside)
     rng = np.random.default_rng(0)
     dX, V = rng.standard_normal(X.shape), rng.standard_normal((2, X.shape[1]))
-    found = np.vdot(sensitivity.pullback(V), dX)
-    assert found == pytest.approx(np.vdot(V, sensitivity.along(dX).P), rel=1e-7)
+    found = inner(sensitivity.pullback(V), dX)
+    assert found == pytest.approx(inner(V, sensitivity.along(dX).P), rel=1e-7)
 
 
 @pytest.mark.parametrize("key", ["pca", "ica"])  # whose M are known by products and by differences
@@ -358,15 +353,16 @@ def test_numbers_and_matrices_are_those_of_solve(key):
 
 @pytest.mark.parametrize("transposed", [False, True])
 def test_traces_of_sums_of_products(transposed):
-    X = [methods.X]
-    dX, share, h = [np.random.default_rng(0).standard_normal(X[0].shape)], 2.0, 1e-5
+    X, share, h = [methods.X], 2.0, 1e-5
+    dX = [like(methods.X, np.random.default_rng(0))]
     rows = QuadraticRows.of(as_samples(X[0]), 0)
     form = rows.scatter() @ rows.lagged(1) - 0.5 * (rows.scatter() @ rows.scatter_of_changes())
     form = form.transposed if transposed else form
     ahead, behind = (form.trace([X[0] + t * dX[0]]) for t in (h, -h))
     rate = form.rate_of_trace(X, dX)
     assert rate == pytest.approx((ahead - behind) / (2 * h), rel=1e-7)
-    assert inner(form.pulled_of_trace(X, share), dX) == pytest.approx(share * rate, rel=1e-12)
+    (back,) = form.pulled_of_trace(X, share)
+    assert inner(back, dX[0]) == pytest.approx(share * rate, rel=1e-12)
 
 
 @pytest.mark.slow
@@ -377,7 +373,7 @@ def test_derivatives_of_every_smooth_method(key, noise):
     X, y, parameters = methods.RANDOM[key]
     rng = np.random.default_rng(7)
     moved = tuple(x + noise * rng.standard_normal(x.shape) for x in as_tuple(X))
-    check_method(key, moved if isinstance(X, tuple) else moved[0], y, parameters, 2)
+    check_method(key, single(moved), y, parameters, 2)
 
 
 @pytest.mark.slow
