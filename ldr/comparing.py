@@ -257,14 +257,10 @@ def _judge(
     old: tuple[Rows, PerRow, Indices],
     new: tuple[Rows, PerRow, Indices],
 ) -> None:
-    shown_rows = 0 if Need.BACKGROUND in result.objective.needs else slice(None)
-    where = [
-        Part(X, y, tuple(map(np.asarray, as_tuple(result.transform(_views(X, shown_rows))))), runs)
-        for X, y, runs in (old, new)
-    ]
+    background = Need.BACKGROUND in result.objective.needs
+    where = []
+    for X, y, runs in (old, new):
+        Y = as_tuple(result.transform(X[0] if background else X))
+        where.append(Part(X, y, tuple(map(np.asarray, Y)), runs))
     for name, judge in by.items():
         scores[name].append(judge(result, *where))
-
-
-def _views(X: Rows, shown_rows: int | slice) -> Rows:
-    return X[shown_rows] if isinstance(X, tuple) else X

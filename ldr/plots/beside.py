@@ -57,6 +57,6 @@ def side_by_side(comparison: DrawnComparison, X: Rows, y: PerRow = None) -> Figu
         ax.set_title(f"{name}\n{judged} {np.mean(scores[judged]):.3f}", fontsize=9)
     for ax in axes[len(panels) :]:
         ax.set_visible(False)
-    if colouring is not None:
-        draw_key(figure, axes[: len(panels)], colouring)
+    assert colouring is not None
+    draw_key(figure, axes[: len(panels)], colouring)
     return figure

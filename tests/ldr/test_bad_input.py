@@ -47,6 +47,7 @@ DATA = {
     ),
     "nan in the response": (("sdr", X, 1), {"y": np.r_[np.nan, X[1:, 0]]}, r"y has NaN"),
     "response of another length": (("sdr", X, 1), {"y": X[1:, 0]}, r"y has shape \(177,\).*178"),
+    "no background": (("opca", X, 2), {}, r"X must be a pair of arrays \(samples, background\)"),
     "backgrounds of other columns": (
         ("opca", (X, X[:, :3]), 2),
         {},

@@ -224,6 +224,11 @@ def test_plot_of_a_parallel_analysis():
     np.testing.assert_array_equal(lines["data"], found.eigenvalues)
     np.testing.assert_array_equal(lines["without correlations"], found.threshold)
     assert draws(ax.figure)
+    noise = np.random.default_rng(1).standard_normal((300, 6))
+    nothing = ldr.parallel_analysis(noise, draws=20, correlation=False, random_state=0)
+    assert nothing.r == 0 and not any(
+        "stand out" in t.get_text() for t in nothing.plot().axes[0].texts
+    )
 
 
 def test_folds_of_a_splitter():

@@ -107,6 +107,7 @@ def test_what_has_no_stack_goes_one_by_one(name, X, parameters):
     one = tuple(view[1] for view in X) if isinstance(X, tuple) else X[1]
     options = {key: value[1] if key == "y" else value for key, value in parameters.items()}
     assert found.values[1] == pytest.approx(ldr.solve(name, one, 1, **options).value, rel=1e-12)
+    assert len(found.plot().axes) == (1 if found.numbers is None else 2)
 
 
 @pytest.mark.parametrize("name", ["tica", "csp", "spoc"])

@@ -279,6 +279,10 @@ def test_kernel_versions_are_scored_by_their_features(inner):
     assert estimator.score(X, labels) == pytest.approx(sign * estimator.result_.value, rel=1e-7)
     with pytest.raises(ArgumentError, match="no inverse of the feature map"):
         estimator.inverse_transform(estimator.transform(X))
+    several = (X[:40, :3], X[:40, 3:6]) if inner == "pca" else (X[:40, :3], X[40:90, :3])
+    kernel = ldr.kernel("pls" if inner == "pca" else "contrastive-pca", components=4)
+    result = ldr.solve(kernel, several, 1)  # one map for each view, and one for both samples
+    assert ldr.score(result, several) == pytest.approx(result.value, rel=1e-9)
 
 
 @pytest.mark.smoke

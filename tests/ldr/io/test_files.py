@@ -104,10 +104,9 @@ def test_arrays_that_are_no_matrices(tmp_path, monkeypatch):
     (tmp_path / "X.mat").write_bytes(b"MATLAB 7.3 MAT-file".ljust(124) + b"\x00\x02IM")
     with pytest.raises(DataError, match=r"of version 7\.3, which is HDF5: save it with -v7"):
         read(tmp_path / "X.mat")
-    FRAME.to_parquet(tmp_path / "X.parquet")
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(ArgumentError, match="pyarrow"):
-        read(tmp_path / "X.parquet")
+        write(tmp_path / "Y.parquet", ldr.solve("pca", X, 2), X[:, :2])
 
 
 def test_unknown_endings_and_missing_files(tmp_path):

@@ -106,6 +106,8 @@ def test_two_views_are_drawn_as_pairs():
         correlation = np.corrcoef(a[:, k], b[:, k])[0, 1]
         assert ax.get_title() == f"correlation {correlation:.3f}"
     assert draws(figure)
+    constant = result.plot_projection(tuple(np.ones((5, view.shape[1])) for view in views))
+    assert [ax.get_title() for ax in panels(constant)] == ["", ""]
 
 
 def test_quantities_get_a_colour_bar_and_labels_a_legend():
@@ -194,6 +196,8 @@ def test_convergence_of_a_closed_form_is_a_point():
     left, right = figure.axes
     assert list(left.lines[0].get_ydata()) == [result.value]
     assert len(right.lines[0].get_ydata()) == 1
+    still = ldr.solve("opca", (X[:, :2], X[:, 1:3]), 2, solver="trust-region")  # of one point
+    assert still.plot_convergence().axes[1].get_yscale() == "linear"  # whose gradient is zero
 
 
 @pytest.mark.parametrize("r", [1, 2, 3])
