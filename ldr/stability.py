@@ -227,9 +227,7 @@ def bootstrap(
         solver=solver,
         random_state=rng,
     )
-    several = isinstance(result.P, tuple)
-    features = result.features if several else (result.features,)
-    if any(f is not None for f in features):
+    if any(as_tuple(result.features)):
         raise ArgumentError(
             f"objective {objective.name!r} is of features that are fitted to the rows: those of "
             "different draws are not comparable"

@@ -12,7 +12,7 @@ import scipy
 
 from ldr.doors import in_words
 from ldr.inputs import as_generator, as_objective
-from ldr.objectives.data.data import as_tuple
+from ldr.objectives.data.data import as_tuple, single
 from ldr.objectives.data.labels import as_array, as_labels
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.kernels import as_response, is_categorical
@@ -148,8 +148,8 @@ class _HeldOut:
         for name, value in parameters.items():
             for unit in np.eye(value.size):
                 if name == SCALES:
-                    moves = tuple(one.dense() * unit for one in as_tuple(X))
-                    derivative = sensitivity.along(moves if isinstance(X, tuple) else moves[0])
+                    moves = single(tuple(one.dense() * unit for one in as_tuple(X)))
+                    derivative = sensitivity.along(moves)
                 else:
                     step = value * unit.reshape(value.shape)
                     derivative = sensitivity.along(**{name: step if value.ndim else float(step)})
@@ -228,8 +228,7 @@ def _with(objective: Objective, parameters: Mapping[str, Array]) -> Objective:
 
 def _scaled(X: Rows, scales: Array) -> Rows:
     """Samples, or samples and background, with their columns multiplied."""
-    scaled = tuple(in_units(one, 1.0 / scales) for one in as_tuple(X))
-    return scaled if isinstance(X, tuple) else scaled[0]
+    return single(tuple(in_units(one, 1.0 / scales) for one in as_tuple(X)))
 
 
 @in_words

@@ -217,8 +217,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PartialFit):
 
     def _lift(self, Y: Rows, P: Array, mean: Array, scale: Array | None) -> Array:
         """Nearest in the units that the projection was found in."""
-        features = self.result_.features
-        if any(features) if isinstance(features, tuple) else features is not None:
+        if any(as_tuple(self.result_.features)):
             raise ArgumentError("there is no inverse of the feature map before the projection")
         given = as_samples(Y, "X", 1)
         if given.d != len(P):

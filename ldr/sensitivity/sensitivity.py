@@ -12,7 +12,7 @@ from ldr.doors import in_words
 from ldr.inputs import as_data
 from ldr.marking import check_weighted
 from ldr.objectives.coordinates import Columns
-from ldr.objectives.data.data import Data, single
+from ldr.objectives.data.data import Data, as_tuple, single
 from ldr.objectives.objective import Objective
 from ldr.sensitivity.derivative import Derivative
 from ldr.sensitivity.filters import FiltersOfRows
@@ -230,7 +230,7 @@ def sensitivity(
             "the result is of columns that were divided by their standard deviations, which move "
             "with the data: divide the columns of X yourself and solve without standardise="
         )
-    if any(one is not None for one in np.ravel(np.array([result.features], dtype=object))):
+    if any(as_tuple(result.features)):
         raise ArgumentError(
             f"the map of {result.objective.name} is of features, whose axes move with the data: "
             "there are derivatives for maps of the columns only"
