@@ -13,6 +13,7 @@ from ldr.inference.engine import optima
 from ldr.inference.intervals import aligned
 from ldr.inference.nulls import Null
 from ldr.inference.stepwise import canonical_bases, exceedances, statistics
+from ldr.objectives.data.data import as_tuple
 from ldr.objectives.registry import REGISTRY
 from ldr.objectives.statistics.stacked import StackedRows
 from ldr.solvers.linalg.stacked import stacked_trace_ratio
@@ -79,9 +80,7 @@ def test_many_equal_one_at_a_time(name, parameters):
         if found.numbers is not None:
             own = next(iter(result.directions.own.values()))
             np.testing.assert_allclose(found.numbers[k], own, rtol=1e-10)
-        maps = found.P if isinstance(found.P, tuple) else (found.P,)
-        alone = result.P if isinstance(result.P, tuple) else (result.P,)
-        for P, Q in zip(maps, alone, strict=True):
+        for P, Q in zip(as_tuple(found.P), as_tuple(result.P), strict=True):
             np.testing.assert_allclose(P[k], Q, atol=1e-6 * np.abs(Q).max())
         if not isinstance(X, tuple):
             np.testing.assert_allclose(found.mean[k], result.mean, rtol=1e-12, atol=1e-12)
@@ -256,10 +255,10 @@ def test_permuted_values_are_those_of_permuted_data():
 def test_every_null_keeps_what_it_says(name, X, y, kind):
     null = Null.of(ldr.objectives.named(name), X, y, kind, None)
     chunk = null.draw(2, np.random.default_rng(0))
-    given = X if isinstance(X, tuple) else (X,)
+    given = as_tuple(X)
     for k in range(2):
         data, labels = chunk.problem(k)
-        views = data if isinstance(data, tuple) else (data,)
+        views = as_tuple(data)
         if kind == "background":
             both = np.vstack(given)
             np.testing.assert_array_equal(np.sort(np.vstack(views), axis=0), np.sort(both, axis=0))

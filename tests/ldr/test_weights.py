@@ -21,11 +21,11 @@ import ldr
 from ldr.cli.app import main
 from ldr.errors import ArgumentError, DataError
 from ldr.objectives.data import dask_samples, samples, streams
-from ldr.objectives.data.data import Data
+from ldr.objectives.data.data import Data, as_tuple, single
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.families.laplacian import LaplacianMethod
 from ldr.objectives.registry import named
-from tests.objectives.methods import LABELS, RANDOM, RESPONSE, RESPONSES, VIEWS, X, name_of
+from tests.objectives.methods import LABELS, RANDOM, RESPONSE, VIEWS, X, name_of
 
 N = len(X)
 WHOLE = np.random.default_rng(3).integers(0, 4, N).astype(float)
@@ -206,15 +206,7 @@ CONTAINERS = {
     "dask": lambda A, path: da.from_array(A, chunks=(17, A.shape[1])),
     "frame": lambda A, path: pd.DataFrame(A, columns=list("abcdefg")[: A.shape[1]]),
 }
-METHODS = {
-    "pca": (X, None, {}),
-    "lda": (X, LABELS, {}),
-    "cca": (VIEWS, None, {}),
-    "maf": (X, None, {}),
-    "orthogonal-sfa": (X, None, {}),
-    "least-squares": (X, RESPONSES, {}),
-    "fa": (X, None, {}),
-}
+METHODS = ("pca", "lda", "cca", "maf", "orthogonal-sfa", "least-squares", "fa")
 
 
 @pytest.mark.parametrize("container", CONTAINERS)
@@ -222,14 +214,12 @@ METHODS = {
 def test_every_container(name, container, tmp_path, monkeypatch):
     for module in (samples, streams, dask_samples):
         monkeypatch.setattr(module, "PIECE_NUMBERS", 70)
-    data, y, _ = METHODS[name]
+    data, y, _ = RANDOM[name]
     if name in ("maf", "orthogonal-sfa") and container == "list":
         return  # trials
-    views = data if isinstance(data, tuple) else (data,)
-    given = tuple(
-        CONTAINERS[container](view, tmp_path / f"{i}.npy") for i, view in enumerate(views)
-    )
-    found = ldr.solve(name, given if len(given) > 1 else given[0], 2, y=y, sample_weight=ANY)
+    views = enumerate(as_tuple(data))
+    given = [CONTAINERS[container](view, tmp_path / f"{i}.npy") for i, view in views]
+    found = ldr.solve(name, single(given), 2, y=y, sample_weight=ANY)
     same(found, ldr.solve(name, data, 2, y=y, sample_weight=ANY), data)
 
 

@@ -57,24 +57,9 @@ class ChangesAsBackground:
         return super().score(X, background=_changes(X))
 
 
-class SignalNoise(ChangesAsBackground, ldr.SignalNoise):
-    pass
-
-
-class ContrastivePCA(ChangesAsBackground, ldr.ContrastivePCA):
-    pass
-
-
-class OPCA(ChangesAsBackground, ldr.OPCA):
-    pass
-
-
-class GCPCA(ChangesAsBackground, ldr.GCPCA):
-    pass
-
-
-class ClassicalGCPCA(ChangesAsBackground, ldr.ClassicalGCPCA):
-    pass
+for made in ESTIMATORS.values():
+    if issubclass(made, WithBackground):  # named here, to be pickled
+        globals()[made.__name__] = type(made.__name__, (ChangesAsBackground, made), {})
 
 
 def _changes(X):
