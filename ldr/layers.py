@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from inspect import signature
+from typing import TypeAlias
 
 import numpy as np
 
@@ -22,6 +24,9 @@ from ldr.solvers.checks import whole
 from ldr.solvers.errors import DataError, SingularError
 from ldr.solving import solve
 from ldr.types import Argument
+
+# Of X, y and parameters.
+At: TypeAlias = Callable[..., Sensitivity]
 
 _OPTIONS = frozenset(signature(solve).parameters)
 
@@ -167,7 +172,7 @@ def layer(objective: str | Objective, r: int, **options: Argument) -> Callable[.
 
         A linear system is what jax can be told the solution of, and that of its transpose.
         """
-        forth, back, add = _along(at), _pulled(at), jax.tree.map
+        forth, back, add = partial(_along, at), partial(_pulled, at), jax.tree.map
 
         def times(moves: Traced) -> Traced:
             return called(forth, X, y, parameters, *moves)
@@ -208,7 +213,7 @@ def layer(objective: str | Objective, r: int, **options: Argument) -> Callable[.
         told = jax.lax.stop_gradient((*known, T, X, y, parameters))
         shape = jax.ShapeDtypeStruct((), known[0].dtype)
         # a factor, which the adjoint has too: what it says of ties cannot be lost
-        one = jax.pure_callback(_check(at), shape, *told, vmap_method="sequential")
+        one = jax.pure_callback(partial(_check, at), shape, *told, vmap_method="sequential")
         return P, tuple(each.T * one for each in dT)
 
     def project(X: Traced, y: Traced = None, **parameters: Traced) -> Traced:
@@ -228,38 +233,32 @@ def layer(objective: str | Objective, r: int, **options: Argument) -> Callable[.
     return project
 
 
-def _along(at: Callable[..., Sensitivity]) -> Callable[..., Traced]:
+def _along(
+    at: At, X: Traced, y: Traced, parameters: dict[str, Traced], dX: Traced, moves: Traced
+) -> Traced:
     """dP by `Result.sensitivity`, for methods without a formula."""
-
-    def along(
-        X: Traced, y: Traced, parameters: dict[str, Traced], dX: Traced, moves: Traced
-    ) -> Traced:
-        directions = {name: move for name, move in _numbers(moves).items() if np.any(move)}
-        return at(X, y, parameters).along(single(_in_float64(dX)), **directions).P
-
-    return along
+    directions = {name: move for name, move in _numbers(moves).items() if np.any(move)}
+    return at(X, y, parameters).along(single(_in_float64(dX)), **directions).P
 
 
-def _pulled(at: Callable[..., Sensitivity]) -> Callable[..., Traced]:
+def _pulled(
+    at: At, X: Traced, y: Traced, parameters: dict[str, Traced], cotangents: Traced
+) -> Traced:
     """What a cotangent of P is in X and in the parameters."""
-
-    def pulled(X: Traced, y: Traced, parameters: dict[str, Traced], cotangents: Traced) -> Traced:
-        V, sensitivity = _in_float64(cotangents), at(X, y, parameters)
-        found = as_tuple(sensitivity.pullback(single(V)))
-        moves = {}
-        for name, value in parameters.items():
-            slope = np.full(np.shape(value), math.nan, np.asarray(value).dtype)
-            for k in np.ndindex(slope.shape):
-                if not slope.shape and not value:
-                    continue  # at 0 there is a derivative to one side only
-                move = np.zeros(slope.shape)
-                move[k] = 1.0
-                moved = as_tuple(sensitivity.along(**_numbers({name: move})).P)
-                slope[k] = sum(float(np.vdot(v, dP)) for v, dP in zip(V, moved, strict=True))
-            moves[name] = slope
-        return tuple(np.asarray(a, x.dtype) for a, x in zip(found, X, strict=True)), moves
-
-    return pulled
+    V, sensitivity = _in_float64(cotangents), at(X, y, parameters)
+    found = as_tuple(sensitivity.pullback(single(V)))
+    moves = {}
+    for name, value in parameters.items():
+        slope = np.full(np.shape(value), math.nan, np.asarray(value).dtype)
+        for k in np.ndindex(slope.shape):
+            if not slope.shape and not value:
+                continue  # at 0 there is a derivative to one side only
+            move = np.zeros(slope.shape)
+            move[k] = 1.0
+            moved = as_tuple(sensitivity.along(**_numbers({name: move})).P)
+            slope[k] = sum(float(np.vdot(v, dP)) for v, dP in zip(V, moved, strict=True))
+        moves[name] = slope
+    return tuple(np.asarray(a, x.dtype) for a, x in zip(found, X, strict=True)), moves
 
 
 def _numbers(parameters: dict[str, Traced]) -> dict[str, Traced]:
@@ -274,19 +273,15 @@ def _in_float64(X: Traced) -> tuple[Traced, ...]:
     return tuple(np.asarray(each, dtype=np.float64) for each in X)
 
 
-def _check(at: Callable[..., Sensitivity]) -> Callable[..., Traced]:
+def _check(
+    at: At, J: Traced, left: Traced, T: Traced, X: Traced, y: Traced, parameters: dict[str, Traced]
+) -> Traced:
     """One; an error where the optimum is not alone or its axes tie, with the numbers that do."""
-
-    def check(
-        J: Traced, left: Traced, T: Traced, X: Traced, y: Traced, parameters: dict[str, Traced]
-    ) -> Traced:
-        if not regular(J, left, T):
-            still = single(tuple(map(np.zeros_like, _in_float64(X))))
-            _ = at(X, y, parameters).along(still).P  # says what ties
-            raise SingularError("the equations of the optimum are singular: it is not alone")
-        return np.ones((), J.dtype)
-
-    return check
+    if not regular(J, left, T):
+        still = single(tuple(map(np.zeros_like, _in_float64(X))))
+        _ = at(X, y, parameters).along(still).P  # says what ties
+        raise SingularError("the equations of the optimum are singular: it is not alone")
+    return np.ones((), J.dtype)
 
 
 def as_given(y: Traced) -> Traced:
