@@ -220,7 +220,7 @@ def sources() -> Lines:
                 jobs["Picard"] = picard_job(X, orthogonal=name == "ica")
             yield (found := turns(f"{name} {which}", jobs))
             if "Picard" in jobs:
-                yield found.ratio("one start", "Picard", most=1.5)
+                yield found.ratio("ldr", "Picard", most=1.5)
 
 
 def sparse() -> Lines:

@@ -62,12 +62,14 @@ def _sum_of_log_cosh(y: Array) -> Array:
     """A logarithm for each product of 16 rows of 1 + exp(-2|y|), which are at most 2^16."""
     n, r = y.shape
     whole = n - n % _FACTORS
-    size = np.abs(y)
-    rest = np.exp(-2.0 * size)
+    rest = np.abs(y)
+    sizes = np.ones(n) @ rest
+    rest *= -2.0
+    np.exp(rest, out=rest)
     rest += 1.0
     products = np.multiply.reduce(rest[:whole].reshape(_FACTORS, -1, r))
     logarithms = np.log(products).sum(axis=0) + np.log(rest[whole:]).sum(axis=0)
-    return np.asarray(np.ones(n) @ size + logarithms - n * math.log(2.0))
+    return np.asarray(sizes + logarithms - n * math.log(2.0))
 
 
 def _rest_of_square(y: Array, slope: Array) -> Array:
@@ -110,8 +112,8 @@ def student(degrees: float) -> Contrast:
 
 Cost = Callable[[Array], Array]
 
-# Numbers that stay in the cache.
-_BLOCK = 2**14
+# Numbers that stay in the cache, where arrays are made of them and where there is one.
+_BLOCK, _ONE_BLOCK = 2**14, 2**16
 _STEPS = 100  # of the fixed point of one direction
 _SETTLED = 1e-6
 
@@ -212,16 +214,15 @@ class ContrastPoint(ProjectedPoint):
     def value(self) -> Any:
         """A block at a time: what is made of it on the way stays in the cache."""
         total: Any = 0.0
-        rows = max(1, _BLOCK // self.Y.shape[1])
+        of_equal = self._contrast.total if self._w is None else None
+        rows = max(1, (_ONE_BLOCK if of_equal else _BLOCK) // self.Y.shape[1])
         for first in range(0, len(self.Y), rows):
-            block = slice(first, first + rows)
-            total = total + self._sums(self.Y[block], block)
+            Y = self.Y[first : first + rows]
+            if of_equal:
+                total = total + of_equal(Y)
+            else:
+                total = total + self._counts[first : first + rows] @ self._contrast.value(Y)
         return total / self._n
-
-    def _sums(self, Y: Array, block: slice) -> Array:
-        if self._w is None and self._contrast.total:
-            return self._contrast.total(Y)
-        return np.asarray(self._counts[block] @ self._contrast.value(Y))
 
     @cached_property
     def _first(self) -> Array:
