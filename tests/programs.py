@@ -5,7 +5,6 @@ import io
 import re
 import sys
 from types import ModuleType
-from unittest.mock import patch
 
 import pytest
 
@@ -15,12 +14,15 @@ def run_programs(path, at_least):
     programs = programs_of(path.read_text(encoding="utf-8"))
     assert len(programs) >= at_least
     module = ModuleType(path.stem)
-    with patch.dict(sys.modules, {path.stem: module}):  # so that its classes can be pickled
+    sys.modules[path.stem] = module  # so that its classes can be pickled
+    try:
         for program, expected in programs:
             printed = io.StringIO()
             with contextlib.redirect_stdout(printed):
                 exec(compile(program, path.name, "exec"), vars(module))
             same_up_to_rounding(printed.getvalue(), expected)
+    finally:
+        del sys.modules[path.stem]  # and nothing that was imported on the way
 
 
 def programs_of(text):
