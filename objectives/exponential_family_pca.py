@@ -287,10 +287,6 @@ class NaturalParameters(BoundObjective):
     def best(self) -> Array:
         return self.family.best(self.X)
 
-    @property
-    def order(self) -> int:
-        return len(self.X)
-
     def at(self, M: Array) -> NaturalPoint:
         return NaturalPoint(self, M)
 

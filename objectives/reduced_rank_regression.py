@@ -144,10 +144,6 @@ class ReducedRank(BoundObjective):
         """The sum of squares that least squares leaves."""
         return max(0.0, self.total - float(np.vdot(self.T, self.T)))
 
-    @property
-    def order(self) -> int:
-        return max(self.T.shape)
-
     def at(self, M: Array) -> ReducedRankPoint:
         return ReducedRankPoint(self, M)
 

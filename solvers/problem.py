@@ -67,11 +67,6 @@ class Problem(ABC):
     penalty: Penalty | None = None
     preconditioner_cost: float = 20
 
-    @property
-    def order(self) -> int:
-        """Order of the matrices that an evaluation multiplies, to choose BLAS threads by."""
-        return max(self.manifold.shape)
-
     @abstractmethod
     def at(self, M: Array) -> Point:
         """The smooth function at M."""

@@ -161,10 +161,6 @@ class CustomProblem(BoundObjective):
     def for_curvature(self) -> CustomProblem:
         return replace(self, products=False) if self._first_product_is_dear else self
 
-    @property
-    def order(self) -> int:
-        return max(self.manifold.shape[0], *(array.shape[0] for array in self.arguments))
-
     def at(self, M: Array) -> CustomPoint:
         return CustomPoint(self.term.objective, M, self.arguments)
 

@@ -241,10 +241,6 @@ class FactorLikelihood(BoundObjective):
         """Columns of the user's data."""
         return len(self.scale)
 
-    @property
-    def order(self) -> int:
-        return self.noise.k
-
     def axes(self, M: Array, seen: Sequence[Variation | None]) -> Axes:
         """In which M'Psi^{-1}M is diagonal, largest first (Lawley and Maxwell)."""
         loadings, t = self.manifold.split(M)[:2]

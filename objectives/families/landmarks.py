@@ -349,10 +349,6 @@ class Landmarks(Gram):
         known = replace(self, rows=rows, pivoted=True, width=self.own, own=None)
         return LandmarkPoint(known, np.eye(self.X.shape[1]))
 
-    @property
-    def order(self) -> int:
-        return len(self.rows)
-
     def near(self, M: Array) -> Self:
         """With the pivots at M."""
         return replace(self, rows=pivots(self.X @ M, self.width)[0]) if self.pivoted else self

@@ -142,10 +142,6 @@ class Projected(Started):
         """The derivative in X of <slope, dY> where Y stays."""
         return np.zeros_like(self.X)
 
-    @property
-    def order(self) -> int:
-        return len(self.X)
-
 
 @dataclass(frozen=True)
 class DenseRows:

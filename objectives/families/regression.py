@@ -136,10 +136,6 @@ class Regression(BoundObjective):
     def has_corners(self) -> bool:
         return self.lasso > 0
 
-    @property
-    def order(self) -> int:
-        return max(self.Z.shape)
-
     def at(self, M: Array) -> RegressionPoint:
         return RegressionPoint(self, M)
 

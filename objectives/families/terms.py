@@ -106,10 +106,6 @@ class WeightedSum(BoundObjective):
     def has_hessian(self) -> bool:  # type: ignore[override]
         return all(term.bound.has_hessian for term in self.active)
 
-    @property
-    def order(self) -> int:
-        return max(term.bound.order for term in self.terms)
-
     def at(self, M: Array) -> WeightedPoint:
         return WeightedPoint(self, M)
 
@@ -245,10 +241,6 @@ class Penalised(Around):
     @property
     def has_hessian(self) -> bool:  # type: ignore[override]
         return self.smooth.has_hessian
-
-    @property
-    def order(self) -> int:
-        return self.smooth.order
 
     def at(self, M: Array) -> WeightedPoint:
         return self.smooth.at(M)

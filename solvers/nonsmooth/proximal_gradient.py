@@ -312,10 +312,6 @@ class OnSupport(Problem):
         self.manifold = on_support(problem.manifold, self.support)
         self.has_hessian = problem.has_hessian
 
-    @property
-    def order(self) -> int:
-        return self._problem.order
-
     def at(self, M: Array) -> Point:
         h = float(np.vdot(self._slope, M))
         return SmoothSum(self._problem.at(M), h, self._slope)

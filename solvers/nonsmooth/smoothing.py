@@ -39,10 +39,6 @@ class Smoothed(Problem):
         self.manifold = problem.manifold
         self.has_hessian = problem.has_hessian
 
-    @property
-    def order(self) -> int:
-        return self._problem.order
-
     def at(self, M: Array) -> Point:
         return SmoothSum(self._problem.at(M), *penalty_of(self._problem).smoothed(M, self._width))
 
