@@ -114,10 +114,10 @@ class CSP(PowerMethod):
         return joint_filters(self, rows, r, self.ridge, probabilities)
 
     def matrices(self, data: DataSums) -> SpectralMatrices | None:
-        found = data.labels()
-        if found is None or len(found[1]) > 2 or data.rows.trials is not None:
+        codes, classes = data.labels()
+        if len(classes) > 2 or data.rows.trials is not None:
             return None
-        members = (found[0] == code for code in (0, 1))
+        members = (codes == code for code in (0, 1))
         one, two = (own / own.sum(axis=-1, keepdims=True) for own in members)
         zero = np.zeros(data.rows.count)
         rows = data.rows.about(zero)
@@ -180,7 +180,7 @@ class SPoC(PowerMethod):
 
     def matrices(self, data: DataSums) -> SpectralMatrices | None:
         e, n = data.deviations(), data.rows.count
-        if e is None or data.rows.trials is not None:
+        if data.rows.trials is not None:
             return None
         zero = np.zeros(n)
         rows = data.rows.about(zero)
@@ -314,11 +314,9 @@ class Xdawn(Objective):
         rows = RowPencil(compact, pencil, "the second moment of the rows")
         return whitened_trace(self, rows, r, ridge=self.ridge)
 
-    def forms(self, data: DataForms) -> PencilMatrices | None:
+    def forms(self, data: DataForms) -> PencilMatrices:
         """Of rows that are trials by themselves."""
-        if (found := data.labels()) is None:
-            return None
-        codes, classes = found
+        codes, classes = data.labels()
         counts = np.bincount(codes)
         means = membership(codes, len(classes)).tocsr() / counts[:, None]
         if self.target is not None:

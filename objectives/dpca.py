@@ -116,14 +116,10 @@ class DemixedPCA(Objective):
             total=float(np.sum(cells.counts[:, None] * added**2)),
         )
 
-    def forms(self, data: DataForms) -> TraceMatrices | None:
+    def forms(self, data: DataForms) -> TraceMatrices:
         rows, n = data.rows, data.rows.count
-        cells = data.groups(lambda y: self._cells(y, n))
-        inverse = data.inverse(rows.scatter(), self.ridge)
-        if cells is None or inverse is None:
-            return None
-        parts = _Parts(self, *cells)
-        D = inverse @ rows.form(parts)
+        parts = _Parts(self, *data.groups(lambda y: self._cells(y, n)))
+        D = data.inverse(rows.scatter(), self.ridge) @ rows.form(parts)
         return TraceMatrices(rows.form(parts.T) @ D, decoder=D)
 
     def _cells(self, y: npt.ArrayLike, n: int) -> tuple[npt.NDArray[np.intp], tuple[int, ...]]:

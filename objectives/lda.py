@@ -92,13 +92,12 @@ class LDA(NestedMethod, DiscriminantMethod):
         notes = _of_low_rank(r, classes) if self.shrinkage is None else []
         return trace_ratio(self, rows, r, ridge=self.ridge, notes=notes)
 
-    def matrices(self, data: DataSums) -> RatioMatrices | None:
+    def matrices(self, data: DataSums) -> RatioMatrices:
         from ldr.objectives.families.matrices import RatioMatrices
 
-        both = data.scatters_of_classes()
-        if both is None:
-            return None
-        return RatioMatrices(*both, 1.0, self.column_weights, ridge=self.ridge)
+        return RatioMatrices(
+            *data.scatters_of_classes(), 1.0, self.column_weights, ridge=self.ridge
+        )
 
 
 @dataclass(frozen=True)
@@ -125,11 +124,10 @@ class ClassicalLDA(DiscriminantMethod):
         notes = few_directions(r, classes, "classes") if self.shrinkage is None else []
         return whitened_trace(self, rows, r, ridge=self.ridge, notes=notes)
 
-    def matrices(self, data: DataSums) -> PencilMatrices | None:
+    def matrices(self, data: DataSums) -> PencilMatrices:
         from ldr.objectives.families.matrices import PencilMatrices
 
-        both = data.scatters_of_classes()
-        return None if both is None else PencilMatrices(*both, ridge=self.ridge)
+        return PencilMatrices(*data.scatters_of_classes(), ridge=self.ridge)
 
 
 def _of_low_rank(r: int, classes: int) -> list[str]:

@@ -99,10 +99,8 @@ class SemiSupervisedDA(Shrinking, LaplacianMethod):
         known = data.samples.take(np.flatnonzero(labelled))
         return bound.restated(answers=GroupedRows(classes, codes, known))
 
-    def forms(self, data: DataForms) -> PencilMatrices | None:
+    def forms(self, data: DataForms) -> PencilMatrices:
         on_all, codes = self.scatter_forms(data), data.groups(self._codes)
-        if on_all is None or codes is None:
-            return None
         members = membership(codes + 1, int(codes.max()) + 2).tocsr()[1:]
         labelled = members.sum(axis=0)
         rows = data.rows.about(labelled / labelled.sum())

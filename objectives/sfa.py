@@ -139,8 +139,7 @@ class SFA(SlowMethod):
         if self.derivatives is None:
             return self.matrices(data)
         X_dot = as_samples(self.derivatives, "derivatives").dense()
-        A = data.fixed(X_dot.T @ X_dot)
-        return None if A is None else self._of(data.rows, A)
+        return self._of(data.rows, data.fixed(X_dot.T @ X_dot))
 
     def _of(self, rows: RowSums, A: Array) -> PencilMatrices | TraceMatrices:
         C = rows.scatter() / rows.n

@@ -66,7 +66,7 @@ class SlicedMethod(Objective):
         """The slice of each row."""
         return sliced(data.y, data.samples.n, self.slices, data.samples.weights)
 
-    def known(self, data: DataForms) -> Codes | None:
+    def known(self, data: DataForms) -> Codes:
         """The same where y is known."""
         return data.groups(lambda y: sliced(y, data.rows.count, self.slices))
 
@@ -109,12 +109,9 @@ class SIR(Shrinking, SlicedMethod):
         notes = few_directions(r, groups, "slices")
         return whitened_trace(self, rows, r, ridge=self.ridge, notes=notes)
 
-    def matrices(self, data: DataSums) -> PencilMatrices | None:
+    def matrices(self, data: DataSums) -> PencilMatrices:
         n, count = data.rows.n, data.rows.count
-        both = data.scatters_of_groups(lambda y: sliced(y, count, self.slices))
-        if both is None:
-            return None
-        between, within = both
+        between, within = data.scatters_of_groups(lambda y: sliced(y, count, self.slices))
         return PencilMatrices(between / n, (between + within) / n, ridge=self.ridge)
 
 
@@ -142,11 +139,9 @@ class SAVE(Shrinking, SlicedMethod):
             size += 2.0 * share * spectral_bound(change) * spectral_bound(of_slice)
         return rows.trace(self, A, r, size)
 
-    def forms(self, data: DataForms) -> PencilMatrices | None:
+    def forms(self, data: DataForms) -> PencilMatrices:
         C = data.rows.scatter() / data.rows.n
         codes, inverse = self.known(data), data.inverse(C, self.ridge)
-        if codes is None or inverse is None:
-            return None
         A = 0.0 * C
         for share, own in shares(codes):
             change = C - data.rows.about(own).form(own)
@@ -183,11 +178,9 @@ class DirectionalRegression(Shrinking, SlicedMethod):
         size += 8.0 * trace * spectral_bound(K)
         return rows.trace(self, A + 2.0 * K @ K + 2.0 * trace * K, r, size)
 
-    def forms(self, data: DataForms) -> PencilMatrices | None:
+    def forms(self, data: DataForms) -> PencilMatrices:
         rows, C = data.rows, data.rows.scatter() / data.rows.n
         codes, inverse = self.known(data), data.inverse(C, self.ridge)
-        if codes is None or inverse is None:
-            return None
         counts = np.bincount(codes)[:, None]
         F = (membership(codes, len(counts)).tocsr() / np.sqrt(counts * len(codes))).tocsr()
         K = rows.form(Squares(F))
@@ -248,10 +241,8 @@ class PrincipalHessianDirections(Shrinking):
             size += 2.0 * spectral_bound(square)
         return rows.trace(self, absolute_value(H), r, size, partial(Hessian, signed=H))
 
-    def matrices(self, data: DataSums) -> SpectralMatrices | None:
+    def matrices(self, data: DataSums) -> SpectralMatrices:
         rows, e = data.rows, data.deviations()
-        if e is None:
-            return None
         A, C = rows.form(e / rows.n), rows.scatter() / rows.n
         return SpectralMatrices(A, C, ridge=self.ridge)
 

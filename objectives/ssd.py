@@ -103,15 +103,13 @@ class SSD(Objective):
         found = RowPencil(compact, pencil, what, (inside, beside))
         return whitened_trace(self, found, r, ridge=self.ridge)
 
-    def forms(self, data: DataForms) -> PencilMatrices | None:
+    def forms(self, data: DataForms) -> PencilMatrices:
         h, wide = (band_pass(band, self.rate) for band in (self.signal, self.noise))
         inside = data.through(partial(convolved, h=h), partial(convolved_back, h=h))
         beside = data.through(
             lambda X: convolved(X, wide) - convolved(X, h),
             lambda Y: convolved_back(Y, wide) - convolved_back(Y, h),
         )
-        if inside is None or beside is None:
-            return None
         n = data.rows.count
         zero, counts = np.zeros(n), np.full(n, 1.0 / n)
         S, R = (rows.about(zero).form(counts) for rows in (inside, beside))

@@ -10,7 +10,7 @@ import numpy as np
 
 from ldr.objectives.coordinates import Axes, Coordinates
 from ldr.objectives.data.change import Change
-from ldr.objectives.data.data import Data
+from ldr.objectives.data.data import Data, UnknownError
 from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.families.bilinear import whitened_cross
 from ldr.objectives.families.matrices import (
@@ -92,18 +92,16 @@ class TICA(PairMethod):
         rows = self.shrunk(RowPencil(compact, pencil, "C_0"))
         return whitened_trace(self, rows, r, ridge=self.ridge)
 
-    def matrices(self, data: DataSums) -> PencilMatrices | None:
+    def matrices(self, data: DataSums) -> PencilMatrices:
         K = pairs_of(data.rows, self.lag)
-        if K is None:
-            return None
         K = 0.5 * (K + K.T).tocsr()
         shares = K.sum(axis=1)
         rows = data.rows.about(shares)
         return PencilMatrices(rows.form(K), rows.form(shares), ridge=self.ridge, shares=shares)
 
 
-def pairs_of(rows: RowSums, lag: int) -> csr_array | None:
-    """One over their number at (t, t + lag) of one trial; None where there are none."""
+def pairs_of(rows: RowSums, lag: int) -> csr_array:
+    """One over their number at (t, t + lag) of one trial."""
     from scipy.sparse import diags_array
 
     n, trials = rows.count, rows.trials
@@ -111,7 +109,7 @@ def pairs_of(rows: RowSums, lag: int) -> csr_array | None:
     if trials is not None:
         together[trials[lag:] != trials[:-lag]] = 0.0
     if not together.any():
-        return None
+        raise UnknownError
     return diags_array(together / together.sum(), offsets=lag, shape=(n, n)).tocsr()
 
 
@@ -180,16 +178,13 @@ class VAMP(PairMethod):
             chosen=chosen_by(shrunk),
         )
 
-    def forms(self, data: DataForms) -> Against | None:
+    def forms(self, data: DataForms) -> Against:
         """Of the squared singular values."""
         pairs = pairs_of(data.rows, self.lag)
-        assert pairs is not None
         a, b = pairs.sum(axis=1), pairs.sum(axis=0)
         rows = data.rows.about(np.zeros_like(a))
         onward = LessMeans(pairs, a, b)
         inverse = data.inverse(data.rows.about(b).form(b), self.ridge)
-        if inverse is None:
-            return None
         A, B = rows.form(onward) @ inverse @ rows.form(onward.T), data.rows.about(a).form(a)
         if self.power == 2:
             return PencilMatrices(A, B, ridge=self.ridge, shares=a)

@@ -9,13 +9,14 @@ vanish.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from ldr.objectives.custom.function import CustomObjective
+from ldr.objectives.data.data import UnknownError
 from ldr.objectives.families.matrices import MovingKernel
 from ldr.objectives.families.nested import NestedMethod
 from ldr.objectives.objective import Objective
@@ -106,33 +107,14 @@ class TracedData:
         between = (means * counts[:, None]).T @ means
         return between, self.rows.scatter() - between
 
-    def through(self, of: Callable[..., Traced], back: Callable[..., Traced]) -> None:
-        """NumPy's functions take no traced arrays."""
-
     def deviations(self) -> Traced:
         return self.y - self.y.mean()
 
-    def scatters_of_groups(self, groups: Callable[..., Traced]) -> None:
-        """They are not known of labels that are not."""
+    def unknown(self, *of: object) -> NoReturn:
+        """NumPy's functions take no traced arrays, and columns are not all there."""
+        raise UnknownError
 
-    def labels(self) -> None:
-        """Nor are they."""
-
-    def inverse(self, B: Traced, ridge: float) -> None:
-        """It is of all columns."""
-
-    def times_trace(self, A: Traced, inverse: Traced, F: Traced) -> Traced:
-        N = F.toarray() @ self.rows.X
-        return A * (N * (N @ inverse)).sum()
-
-    def fixed(self, A: Array) -> None:
-        """Nor is this."""
-
-    def groups(self, of: Callable[..., Traced]) -> None:
-        """Nor are those of a response."""
-
-    def links(self, weights: Callable[..., Traced]) -> None:
-        """They jump with the rows."""
+    labels = scatters_of_groups = groups = links = through = inverse = times_trace = fixed = unknown
 
 
 class Formula(ABC):

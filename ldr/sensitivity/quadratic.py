@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldr.objectives.data.cells import Cells, Matrix
-from ldr.objectives.data.data import Data
+from ldr.objectives.data.data import Data, UnknownError
 from ldr.objectives.data.labels import as_array
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.matrices import Grouped, MovingKernel
@@ -198,9 +198,9 @@ class QuadraticData:
 
     def through(
         self, of: Callable[[Array], Array], back: Callable[[Array], Array]
-    ) -> QuadraticRows | None:
+    ) -> QuadraticRows:
         if self.rows.samples.marks is not None:
-            return None
+            raise UnknownError
         self.made.append((of, back))
         return replace(self.rows, view=len(self.views) + len(self.made) - 1)
 

@@ -16,6 +16,10 @@ from ldr.solvers.errors import ArgumentError
 from ldr.solvers.records import dataclass, replace
 
 
+class UnknownError(Exception):
+    """What a formula takes is not known of these data: they are solved, or moved, another way."""
+
+
 def as_tuple(value: Given) -> tuple[Given, ...]:
     """The blocks of several views, also of a dict, or the only one as a tuple."""
     if isinstance(value, dict):

@@ -85,16 +85,6 @@ def as_labels(
     return codes.reshape(-1).astype(np.intp, copy=False), classes
 
 
-def stacked_labels(y: Cells | None) -> npt.NDArray[np.intp] | None:
-    """Codes (b, n) of the labels of b problems; None where a class is missing from one of them."""
-    if y is None:
-        return None
-    classes, codes = np.unique(y, return_inverse=True)
-    codes = codes.reshape(y.shape)
-    counts = [np.bincount(of_one, minlength=len(classes)) for of_one in codes]
-    return None if len(classes) < 2 or np.min(counts) < 2 else codes
-
-
 def as_array(y: object, name: str = "y") -> Cells:
     """Labels or a response as an array of one entry or row a sample, of whatever type.
 

@@ -160,13 +160,12 @@ class GraphMethod(Objective):
 
         return RowPencil(compact, of, self.of_spread, wide=wide, notes=notes)
 
-    def scatter_forms(self, data: DataForms) -> PencilMatrices | None:
-        """A and B; None where W is not known."""
+    def scatter_forms(self, data: DataForms) -> PencilMatrices:
+        """A and B, of a W that is known."""
         if isinstance(self.graph, str) and self.graph == "classes":
-            both = data.scatters_of_classes()
-            return None if both is None else PencilMatrices(both[1], both[0] + both[1], -1.0)
-        W = data.links(self._settled)
-        return None if W is None else self._forms(data.rows, W)
+            between, within = data.scatters_of_classes()
+            return PencilMatrices(within, between + within, -1.0)
+        return self._forms(data.rows, data.links(self._settled))
 
     def _settled(self, data: Data) -> csr_array:
         """W, whose edges stay where rows move a little."""
@@ -180,7 +179,7 @@ class GraphMethod(Objective):
         return self._weights(data)
 
     @abstractmethod
-    def _forms(self, rows: RowForms, W: csr_array) -> PencilMatrices | None:
+    def _forms(self, rows: RowForms, W: csr_array) -> PencilMatrices:
         """Of a known graph."""
 
     def _joined(self, data: Data) -> Data:
@@ -229,9 +228,8 @@ class WhitenedGraph(ShrinkingGraph):
     def bind(self, data: Data, r: int) -> Trace:
         return whitened_trace(self, self.shrunk_scatters(data), r, ridge=self.ridge)
 
-    def forms(self, data: DataForms) -> PencilMatrices | None:
-        found = self.scatter_forms(data)
-        return None if found is None else replace(found, ridge=self.ridge)
+    def forms(self, data: DataForms) -> PencilMatrices:
+        return replace(self.scatter_forms(data), ridge=self.ridge)
 
 
 @dataclass(frozen=True)
@@ -247,9 +245,9 @@ class OrthonormalGraph(GraphMethod):
         total = moments(rows.compact.rows).scatter if known is None else known.array
         return trace_where_varied(self, rows.view, rows.plain.A, total, r)
 
-    def forms(self, data: DataForms) -> TraceMatrices | None:
+    def forms(self, data: DataForms) -> TraceMatrices:
         found = self.scatter_forms(data)
-        return None if found is None else TraceMatrices(found.A, -1.0, shares=found.shares)
+        return TraceMatrices(found.A, -1.0, shares=found.shares)
 
 
 @dataclass(frozen=True)
@@ -261,8 +259,7 @@ class RatioGraph(NestedMethod, ShrinkingGraph):
     def bind(self, data: Data, r: int) -> TraceRatio:
         return trace_ratio(self, self.shrunk_scatters(data), r, ridge=self.ridge)
 
-    def forms(self, data: DataForms) -> RatioMatrices | None:
-        if (found := self.scatter_forms(data)) is None:
-            return None
+    def forms(self, data: DataForms) -> RatioMatrices:
+        found = self.scatter_forms(data)
         A, B, weights, shares = found.A, found.B, self.column_weights, found.shares
         return RatioMatrices(A, B, -1.0, weights, ridge=self.ridge, shares=shares)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ldr.objectives.data.data import Data
+from ldr.objectives.data.data import Data, UnknownError
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.graph import GraphMethod, Scatters, rest, shares_of
 from ldr.objectives.families.matrices import PencilMatrices, RowForms
@@ -67,7 +67,7 @@ class LaplacianMethod(GraphMethod):
             return W
         return scaled_rows(scaled_rows(W, weights).T.tocsr(), weights)  # W is symmetric
 
-    def _forms(self, rows: RowForms, W: csr_array) -> PencilMatrices | None:
+    def _forms(self, rows: RowForms, W: csr_array) -> PencilMatrices:
         degrees = W.sum(axis=1)
         if (shares := self._shares(degrees)) is not None:
             rows = rows.about(shares)
@@ -75,7 +75,7 @@ class LaplacianMethod(GraphMethod):
             A, B = rows.form(laplacian(W)), rows.form(degrees)
             return PencilMatrices(A, B, -1.0, shares=shares)
         if shares is not None or (self.graph == "class-neighbours" and self.heat == "median"):
-            return None  # shares, and widths of each class, move too
+            raise UnknownError  # shares, and widths of each class, move too
         edges = HeatedEdges(W, self.heat)
         A, B = (
             rows.form(laplacian(W), MovingLaplacian(edges)),

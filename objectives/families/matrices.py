@@ -62,22 +62,23 @@ class RowSums(Protocol):
 
 
 class DataSums(Protocol):
-    """Those of all views; of samples and background where there is one."""
+    """Those of all views; of samples and background where there is one.
+
+    What is not known of the data is an `UnknownError`.
+    """
 
     @property
     def views(self) -> Sequence[RowSums]: ...
     @property
     def rows(self) -> RowSums: ...
-    def deviations(self) -> Array | None:
-        """The response less its mean; None where it is no number that varies."""
+    def deviations(self) -> Array:
+        """The response less its mean, where it is a number that varies."""
 
-    def labels(self) -> tuple[Codes, Cells] | None:
-        """Codes of classes, and the classes; None where labels are not known yet."""
+    def labels(self) -> tuple[Codes, Cells]:
+        """Codes of classes, and the classes."""
 
-    def scatters_of_classes(self) -> tuple[Array, Array] | None: ...
-    def scatters_of_groups(
-        self, groups: Callable[[Cells], Cells]
-    ) -> tuple[Array, Array] | None: ...
+    def scatters_of_classes(self) -> tuple[Array, Array]: ...
+    def scatters_of_groups(self, groups: Callable[[Cells], Cells]) -> tuple[Array, Array]: ...
 
 
 class MovingKernel(Protocol):
@@ -103,25 +104,23 @@ class DataForms(DataSums, Protocol):
     def views(self) -> Sequence[RowForms]: ...
     @property
     def rows(self) -> RowForms: ...
-    def through(
-        self, of: Callable[[Array], Array], back: Callable[[Array], Array]
-    ) -> RowForms | None:
-        """Rows that are linear in all rows, and the transpose; None where these are not known."""
+    def through(self, of: Callable[[Array], Array], back: Callable[[Array], Array]) -> RowForms:
+        """Rows that are linear in all rows, and the transpose."""
 
-    def inverse(self, B: Array, ridge: float) -> Array | None:
-        """(B + ridge mean(diag B) I)^{-1}; None where the columns are not all there."""
+    def inverse(self, B: Array, ridge: float) -> Array:
+        """(B + ridge mean(diag B) I)^{-1}, where the columns are all there."""
 
     def times_trace(self, A: Array, inverse: Array, F: csr_array) -> Array:
         """A tr(B^{-1}X'F'FX) of such an inverse."""
 
-    def fixed(self, A: Array) -> Array | None:
-        """A matrix of the columns that stays; None where these are not all there."""
+    def fixed(self, A: Array) -> Array:
+        """A matrix of the columns that stays, where these are all there."""
 
-    def groups(self, of: Callable[[Cells], Grouped]) -> Grouped | None:
-        """What is made of y; None where it is not known yet."""
+    def groups(self, of: Callable[[Cells], Grouped]) -> Grouped:
+        """What is made of y."""
 
-    def links(self, weights: Callable[[Data], csr_array]) -> csr_array | None:
-        """Weights between rows; None where these are not known yet."""
+    def links(self, weights: Callable[[Data], csr_array]) -> csr_array:
+        """Weights between rows."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Generic, TypeVar
 
@@ -12,7 +13,7 @@ from ldr.objectives import statistics
 from ldr.objectives.coordinates import Coordinates
 from ldr.objectives.data.cells import Cells
 from ldr.objectives.data.change import Change
-from ldr.objectives.data.data import Data
+from ldr.objectives.data.data import Data, UnknownError
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import number, optional_word
@@ -93,6 +94,7 @@ class Pencil:
 
 
 Found = TypeVar("Found", bound=Pencil, covariant=True)
+Sums = TypeVar("Sums", "DataSums", "DataForms")
 
 
 @dataclass(frozen=True)
@@ -287,16 +289,22 @@ class ShrinkingViews(Shrinking):
 
 def matrices_of(objective: Objective, data: DataSums) -> Matrices | None:
     """Those of a method; None of one without, and where a rule of the rows shrinks them."""
-    return None if _shrinks(objective) else objective.matrices(data)
+    return _stated(objective, objective.matrices, data)
 
 
 def forms_of(objective: Objective, data: DataForms) -> Matrices | None:
     """The same from forms in the rows."""
-    return None if _shrinks(objective) else objective.forms(data)
+    return _stated(objective, objective.forms, data)
 
 
-def _shrinks(objective: Objective) -> bool:
-    return isinstance(objective, Shrinking) and objective.shrinkage is not None
+def _stated(
+    objective: Objective, of: Callable[[Sums], Matrices | None], data: Sums
+) -> Matrices | None:
+    if isinstance(objective, Shrinking) and objective.shrinkage is not None:
+        return None
+    with suppress(UnknownError):
+        return of(data)
+    return None
 
 
 def moved(rows: RowPencil[Found], by: Shrinkage, times: float | None = None) -> RowPencil[Found]:

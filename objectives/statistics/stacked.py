@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ldr.objectives.data.cells import Cells
-from ldr.objectives.data.labels import stacked_labels
+from ldr.objectives.data.data import UnknownError
 from ldr.objectives.statistics.pairs import check_lag
 from ldr.objectives.statistics.products import Between
 from ldr.solvers.manifolds import Array
@@ -32,29 +32,32 @@ class StackedData:
         """Of the first view."""
         return self.views[0]
 
-    def deviations(self) -> Array | None:
-        """(b, n), the response of each less its mean; None where it is no number that varies."""
+    def deviations(self) -> Array:
+        """(b, n), the response of each less its mean, where it is a number that varies."""
         y = self.y
-        if y is None or y.dtype.kind not in "iuf" or not np.isfinite(y).all():
-            return None
-        if (y == y[:, :1]).all(axis=1).any():
-            return None
+        assert y is not None
+        known = y.dtype.kind in "iuf" and np.isfinite(y).all()
+        if not known or (y == y[:, :1]).all(axis=1).any():
+            raise UnknownError
         return StackedRows.of(y[:, :, None].astype(np.float64)).X[:, :, 0]
 
-    def labels(self) -> tuple[Codes, Cells] | None:
-        """Codes (b, n), and the classes; None where one is missing from a problem."""
-        codes = stacked_labels(self.y)
-        return None if self.y is None or codes is None else (codes, np.unique(self.y))
+    def labels(self) -> tuple[Codes, Cells]:
+        """Codes (b, n), and the classes, where none is missing from a problem."""
+        assert self.y is not None
+        classes, codes = np.unique(self.y, return_inverse=True)
+        codes = codes.reshape(self.y.shape)
+        counts = [np.bincount(of_one, minlength=len(classes)) for of_one in codes]
+        if len(classes) < 2 or np.min(counts) < 2:
+            raise UnknownError
+        return codes, classes
 
-    def scatters_of_classes(self) -> tuple[Array, Array] | None:
-        """The scatters between and within the classes; None where one is missing from a problem."""
-        codes = stacked_labels(self.y)
-        return None if codes is None else self.rows.scatters_of_classes(codes)
+    def scatters_of_classes(self) -> tuple[Array, Array]:
+        """The scatters between and within the classes."""
+        return self.rows.scatters_of_classes(self.labels()[0])
 
-    def scatters_of_groups(self, of: Callable[[Cells], Cells]) -> tuple[Array, Array] | None:
+    def scatters_of_groups(self, of: Callable[[Cells], Cells]) -> tuple[Array, Array]:
         """The same of groups that are made of each y."""
-        if self.y is None:
-            return None
+        assert self.y is not None
         return self.rows.scatters_of_classes(np.stack([of(y) for y in self.y]))
 
 
