@@ -150,12 +150,11 @@ class PCA(PrincipalMethod):
         return Footprint(0.0, 0.0, products=True) if by_products else self.arrays
 
     def bind(self, data: Data, r: int) -> Trace:
-        samples = data.samples
-        if CovarianceOperator.worthwhile(samples, r):
-            C = CovarianceOperator.of(samples)
-            n = samples.weight
+        if CovarianceOperator.worthwhile(data.samples, r):
+            C = CovarianceOperator.of(data.samples)
+            n = data.samples.weight
             return Trace(self, (View(C.mean, scatter=C),), C, r, n, n * C.trace, is_square=True)
-        compact = Compact.of(samples, quiet=True)
+        compact = Compact.of(data.samples, quiet=True)
         stats = moments(compact.rows)
         view = compact.view_of(stats)
         total = float(stats.scatter.trace())
