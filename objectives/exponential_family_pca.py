@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 
@@ -31,7 +32,7 @@ from ldr.solvers.run import Stopping
 _RANDOM, _SHORT = 5, Stopping(1e-6, 20)
 
 
-class Family:
+class Family(ABC):
     """A distribution exp(x theta - b(theta)) of entries."""
 
     takes: str
@@ -39,25 +40,25 @@ class Family:
     def __init__(self, saturation: float) -> None:
         self.saturation = saturation
 
+    @abstractmethod
     def natural(self, X: Array) -> Array:
         """The natural parameter that fits an entry best, as far as it is finite."""
-        raise NotImplementedError
 
+    @abstractmethod
     def fits(self, X: Array) -> npt.NDArray[np.bool_]:
         """Which entries can be."""
-        raise NotImplementedError
 
+    @abstractmethod
     def derivatives(self, theta: Array) -> tuple[Array, Array, Array]:
         """b, b' (the mean) and b'' (the variance)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def best(self, X: Array) -> Array:
         """The largest x theta - b(theta)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def intercept(self, mean: Array) -> Array:
         """The natural parameter of a mean, within the saturation."""
-        raise NotImplementedError
 
 
 class Bernoulli(Family):

@@ -11,7 +11,7 @@ from ldr.objectives.certificate import Certificate
 from ldr.objectives.coordinates import Axes
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.footprint import Footprint
-from ldr.objectives.families.regression import Fit, Rounding, exact
+from ldr.objectives.families.regression import Fit, Rounding
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, word
 from ldr.objectives.prediction import LinearPredictor
@@ -128,7 +128,7 @@ class ReducedRank(BoundObjective):
     total: float
     r: int
     directions: Callable[[int], Array]
-    rounding: Rounding = field(default=exact, kw_only=True)
+    rounding: Rounding = field(kw_only=True)
     restricted: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Protocol
@@ -320,6 +321,7 @@ class Factors(FactorLikelihood):
         """Whether C is an array of all columns."""
         return isinstance(self.C, (np.ndarray, DenseCovariance)) and self.further == 0
 
+    @abstractmethod
     def of_covariance(self, C: Array) -> Factors:
         """The likelihood of a covariance of all columns, of as many rows.
 
@@ -328,11 +330,10 @@ class Factors(FactorLikelihood):
         SingularError
             It has no bound.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def improved(self, M: Array) -> Array:
         """A point of far larger likelihood than M, or the best."""
-        raise NotImplementedError
 
     def random_point(self, rng: np.random.Generator) -> Array:
         """Loadings of the data's scale, so that S starts near C in size."""

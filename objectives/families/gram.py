@@ -6,7 +6,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Protocol, Self, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, Self, TypeAlias, runtime_checkable
 
 import numpy as np
 
@@ -153,10 +153,11 @@ class Gram(Projected):
         """Whether the rows choose it: by their median distance."""
         return getattr(self.objective, width, None) is None
 
-    @property
-    def of_z(self) -> Bilinear:
-        """The Gram matrix of the rows themselves, at M = I."""
-        raise NotImplementedError
+    if TYPE_CHECKING:  # where `own` is given
+
+        @property
+        def of_z(self) -> Bilinear:
+            """The Gram matrix of the rows themselves, at M = I."""
 
     def rate_at(self, point: ProjectedPoint, dX: Array) -> tuple[float, Array]:
         """phi is of Y/sigma, and K_z moves with the rows that it is of."""

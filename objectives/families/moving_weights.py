@@ -156,10 +156,6 @@ class EdgeLaplacian:
     upper: csr_array
     order: Integers
 
-    @property
-    def T(self) -> EdgeLaplacian:
-        return self
-
     def __matmul__(self, Y: Array) -> Array:
         Z, found = Y[self.order], np.empty_like(Y)
         degrees = self.upper.sum(axis=1) + self.upper.sum(axis=0)

@@ -19,10 +19,6 @@ class Plus:
     diagonal: Array | float = 0.0
     scale: Array | None = None
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self.S.shape
-
     def __matmul__(self, V: Array) -> Array:
         scale = None if self.scale is None else self.scale[:, None]
         V = V if scale is None else scale * V
@@ -40,10 +36,6 @@ class Product:
 
     U: Array
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        return len(self.U), len(self.U)
-
     def __matmul__(self, V: Array) -> Array:
         return self.U @ (self.U.T @ V)
 
@@ -53,10 +45,6 @@ class Coupled:
     """[[0, K], [K', 0]]."""
 
     K: Form
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return sum(self.K.shape), sum(self.K.shape)
 
     def __matmul__(self, V: Array) -> Array:
         ka, found = self.K.shape[0], np.empty_like(V)
@@ -68,17 +56,13 @@ class Coupled:
 class Apart:
     """[[Saa, 0], [0, Sbb]]."""
 
+    ka: int
     aa: SymmetricOperator
     bb: SymmetricOperator
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        k = self.aa.shape[0] + self.bb.shape[0]
-        return k, k
-
     def __matmul__(self, V: Array) -> Array:
-        ka, found = self.aa.shape[0], np.empty_like(V)
-        found[:ka], found[ka:] = self.aa @ V[:ka], self.bb @ V[ka:]
+        found = np.empty_like(V)
+        found[: self.ka], found[self.ka :] = self.aa @ V[: self.ka], self.bb @ V[self.ka :]
         return found
 
 
@@ -89,10 +73,6 @@ class Less:
     first: SymmetricOperator
     second: SymmetricOperator
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self.first.shape
-
     def __matmul__(self, V: Array) -> Array:
         found = self.first @ V
         found -= self.second @ V
@@ -101,9 +81,6 @@ class Less:
 
 class Identity:
     """What leaves vectors alone."""
-
-    def __init__(self, k: int) -> None:
-        self.shape = k, k
 
     def __matmul__(self, V: Array) -> Array:
         return V.copy()

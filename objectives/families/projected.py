@@ -46,9 +46,9 @@ class ProjectedPoint(Point):
     def slope(self) -> Array:
         """phi'(Y), of Y's shape."""
 
+    @abstractmethod
     def curvature(self, dY: Array) -> Array:
         """phi''(Y)[dY], of Y's shape."""
-        raise NotImplementedError
 
     @cached_property
     def Y1(self) -> Array:

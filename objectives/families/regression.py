@@ -40,11 +40,6 @@ _ROUNDINGS = 8
 Rounding = Callable[[Array, float], float]
 
 
-def exact(fitted: Array, rest: float) -> float:
-    """Of data that are known exactly."""
-    return 0.0
-
-
 class RegressionPoint(Point):
     """f = constant + ||T - ZM||^2 + ridge ||M||^2 + lasso ||M||_1.
 
@@ -91,9 +86,9 @@ class Regression(BoundObjective):
         Of a Z that has one.
     restricted : bool
         Whether there may be more in the directions that the coordinates leave out.
-    rounding : callable
+    rounding : callable, optional
         Of the fitted values ZM and the sum of squares that they leave: by how much the rounding of
-        the data may move that.
+        the data may move that. Of no use with a lasso.
 
     Z and T are divided by powers of two, and the coefficients have the unit that belongs to them:
     whatever the units of the data, the solver's numbers are about 1.
@@ -108,7 +103,7 @@ class Regression(BoundObjective):
     inverse: Array | None = field(default=None, kw_only=True)
     restricted: bool = field(default=False, kw_only=True)
     outputs: Outputs = field(kw_only=True)
-    rounding: Rounding = field(default=exact, kw_only=True)
+    rounding: Rounding | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         inputs, outputs = power_of_two(self.Z), power_of_two(self.T)
@@ -196,6 +191,7 @@ class Regression(BoundObjective):
         """What the normal equations leave of the gap; for the lasso, that to the dual value."""
         point = self.at(M)
         if self.lasso == 0:
+            assert self.rounding is not None
             fitted = self.Z @ M
             rest = self.constant + float(np.vdot(point.residual, point.residual))
             rounding = self.rounding(math.sqrt(self.unit) * fitted, self.unit * rest) / self.unit

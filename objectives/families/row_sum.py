@@ -58,9 +58,9 @@ class RowTerm(ABC):
     def first(self, M: Array, rows: Samples, *beside: Any) -> tuple[Total, Array]:
         """Value and gradient at M; the value may be an array of several sums."""
 
+    @abstractmethod
     def second(self, M: Array, V: Array, rows: Samples, *beside: Cells) -> Array:
         """The Hessian product with V."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)

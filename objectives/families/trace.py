@@ -16,7 +16,7 @@ from ldr.objectives.statistics.covariance import Variation
 from ldr.objectives.view import Range, View
 from ldr.solvers.linalg.bounds import OF_SUMS, largest_sum_bound
 from ldr.solvers.linalg.eigen import few_of_many, top_eigenvectors
-from ldr.solvers.linalg.krylov import Ritz, SymmetricOperator, block_krylov
+from ldr.solvers.linalg.krylov import Ritz, SizedOperator, block_krylov
 from ldr.solvers.linalg.lengths import power_of_two
 from ldr.solvers.linalg.missed import top_values
 from ldr.solvers.linalg.symmetric import scaled_factor, symmetric_product
@@ -36,7 +36,7 @@ _ORTHONORMAL = 1e-12
 RESIDUAL = 1e-12
 
 
-class CovarianceLike(SymmetricOperator, Protocol):
+class CovarianceLike(SizedOperator, Protocol):
     """A positive semidefinite matrix known by its products, with the way to make it an array."""
 
     @property

@@ -141,9 +141,10 @@ class Covariances:
 
     def leading(self, r: int, whitened: bool) -> tuple[Pencil, Found]:
         """The pencil of the r leading pairs, and those."""
-        pencil: Pencil = Coupled(self.K), Identity(sum(self.K.shape))
+        pencil: Pencil = Coupled(self.K), Identity()
         if whitened:
-            pencil = Plus(pencil[0], scale=self.scale), Plus(Apart(*self.own), scale=self.scale)
+            own = Apart(self.K.shape[0], *self.own)
+            pencil = Plus(pencil[0], scale=self.scale), Plus(own, scale=self.scale)
         none = np.empty((len(self.scale), 0))
         return pencil, largest_pairs(*pencil, columns_of(min(r + GUARDS, *self.K.shape), none), r)
 
@@ -195,9 +196,9 @@ class WidePoint(TwoBlockPoint):
 
     @once
     def stacked_matrix(self) -> Less:  # type: ignore[override]
-        sizes = zip(self._known.own, (self._alpha, self._beta), strict=True)
-        own = Apart(*(Plus(C, self._rho / size) for C, size in sizes))
-        return Less(own, Plus(Coupled(self._known.K), 1.0 / self.scale))
+        K, sizes = self._known.K, zip(self._known.own, (self._alpha, self._beta), strict=True)
+        own = Apart(K.shape[0], *(Plus(C, self._rho / size) for C, size in sizes))
+        return Less(own, Plus(Coupled(K), 1.0 / self.scale))
 
 
 @dataclass(frozen=True, eq=False)
@@ -279,7 +280,7 @@ class Correlated(Pairs):
             ratios.append(N / float(np.vdot(M, CM)))
             parts.append(_Multiplier(M, sym(M.T @ (cross - ratios[-1] * CM)), C, ratios[-1]))
         scale = known.scale[:, None]
-        H = Plus(Less(Coupled(known.K), Apart(*parts)), scale=known.scale)
+        H = Plus(Less(Coupled(known.K), Apart(known.K.shape[0], *parts)), scale=known.scale)
         null = np.linalg.qr(np.concatenate([Ma, Mb]) / scale)[0]
         least = -largest_of_rest(lambda V: -(self.pencil[1] @ V), null[:, :0], products)
         if not least > 0:
@@ -292,7 +293,7 @@ class _Multiplier:
     """Q of a view, by products."""
 
     def __init__(self, M: Array, L: Array, C: Plus, ratio: float) -> None:
-        self._M, self._C, self._ratio, self.shape = M, C, ratio, C.shape
+        self._M, self._C, self._ratio = M, C, ratio
         self._least = float(np.linalg.eigvalsh(L)[0])
         self._L = L - self._least * np.eye(len(L))
 

@@ -144,8 +144,6 @@ class Between(Protocol):
     """A matrix of numbers between rows, perhaps only known by its products."""
 
     def __matmul__(self, Y: Array, /) -> Array: ...
-    @property
-    def T(self) -> Between: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,10 +154,6 @@ class Squares:
 
     def __matmul__(self, Y: Array) -> Array:
         return np.asarray(self.F.T @ (self.F @ Y))
-
-    @property
-    def T(self) -> Squares:
-        return self
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,6 +169,8 @@ class WeightedSquares(Squares):
 class OneSided(ABC):
     """Not symmetric."""
 
+    @abstractmethod
+    def __matmul__(self, Y: Array) -> Array: ...
     @property
     @abstractmethod
     def T(self) -> OneSided: ...
@@ -205,10 +201,6 @@ class SymmetricProduct:
 
     def __matmul__(self, Y: Array) -> Array:
         return np.asarray(self.F.T @ (self.G @ Y) + self.G.T @ (self.F @ Y))
-
-    @property
-    def T(self) -> SymmetricProduct:
-        return self
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,10 +26,14 @@ _INDEPENDENT, _EMPTY = 1e-4, 1e-10
 class SymmetricOperator(Protocol):
     """A symmetric matrix, perhaps only known by its products."""
 
+    def __matmul__(self, V: Array) -> Array: ...
+
+
+class SizedOperator(SymmetricOperator, Protocol):
+    """One that tells its order."""
+
     @property
     def shape(self) -> tuple[int, ...]: ...
-
-    def __matmul__(self, V: Array) -> Array: ...
 
 
 @dataclass(frozen=True)
@@ -66,7 +70,7 @@ class Ritz:
 
 
 def block_krylov(
-    A: SymmetricOperator,
+    A: SizedOperator,
     r: int,
     *,
     tolerance: float,
