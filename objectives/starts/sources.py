@@ -29,7 +29,7 @@ _FACTORS = 16  # of a product whose logarithm is taken
 class Contrast:
     """G with its first and second derivative, each elementwise; the second from y and G'(y).
 
-    `total` is the sums of the columns of G(y), where they cost less than all of it.
+    `total` is the sums of the columns of G(y), where of many they cost less than all of it.
     """
 
     value: Function
@@ -214,7 +214,8 @@ class ContrastPoint(ProjectedPoint):
     def value(self) -> Any:
         """A block at a time: what is made of it on the way stays in the cache."""
         total: Any = 0.0
-        of_equal = self._contrast.total if self._w is None else None
+        many = self.Y.size > _BLOCK
+        of_equal = self._contrast.total if many and self._w is None else None
         rows = max(1, (_ONE_BLOCK if of_equal else _BLOCK) // self.Y.shape[1])
         for first in range(0, len(self.Y), rows):
             Y = self.Y[first : first + rows]
