@@ -10,14 +10,11 @@ from __future__ import annotations
 
 import math
 import threading
-
-# What `signal` wraps: to tell that a handler is none of an enumeration takes it ten times as long.
-from _signal import getsignal, signal  # type: ignore[import-not-found]
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar, Token
 from functools import cache
-from signal import SIGINT, default_int_handler
+from signal import SIGINT, default_int_handler, getsignal, signal
 from time import monotonic, perf_counter
 from typing import TypeVar
 
@@ -123,18 +120,20 @@ class hearing:
         if around is not None:
             return around
         interrupt = Interrupt()
-        self._token = _interrupt.set(interrupt)
         main = threading.current_thread() is threading.main_thread()
         self._handled = main and getsignal(SIGINT) is default_int_handler
-        if self._handled:
+        if self._handled:  # first: from here on Ctrl-C raises nothing that would leave a token
             signal(SIGINT, interrupt.hear)
+        self._token = _interrupt.set(interrupt)
         return interrupt
 
     def __exit__(self, *_: object) -> None:
-        if self._handled:
-            signal(SIGINT, default_int_handler)
-        if self._token is not None:
-            _interrupt.reset(self._token)
+        try:
+            if self._handled:
+                signal(SIGINT, default_int_handler)
+        finally:  # Ctrl-C raises again, here too
+            if self._token is not None:
+                _interrupt.reset(self._token)
 
 
 class unlimited:
