@@ -2,6 +2,7 @@
 
 import math
 import os
+import signal
 import sys
 
 import pytest
@@ -10,6 +11,12 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # Every program that a test starts imports the package: what one of them compiles is kept for all.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+
+# A shell that runs this in the background has Ctrl-C ignored, `nohup` a hang-up: tests send both.
+for name, usual in {"SIGINT": signal.default_int_handler, "SIGHUP": signal.SIG_DFL}.items():
+    number = getattr(signal, name, None)
+    if number is not None and signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, usual)
 
 
 @pytest.fixture(autouse=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from typing import Any, NamedTuple
 
@@ -14,7 +14,7 @@ from ldr.objectives.certificate import Certificate
 from ldr.objectives.problem import BoundObjective
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.flatness import unless_flat
-from ldr.solvers.limits import check, hearing, over, until_told
+from ldr.solvers.limits import check, hearing, over, result_of, until_told
 from ldr.solvers.loop import minimise
 from ldr.solvers.manifolds import Array
 from ldr.solvers.records import dataclass, replace
@@ -209,8 +209,8 @@ def solve_from(
                     for name in names:
                         tasks.append(pool.submit(copy_context().run, work, name))
                         if work is ended and problem.leads:
-                            wait(tasks[:1])  # the others look at its end
-                    return (task.result() for task in tasks)
+                            result_of(tasks[0])  # the others look at its end
+                    return map(result_of, tasks)
 
                 try:
                     ends = list(each(ended, apart(each(approached, points))))

@@ -19,7 +19,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from ldr.solvers.limits import check
+from ldr.solvers.limits import check, result_of
 from ldr.solvers.threads import one_thread
 
 Term = TypeVar("Term")
@@ -69,9 +69,9 @@ def fold(
             for piece in _in_time(pieces):
                 waiting.append(pool.submit(work, piece))
                 if len(waiting) > workers:
-                    yield waiting.popleft().result()
+                    yield result_of(waiting.popleft())
             while waiting:
-                yield waiting.popleft().result()
+                yield result_of(waiting.popleft())
 
         try:
             return _merged(merge, results())
