@@ -6,7 +6,7 @@ from functools import reduce
 from itertools import combinations
 from operator import add
 
-from ldr.objectives.data.data import Data
+from ldr.objectives.data.data import Data, UnknownError
 from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.families.bilinear import Bilinear, whitened_bilinear
 from ldr.objectives.families.matrices import (
@@ -153,14 +153,14 @@ class ClassicalCCA(ShrinkingCorrelation):
         trivial = self._trivial(sum(bound.K.shape) - (rows - 1))
         return bound.restated(views=noted(bound.views, *trivial))
 
-    def matrices(self, data: DataSums) -> PairMatrices | None:
+    def matrices(self, data: DataSums) -> PairMatrices:
         if len(data.views) > 2:
-            return None
+            raise UnknownError
         (K,) = covariances(data)
         return PairMatrices(K, squares=variances(data), ridge=self.ridge)
 
     def forms(self, data: DataForms) -> OfViews:
-        return self.matrices(data) or shared(data, self.ridge)
+        return shared(data, self.ridge) if len(data.views) > 2 else self.matrices(data)
 
     def _trivial(self, ones: int) -> list[str]:
         """A note of the correlations that are 1 because there are few samples, with a warning."""

@@ -11,7 +11,7 @@ from ldr.objectives.certificate import Certificate
 from ldr.objectives.coordinates import Axes, Whitening
 from ldr.objectives.data.cells import Cells
 from ldr.objectives.data.change import Change
-from ldr.objectives.data.data import Data
+from ldr.objectives.data.data import Data, UnknownError
 from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.joint_diagonal import joint_diagonaliser
@@ -113,10 +113,10 @@ class CSP(PowerMethod):
             return whitened_trace(self, rows, r, ridge=self.ridge, absolute=True)
         return joint_filters(self, rows, r, self.ridge, probabilities)
 
-    def matrices(self, data: DataSums) -> SpectralMatrices | None:
+    def matrices(self, data: DataSums) -> SpectralMatrices:
         codes, classes = data.labels()
         if len(classes) > 2 or data.rows.trials is not None:
-            return None
+            raise UnknownError
         members = (codes == code for code in (0, 1))
         one, two = (own / own.sum(axis=-1, keepdims=True) for own in members)
         zero = np.zeros(data.rows.count)
@@ -178,10 +178,10 @@ class SPoC(PowerMethod):
         rows = RowPencil(compact, pencil, "the mean second moment of the trials")
         return whitened_trace(self, rows, r, ridge=self.ridge, absolute=True)
 
-    def matrices(self, data: DataSums) -> SpectralMatrices | None:
+    def matrices(self, data: DataSums) -> SpectralMatrices:
         e, n = data.deviations(), data.rows.count
         if data.rows.trials is not None:
-            return None
+            raise UnknownError
         zero = np.zeros(n)
         rows = data.rows.about(zero)
         A = rows.form(e / (n * (e**2).mean(axis=-1, keepdims=True) ** 0.5))

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from ldr.objectives.data.data import Data
+from ldr.objectives.data.data import Data, UnknownError
 from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.l1 import L1, coefficient
 from ldr.objectives.parameters import Need, complete_docstring, keep_parameters, need_named
@@ -168,14 +168,15 @@ class Objective(Brief, ABC):
         """The data with what would jump, were the rows to move a little, kept as it is."""
         return data
 
-    def matrices(self, data: DataSums) -> Matrices | None:
+    def matrices(self, data: DataSums) -> Matrices:
         """The method's matrices from sums over its rows, in any coordinates of theirs.
 
-        They are what it is optimised of, wherever M is of all columns.
+        They are what it is optimised of, wherever M is of all columns; of a method without, and of
+        data that do not tell, an `UnknownError`.
         """
-        return None
+        raise UnknownError
 
-    def forms(self, data: DataForms) -> Matrices | None:
+    def forms(self, data: DataForms) -> Matrices:
         """The same where sums do not do, and forms X'KX in the rows of one data set do."""
         return self.matrices(data)
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ldr.objectives.coordinates import Axes, Subspace, signs
-from ldr.objectives.data.data import Data
+from ldr.objectives.data.data import Data, UnknownError
 from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.bilinear import Bilinear
@@ -72,9 +72,11 @@ class PLS(Objective):
             views = noted(views, found.note)
         return Bilinear(self, views, stats.scatter_ab, r, answers=answers, rest=found)
 
-    def matrices(self, data: DataSums) -> PairMatrices | None:
+    def matrices(self, data: DataSums) -> PairMatrices:
         a, b, *more = data.views
-        return None if more else PairMatrices(a.cross(b))
+        if more:
+            raise UnknownError
+        return PairMatrices(a.cross(b))
 
 
 # Products with the response below this share of the first ones are rounding.

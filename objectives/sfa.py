@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ldr.objectives.data.change import Change
-from ldr.objectives.data.data import Data
+from ldr.objectives.data.data import Data, UnknownError
 from ldr.objectives.data.finite import check_squares
 from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.data.opening import as_samples
@@ -130,12 +130,12 @@ class SFA(SlowMethod):
 
         return whitened_trace(self, RowPencil(compact, pencil, "the covariance", wide=wide), r)
 
-    def matrices(self, data: DataSums) -> PencilMatrices | TraceMatrices | None:
+    def matrices(self, data: DataSums) -> PencilMatrices | TraceMatrices:
         if self.degree > 1 or self.derivatives is not None:
-            return None
+            raise UnknownError
         return self._of(data.rows, data.rows.scatter_of_changes())
 
-    def forms(self, data: DataForms) -> PencilMatrices | TraceMatrices | None:
+    def forms(self, data: DataForms) -> PencilMatrices | TraceMatrices:
         if self.derivatives is None:
             return self.matrices(data)
         X_dot = as_samples(self.derivatives, "derivatives").dense()

@@ -12,10 +12,9 @@ import numpy as np
 
 from ldr.inference.chunks import Chunk, Single
 from ldr.objectives.coordinates import signs
-from ldr.objectives.data.data import as_tuple
+from ldr.objectives.data.data import UnknownError, as_tuple
 from ldr.objectives.data.map_reduce import fold
 from ldr.objectives.families.matrices import Solvable, StackedOptima
-from ldr.objectives.families.pencil import matrices_of
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need
 from ldr.objectives.statistics.stacked import StackedData, StackedRows
@@ -124,9 +123,10 @@ def _of_chunk(
     with_maps: bool,
     options: dict[str, Argument],
 ) -> Optima:
-    rows = _rows(objective, chunk, r)
-    matrices = None if rows is None else _matrices(objective, rows, chunk)
-    if rows is None or matrices is None:
+    try:
+        rows = _rows(objective, chunk, r)
+        matrices = _matrices(objective, rows, chunk)
+    except UnknownError:
         return Optima.joined([_alone(objective, chunk, k, r, options) for k in range(chunk.count)])
     found = matrices.solve(r, options.get("certify", True))
     if matrices.shares is not None:
@@ -156,30 +156,31 @@ def _placed(objective: Objective, found: StackedOptima, rows: tuple[StackedRows,
     return tuple(flips * P for P in maps)
 
 
-def _rows(objective: Objective, chunk: Chunk | Single, r: int) -> tuple[StackedRows, ...] | None:
-    """The centred rows; None where the problems need what `ldr.solve` alone does.
+def _rows(objective: Objective, chunk: Chunk | Single, r: int) -> tuple[StackedRows, ...]:
+    """The centred rows; unknown where the problems need what `ldr.solve` alone does.
 
     It refuses what is not finite in words, and knows fewer rows than columns.
     """
     if not isinstance(chunk, Chunk) or Need.BACKGROUND in objective.needs:
-        return None
+        raise UnknownError
     if any(view.shape[-2] <= view.shape[-1] or r > view.shape[-1] for view in chunk.views):
-        return None
+        raise UnknownError
     if not all(np.isfinite(view).all() for view in chunk.views):
-        return None
+        raise UnknownError
     rows = (np.asarray(view, dtype=np.float64) for view in chunk.views)
     return tuple(StackedRows.of(view, chunk.trials) for view in rows)
 
 
 def _matrices(
     objective: Objective, rows: tuple[StackedRows, ...], chunk: Chunk | Single
-) -> Solvable | None:
+) -> Solvable:
     assert isinstance(chunk, Chunk)
     y = chunk.y if chunk.y is None or chunk.own_y else chunk.y[None]
     if not objective.stacks or (y is not None and y.ndim > 2):
-        return None
-    found = matrices_of(objective, StackedData(rows, y))
-    return found if isinstance(found, Solvable) else None
+        raise UnknownError
+    found = objective.matrices(StackedData(rows, y))
+    assert isinstance(found, Solvable)
+    return found
 
 
 def _alone(

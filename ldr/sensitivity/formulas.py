@@ -142,11 +142,13 @@ class OfMatrices(Formula):
 
     objective: Objective
 
-    def ratio(self, given: Given, r: int) -> Ratio | None:
+    def ratio(self, given: Given, r: int) -> Ratio:
         own = copy(self.objective)
         vars(own).update(given.parameters)
         found = Ratio.stated(own, TracedData(given), r)
-        return found if found is not None and found.of in TRACED else None
+        if found.of not in TRACED:
+            raise UnknownError
+        return found
 
     def value(self, T: Sequence[Traced], given: Given) -> Traced:
         import jax
@@ -176,11 +178,9 @@ class OfMatrices(Formula):
         """Of the rows XT; a ridge is in units of the mean diagonal of B, of all columns."""
         r = T[0].shape[1]
         found = self.ratio(given.through(T), r)
-        assert found is not None
         if not (found.over or found.white):
             return found
         whole = self.ratio(given, r)
-        assert whole is not None
 
         def ridged(of_T: Sequence[Traced], of_all: Sequence[Traced]) -> list[Traced]:
             return [
@@ -228,11 +228,14 @@ def formula_of(objective: Objective, given: Given) -> Formula | None:
         return None
     import jax
 
-    found, stated = OfMatrices(objective), []
+    found = OfMatrices(objective)
 
     def look(X: Sequence[Traced], y: Traced) -> None:
         through = Given(X, y, given.parameters).through([np.ones((one.shape[1], 1)) for one in X])
-        stated.append(found.ratio(through, 1) is not None)
+        found.ratio(through, 1)
 
-    jax.eval_shape(look, list(given.X), np.zeros(len(given.X[0])))  # of shapes, nothing is computed
-    return found if any(stated) else None
+    try:  # of shapes, nothing is computed
+        jax.eval_shape(look, list(given.X), np.zeros(len(given.X[0])))
+    except UnknownError:
+        return None
+    return found

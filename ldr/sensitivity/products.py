@@ -15,7 +15,7 @@ from functools import cached_property, partial
 import numpy as np
 
 from ldr.objectives.coordinates import Columns
-from ldr.objectives.data.data import Data
+from ldr.objectives.data.data import Data, UnknownError
 from ldr.objectives.families.whitened_trace import SpectralTrace
 from ldr.objectives.objective import Objective
 from ldr.sensitivity.forms import Blocks, Form, Rates, added, inner, projected
@@ -63,8 +63,11 @@ class Products(Summand):
             return None
         of_rows = QuadraticData.of(data)
         r = problem.blocks(optimum.M)[0].shape[1]
-        formula = Ratio.stated(objective, of_rows, r)  # type: ignore[arg-type]
-        if formula is None or formula.of == "determinant":
+        try:
+            formula = Ratio.stated(objective, of_rows, r)  # type: ignore[arg-type]
+        except UnknownError:
+            return None
+        if formula.of == "determinant":
             return None
         frames: list[Array | None] = []
         for coordinates, Q in zip(problem.coordinates, problem.blocks(optimum.M), strict=True):

@@ -21,7 +21,6 @@ from ldr.objectives.families.matrices import (
     SpectralMatrices,
     TraceMatrices,
 )
-from ldr.objectives.families.pencil import forms_of
 from ldr.objectives.objective import Objective
 from ldr.solvers.manifolds import Array
 from ldr.solvers.records import dataclass, field
@@ -77,10 +76,10 @@ class Ratio:
     of: str = field(default="trace", kw_only=True)
 
     @classmethod
-    def stated(cls, objective: Objective, data: DataForms, r: int) -> Ratio | None:
-        """Of a method that states its matrices; None of others."""
-        found = forms_of(objective, data)
-        shares = None if found is None else found.shares
+    def stated(cls, objective: Objective, data: DataForms, r: int) -> Ratio:
+        """Of a method that states its matrices."""
+        found = objective.forms(data)
+        shares = found.shares
         ridge = found.ridge if isinstance(found, Divided) else 0.0
         over: Sequence[Square] = found.divisors if isinstance(found, Divided) else ()
         match found:
@@ -107,9 +106,8 @@ class Ratio:
                 views = range(len(over))
                 roots = [[0.5 * (v in pair) for v in views] for pair in combinations(views, 2)]
                 return cls(pairs, None, over, roots, ridge=ridge)
-            case DeterminantMatrix(C=A):
-                return cls([A], of="determinant")
-        return None
+        assert isinstance(found, DeterminantMatrix)
+        return cls([found.C], of="determinant")
 
     @property
     def A(self) -> Square:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from functools import cached_property
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, NoReturn, TypeVar
 
 import numpy as np
 
@@ -27,7 +26,6 @@ from ldr.solvers.manifolds import Array
 from ldr.solvers.records import dataclass, field, replace
 
 if TYPE_CHECKING:
-    from ldr.objectives.families.matrices import DataForms, DataSums, Matrices
     from ldr.objectives.families.wide import Narrow, WidePencil
     from ldr.objectives.statistics import ClassMoments, JointShrinkage, Shrinkage
 
@@ -94,7 +92,6 @@ class Pencil:
 
 
 Found = TypeVar("Found", bound=Pencil, covariant=True)
-Sums = TypeVar("Sums", "DataSums", "DataForms")
 
 
 @dataclass(frozen=True)
@@ -234,7 +231,7 @@ class Shrinking(Objective):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.shrinkage is not None:  # the rule counts rows, and looks at them twice
-            vars(self).update(weighted=False, from_sums=False)
+            vars(self).update(weighted=False, from_sums=False, matrices=_unknown, forms=_unknown)
 
     def compact(self, samples: Samples) -> Compact:
         """The rows; in all their columns where they shrink, as what is added there is of all."""
@@ -287,24 +284,9 @@ class ShrinkingViews(Shrinking):
         return opened, statistics.ledoit_wolf_of_views([view.rows for view in opened])
 
 
-def matrices_of(objective: Objective, data: DataSums) -> Matrices | None:
-    """Those of a method; None of one without, and where a rule of the rows shrinks them."""
-    return _stated(objective, objective.matrices, data)
-
-
-def forms_of(objective: Objective, data: DataForms) -> Matrices | None:
-    """The same from forms in the rows."""
-    return _stated(objective, objective.forms, data)
-
-
-def _stated(
-    objective: Objective, of: Callable[[Sums], Matrices | None], data: Sums
-) -> Matrices | None:
-    if isinstance(objective, Shrinking) and objective.shrinkage is not None:
-        return None
-    with suppress(UnknownError):
-        return of(data)
-    return None
+def _unknown(data: object) -> NoReturn:
+    """Sums over rows do not tell what a rule of the rows makes of them."""
+    raise UnknownError
 
 
 def moved(rows: RowPencil[Found], by: Shrinkage, times: float | None = None) -> RowPencil[Found]:
