@@ -193,7 +193,7 @@ def solve_from(
             if run.status is Status.OBSERVER:
                 told.append(run.status)
             end = Ended(near, run)
-            if name == first and run.status.converged:
+            if name == first and problem.leads and run.status.converged:
                 lead.append(end)
             return end
         return None

@@ -72,8 +72,6 @@ class WhiteProjected(Projected):
         """Whether the way V to the end is short and solves Newton's equation g + H[V] = 0 as nearly
         as the trust region does. The lengths of the columns are the end's.
         """
-        if not self.leads:
-            return False
         N = matched(end.M, M)
         M = M * (np.linalg.norm(N, axis=0) / np.linalg.norm(M, axis=0))
         if _apart(N, M) > _SHORT:
