@@ -12,9 +12,10 @@ import numpy as np
 from scipy.linalg import block_diag
 
 from ldr.solvers.errors import SingularError
-from ldr.solvers.linalg.eigen import has_full_rank, thin_svd, unit_diagonal
+from ldr.solvers.linalg.eigen import has_full_rank, unit_diagonal
 from ldr.solvers.linalg.lengths import power_of_two
 from ldr.solvers.manifolds import Array
+from ldr.solvers.manifolds.orthonormal import polar_by_svd
 from ldr.solvers.records import dataclass, field
 from ldr.solvers.spectral import eigh
 
@@ -219,8 +220,7 @@ class Whitening(Further):
         W = self.W / power_of_two(self.W)
         if self.orthogonal:
             return np.asarray(W / np.linalg.norm(W, axis=0))
-        U, _, Vt = thin_svd(W)  # of columns of several scales, whose squares lose their digits
-        return np.asarray(U @ Vt)
+        return polar_by_svd(W)[0]
 
     def lift(self, Z: Array) -> Array:
         return self.outer.lift(self._rotation @ Z)

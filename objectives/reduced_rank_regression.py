@@ -18,10 +18,11 @@ from ldr.objectives.prediction import LinearPredictor
 from ldr.objectives.problem import BoundObjective, check_dimension
 from ldr.objectives.statistics.covariance import KnownScatter, Variation
 from ldr.objectives.view import Compact
-from ldr.solvers.linalg.eigen import graded_qr, thin_svd, top_eigenvectors
+from ldr.solvers.linalg.eigen import graded_qr, top_eigenvectors
 from ldr.solvers.manifolds import Array, Product, Stiefel
 from ldr.solvers.problem import Point
 from ldr.solvers.records import dataclass, field
+from ldr.solvers.spectral import thin_svd
 
 
 class ReducedRankPoint(Point):

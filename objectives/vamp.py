@@ -33,9 +33,9 @@ from ldr.objectives.statistics.covariance import Variation
 from ldr.objectives.statistics.products import LessMeans
 from ldr.objectives.statistics.shrinkage import JointShrinkage, chosen_by, ledoit_wolf
 from ldr.solvers.errors import ArgumentError
-from ldr.solvers.linalg.eigen import thin_svd
 from ldr.solvers.manifolds import Array, polar_factor
 from ldr.solvers.records import dataclass, field
+from ldr.solvers.spectral import thin_svd
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

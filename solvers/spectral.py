@@ -1,9 +1,10 @@
-"""Decompositions of small matrices by LAPACK itself: NumPy's and SciPy's checks take longer."""
+"""Spectral decompositions: of small matrices by LAPACK itself, as NumPy and SciPy check longer."""
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
+import scipy
 from scipy.linalg.lapack import dgeqrf, dorgqr, dsyevd, dsygvd
 
 Array = npt.NDArray[np.float64]
@@ -56,6 +57,14 @@ def generalised_eigh(A: Array, B: Array, vectors: bool = True) -> tuple[Array, A
     if failed:
         raise np.linalg.LinAlgError("B is not positive definite")
     return values, V
+
+
+def thin_svd(A: Array) -> tuple[Array, Array, Array]:
+    """U, s, Vt with A = U diag(s) Vt; by QR steps where divide and conquer does not converge."""
+    try:
+        return np.linalg.svd(A, full_matrices=False)
+    except np.linalg.LinAlgError:
+        return scipy.linalg.svd(A, full_matrices=False, lapack_driver="gesvd", check_finite=False)
 
 
 def orthonormal_basis(V: Array) -> Array:

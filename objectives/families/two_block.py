@@ -25,7 +25,6 @@ from ldr.solvers.errors import SingularError
 from ldr.solvers.linalg.bounds import rounding_of_correlations
 from ldr.solvers.linalg.eigen import (
     rank_tolerance,
-    thin_svd,
     top_eigenvectors,
     unit_diagonal,
 )
@@ -34,6 +33,7 @@ from ldr.solvers.manifolds import Array, Product, Stiefel, polar_factor
 from ldr.solvers.manifolds.orthonormal import qr_factor
 from ldr.solvers.problem import Point, Preconditioner, once
 from ldr.solvers.records import dataclass, field, replace
+from ldr.solvers.spectral import thin_svd
 
 # A gap of correlations below this is none.
 _GLOBAL = 1e-10

@@ -15,7 +15,7 @@ from ldr.solvers.linalg.lengths import length, power_of_two
 from ldr.solvers.linalg.symmetric import cholesky, on_diagonal
 from ldr.solvers.manifolds import Array
 from ldr.solvers.manifolds.orthonormal import sym
-from ldr.solvers.spectral import eigh, generalised_eigh
+from ldr.solvers.spectral import eigh, generalised_eigh, thin_svd
 
 # Below this share of the spectrum the selected-eigenvector driver beats the full one: measured
 # break-even 0.15 to 0.2 of the eigenvectors at orders 64 and 128, 0.1 at 256, 0.25 at 512.
@@ -112,14 +112,6 @@ def _deflated_eigen(A: Array) -> tuple[Array, Array]:
         values[small], within = _deflated_eigen(sym(basis.T @ (A @ basis)))
         vectors[:, small] = basis @ within
     return values, vectors
-
-
-def thin_svd(A: Array) -> tuple[Array, Array, Array]:
-    """U, s, Vt with A = U diag(s) Vt; by QR steps where divide and conquer does not converge."""
-    try:
-        return np.linalg.svd(A, full_matrices=False)
-    except np.linalg.LinAlgError:
-        return scipy.linalg.svd(A, full_matrices=False, lapack_driver="gesvd", check_finite=False)
 
 
 def top_singular(A: Array, r: int) -> tuple[Array, Array, Array]:

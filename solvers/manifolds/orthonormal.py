@@ -6,7 +6,7 @@ import numpy as np
 
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds.manifold import Array, Manifold
-from ldr.solvers.spectral import eigh
+from ldr.solvers.spectral import eigh, thin_svd
 
 RETRACTIONS = ("polar", "qr")
 
@@ -37,12 +37,17 @@ def _polar(Y: Array) -> tuple[Array, Array]:
     """
     eigenvalues, W = eigh(Y.T @ Y)
     if eigenvalues[0] * _GRAM_CONDITION <= eigenvalues[-1]:
-        U, s, Vt = np.linalg.svd(Y, full_matrices=False)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return U @ Vt, (Vt.T / s) @ Vt
+        return polar_by_svd(Y)
     inverse_root = (W / np.sqrt(eigenvalues)) @ W.T
     N = Y @ inverse_root
     return 1.5 * N - 0.5 * (N @ (N.T @ N)), inverse_root
+
+
+def polar_by_svd(Y: Array) -> tuple[Array, Array]:
+    """The same of columns of several scales, whose squares lose their digits."""
+    U, s, Vt = thin_svd(Y)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return U @ Vt, (Vt.T / s) @ Vt
 
 
 def qr_factor(Y: Array) -> Array:

@@ -12,10 +12,10 @@ from ldr.solvers.linalg.eigen import (
     range_basis,
     rank_tolerance,
     symmetric_eigen,
-    thin_svd,
     top_eigenvectors,
     top_singular,
 )
+from ldr.solvers.spectral import thin_svd
 from tests.adversarial.extended import AVAILABLE, eigh, extended, svd
 
 
