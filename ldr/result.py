@@ -363,6 +363,7 @@ class Result(Differentiates, Rotates, Pickled):
             "starts": None
             if self.starts is None
             else dict(zip(self.starts.names, self.starts.values, strict=True)),
+            "merged_starts": list(self.starts.merged) if self.starts else [],
             "notes": list(self.notes),
         }
 

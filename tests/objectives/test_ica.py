@@ -238,6 +238,7 @@ def test_starts_that_come_to_the_same_have_one_run(name, n, monkeypatch):
     assert found.starts == threads.starts
     assert len(found.starts.names) > 1 and found.starts.merged
     assert str(found.starts).endswith(f"not one of their own: {', '.join(found.starts.merged)}")
+    assert found.summary()["merged_starts"] == list(found.starts.merged)
     for found_same in ("same", "a_step_from"):
         monkeypatch.setattr(WhiteProjected, found_same, lambda problem, M, N: False)
     whole = ldr.solve(name, X, 3, **options).starts
