@@ -19,7 +19,7 @@ from ldr.objectives.families.wide_pairs import leading_pairs
 from ldr.objectives.kernels import as_response
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, word
-from ldr.objectives.prediction import LinearPredictor, Outputs, Pair
+from ldr.objectives.prediction import LinearPredictor, Outputs, PairedViews
 from ldr.objectives.problem import Fitted, check_dimension
 from ldr.objectives.statistics import joint_moments
 from ldr.objectives.statistics.covariance import KnownScatter, Variation
@@ -67,7 +67,7 @@ class PLS(Objective):
             a.view(stats.mean_a, KnownScatter(stats.scatter_aa, stats.n)),
             b.view(stats.mean_b, KnownScatter(stats.scatter_bb, stats.n)),
         )
-        answers = found or Pair(stats, (a.coordinates, b.coordinates))
+        answers = found or PairedViews(stats, (a.coordinates, b.coordinates))
         if found is not None:
             views = noted(views, found.note)
         return Bilinear(self, views, stats.scatter_ab, r, answers=answers, rest=found)

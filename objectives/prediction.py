@@ -166,7 +166,7 @@ class GroupedRows:
 
 
 @dataclass(frozen=True, eq=False)
-class Pair:
+class PairedViews:
     """Two views known by their joint moments: either is predicted by least squares on the other.
 
     b = mean_b + Pa(a - mean_a) B with B = (Ya'Ya)^{-1} Ya'Xb, Ya the projected rows of a; and the

@@ -18,7 +18,7 @@ from ldr.objectives.families.unwhitened import Unwhitened
 from ldr.objectives.families.whitened import Whitened, whiten
 from ldr.objectives.families.whitened_trace import spectral_bound
 from ldr.objectives.families.wide_pairs import leading_pairs
-from ldr.objectives.prediction import Pair
+from ldr.objectives.prediction import PairedViews
 from ldr.objectives.problem import BoundObjective, Fitted, Stated, check_dimension
 from ldr.objectives.statistics import JointMoments, joint_moments
 from ldr.objectives.statistics.covariance import Variation
@@ -183,7 +183,7 @@ def whitened_bilinear(
         r,
         correlations=True,
         restricted=math.inf in (in_a.outside, in_b.outside),
-        answers=found or Pair(stats, (in_a.coordinates, in_b.coordinates), (in_a.W, in_b.W)),
+        answers=found or PairedViews(stats, (in_a.coordinates, in_b.coordinates), (in_a.W, in_b.W)),
         doubt=in_a.doubt(size, r) + in_b.doubt(size, r),
         chosen=chosen_by(shrunk),
         rest=found,

@@ -14,7 +14,7 @@ from ldr.objectives.coordinates import Axes
 from ldr.objectives.families.joint_bound import JointBound, joint_inverse
 from ldr.objectives.families.least_bound import DualBounded, Effort, dual_certificate
 from ldr.objectives.families.unwhitened import add_ridge, ridge_amount
-from ldr.objectives.prediction import Pair
+from ldr.objectives.prediction import PairedViews
 from ldr.objectives.problem import Rest, Stated, check_dimension
 from ldr.objectives.starts.directions import random_directions
 from ldr.objectives.statistics import joint_moments
@@ -379,7 +379,7 @@ def two_block(
         (ridge_amount(squares[0], ridges[0]), ridge_amount(squares[1], ridges[1])),
         ends=ends,
         rest=rest,
-        answers=Pair(stats, (a.coordinates, b.coordinates)),
+        answers=PairedViews(stats, (a.coordinates, b.coordinates)),
         chosen=chosen_by(shrunk),
     )
 

@@ -67,7 +67,7 @@ class Pairs:
     def predictors(
         self, maps: tuple[Array, ...], means: tuple[Array, ...]
     ) -> tuple[Predictor, ...]:
-        """Of either view in all its columns, from the other's coordinates: see `Pair`."""
+        """Of either view in all its columns, from the other's coordinates: see `PairedViews`."""
         return tuple(
             self._predictor(rows, other, P, mean)
             for rows, other, P, mean in zip(
