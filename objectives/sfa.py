@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -133,7 +134,9 @@ class SFA(SlowMethod):
     def matrices(self, data: DataSums) -> PencilMatrices | TraceMatrices:
         if self.degree > 1 or self.derivatives is not None:
             raise UnknownError
-        return self._of(data.rows, data.rows.scatter_of_changes())
+        # Wirtinger's inequality of sums: with s = sin^2(pi/2n), A/4 <= X'X <= A/(4s) in one trial
+        shown = 0.0 if data.rows.trials is not None else math.sin(0.5 * math.pi / data.rows.n) ** 2
+        return self._of(data.rows, data.rows.scatter_of_changes(), shown)
 
     def forms(self, data: DataForms) -> PencilMatrices | TraceMatrices:
         if self.derivatives is None:
@@ -141,9 +144,10 @@ class SFA(SlowMethod):
         X_dot = as_samples(self.derivatives, "derivatives").dense()
         return self._of(data.rows, data.fixed(X_dot.T @ X_dot))
 
-    def _of(self, rows: RowSums, A: Array) -> PencilMatrices | TraceMatrices:
-        C = rows.scatter() / rows.n
-        return PencilMatrices(A, C, -1.0) if self.whiten else TraceMatrices(A, -1.0, varied=C)
+    def _of(self, rows: RowSums, A: Array, shown: float = 0.0) -> PencilMatrices | TraceMatrices:
+        if self.whiten:
+            return PencilMatrices(A, rows.scatter() / rows.n, -1.0)
+        return TraceMatrices(A, -1.0, varied=rows.scatter, shown=shown)
 
     def _scatter_of_changes(self, compact: Compact, change: Change) -> Array:
         """X_dot'X_dot, in the coordinates of the rows that are changed."""

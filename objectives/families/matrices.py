@@ -209,8 +209,11 @@ class TraceMatrices(Solvable):
     A : ndarray (b, k, k)
     residual : bool
         Whether the value is |scale| times what M leaves of tr A, A >= 0.
-    varied : ndarray (b, k, k), optional
-        Of all that varies: where it has not full rank, M would have to stay in its range.
+    varied : callable, optional
+        Gives what varies, (b, k, k): where it has not full rank, M would have to stay in its range.
+    shown : float
+        Share of A's least eigenvalue, over its largest diagonal entry, below which none of `varied`
+        is, scaled to a unit diagonal: where that is enough, it is not asked for.
     decoder : ndarray (b, k, k), optional
         D with P' = DM, where that is not M.
     """
@@ -218,19 +221,27 @@ class TraceMatrices(Solvable):
     A: Array
     scale: float = 1.0
     residual: bool = field(default=False, kw_only=True)
-    varied: Array | None = field(default=None, kw_only=True)
+    varied: Callable[[], Array] | None = field(default=None, kw_only=True)
+    shown: float = field(default=0.0, kw_only=True)
     decoder: Array | None = field(default=None, kw_only=True)
 
     def solve(self, r: int, certify: bool = True) -> StackedOptima:
         values, vectors = stacked_eigen(self.A)
+        sound = self._sound(values[:, -1])
         if self.scale < 0:
             values, vectors = values[:, ::-1], vectors[:, :, ::-1]
         numbers = values[:, :r]
         rest = np.sum(np.maximum(values[:, r:], 0.0), axis=1)
         found = abs(self.scale) * (rest if self.residual else np.sum(numbers, axis=1))
         maps = np.ascontiguousarray(vectors[:, :, :r].transpose(0, 2, 1))
-        sound = np.array([True]) if self.varied is None else _of_full_rank(self.varied)
         return StackedOptima(found, (maps,), numbers, None, np.broadcast_to(sound, found.shape))
+
+    def _sound(self, least: Array) -> np.ndarray:
+        """Whether all varies, of the least eigenvalues of each A."""
+        largest = np.einsum("bii->bi", self.A).max(axis=1)
+        if self.varied is None or (self.shown * least > _LEAST_RANK * largest).all():
+            return np.array([True])
+        return _of_full_rank(self.varied())
 
 
 @dataclass(frozen=True, eq=False)

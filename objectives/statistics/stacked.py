@@ -80,12 +80,17 @@ class StackedRows:
 
     @classmethod
     def of(cls, X: Array, trials: Codes | None = None) -> StackedRows:
-        """Of rows as they come, (n, d) or (b, n, d). The mean in two parts keeps its digits."""
+        """Of rows as they come, (n, d) or (b, n, d). The mean in two parts keeps its digits.
+
+        Sums over rows are products with ones: of few columns NumPy's own take eight times as long.
+        """
         stack = X if X.ndim == 3 else X[None]
-        mean = stack.mean(axis=1)
+        n = stack.shape[1]
+        mean = np.matmul(np.ones(n), stack) / n
         centred = stack - mean[:, None, :]
-        rest = centred.mean(axis=1)
-        return cls(centred - rest[:, None, :], mean + rest, trials)
+        rest = np.matmul(np.ones(n), centred) / n
+        centred -= rest[:, None, :]
+        return cls(centred, mean + rest, trials)
 
     @property
     def n(self) -> int:
