@@ -51,7 +51,10 @@ class Solver(Brief, ABC, Generic[S]):
 
     def states(self, problem: RiemannianProblem, M: Array, stopping: Stopping) -> Iterator[State]:
         """The start's state, then one state a step, without end."""
-        state = self.initialise(problem, M)
+        return self.states_from(problem, self.initialise(problem, M))
+
+    def states_from(self, problem: RiemannianProblem, state: S) -> Iterator[State]:
+        """The state, then one state a step, without end."""
         while True:
             yield state
             state = self.step(problem, state)

@@ -14,12 +14,13 @@ from ldr.solvers.manifolds import Array
 from ldr.solvers.nonsmooth.proximal_gradient import (
     ProximalGradient,
     ProximalPoint,
+    ProximalState,
     SmoothSum,
     penalty_of,
     require_separable,
 )
 from ldr.solvers.problem import Point, Problem
-from ldr.solvers.records import dataclass
+from ldr.solvers.records import dataclass, replace
 from ldr.solvers.riemannian import RiemannianProblem
 from ldr.solvers.run import Stopping
 from ldr.solvers.solver import State
@@ -68,18 +69,22 @@ class Smoothing(ProximalGradient):
     def states(self, problem: RiemannianProblem, M: Array, stopping: Stopping) -> Iterator[State]:
         """The start, the end of each stage, then the proximal gradient steps."""
         require_separable(problem)
-        start = self.initialise(problem, M)
-        t, lowest = start.point.t, start.point
-        yield start
+        lowest = self.initialise(problem, M)
+        t = lowest.point.t
+        yield lowest
         if problem.problem.penalty is None:
-            return (yield from super().states(problem, M, stopping))
+            return (yield from self.states_from(problem, lowest))
         for width in self.widths:
             size = float(np.linalg.norm(M)) / math.sqrt(M.size)
             stage = Stopping(_STAGE_TOLERANCE, _STAGE_ITERATIONS)
             run = minimise(Smoothed(problem.problem, width * size), M, _STAGE_SOLVER, stage)
             problem.evaluations.update(run.evaluations)
             M = run.M
-            point = ProximalPoint(problem, M, t, t) if over() else self.initialise(problem, M).point
-            yield State(point, iterations=run.iterations)
-            lowest = min(lowest, point, key=lambda point: point.value)
-        yield from super().states(problem, lowest.M, stopping)
+            if over():
+                point = ProximalPoint(problem, M, t, t)
+                state = ProximalState(point, point.value)
+            else:
+                state = self.initialise(problem, M)
+            yield replace(state, iterations=run.iterations)
+            lowest = min(lowest, state, key=lambda state: state.point.value)
+        yield from self.states_from(problem, lowest)

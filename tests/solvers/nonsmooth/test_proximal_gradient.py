@@ -36,6 +36,17 @@ def penalised(weight, seed=0, name="brockett"):
     return problem, problem.manifold.random_point(np.random.default_rng(seed))
 
 
+def test_smoothing_goes_on_from_the_state_of_its_lowest_stage(monkeypatch):
+    """A state is made of the start and of each stage's end, and no other."""
+    made, initialise = [], ProximalGradient.initialise
+    monkeypatch.setattr(
+        ProximalGradient, "initialise", lambda *args: made.append(1) or initialise(*args)
+    )
+    problem, start = penalised(0.7)
+    assert minimise(problem, start, Smoothing(), Stopping(1e-11)).status.converged
+    assert len(made) == 1 + len(Smoothing().widths)
+
+
 @pytest.mark.parametrize("t", [1e-3, 0.1, 10.0])
 def test_the_step_minimises_its_model_over_tangent_vectors(t):
     problem, M = penalised(0.7)
