@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from operator import add
 
 import numpy as np
@@ -324,11 +324,14 @@ def heuristics(rows: MedianRows, loss: Loss, r: int) -> dict[str, Callable[[], A
     Reweighted pca is that of sum_i g'(q_i) x_i x_i', again and again.
     """
 
-    def pca() -> Array:
-        return _directions(rows.scatters()[0], r)
+    scatters = cache(rows.scatters)
 
+    def pca() -> Array:
+        return _directions(scatters()[0], r)
+
+    @cache
     def spherical() -> Array:
-        return _directions(rows.scatters()[1], r)
+        return _directions(scatters()[1], r)
 
     def reweighted() -> Array:
         M, least = spherical(), math.inf

@@ -24,8 +24,11 @@ def geometric_median(X: Array, w: Array | None = None) -> Array:
     """The point of least sum of distances to the rows, by Weiszfeld's steps; O(nd) each."""
     centre = np.median(X, axis=0) if w is None else np.array([median(x, w) for x in X.T])
     least = np.finfo(float).eps * float(np.abs(X).max())
+    U = np.empty_like(X)  # arrays of that size take longer to get than to fill
     for _ in range(_WEISZFELD_STEPS):
-        weights = counted(1.0 / np.maximum(np.linalg.norm(X - centre, axis=1), least), w)
+        np.subtract(X, centre, out=U)
+        U *= U
+        weights = counted(1.0 / np.maximum(np.sqrt(U.sum(axis=1)), least), w)
         previous, centre = centre, weights @ X / weights.sum()
         if np.linalg.norm(centre - previous) <= _SETTLED * np.linalg.norm(X[0] - centre):
             break

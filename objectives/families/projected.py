@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from ldr.objectives.data.data import Data
 from ldr.objectives.data.marks import Marks
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.problem import BoundObjective, Stated, check_dimension
-from ldr.objectives.starts.directions import screened
+from ldr.objectives.starts.directions import SCREENED, screened
 from ldr.objectives.statistics import mean
 from ldr.objectives.view import Compact, View
 from ldr.solvers.errors import DataError
@@ -70,6 +70,10 @@ class Started(BoundObjective):
 
     heuristics: Mapping[str, Callable[[], Array]]
 
+    def __post_init__(self) -> None:
+        """Each heuristic is called once."""
+        vars(self).update(heuristics={name: cache(f) for name, f in self.heuristics.items()})
+
     def baseline(self) -> Array | None:
         for heuristic in self.heuristics.values():
             return heuristic()
@@ -88,7 +92,7 @@ class Projected(Started):
     X : ndarray (n, k)
         The data in the solver's coordinates, centred or whitened.
     heuristics : mapping of str to callables
-        Each gives a point to start from; the first is the baseline.
+        Each gives a point to start from and is called once; the first is the baseline.
     screens : bool
         Whether a start found among random points is one of its own: see `screening`.
     w : ndarray (n,) or None
@@ -102,6 +106,7 @@ class Projected(Started):
     w: Array | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_dimension(self.r, self.X.shape[1])
 
     @cached_property
@@ -112,7 +117,7 @@ class Projected(Started):
     def starts(self) -> dict[str, Array]:
         found = super().starts()
         rough = self.rough
-        return {**found, "screened": screened(rough, rough.X, rough.w)} if self.screens else found
+        return {**found, SCREENED: screened(rough, rough.X, rough.w)} if self.screens else found
 
     @property
     def rough(self) -> Projected:

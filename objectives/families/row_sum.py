@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache, cached_property, partial
+from functools import cached_property, partial
 from operator import add
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
 
@@ -194,9 +194,6 @@ class InPieces(Started):
     beside: tuple[Beside, ...] = field(default=(), kw_only=True)
     heuristics: Mapping[str, Callable[[], Array]] = field(default_factory=dict, kw_only=True)
     _points: Remembered[SumPoint] = field(default_factory=Remembered, init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        vars(self).update(heuristics={name: cache(f) for name, f in self.heuristics.items()})
 
     @property
     def has_hessian(self) -> bool:  # type: ignore[override]

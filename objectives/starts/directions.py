@@ -41,6 +41,7 @@ def fourth_order_directions(X: Array, weights: Array | None = None) -> Array:
     return symmetric_eigen((counted_rows(X, weights) * squares[:, None]).T @ X / len(X))[1]
 
 
+SCREENED = "screened"
 _RUNS = 5
 _GROUP = 8  # points, from the lowest of which there is a run
 _SHORT = Stopping(1e-6, 10)
@@ -68,7 +69,7 @@ def random_points(
     X = X / power_of_two(X)  # fourth powers stay in range
     axes = fourth_order_directions(X, weights)
     Y = X @ axes
-    axes = axes * np.where(counted_rows(Y**3, weights).sum(axis=0) < 0, -1.0, 1.0)
+    axes = axes * np.where(counted_rows(Y * Y * Y, weights).sum(axis=0) < 0, -1.0, 1.0)
     lengths, (k, r) = np.linalg.norm(Y, axis=0), problem.manifold.shape
     varied = lengths > rank_tolerance(k) * lengths.max()
     rng, m = np.random.default_rng(0), int(varied.sum())

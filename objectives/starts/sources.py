@@ -148,7 +148,7 @@ def _orthogonal(w: Array, found: Array) -> Array:
     """The unit vector of what is left of w off the orthonormal columns found."""
     for _ in range(2):  # twice is enough
         w = w - found @ (found.T @ w)
-        length = float(np.linalg.norm(w))
+        length = math.sqrt(w @ w)
         if length < 1e-12:  # nothing is left: any direction off the others will do
             w = np.linalg.svd(found, full_matrices=True)[0][:, found.shape[1]]
             length = 1.0

@@ -266,6 +266,16 @@ def test_its_own_starts_are_as_good_as_ten_random_ones():
     assert own.value >= others.value * (1 - 1e-6)
 
 
+def test_a_random_point_far_worse_than_other_starts_is_none(monkeypatch):
+    X, _ = mixed(0, ("sparse",), n=1000, d=30)
+    found = ldr.solve("ica", X, 1, certify=False)
+    assert "screened" not in found.starts.names + found.starts.merged
+    monkeypatch.setattr("ldr.objectives.ica._WORTH", 0.0)
+    every = ldr.solve("ica", X, 1, certify=False)
+    assert "screened" in every.starts.names
+    assert found.value == pytest.approx(every.value, rel=1e-12)
+
+
 def test_a_constant_column_is_left_out_and_said():
     X, sources = mixed(0, ("laplace", "sparse"), d=4)
     X = np.hstack([X, np.full((len(X), 1), 3.0)])

@@ -12,7 +12,7 @@ from ldr.objectives import LogDetPCA, RobustPCA
 from ldr.objectives.data.opening import as_samples
 from ldr.objectives.families.medians import Distances, median_in_pieces
 from ldr.objectives.families.row_sum import Frame
-from ldr.objectives.robust_pca import Huber, RoundedDistance, geometric_median
+from ldr.objectives.robust_pca import Huber, MedianRows, RoundedDistance, geometric_median
 from tests import real_data
 from tests.objectives.methods import X, bound
 
@@ -32,6 +32,14 @@ def planted(seed, n=300, d=12, r=3, share=0.12):
 
 def angle(M, span):
     return np.rad2deg(subspace_angles(M, span)[0])
+
+
+def test_each_start_is_found_once(monkeypatch):
+    passes = []
+    plain = MedianRows.scatters
+    monkeypatch.setattr(MedianRows, "scatters", lambda rows: passes.append(1) or plain(rows))
+    assert len(ldr.solve("robust-pca", planted(0)[0], 3).starts.names) == 3
+    assert len(passes) == 1
 
 
 @pytest.mark.parametrize("loss", LOSSES)
