@@ -39,13 +39,14 @@ def connected(address: str) -> Iterator[None]:
             "--cluster needs Dask, which is not installed: pip install 'ldr-manifold[dask]'"
         ) from None
     try:
-        client = Client(address, timeout=_TIMEOUT)
+        # as the default it would stay so for the process where nothing answers
+        client = Client(address, timeout=_TIMEOUT, set_as_default=False)
     except (OSError, ValueError) as error:
         raise ArgumentError(
             f"--cluster {address}: no scheduler answers there ({error}); start one with "
             "`dask scheduler`, which prints its address"
         ) from None
-    with client:
+    with client, client.as_current():
         if not client.nthreads():
             raise ArgumentError(
                 f"--cluster {address}: the scheduler has no workers; start some with "

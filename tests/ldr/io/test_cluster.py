@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 
+import dask
 import dask.dataframe as dd
 import numpy as np
 import pandas as pd
@@ -119,6 +120,7 @@ def test_a_scheduler_that_is_not_there_is_one_line(monkeypatch, capsys, tmp_path
     assert exit.value.code == 2 and printed.out == ""
     assert printed.err.startswith(f"ldr: --cluster {address}: no scheduler answers there (")
     assert printed.err.count("\n") == 1
+    assert dask.config.get("scheduler", None) is None  # of all that this process does from now on
 
 
 @pytest.mark.parametrize("workers", [1, 0])
