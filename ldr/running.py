@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from typing import Any, NamedTuple
 
@@ -14,9 +13,10 @@ from ldr.objectives.certificate import Certificate
 from ldr.objectives.problem import BoundObjective
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.flatness import unless_flat
-from ldr.solvers.limits import check, hearing, over, result_of, until_told
+from ldr.solvers.limits import check, hearing, over, until_told
 from ldr.solvers.loop import minimise
 from ldr.solvers.manifolds import Array
+from ldr.solvers.pool import Pool, result_of
 from ldr.solvers.records import dataclass, replace
 from ldr.solvers.run import Observer, Run, Stopping
 from ldr.solvers.solver import Solver
@@ -202,7 +202,7 @@ def solve_from(
         if workers == 1 or len(points) == 1:
             ends = list(map(ended, apart(map(approached, points))))
         else:
-            with ThreadPoolExecutor(os.cpu_count() if workers < 0 else workers) as pool:
+            with Pool(os.cpu_count() if workers < 0 else workers) as pool:
 
                 def each(work: Callable[[str], Any], names: Iterable[str]) -> Iterator[Any]:
                     tasks = []

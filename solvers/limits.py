@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, wait
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar, Token
 from functools import cache
@@ -43,10 +42,6 @@ _ENDED = {
     Status.TIME_LIMIT: "the time limit was reached",
     Status.INTERRUPTED: "interrupted from the keyboard",
 }
-
-# Seconds that the main thread waits for another at a time: a Ctrl-C that comes just as it begins
-# to, or that another thread is given, does not wake it.
-_ASLEEP = 0.1
 
 # When a Ctrl-C was last answered with what there was.
 _answered = -math.inf
@@ -228,13 +223,6 @@ def complete(found: Iterable[Each], total: int, what: str) -> list[Each]:
     if told.status is not None:
         warn(f"{_ENDED[told.status]} after {len(kept)} of {total} {what}", ConvergenceWarning)
     return kept
-
-
-def result_of(task: Future[Each]) -> Each:
-    """What another thread finds; Ctrl-C is heard meanwhile, whenever it comes."""
-    while not wait((task,), _ASLEEP).done:
-        pass
-    return task.result()
 
 
 def insist() -> None:

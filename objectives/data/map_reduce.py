@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import contextmanager
 from threading import local
 from typing import TypeVar
@@ -19,7 +19,8 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from ldr.solvers.limits import check, result_of
+from ldr.solvers.limits import check
+from ldr.solvers.pool import Pool, result_of
 from ldr.solvers.threads import one_thread
 
 Term = TypeVar("Term")
@@ -62,7 +63,7 @@ def fold(
 
     if workers == 1:
         return _merged(merge, map(work, _in_time(pieces)))
-    with one_thread(), ThreadPoolExecutor(workers, initializer=_begin) as pool:
+    with one_thread(), Pool(workers, initializer=_begin) as pool:
         waiting: deque[Future[Term]] = deque()
 
         def results() -> Iterable[Term]:

@@ -10,6 +10,7 @@ import pytest
 
 import ldr
 from ldr.errors import ClusterError, ClusterWarning, TimeLimitError
+from ldr.solvers import limits
 
 distributed = pytest.importorskip("distributed")
 
@@ -22,11 +23,19 @@ def client():
 
 
 @pytest.fixture(autouse=True)
-def impatient(monkeypatch):
+def clock(monkeypatch):
+    """Each look takes five seconds, and nothing else any."""
     from ldr.objectives.data.sources import cluster
 
-    for name, seconds in {"_LOOK": 0.05, "_WORRIED": 0.1, "_PATIENCE": 0.6}.items():
-        monkeypatch.setattr(cluster, name, seconds)
+    now, wait = [0.0], cluster.wait
+
+    def look(future, timeout):
+        now[0] += 5.0
+        return wait(future, timeout=0.01)
+
+    monkeypatch.setattr(cluster, "wait", look)
+    for asked in (cluster, limits):
+        monkeypatch.setattr(asked, "monotonic", lambda: now[0])
 
 
 X = np.random.default_rng(0).standard_normal((40, 3))
@@ -46,7 +55,7 @@ def test_a_cluster_without_workers_is_an_error_after_a_warning(client):
 
 def test_the_time_limit_holds_while_workers_are_waited_for(client):
     with pytest.raises(TimeLimitError, match="while the statistics of the data were computed"):
-        ldr.solve("pca", rows(), 2, time_limit=0.1)
+        ldr.solve("pca", rows(), 2, time_limit=4.0)
 
 
 def test_ctrl_c_is_heard_while_workers_are_waited_for(client, monkeypatch):
@@ -55,6 +64,18 @@ def test_ctrl_c_is_heard_while_workers_are_waited_for(client, monkeypatch):
     monkeypatch.setattr(cluster, "check", lambda: os.kill(os.getpid(), signal.SIGINT))
     with pytest.raises(KeyboardInterrupt):
         ldr.solve("pca", rows(), 2)
+
+
+def test_who_is_lost_while_it_is_asked_gives_no_sign(client, monkeypatch):
+    from ldr.objectives.data.sources import cluster
+
+    def lost(n_workers):
+        raise OSError("the connection was lost")
+
+    monkeypatch.setattr(client, "scheduler_info", lost)
+    pulse = cluster._Pulse(client)
+    pulse._ask()
+    assert pulse.workers == 0
 
 
 def test_workers_that_died_of_a_task_are_told_in_words(client, monkeypatch):

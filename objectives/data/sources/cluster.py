@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import CancelledError
+from functools import partial
 from time import monotonic
 
 from distributed import Client, wait
@@ -12,6 +13,7 @@ from distributed.scheduler import KilledWorker
 from ldr.objectives.data.cells import Given
 from ldr.solvers.errors import ClusterError, ClusterWarning
 from ldr.solvers.limits import check
+from ldr.solvers.pool import whole
 from ldr.solvers.warn import warn
 
 # Seconds between two looks; without a sign of a worker until a warning, and until an error. While
@@ -38,7 +40,10 @@ class _Pulse:
 
     def _ask(self) -> None:
         """The scheduler's clock is its own: what counts is that a worker's last sign is another."""
-        told = self._client.scheduler_info(n_workers=-1)  # nothing of a client closed meanwhile
+        try:
+            told = self._client.scheduler_info(n_workers=-1)  # nothing of a client that is closed
+        except Exception:  # closed, or its scheduler lost, while it asked: no sign
+            return
         workers = told.get("workers", {}).values()
         seen = max((worker["last_seen"] for worker in workers), default=None)
         if seen is not None and seen != self._seen:
@@ -57,7 +62,7 @@ def awaited(client: Client, lazy: object) -> Given:
     KeyboardInterrupt, TimeLimitError
         While there was nothing yet; the workers are told to leave it.
     """
-    future = client.compute(lazy)
+    future = whole(partial(client.compute, lazy))
     try:
         _wait(client, future)
         return future.result()
@@ -71,7 +76,7 @@ def awaited(client: Client, lazy: object) -> Given:
     except CancelledError as error:
         raise ClusterError("the scheduler was lost while its workers computed") from error
     finally:
-        future.release()
+        whole(future.release)
 
 
 def _wait(client: Client, future: object) -> None:
@@ -79,7 +84,7 @@ def _wait(client: Client, future: object) -> None:
     pulse, worried = _Pulse(client), False
     while True:
         try:
-            wait(future, timeout=_LOOK)
+            whole(partial(wait, future, timeout=_LOOK))
             return
         except TimeoutError:
             check()
