@@ -1,5 +1,6 @@
 """The house stands: no circles, imports go down, nothing is left out of the package."""
 
+import ast
 import inspect
 import re
 import tomllib
@@ -96,3 +97,12 @@ def test_what_a_page_binds_is_read_at_a_glance(name):
 def test_the_plan_of_the_rooms_is_the_one_that_contributors_read():
     page = (ROOT / "CONTRIBUTING.md").read_text()
     assert plan() in page, "put what python -m tests.house prints into CONTRIBUTING.md"
+
+
+def test_no_test_waits_for_ever():
+    waits = (".wait", ".join", ".communicate", ".result")
+    for path in sorted((ROOT / "tests").rglob("test_*.py")):
+        for call in ast.walk(ast.parse(path.read_text())):
+            if isinstance(call, ast.Call) and "timeout" not in [key.arg for key in call.keywords]:
+                done, where = ast.unparse(call.func), f"{path}:{call.lineno}"
+                assert done != "subprocess.run" and (call.args or not done.endswith(waits)), where

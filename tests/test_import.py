@@ -35,7 +35,12 @@ HEAVY = [
 
 def run_python(program, folder):
     return subprocess.run(
-        [sys.executable, "-c", program], cwd=folder, capture_output=True, text=True, check=True
+        [sys.executable, "-c", program],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=True,
     ).stdout
 
 

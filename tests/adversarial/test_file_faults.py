@@ -317,12 +317,15 @@ def _disk(folder, inputs, room):
     size = (pages + 3) * page + room  # at most three outputs were there before
     folder.mkdir(exist_ok=True)
     command = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)]
-    if shutil.which("mount") is None or subprocess.run(command, capture_output=True).returncode:
+    if (
+        shutil.which("mount") is None
+        or subprocess.run(command, capture_output=True, timeout=60).returncode
+    ):
         pytest.skip("no file system can be mounted here")
     try:
         yield folder
     finally:
-        subprocess.run(["umount", "-l", str(folder)], check=True)
+        subprocess.run(["umount", "-l", str(folder)], check=True, timeout=60)
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -38,7 +38,9 @@ class Child:
         line = self.process.stdout.readline()
         hung.cancel()
         if not line:
-            raise AssertionError(f"the process died: {self.process.communicate()[1][-3000:]}")
+            raise AssertionError(
+                f"the process died: {self.process.communicate(timeout=HUNG)[1][-3000:]}"
+            )
         return line
 
     def trial(self, number, wait, again):

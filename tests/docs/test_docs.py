@@ -132,6 +132,7 @@ def test_documentation_builds_without_warnings(tmp_path):
         [sys.executable, "-m", "sphinx", "-W", "-q", str(DOCS), str(tmp_path)],
         capture_output=True,
         text=True,
+        timeout=1000,
     )
     assert done.returncode == 0, done.stderr
     for name in REGISTRY:

@@ -48,7 +48,8 @@ def test_a_new_method_is_found_everywhere(tmp_path):
         assert solve("passing", [[1.0, 2.0], [3.0, 5.0], [4.0, 4.0]], 1).converged
     """
     program = textwrap.dedent(program).format(folder=str(tmp_path), root=str(ROOT))
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
 
 

@@ -153,7 +153,7 @@ def test_threads_that_make_the_first_instances_together():
                 barrier, (_, Derived, *_) = Barrier(threads), classes(dataclass, frozen=True)
 
                 def make(a, barrier=barrier, Derived=Derived):
-                    barrier.wait()
+                    barrier.wait(60)
                     return Derived(a, c=1.0)
 
                 made = list(pool.map(make, range(threads)))

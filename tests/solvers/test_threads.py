@@ -79,7 +79,7 @@ def test_threads_of_python_that_overlap_restore_the_threads():
     begun = threading.Barrier(3)
 
     def most(_):
-        begun.wait()
+        begun.wait(60)
         found = []
         for k in range(50):
             with one_thread(), idle_cores(10 if k % 2 else 0):

@@ -29,6 +29,7 @@ def run(*arguments, folder):
         capture_output=True,
         text=True,
         encoding="utf-8",
+        timeout=300,
     )
 
 
@@ -424,7 +425,8 @@ def test_a_full_disk_behind_standard_output_is_a_line(folder):
     command = [sys.executable, "-m", "ldr", "check", str(folder / "mine.py:variance")]
     with open("/dev/full", "w") as full:
         options = {"stdout": full, "stderr": subprocess.PIPE, "text": True}
-        done = subprocess.run(command, **options, env={**os.environ, "PYTHONUNBUFFERED": ""})
+        environment = {**os.environ, "PYTHONUNBUFFERED": ""}
+        done = subprocess.run(command, **options, env=environment, timeout=300)
     assert done.returncode == 2
     assert done.stderr == "ldr: standard output: No space left on device\n"
 

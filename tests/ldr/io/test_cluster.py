@@ -144,6 +144,7 @@ def run(*arguments, folder):
         env={**os.environ, "NO_COLOR": "1"},
         capture_output=True,
         text=True,
+        timeout=300,
     )
 
 

@@ -180,7 +180,7 @@ def test_memory_is_that_of_pieces_not_of_the_file(name, tmp_path):
         else:
             pyarrow.parquet.write_table(table, path, row_group_size=100_000, use_dictionary=False)
     done = subprocess.run(
-        [sys.executable, "-c", _MEASURE, str(path)], capture_output=True, text=True
+        [sys.executable, "-c", _MEASURE, str(path)], capture_output=True, text=True, timeout=900
     )
     assert done.returncode == 0, done.stderr
     used, value = map(float, done.stdout.split())

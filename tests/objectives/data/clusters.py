@@ -50,7 +50,7 @@ def scheduler(folder):
         yield json.loads(file.read_text())["address"]
     finally:
         process.kill()
-        process.wait()
+        process.wait(60)
 
 
 @contextmanager
@@ -71,4 +71,4 @@ def cluster(folder, count=2):
         finally:
             for worker in workers:
                 worker.kill()
-                worker.wait()
+                worker.wait(60)

@@ -157,7 +157,7 @@ def test_workers_that_are_gone_or_stand_still_are_not_waited_for_for_ever(
     spread_out(monkeypatch)
     impatient(monkeypatch)
     with cluster(tmp_path, 1) as (client, workers):
-        assert client.submit(sum, (1, 2)).result() == 3
+        assert client.submit(sum, (1, 2)).result(60) == 3
         workers[0].send_signal(end)
         with (
             pytest.warns(ClusterWarning, match=r"none gave a sign for"),

@@ -457,5 +457,6 @@ def test_a_program_without_dask_does_not_import_it(tmp_path):
         "import sys, numpy, ldr; ldr.solve('pca', numpy.eye(5), r=2).transform(numpy.eye(5)); "
         "print([name for name in ('dask', 'distributed') if name in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.stdout.strip() == "[]"

@@ -139,7 +139,7 @@ def test_threads_may_read_at_the_same_time(name, tmp_path):
     barrier = threading.Barrier(4)
 
     def read(k):
-        barrier.wait()
+        barrier.wait(60)
         return [samples.read(where) for where in samples.pieces()[k::4]]
 
     with ThreadPoolExecutor(4) as pool:
