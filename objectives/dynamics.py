@@ -77,7 +77,10 @@ class Dynamics(Objective):
         rows = DenseRows.centred(data, self)
         states, moves = self._states_and_moves(rows)
         lost = np.linalg.norm(states, axis=0) <= _LOST * np.linalg.norm(rows.X, axis=0)
-        states = np.where(lost, 0.0, states)  # what rounding leaves of middles that are all alike
+        if lost.any():
+            states = np.where(
+                lost, 0.0, states
+            )  # what rounding leaves of middles that are all alike
         place, pace = power_of_two(states), power_of_two(moves)
         states, moves = states / place, moves / pace
         kept = Range.of(states.T @ states, rows.view.coordinates, "the covariance")
@@ -124,7 +127,9 @@ def _triangular(states: Array, moves: Array) -> tuple[Array, Array, float]:
     k = states.shape[1]
     if len(states) <= k:
         return states, moves, 0.0
-    R = scipy.linalg.qr(np.hstack([states, moves]), mode="r", check_finite=False)[0]
+    both = np.empty((len(states), 2 * k), order="F")
+    both[:, :k], both[:, k:] = states, moves
+    R = np.triu(dgeqrf(both, _WORK * 2 * k, overwrite_a=True)[0][: 2 * k])
     unreached = R[k:, k:]
     return (
         np.ascontiguousarray(R[:k, :k]),

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 import scipy
+from scipy.linalg.lapack import dstemr
 
 from ldr.solvers.limits import check, until_told
 from ldr.solvers.loop import minimise
@@ -112,10 +113,19 @@ def _lanczos(manifold: Manifold, point: RiemannianPoint, V: Array, most: int) ->
         offdiagonal.append(length)
         V = HV / length
         if len(basis) >= _LEAST_STEPS:
-            ritz, vectors = scipy.linalg.eigh_tridiagonal(diagonal, offdiagonal[:-1])
-            if length * abs(vectors[-1, 0]) <= _DECIDED * abs(ritz[0]):
+            smallest, last = _least_pair(diagonal, offdiagonal)
+            if length * abs(last) <= _DECIDED * abs(smallest):
                 break
     return basis, *scipy.linalg.eigh_tridiagonal(diagonal, offdiagonal[: len(diagonal) - 1])
+
+
+def _least_pair(diagonal: list[float], beside: list[float]) -> tuple[float, float]:
+    """The least eigenvalue of a tridiagonal matrix, and the last entry of its unit eigenvector.
+
+    LAPACK's room is beside's last number. What it cannot tell is no decision.
+    """
+    _, values, vectors, failed = dstemr(diagonal, beside, 2, 0.0, 1.0, 1, 1)
+    return (0.0, 1.0) if failed else (float(values[0]), float(vectors[-1, 0]))
 
 
 def _short_lanczos(manifold: Manifold, point: RiemannianPoint, V: Array, most: int) -> Space:
