@@ -162,7 +162,7 @@ class IsotropicFactors(Factors):
             return None
         return scaled_factor(self.C) if self.of_rows is None else self.of_rows
 
-    @property
+    @cached_property
     def _noise(self) -> float:
         """The best s2."""
         left = float(np.sum(self._eigen[0][self.r :])) + self.variance_outside
@@ -176,6 +176,10 @@ class IsotropicFactors(Factors):
 
     def closed_form(self) -> Array:
         """M = U_r (L_r - s2 I)^{1/2}; s2 averages the d - r others, the d - k zeros included."""
+        return self._best
+
+    @cached_property
+    def _best(self) -> Array:
         noise = self._noise
         L, U = self._eigen[0][: self.r], self._eigen[1][:, : self.r]
         M = U * np.sqrt(np.maximum(L - noise, 0.0))

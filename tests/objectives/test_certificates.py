@@ -264,6 +264,16 @@ def test_what_stands_beside_the_rows_and_whose_squares_are_no_numbers(name, scal
         ldr.solve(name, X, 1, **beside)
 
 
+@pytest.mark.parametrize("k", [1, 2, 10, 60])
+def test_the_least_pair_of_a_tridiagonal_matrix(k):
+    rng = np.random.default_rng(k)
+    diagonal, beside = rng.standard_normal(k).tolist(), rng.uniform(0.1, 2, k).tolist()
+    values, vectors = scipy.linalg.eigh_tridiagonal(diagonal, beside[:-1])
+    smallest, last = saddles._least_pair(diagonal, beside)
+    assert smallest == pytest.approx(values[0], rel=1e-13)
+    assert abs(last) == pytest.approx(abs(vectors[-1, 0]), abs=1e-13)
+
+
 def test_the_smallest_curvature_is_that_of_the_whole_hessian(monkeypatch):
     """Of the matrix of the Hessian in a basis of the tangent space; Lanczos ends earlier.
 
