@@ -1,5 +1,6 @@
 """The command `ldr` for the tests of this folder."""
 
+import os
 import subprocess
 import sys
 import warnings
@@ -8,6 +9,19 @@ import pytest
 
 from ldr.cli.app import main
 from ldr.errors import DataWarning
+
+
+def run(*arguments, folder):
+    """The command in a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-m", "ldr", *arguments],
+        cwd=folder,
+        env={**os.environ, "COLUMNS": "100", "NO_COLOR": "1"},
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=300,
+    )
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """Trials: series of which no pair of rows is of two, however they are handed over."""
 
 import json
-import sys
 
 import dask.array as da
 import numpy as np
@@ -11,7 +10,6 @@ import scipy.sparse
 from sklearn import config_context
 
 import ldr
-from ldr.cli.app import main
 from ldr.errors import ArgumentError, DataError
 from ldr.objectives import REGISTRY
 from ldr.objectives.data import dask_samples, samples, streams
@@ -104,7 +102,7 @@ def test_methods_without_time_order_stack_them():
     assert ldr.solve("pca", X, 2, groups=IDS).value == expected
 
 
-def test_files_columns_and_the_command_line(tmp_path, monkeypatch, capsys):
+def test_files_columns_and_the_command_line(tmp_path, monkeypatch, call):
     monkeypatch.chdir(tmp_path)
     expected = ldr.solve("maf", X, 2, groups=IDS).value
     frame = pd.DataFrame(X, columns=list("abcd")).assign(trial=IDS)
@@ -117,13 +115,8 @@ def test_files_columns_and_the_command_line(tmp_path, monkeypatch, capsys):
     shuffled = frame["trial"].sample(frac=1, random_state=0)
     by_index = ldr.solve("maf", frame.drop(columns="trial"), 2, groups=shuffled)
     assert by_index.value == pytest.approx(expected, rel=1e-12)
-    monkeypatch.setattr(
-        sys, "argv", ["ldr", "solve", "maf", "trials.csv", "--groups", "trial", "--json"]
-    )
-    with pytest.raises(SystemExit) as exit:
-        main()
-    assert exit.value.code == 0
-    assert json.loads(capsys.readouterr().out)["value"] == pytest.approx(expected, rel=1e-12)
+    done = call(*["solve", "maf", "trials.csv", "--groups", "trial", "--json"], folder=tmp_path)
+    assert json.loads(done.stdout)["value"] == pytest.approx(expected, rel=1e-12)
 
 
 def test_estimators():

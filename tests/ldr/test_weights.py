@@ -1,7 +1,6 @@
 """Weights of the rows: whole numbers are repeated rows, zero is a row left out."""
 
 import json
-import sys
 
 import dask.array as da
 import numpy as np
@@ -18,7 +17,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import ldr
-from ldr.cli.app import main
 from ldr.errors import ArgumentError, DataError
 from ldr.objectives.data import dask_samples, samples, streams
 from ldr.objectives.data.data import Data, as_tuple, single
@@ -345,7 +343,7 @@ def test_scikit_learn_routes_them_through_pipelines_searches_and_folds():
     assert search.cv_results_["mean_test_score"][1] == pytest.approx(scores["test_score"].mean())
 
 
-def test_columns_of_files_and_the_command_line(tmp_path, monkeypatch, capsys):
+def test_columns_of_files_and_the_command_line(tmp_path, monkeypatch, call):
     monkeypatch.chdir(tmp_path)
     expected = ldr.solve("lda", X, 2, y=LABELS, sample_weight=ANY).value
     frame = pd.DataFrame(X, columns=list("abcdefg")).assign(kind=LABELS, times=ANY)
@@ -356,12 +354,9 @@ def test_columns_of_files_and_the_command_line(tmp_path, monkeypatch, capsys):
         labels = "kind" if weights == "times" else LABELS
         found = ldr.solve("lda", data, 2, y=labels, sample_weight=weights)
         assert found.value == pytest.approx(expected, rel=1e-10)
-    command = "ldr solve lda rows.parquet --label kind --weights times --json"
-    monkeypatch.setattr(sys, "argv", command.split())
-    with pytest.raises(SystemExit) as exit:
-        main()
-    assert exit.value.code == 0
-    assert json.loads(capsys.readouterr().out)["value"] == pytest.approx(expected, rel=1e-10)
+    command = "solve lda rows.parquet --label kind --weights times --json"
+    done = call(*command.split(), folder=tmp_path)
+    assert json.loads(done.stdout)["value"] == pytest.approx(expected, rel=1e-10)
 
 
 @pytest.mark.parametrize(

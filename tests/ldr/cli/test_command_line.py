@@ -17,20 +17,8 @@ from ldr.cli.app import main
 from ldr.cli.methods import methods
 from ldr.cli.options import names_of_methods
 from ldr.io import files
+from tests.ldr.conftest import run
 from tests.real_data import breast_cancer, standardised, wine
-
-
-def run(*arguments, folder):
-    environment = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1"}
-    return subprocess.run(
-        [sys.executable, "-m", "ldr", *arguments],
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        timeout=300,
-    )
 
 
 def test_demo_prints_a_table_and_saves_a_picture(call, tmp_path):

@@ -1,8 +1,6 @@
 """The option --cluster, and files that workers read."""
 
 import json
-import os
-import subprocess
 import sys
 
 import dask
@@ -13,7 +11,6 @@ import pytest
 from distributed import LocalCluster
 
 import ldr
-from ldr.cli.app import main
 from ldr.errors import ArgumentError, DataError, DataWarning
 from ldr.io import cluster, files
 from ldr.objectives import PCA
@@ -21,6 +18,7 @@ from ldr.objectives.data.dask_samples import DaskSamples
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.opening import as_samples
 from ldr.standardising import Units
+from tests.ldr.conftest import run
 from tests.objectives.data import clusters
 
 X = np.random.default_rng(0).standard_normal((500, 4)) * [1, 2, 3, 4] + 5
@@ -109,17 +107,13 @@ def test_a_cluster_needs_dask(monkeypatch):
 
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nowhere", "tcp://no.such.host.:8786"])
-def test_a_scheduler_that_is_not_there_is_one_line(monkeypatch, capsys, tmp_path, address):
+def test_a_scheduler_that_is_not_there_is_one_line(monkeypatch, call, tmp_path, address):
     np.save(tmp_path / "X.npy", X)
     monkeypatch.setattr(cluster, "_TIMEOUT", 0.3)
-    command = ["ldr", "solve", "pca", str(tmp_path / "X.npy"), "--cluster", address]
-    monkeypatch.setattr(sys, "argv", command)
-    with pytest.raises(SystemExit) as exit:
-        main()
-    printed = capsys.readouterr()
-    assert exit.value.code == 2 and printed.out == ""
-    assert printed.err.startswith(f"ldr: --cluster {address}: no scheduler answers there (")
-    assert printed.err.count("\n") == 1
+    done = call("solve", "pca", "X.npy", "--cluster", address, folder=tmp_path)
+    assert done.returncode == 2 and done.stdout == ""
+    assert done.stderr.startswith(f"ldr: --cluster {address}: no scheduler answers there (")
+    assert done.stderr.count("\n") == 1
     assert dask.config.get("scheduler", None) is None  # of all that this process does from now on
 
 
@@ -134,18 +128,6 @@ def test_a_cluster_in_this_process(workers, call, tmp_path):
         assert json.loads(done.stdout)["value"] == pytest.approx(ldr.solve("pca", X, 2).value)
     else:
         assert done.stderr.startswith(f"ldr: --cluster {address}: the scheduler has no workers")
-
-
-def run(*arguments, folder):
-    """The command in a process of its own."""
-    return subprocess.run(
-        [sys.executable, "-m", "ldr.cli.app", *arguments],
-        cwd=folder,
-        env={**os.environ, "NO_COLOR": "1"},
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
 
 
 @pytest.mark.slow

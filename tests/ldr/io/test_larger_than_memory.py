@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 
 import ldr
-from ldr.cli.app import main
 from ldr.errors import ArgumentError
 from ldr.io import files
 from ldr.io.files import StoredTable, read, write_projection
@@ -115,19 +114,15 @@ def test_both_views_are_written_side_by_side(tmp_path, large):
 
 
 @pytest.mark.parametrize("ending", [".csv", ".parquet"])
-def test_the_command_does_the_same_with_large_files(ending, tmp_path, monkeypatch, capsys):
+def test_the_command_does_the_same_with_large_files(ending, tmp_path, monkeypatch, call):
     WRITERS[ending](tmp_path / f"wine{ending}")
-    monkeypatch.chdir(tmp_path)
-    command = f"ldr solve lda wine{ending} --label cultivar --standardise --json --out Y{ending}"
+    command = f"solve lda wine{ending} --label cultivar --standardise --json --out Y{ending}"
     found = []
     for size in (files.LARGE, 0):
         monkeypatch.setattr(files, "LARGE", size)
-        monkeypatch.setattr(sys, "argv", command.split())
-        with pytest.raises(SystemExit) as exit:
-            main()
-        printed = capsys.readouterr()
-        assert (exit.value.code, printed.err) == (0, "")
-        found.append((json.loads(printed.out)["value"], read(f"Y{ending}").samples().dense()))
+        done = call(*command.split(), folder=tmp_path)
+        assert (done.returncode, done.stderr) == (0, "")
+        found.append((json.loads(done.stdout)["value"], read(f"Y{ending}").samples().dense()))
     assert found[1][0] == pytest.approx(found[0][0], rel=1e-10)
     np.testing.assert_allclose(found[1][1], found[0][1], atol=1e-7)
 
