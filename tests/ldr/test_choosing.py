@@ -16,7 +16,6 @@ from tests.ldr.plots.test_plots import draws
 from tests.objectives import methods
 
 X, labels = real_data.wine()
-X = real_data.standardised(X)
 
 
 @pytest.mark.parametrize("name", ["pca", "lda", "cca", "maf", "signal-noise", "sdr"])

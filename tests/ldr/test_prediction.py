@@ -19,7 +19,6 @@ from ldr.errors import ArgumentError
 from tests import real_data
 
 X, labels = real_data.wine()
-X = real_data.standardised(X)
 ROWS, RESPONSE = load_diabetes(return_X_y=True)
 VIEWS = load_linnerud(return_X_y=True)
 

@@ -517,7 +517,6 @@ def test_directions_without_a_number_are_refused_too():
 
 def test_derivatives_are_as_good_as_newton_steps_make_a_rough_optimum():
     X, y = real_data.wine()
-    X = real_data.standardised(X)
     dX = np.random.default_rng(0).standard_normal(X.shape)
     rough, fine = (
         ldr.solve("lda", X, 2, y=y, tolerance=tolerance).sensitivity(X, y).along(dX).projector
@@ -566,7 +565,6 @@ def parameters_moved(result, X, y, direction, moved, h=1e-4):
 )
 def test_parameters(direction, moved):
     X, y = real_data.wine()
-    X = real_data.standardised(X)
     result = ldr.solve(moved(0.0), X, 2, y=y, tolerance=1e-13)
     found, ahead, behind = parameters_moved(result, X, y, direction, moved)
     assert abs(found.value - (ahead.value - behind.value) / 2e-4) < 1e-6 * abs(found.value)
@@ -630,7 +628,6 @@ def test_conjugate_gradients_where_the_hessian_is_large():
 
 def test_other_data_and_directions_are_refused_in_words():
     X, y = real_data.wine()
-    X = real_data.standardised(X)
     result = ldr.solve("lda", X, 2, y=y)
     with pytest.raises(DataError, match="not the data that the result was solved for"):
         result.sensitivity(X + np.linspace(0, 1, len(X))[:, None], y)
@@ -773,7 +770,7 @@ def test_influence_names_the_rows_of_a_data_frame():
 
 @pytest.mark.filterwarnings("ignore")
 def test_influence_is_for_each_unit_of_weight_and_a_derivative_of_many_rows():
-    X = real_data.standardised(real_data.wine()[0])[::4]
+    X = real_data.wine()[0][::4]
     weights = 100.0 + np.arange(len(X)) % 3
     weights[5] = 1.0
     result = ldr.solve("fa", X, 2, sample_weight=weights, tolerance=1e-12)

@@ -19,7 +19,6 @@ from tests.ldr.plots.test_plots import draws
 from tests.objectives import methods
 
 X, labels = real_data.wine()
-X = real_data.standardised(X)
 
 
 def factors(n, noise, seed=0):

@@ -9,17 +9,12 @@ import ldr
 from ldr.errors import ArgumentError
 from ldr.objectives.data.opening import as_samples
 from ldr.tuning import LOSSES, _HeldOut
-from tests import real_data
-
-
-def wine():
-    X, y = real_data.wine()
-    return real_data.standardised(X), y
+from tests.real_data import breast_cancer, standardised, wine
 
 
 def diabetes():
     X, y = load_diabetes(return_X_y=True)
-    return real_data.standardised(X), y
+    return standardised(X), y
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -73,7 +68,7 @@ def test_scales_are_those_of_the_columns(loss):
     ("data", "name", "r", "number", "start", "grid"),
     [
         (wine, "classical-lda", 2, "ridge", 1e-2, np.logspace(-4, 2, 10)),
-        (real_data.breast_cancer, "classical-lda", 1, "ridge", 1e-2, np.logspace(-4, 2, 10)),
+        (breast_cancer, "classical-lda", 1, "ridge", 1e-2, np.logspace(-4, 2, 10)),
         (diabetes, "ridge-regression", 1, "penalty", 1.0, np.logspace(-4, 4, 10)),
     ],
 )

@@ -278,7 +278,7 @@ REAL = {
     "uica": (lambda: (real_data.stocks(), None, {}), 2),
     "ica": (lambda: (real_data.stocks(), None, {}), 2),
     "sparse-pca": (
-        lambda: (real_data.standardised(real_data.wine()[0]), None, {"penalty": 50.0}),
+        lambda: (real_data.wine()[0], None, {"penalty": 50.0}),
         3,
     ),
     "sparse-lda": (lambda: (*real_data.wine(), {}), 2),

@@ -244,7 +244,6 @@ def test_bounds_hold_for_columns_in_any_units(k, seed, semidefinite):
 @pytest.mark.parametrize("name", ["lda", "maf", "orthogonal-sfa"])
 def test_a_column_that_outweighs_the_others_costs_no_digits(name, unit):
     X, y = real_data.wine()
-    X = X / X.std(axis=0)
     for column in (3, 7, 9):
         result = ldr.solve(name, X * np.where(np.arange(13) == column, unit, 1.0), 4, y=y)
         assert result.converged  # whatever is left of a gradient in so large units

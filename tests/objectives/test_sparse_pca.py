@@ -27,7 +27,7 @@ def planted(seed, n=300, d=40, r=3, k=6, noise=0.5):
 
 @pytest.fixture(scope="module")
 def wine():
-    return real_data.standardised(real_data.wine()[0])
+    return real_data.wine()[0]
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -7,10 +7,9 @@ import pandas as pd
 import pytest
 
 import ldr
-from tests.real_data import standardised, wine
+from tests.real_data import wine
 
 X, labels = wine()
-X = standardised(X)
 NAMES = [f"c{j}" for j in range(X.shape[1])]
 
 

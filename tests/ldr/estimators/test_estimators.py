@@ -40,7 +40,6 @@ from tests import real_data
 from tests.objectives import methods
 
 X, labels = real_data.wine()
-X = real_data.standardised(X)
 NAMED = np.array(["red", "rosé", "white"])[labels]
 
 

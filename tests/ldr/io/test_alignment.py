@@ -14,7 +14,7 @@ from tests import real_data
 rng = np.random.default_rng(0)
 ARRAY, LABELS = real_data.wine()
 LETTERS = [f"wine {i}" for i in range(len(ARRAY))]
-X = pd.DataFrame(ARRAY / ARRAY.std(axis=0), index=LETTERS).rename(columns=str)
+X = pd.DataFrame(ARRAY, index=LETTERS).rename(columns=str)
 y = pd.Series(LABELS, index=LETTERS)
 OTHER_ORDER = rng.permutation(len(X))
 MIXED = y.iloc[OTHER_ORDER]
