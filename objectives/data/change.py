@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from ldr.objectives.data.samples import Array, Beside, Samples, Term
+from ldr.objectives.data.samples import Array, Beside, Merge, Samples, Term
 from ldr.solvers.records import dataclass, replace
 
 
@@ -82,12 +82,7 @@ class MadeSamples(Samples):
     def piece(self, where: slice) -> Samples:
         return self.making(self.array.piece(where))
 
-    def reduce(
-        self,
-        term: Callable[..., Term],
-        merge: Callable[[Term, Term], Term],
-        *beside: Beside,
-    ) -> Term:
+    def reduce(self, term: Callable[..., Term], merge: Merge[Term], *beside: Beside) -> Term:
         if self.array.is_sparse:  # all its rows are one piece, which would be filled
             return super().reduce(term, merge, *beside)
         made = [each.making if isinstance(each, MadeSamples) else None for each in (self, *beside)]

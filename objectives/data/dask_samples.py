@@ -11,7 +11,7 @@ import copy
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import pairwise
-from typing import TypeAlias
+from typing import Any
 
 import dask.array
 import numpy as np
@@ -23,7 +23,7 @@ from ldr.objectives.data.cells import Cells, CellType
 from ldr.objectives.data.finite import check_finite, check_largest, largest_of_piece
 from ldr.objectives.data.map_reduce import PIECE_NUMBERS
 from ldr.objectives.data.marks import Marks
-from ldr.objectives.data.samples import Array, Beside, Samples, Term
+from ldr.objectives.data.samples import Array, Beside, Merge, Samples, Term
 from ldr.objectives.data.sources.dask_rows import DaskRows, chunked, computed
 from ldr.objectives.data.stored import StoredSamples
 from ldr.solvers.errors import DataError
@@ -46,10 +46,7 @@ class DaskSamples(StoredSamples):
         return cls(source, source.feature_names, name)
 
     def reduce(
-        self,
-        term: Callable[..., Term],
-        merge: Callable[[Term, Term], Term],
-        *beside: Beside | dask.array.Array,
+        self, term: Callable[..., Term], merge: Merge[Term], *beside: Beside | dask.array.Array
     ) -> Term:
         """Sum a term over pieces of the rows, on the workers.
 
@@ -136,9 +133,6 @@ class DaskSamples(StoredSamples):
         return [rows[where] for where in self._places()]
 
 
-Merge: TypeAlias = Callable[..., object]
-
-
 @dataclass(frozen=True)
 class _View:
     """What a worker must know of one of the arguments of a term.
@@ -200,7 +194,7 @@ class _ChunkSum:
     """
 
     term: Callable[..., object]
-    merge: Merge
+    merge: Merge[Any]
     views: tuple[_View, ...]
     rows: int
 
@@ -230,17 +224,17 @@ class _ChunkSum:
         return _Total(self.term(*given), largest)
 
 
-def _joined(merge: Merge, earlier: _Total, later: _Total) -> _Total:
+def _joined(merge: Merge[Any], earlier: _Total, later: _Total) -> _Total:
     largest = tuple(map(max, earlier.largest, later.largest))
     return _Total(merge(earlier.term, later.term), largest)
 
 
-def _merged(merge: Merge, earlier: _Total, later: _Total) -> _Total:
+def _merged(merge: Merge[Any], earlier: _Total, later: _Total) -> _Total:
     """Merged copies: a task may be run again on what it was given, after a worker was lost."""
     return _joined(merge, copy.deepcopy(earlier), copy.deepcopy(later))
 
 
-def _tree(merge: Merge, terms: list[Delayed]) -> Delayed:
+def _tree(merge: Merge[Any], terms: list[Delayed]) -> Delayed:
     """Neighbours merged, then neighbours of those, down to one."""
     join = delayed(merge, pure=False, traverse=False)
     while len(terms) > 1:

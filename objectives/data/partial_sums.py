@@ -7,7 +7,7 @@ from collections.abc import Callable
 from copy import deepcopy
 from typing import Any
 
-from ldr.objectives.data.samples import Beside, Samples, Term
+from ldr.objectives.data.samples import Beside, Merge, Samples, Term
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.records import dataclass, field, replace
 
@@ -48,12 +48,7 @@ class AccumulatedSamples(Samples):
             before=before,
         )
 
-    def reduce(
-        self,
-        term: Callable[..., Term],
-        merge: Callable[[Term, Term], Term],
-        *beside: Beside,
-    ) -> Term:
+    def reduce(self, term: Callable[..., Term], merge: Merge[Term], *beside: Beside) -> Term:
         """The sum over all blocks so far."""
         blocks = (
             other.block if isinstance(other, AccumulatedSamples) else other for other in beside

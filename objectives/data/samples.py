@@ -20,6 +20,7 @@ from ldr.solvers.records import dataclass, replace
 
 Array = npt.NDArray[np.float64]
 Term = TypeVar("Term")
+Merge: TypeAlias = Callable[[Term, Term], Term]
 # A block of 8 MiB stays in the last-level cache with its centred copy.
 BLOCK_NUMBERS = 2**20
 # Rows that are in memory cost nothing to cut: 16 MiB are enough for a thread, unless those are so
@@ -216,12 +217,7 @@ class Samples:
             return self
         return replace(self, array=self.array[where], marks=self.marked(where))
 
-    def reduce(
-        self,
-        term: Callable[..., Term],
-        merge: Callable[[Term, Term], Term],
-        *beside: Beside,
-    ) -> Term:
+    def reduce(self, term: Callable[..., Term], merge: Merge[Term], *beside: Beside) -> Term:
         """Sum a term over pieces of the rows, in threads; see `fold`.
 
         Parameters

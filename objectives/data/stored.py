@@ -12,7 +12,7 @@ from ldr.objectives.data.cells import Cells, Given
 from ldr.objectives.data.finite import check_finite, check_largest, largest_of_piece
 from ldr.objectives.data.footprint import afford
 from ldr.objectives.data.map_reduce import PIECE_NUMBERS
-from ldr.objectives.data.samples import Array, Beside, Samples, Term
+from ldr.objectives.data.samples import Array, Beside, Merge, Samples, Term
 from ldr.objectives.data.sources.source import pieces_along
 from ldr.solvers.limits import check
 from ldr.solvers.records import dataclass, field, replace
@@ -95,12 +95,7 @@ class StoredSamples(Samples):
     def taken(self, allow_nan: bool) -> StoredSamples:
         return self if self.allow_nan == allow_nan else replace(self, allow_nan=allow_nan)
 
-    def reduce(
-        self,
-        term: Callable[..., Term],
-        merge: Callable[[Term, Term], Term],
-        *beside: Beside,
-    ) -> Term:
+    def reduce(self, term: Callable[..., Term], merge: Merge[Term], *beside: Beside) -> Term:
         total = super().reduce(term, merge, *beside)
         self.check_range()
         return total

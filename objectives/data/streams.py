@@ -14,7 +14,7 @@ from ldr.objectives.data.cells import Cells, Given
 from ldr.objectives.data.containers import open_matrix
 from ldr.objectives.data.labels import as_array
 from ldr.objectives.data.map_reduce import PIECE_NUMBERS, fold, workers_for
-from ldr.objectives.data.samples import Array, Beside, Samples, Term, cut
+from ldr.objectives.data.samples import Array, Beside, Merge, Samples, Term, cut
 from ldr.objectives.data.stored import StoredSamples
 from ldr.solvers.errors import ArgumentError, DataError
 from ldr.solvers.records import dataclass, replace
@@ -190,12 +190,7 @@ class StreamSamples(StoredSamples):
         n = "unknown number of rows" if self.array.n is None else self.array.n
         return f"StreamSamples({self.name}: {n} x {self.d})"
 
-    def reduce(
-        self,
-        term: Callable[..., Term],
-        merge: Callable[[Term, Term], Term],
-        *beside: Beside,
-    ) -> Term:
+    def reduce(self, term: Callable[..., Term], merge: Merge[Term], *beside: Beside) -> Term:
         most = max(1, PIECE_NUMBERS // self.d)
         total = fold(term, merge, self._pieces(most, beside), workers_for(self.d))
         for samples in (self, *beside):

@@ -16,7 +16,7 @@ from ldr.objectives.data.cells import Cells
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.labels import as_array, as_labels
 from ldr.objectives.data.samples import Beside, Samples
-from ldr.objectives.families.row_sum import InPieces, RowTerm
+from ldr.objectives.families.row_sum import InPieces, TermOfPoints
 from ldr.objectives.problem import BoundObjective, Stated
 from ldr.objectives.statistics.covariance import Variation
 from ldr.objectives.statistics.sums import spread_rows
@@ -41,12 +41,12 @@ class Template(Protocol):
 
 
 @dataclass(frozen=True)
-class BatchTerm(RowTerm):
+class BatchTerm(TermOfPoints):
     """The sum of an objective over the batches of a piece."""
 
     template: Template
 
-    def _points(self, M: Array, rows: Samples, beside: tuple[Cells, ...]) -> Iterator[Point]:
+    def points(self, M: Array, rows: Samples, *beside: Cells) -> Iterator[Point]:
         batches = max(1, round(rows.n / BATCH_ROWS))
         # Classes may take turns: class by class, each batch has its share of every one.
         order = np.argsort(beside[0], kind="stable") if beside else np.arange(rows.n)
@@ -57,19 +57,6 @@ class BatchTerm(RowTerm):
             problem = self.template.on(X, *(other[batch] for other in beside), w=w)
             if problem is not None:
                 yield problem.at(M)
-
-    def first(self, M: Array, rows: Samples, *beside: Cells) -> tuple[float, Array]:
-        value, gradient = 0.0, np.zeros_like(M)
-        for point in self._points(M, rows, beside):
-            value += point.value
-            gradient += point.gradient
-        return value, gradient
-
-    def second(self, M: Array, V: Array, rows: Samples, *beside: Cells) -> Array:
-        product = np.zeros_like(M)
-        for point in self._points(M, rows, beside):
-            product += point.hessian_vector(V)
-        return product
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from functools import partial
 from operator import add, attrgetter, or_
@@ -27,7 +26,7 @@ from ldr.objectives.families.incomplete_factors import (
     missing_note,
 )
 from ldr.objectives.families.observed import Observed
-from ldr.objectives.families.row_sum import InParts, Remembered, RowTerm, SumPoint
+from ldr.objectives.families.row_sum import InParts, Remembered, SumPoint, TermOfPoints
 from ldr.objectives.problem import Stated
 from ldr.objectives.view import View
 from ldr.solvers.errors import DataError
@@ -183,7 +182,7 @@ def _with(numbers: Array, X: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class ObservedTerm(RowTerm):
+class ObservedTerm(TermOfPoints):
     """The negative log-likelihood of what was observed of some rows, a block at a time."""
 
     mean: Array
@@ -191,32 +190,17 @@ class ObservedTerm(RowTerm):
     noise: Noise
     r: int
 
-    def _points(self, M: Array, rows: Samples) -> Iterator[IncompletePoint]:
+    def points(self, M: Array, rows: Samples, *beside: Cells) -> Iterator[IncompletePoint]:
         for where, block in rows.blocks():
             weights = None if rows.weights is None else rows.weights[where]
             observed = Observed.of((block - self.mean) / self.scale, weights)
             yield IncompletePoint(ObservedRows(observed, self.noise, self.r, self.scale), M)
 
-    def first(self, M: Array, rows: Samples, *beside: Cells) -> tuple[float, Array]:
-        value, gradient = 0.0, np.zeros_like(M)
-        for point in self._points(M, rows):
-            value += point.value
-            if math.isinf(value):  # a wall: there is no gradient
-                return value, gradient
-            gradient += point.gradient
-        return value, gradient
-
-    def second(self, M: Array, V: Array, rows: Samples, *beside: Cells) -> Array:
-        product = np.zeros_like(M)
-        for point in self._points(M, rows):
-            product += point.hessian_vector(V)
-        return product
-
     def expected(self, M: Array, rows: Samples) -> Array:
-        return np.sum([point.expected for point in self._points(M, rows)], axis=0)
+        return np.sum([point.expected for point in self.points(M, rows)], axis=0)
 
     def regressions(self, M: Array, rows: Samples) -> Regressions:
-        first, *others = (point.regressions() for point in self._points(M, rows))
+        first, *others = (point.regressions() for point in self.points(M, rows))
         return sum(others, first)
 
 

@@ -7,6 +7,7 @@ centres and whitens its rows itself, a block at a time, so that there is no copy
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
@@ -61,6 +62,29 @@ class RowTerm(ABC):
     @abstractmethod
     def second(self, M: Array, V: Array, rows: Samples, *beside: Cells) -> Array:
         """The Hessian product with V."""
+
+
+class TermOfPoints(RowTerm):
+    """The sum of the points of problems of some rows each."""
+
+    @abstractmethod
+    def points(self, M: Array, rows: Samples, *beside: Cells) -> Iterator[Point]:
+        """Those of all rows of a piece."""
+
+    def first(self, M: Array, rows: Samples, *beside: Cells) -> tuple[float, Array]:
+        value, gradient = 0.0, np.zeros_like(M)
+        for point in self.points(M, rows, *beside):
+            value += point.value
+            if math.isinf(value):  # a wall: there is no gradient
+                return value, gradient
+            gradient += point.gradient
+        return value, gradient
+
+    def second(self, M: Array, V: Array, rows: Samples, *beside: Cells) -> Array:
+        product = np.zeros_like(M)
+        for point in self.points(M, rows, *beside):
+            product += point.hessian_vector(V)
+        return product
 
 
 @dataclass(frozen=True)
