@@ -25,27 +25,25 @@ class CodedLabels:
     classes: Cells
 
     @classmethod
-    def of(cls, y: object, n: int, classes: Cells, name: str = "y") -> CodedLabels:
+    def of(cls, y: object, n: int, classes: Cells) -> CodedLabels:
         """
         Raises
         ------
         DataError
             Not n labels, or a label that is none of the classes.
         """
-        labels = np.asarray(_open_labels(y, n, name))
+        labels = np.asarray(_open_labels(y, n))
         codes = np.searchsorted(classes, labels).clip(max=len(classes) - 1)
         unknown = np.flatnonzero(classes[codes] != labels)
         if len(unknown):
             raise DataError(
-                f"{name} has the label {_show(labels[unknown[0]])}, which is none of the classes: "
+                f"y has the label {_show(labels[unknown[0]])}, which is none of the classes: "
                 "all of them are to be named in the first call, classes="
             )
         return cls(codes, classes)
 
 
-def as_labels(
-    y: object, n: int, name: str = "y", *, smallest_class: int = 2
-) -> tuple[npt.NDArray[np.intp], Cells]:
+def as_labels(y: object, n: int, *, smallest_class: int = 2) -> tuple[npt.NDArray[np.intp], Cells]:
     """Class labels as codes 0..c-1.
 
     Parameters
@@ -55,8 +53,6 @@ def as_labels(
         `CodedLabels`, which are taken as they are.
     n : int
         Number of samples the labels belong to.
-    name : str
-        The argument's name in messages.
     smallest_class : int
         The fewest samples a class may have.
 
@@ -75,13 +71,13 @@ def as_labels(
     """
     if isinstance(y, CodedLabels):
         return y.codes, y.classes
-    labels = _open_labels(y, n, name)
-    classes, codes, counts = distinct(labels, name)
-    _check_discrete(classes, n, name)
+    labels = _open_labels(y, n)
+    classes, codes, counts = distinct(labels, "y")
+    _check_discrete(classes, n)
     if len(classes) < 2:
         found = f"a single class ({_show(classes[0])})" if len(classes) else "no labels"
-        raise DataError(f"{name} has {found}; at least two classes were expected")
-    _check_class_sizes(classes, counts, name, smallest_class)
+        raise DataError(f"y has {found}; at least two classes were expected")
+    _check_class_sizes(classes, counts, smallest_class)
     return codes.reshape(-1).astype(np.intp, copy=False), classes
 
 
@@ -150,29 +146,29 @@ def _coded(labels: Cells) -> Column:
     return labels
 
 
-def _open_labels(y: object, n: int, name: str) -> Column:
+def _open_labels(y: object, n: int) -> Column:
     """n labels in one dimension, none missing; objects as codes, where they can be looked up."""
-    labels = y if isinstance(y, CodedCells) else _in_one_dimension(as_array(y, name), n, name)
+    labels = y if isinstance(y, CodedCells) else _in_one_dimension(as_array(y), n)
     if len(labels) != n:
-        raise DataError(f"{name} has {len(labels)} labels for {n} samples")
+        raise DataError(f"y has {len(labels)} labels for {n} samples")
     missing = _missing(labels)
     if len(missing):
         raise DataError(
-            f"{name} has {len(missing)} missing or infinite label(s), the first at "
+            f"y has {len(missing)} missing or infinite label(s), the first at "
             f"position {missing[0]}; a label for each sample was expected"
         )
     return labels
 
 
-def _in_one_dimension(labels: Cells, n: int, name: str) -> Column:
+def _in_one_dimension(labels: Cells, n: int) -> Column:
     if labels.ndim != 1:
-        hint = f"; pass {name}.ravel()" if labels.ndim == 2 and 1 in labels.shape else ""
+        hint = "; pass y.ravel()" if labels.ndim == 2 and 1 in labels.shape else ""
         raise DataError(
-            f"{name} must be 1-D, one label for each of the {n} samples, "
+            f"y must be 1-D, one label for each of the {n} samples, "
             f"but has {labels.ndim} dimension(s) and shape {labels.shape}{hint}"
         )
     if labels.dtype.kind in "cV":
-        raise DataError(f"{name} must hold class labels, but its type is {labels.dtype}")
+        raise DataError(f"y must hold class labels, but its type is {labels.dtype}")
     if labels.dtype.kind != "O":
         return labels
     try:
@@ -204,25 +200,23 @@ def _is_missing(label: object) -> bool:
         return True
 
 
-def _check_discrete(classes: Cells, n: int, name: str) -> None:
+def _check_discrete(classes: Cells, n: int) -> None:
     if classes.dtype.kind != "f" or 2 * len(classes) <= n:
         return
     if np.any(classes != np.floor(classes)):
         raise DataError(
-            f"{name} looks continuous ({len(classes)} distinct values in {n} samples); "
+            f"y looks continuous ({len(classes)} distinct values in {n} samples); "
             f"class labels were expected"
         )
 
 
-def _check_class_sizes(
-    classes: Cells, counts: npt.NDArray[np.intp], name: str, smallest: int
-) -> None:
+def _check_class_sizes(classes: Cells, counts: npt.NDArray[np.intp], smallest: int) -> None:
     small = np.flatnonzero(counts < smallest)
     if len(small) == 0:
         return
     others = f" (and {len(small) - 1} more classes are too small)" if len(small) > 1 else ""
     raise DataError(
-        f"{name}: class {_show(classes[small[0]])} has {counts[small[0]]} sample(s); "
+        f"y: class {_show(classes[small[0]])} has {counts[small[0]]} sample(s); "
         f"at least {smallest} in each class are needed{others}"
     )
 

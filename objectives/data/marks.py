@@ -54,7 +54,7 @@ class Marks:
         return Marks(*(None if a is None else np.concatenate([a, b]) for a, b in pairs))
 
 
-def as_weights(given: Given, n: int, name: str = "sample_weight") -> Array:
+def as_weights(given: Given, n: int) -> Array:
     """Weights of n rows.
 
     Raises
@@ -62,23 +62,25 @@ def as_weights(given: Given, n: int, name: str = "sample_weight") -> Array:
     DataError
         Not n numbers, negative or not finite ones, or nothing but zeros.
     """
-    weights = as_array(given, name)
-    check_real(weights.dtype, name)
+    weights = as_array(given, "sample_weight")
+    check_real(weights.dtype, "sample_weight")
     if weights.shape != (n,):
-        raise DataError(f"{name} has shape {weights.shape}, expected ({n},): a weight for each row")
+        raise DataError(
+            f"sample_weight has shape {weights.shape}, expected ({n},): a weight for each row"
+        )
     weights = weights.astype(np.float64)
     wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
     if len(wrong):
         raise DataError(
-            f"{name} has {len(wrong)} weight(s) that are negative or not finite, the first is "
-            f"{weights[wrong[0]]} in row {wrong[0]}; numbers >= 0 were expected"
+            f"sample_weight has {len(wrong)} weight(s) that are negative or not finite, the first "
+            f"is {weights[wrong[0]]} in row {wrong[0]}; numbers >= 0 were expected"
         )
     if not weights.any():
-        raise DataError(f"{name} is zero in every row: no row counts")
+        raise DataError("sample_weight is zero in every row: no row counts")
     return weights
 
 
-def as_trials(given: Given, n: int, name: str = "groups") -> Cells:
+def as_trials(given: Given, n: int) -> Cells:
     """The trials of n rows.
 
     Raises
@@ -86,14 +88,14 @@ def as_trials(given: Given, n: int, name: str = "groups") -> Cells:
     DataError
         Not n ids, or rows of one trial that do not stand next to one another.
     """
-    ids = as_array(given, name)
+    ids = as_array(given, "groups")
     if ids.shape != (n,):
-        raise DataError(f"{name} has shape {ids.shape}, expected ({n},): a trial for each row")
+        raise DataError(f"groups has shape {ids.shape}, expected ({n},): a trial for each row")
     first = ids[np.append(True, ids[1:] != ids[:-1])]
     distinct, times = np.unique(first, return_counts=True)
     if len(distinct) < len(first):
         raise DataError(
-            f"{name}: the rows of trial {distinct[np.argmax(times)]} do not stand next to one "
+            f"groups: the rows of trial {distinct[np.argmax(times)]} do not stand next to one "
             "another; sort the rows by trial, each in the order of time"
         )
     return ids
