@@ -10,6 +10,13 @@ from ldr.objectives import REGISTRY, graphs
 from ldr.objectives.data.opening import as_samples
 from tests import real_data
 
+# Of several blocks, with local optima; certified where the dual bound is tight.
+OF_VIEWS = {"cca", "maxdiff", "maxbet", "orthogonal-mcca"}
+# Objectives without a closed form or a certificate: local optima, of which solvers find one.
+ITERATIVE = {"fa", "sdr", "hsic", "dynamics", "ica", "uica", "sparse-pca"}
+ITERATIVE |= {"mds-stress", "lmnn", "nca", "wda", "robust-pca", "sparse-lda", "sparse-cca"}
+ITERATIVE |= {"dca", "foreca", "exponential-family-pca"}
+
 
 def drawn(n, d):
     """Random data of every kind."""

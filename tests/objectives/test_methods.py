@@ -9,10 +9,8 @@ import ldr.testing
 from ldr.inputs import as_data, as_objective
 from ldr.objectives.registry import REGISTRY, named
 from ldr.testing.objectives import Case, derivatives_and_manifold_are_right
-from tests.objectives.methods import RANDOM, REAL, name_of
+from tests.objectives.methods import ITERATIVE, OF_VIEWS, RANDOM, REAL, name_of
 
-# Of several blocks, with local optima; certified where the dual bound is tight.
-OF_VIEWS = {"cca", "maxdiff", "maxbet", "orthogonal-mcca"}
 DECLARED = {
     "cca": "stiefel x stiefel",
     "maxdiff": "stiefel x stiefel x stiefel",
@@ -59,12 +57,6 @@ NOT_INVARIANT = {
     "gcpca nested",
     "orthogonal-lpp nested",
 }
-# Objectives without a closed form or a certificate: local optima, of which solvers find one.
-ITERATIVE = {"fa", "sdr", "hsic", "dynamics", "ica", "uica", "sparse-pca"}
-ITERATIVE |= {"mds-stress", "lmnn", "nca", "wda", "robust-pca", "sparse-lda", "sparse-cca"}
-ITERATIVE |= {"dca", "foreca", "exponential-family-pca"}
-
-
 # No third-order error can be measured where the Hessian jumps.
 JUMPS = ("lasso", "lmnn")
 
@@ -147,30 +139,6 @@ def test_all_dimensions_can_be_kept(key):
     assert result.converged
     if name_of(key) not in NOT_INVARIANT | set(DECLARED):
         assert result.improvement == pytest.approx(0, abs=1e-9)
-
-
-@pytest.mark.parametrize("key", REAL)
-def test_the_generic_solver_reaches_the_same_value_on_real_data(key):
-    data, r = REAL[key]
-    X, y, parameters = data()
-    if name_of(key) in {"lasso"} | OF_VIEWS | ITERATIVE:
-        pytest.skip("local optima, or not smooth")
-    exact = ldr.solve(name_of(key), X, r, y=y, certify=False, **parameters)
-    # Of two views of r columns each M has a sign of its determinant, which no path can change.
-    square = isinstance(X, tuple) and all(view.shape[1] == r for view in X)
-    found = ldr.solve(
-        name_of(key),
-        X,
-        r,
-        y=y,
-        solver="trust-region",
-        start="random",
-        starts=8 if square else None,
-        random_state=4,
-        certify=False,
-        **parameters,
-    )
-    assert found.value == pytest.approx(exact.value, rel=1e-8)
 
 
 def test_the_registry_lists_every_method():
