@@ -284,10 +284,9 @@ def test_errors_while_it_is_written(command, inputs, place):
 @pytest.mark.parametrize("command", COMMANDS)
 def test_files_that_cannot_grow(command, inputs, place):
     rng = generator("full disk", command)
-    found = []
+    found, in_pieces = [], _both(command)[-1].in_pieces
     for k in range(count(4)):
-        (plain,) = _both(command)[-1:]
-        case = Case(command, most=int(10 ** rng.uniform(0, 5)), in_pieces=plain.in_pieces)
+        case = Case(command, most=int(10 ** rng.uniform(0, 5)), in_pieces=in_pieces)
         wrong, code, said, _ = _violations(case, inputs, place / "here", old=k % 2 == 0)
         found += wrong
         if code == 2 and "cannot be written: " not in said:

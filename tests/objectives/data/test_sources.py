@@ -351,14 +351,17 @@ def test_parts_that_do_not_fit(tmp_path):
         ldr.solve("pca", [X, scipy.sparse.eye_array(4).tocsr()], 2)
 
 
-@pytest.mark.parametrize("ending", [".npy", ".parquet", ".csv"])
+WRITERS = {
+    ".npy": lambda path, frame: np.save(path, frame.to_numpy()),
+    ".parquet": lambda path, frame: frame.to_parquet(path),
+    ".csv": lambda path, frame: frame.to_csv(path, index=False),
+}
+
+
+@pytest.mark.parametrize("ending", WRITERS)
 def test_files_that_are_cut_off(ending, tmp_path):
     path = tmp_path / f"X{ending}"
-    {
-        ".npy": lambda: np.save(path, X),
-        ".parquet": lambda: FRAME.to_parquet(path),
-        ".csv": lambda: FRAME.to_csv(path, index=False),
-    }[ending]()
+    WRITERS[ending](path, FRAME)
     content = path.read_bytes()
     last_line = content.rstrip(b"\n").rindex(b"\n")
     path.write_bytes(content[: last_line + 8 if ending == ".csv" else len(content) // 2])
@@ -366,14 +369,10 @@ def test_files_that_are_cut_off(ending, tmp_path):
         ldr.solve("pca", path, 2)
 
 
-@pytest.mark.parametrize("ending", [".npy", ".parquet", ".csv"])
+@pytest.mark.parametrize("ending", WRITERS)
 def test_files_without_rows(ending, tmp_path):
     path = tmp_path / f"X{ending}"
-    {
-        ".npy": lambda: np.save(path, X[:0]),
-        ".parquet": lambda: FRAME[:0].to_parquet(path),
-        ".csv": lambda: FRAME[:0].to_csv(path, index=False),
-    }[ending]()
+    WRITERS[ending](path, FRAME[:0])
     with pytest.raises(DataError, match=r"no rows"):
         ldr.solve("pca", path, 2)
 
