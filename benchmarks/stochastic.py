@@ -125,11 +125,7 @@ def main(arguments: list[str] | None = None) -> None:
             for solver, (passes, seconds) in measured.items():
                 ratio = measured["lbfgs"][0][-1] / passes[-1]
                 table.add_row(
-                    name,
-                    solver,
-                    *(f"{p:.0f}" for p in passes),
-                    f"{ratio:.1f}",
-                    f"{seconds:.1f}",
+                    name, solver, *(f"{p:.0f}" for p in passes), f"{ratio:.1f}", f"{seconds:.1f}"
                 )
     Console(width=100).print(table)
 

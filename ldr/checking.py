@@ -10,11 +10,7 @@ import numpy as np
 from ldr.doors import in_words
 from ldr.inputs import as_data, as_generator, as_objective, check_r
 from ldr.objectives.custom.function import CustomObjective
-from ldr.objectives.custom.verify import (
-    INVARIANCE_TOLERANCE,
-    invariance_error,
-    random_orthogonal,
-)
+from ldr.objectives.custom.verify import INVARIANCE_TOLERANCE, invariance_error, random_orthogonal
 from ldr.objectives.objective import Objective
 from ldr.objectives.problem import BoundObjective
 from ldr.solvers.manifolds import Array, Manifold, Orthonormal

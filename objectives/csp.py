@@ -15,12 +15,7 @@ from ldr.objectives.data.data import Data, UnknownError
 from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.joint_diagonal import joint_diagonaliser
-from ldr.objectives.families.matrices import (
-    DataForms,
-    DataSums,
-    PencilMatrices,
-    SpectralMatrices,
-)
+from ldr.objectives.families.matrices import DataForms, DataSums, PencilMatrices, SpectralMatrices
 from ldr.objectives.families.pencil import Pencil, RowPencil, SumOfSquares
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.families.unwhitened import Unwhitened

@@ -121,9 +121,7 @@ class FactorAnalysis(Objective):
         )
 
 
-def _correlation(
-    samples: Samples,
-) -> tuple[float, Array, Array, Correlation, Scatter] | None:
+def _correlation(samples: Samples) -> tuple[float, Array, Array, Correlation, Scatter] | None:
     """n, mean, standard deviations, correlation matrix and scatter; of n < d columns its root.
 
     Of sparse rows with very many columns its products.

@@ -14,12 +14,7 @@ from ldr.objectives.data.footprint import Footprint
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.families.batches import in_batches
 from ldr.objectives.families.matrices import DataSums, TraceMatrices
-from ldr.objectives.families.pairwise import (
-    Change,
-    Pairwise,
-    WeightedPairsPoint,
-    kept_of_pairs,
-)
+from ldr.objectives.families.pairwise import Change, Pairwise, WeightedPairsPoint, kept_of_pairs
 from ldr.objectives.families.projected import DenseRows, ProjectedPoint
 from ldr.objectives.families.trace import Trace
 from ldr.objectives.kernels import centred_gram, weighted_centre

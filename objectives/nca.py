@@ -94,13 +94,7 @@ class NCA(Objective):
             return in_batches(self, data, r, smallest_class=2)
         rows = LabelledRows.of(data, self)
         return SoftNeighbours(
-            self,
-            (rows.view,),
-            rows.X,
-            r,
-            rows.lengths,
-            rows.boundaries,
-            w=rows.weights,
+            self, (rows.view,), rows.X, r, rows.lengths, rows.boundaries, w=rows.weights
         )
 
 

@@ -93,12 +93,7 @@ def keep_whole(owner: object, name: str, least: int, *, optional: bool = False) 
 
 
 def keep_number(
-    owner: object,
-    name: str,
-    *,
-    optional: bool = False,
-    power: int = 1,
-    **limits: Unpack[Limits],
+    owner: object, name: str, *, optional: bool = False, power: int = 1, **limits: Unpack[Limits]
 ) -> None:
     """Check a field of a frozen dataclass by `number`, and keep it as Python's own, like above.
 

@@ -125,13 +125,7 @@ def _on(problem: Trace, run: TracedRun) -> BoundObjective:
     On Stiefel f is the same function, constant along M -> MQ; as a ratio pca is tr(M'CM)/tr(M'M).
     """
     if run.solver in _OF_RATIOS:
-        return TraceRatio(
-            _Ratio(),
-            problem.views,
-            np.asarray(problem.A),
-            np.eye(D),
-            R,
-        )
+        return TraceRatio(_Ratio(), problem.views, np.asarray(problem.A), np.eye(D), R)
     if run.manifold == "stiefel":
         problem = copy.copy(problem)
         vars(problem).update(manifold=Stiefel(D, R))

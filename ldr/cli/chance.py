@@ -112,8 +112,7 @@ def dimension(
     data: DataFile,
     selection: Selection,
     method: Annotated[
-        str,
-        typer.Option(metavar="RULE", help="auto, permutation, ladle, bic, folds or parallel."),
+        str, typer.Option(metavar="RULE", help="auto, permutation, ladle, bic, folds or parallel.")
     ] = "auto",
     most: Annotated[int | None, typer.Option(metavar="R", help="The largest to look at.")] = None,
     inquiry: Inquiry,

@@ -21,8 +21,7 @@ def compare(
     *,
     data: DataFile,
     methods: Annotated[
-        str,
-        typer.Option(metavar="A,B,...", help="By default those that fit what is given."),
+        str, typer.Option(metavar="A,B,...", help="By default those that fit what is given.")
     ] = "",
     r: Dimension = "2",
     selection: Selection,

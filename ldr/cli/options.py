@@ -30,8 +30,7 @@ ObjectiveName = Annotated[
     ),
 ]
 DataFile = Annotated[
-    Path,
-    typer.Argument(metavar="DATA", help="Rows in .csv, .tsv, .parquet, .npy, .npz or .mat."),
+    Path, typer.Argument(metavar="DATA", help="Rows in .csv, .tsv, .parquet, .npy, .npz or .mat.")
 ]
 Views = Annotated[
     list[Path] | None,
@@ -65,8 +64,7 @@ Separator = Annotated[
 Seed = Annotated[int | None, typer.Option(metavar="NUMBER", help="Of random starts.")]
 SolverName = Annotated[str, typer.Option(metavar="NAME", help="By default the best for the task.")]
 Cluster = Annotated[
-    str,
-    typer.Option(metavar="ADDRESS", help="Of a Dask scheduler, whose workers read the files."),
+    str, typer.Option(metavar="ADDRESS", help="Of a Dask scheduler, whose workers read the files.")
 ]
 
 
@@ -126,8 +124,7 @@ class Selection:
         typer.Option(metavar="FILE", help="Noise or background, with the same columns."),
     ] = None
     weights: Annotated[
-        str,
-        typer.Option(metavar="COLUMN", help="How much each row counts, >= 0. Not projected."),
+        str, typer.Option(metavar="COLUMN", help="How much each row counts, >= 0. Not projected.")
     ] = ""
     groups: Annotated[
         str,

@@ -33,12 +33,7 @@ class WithBackground(Projection):
 
     @available_if(from_sums)
     def partial_fit(
-        self,
-        X: Rows,
-        y: PerRow = None,
-        *,
-        classes: Labels = None,
-        background: Rows = None,
+        self, X: Rows, y: PerRow = None, *, classes: Labels = None, background: Rows = None
     ) -> Self:
         """Add a block of rows, and one of the background; see `Projection.partial_fit`.
 

@@ -46,9 +46,7 @@ def project_chunks(X: Rows, project: Project, name: str, names: Sequence[str]) -
     check_dimensions(X, name)
     r = project(np.ones((1, *X.shape[1:]), X.dtype), name).shape[1]
     return X.rechunk({1: -1}).map_blocks(
-        partial(_chunk, project, name, r),
-        chunks=(X.chunks[0], (r,)),
-        meta=np.empty((0, 0)),
+        partial(_chunk, project, name, r), chunks=(X.chunks[0], (r,)), meta=np.empty((0, 0))
     )
 
 

@@ -13,11 +13,4 @@ from ldr.testing.manifolds import MANIFOLD, check_manifold
 from ldr.testing.objectives import OBJECTIVE, check_objective
 from ldr.testing.solvers import SOLVER, check_solver
 
-__all__ = [
-    "MANIFOLD",
-    "OBJECTIVE",
-    "SOLVER",
-    "check_manifold",
-    "check_objective",
-    "check_solver",
-]
+__all__ = ["MANIFOLD", "OBJECTIVE", "SOLVER", "check_manifold", "check_objective", "check_solver"]

@@ -223,10 +223,7 @@ class StreamSamples(StoredSamples):
         changed = StreamSamples.of(lambda: map(change, self.array.blocks()), self.name)
         changed.array.n = self.array.n
         return replace(
-            changed,
-            feature_names=self.feature_names,
-            allow_nan=self.allow_nan,
-            marks=self.marks,
+            changed, feature_names=self.feature_names, allow_nan=self.allow_nan, marks=self.marks
         )
 
     def read(self, where: slice) -> Block:

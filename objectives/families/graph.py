@@ -31,10 +31,7 @@ from ldr.objectives.families.wide import WidePencil, against_total, of_classes
 from ldr.objectives.graphs import Graph, check_settled, notes_on
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, whole
-from ldr.objectives.statistics import (
-    class_moments,
-    moments,
-)
+from ldr.objectives.statistics import class_moments, moments
 from ldr.objectives.statistics.covariance import KnownScatter
 from ldr.objectives.view import Compact
 from ldr.solvers.manifolds import Array

@@ -23,11 +23,7 @@ from ldr.objectives.statistics.shrinkage import JointShrinkage, chosen_by
 from ldr.objectives.view import Compact, Range
 from ldr.solvers.errors import SingularError
 from ldr.solvers.linalg.bounds import rounding_of_correlations
-from ldr.solvers.linalg.eigen import (
-    rank_tolerance,
-    top_eigenvectors,
-    unit_diagonal,
-)
+from ldr.solvers.linalg.eigen import rank_tolerance, top_eigenvectors, unit_diagonal
 from ldr.solvers.linalg.symmetric import symmetric_product
 from ldr.solvers.manifolds import Array, Product, Stiefel, polar_factor
 from ldr.solvers.manifolds.orthonormal import qr_factor

@@ -41,11 +41,7 @@ _SHARE = 0.7
 
 
 def largest_of_rest(
-    H: Callable[[Array], Array],
-    Q: Array,
-    most_products: int,
-    *,
-    enough: float | None = None,
+    H: Callable[[Array], Array], Q: Array, most_products: int, *, enough: float | None = None
 ) -> float:
     """What no eigenvalue of PHP exceeds, P = I - QQ', but for half of `CHANCE`.
 

@@ -162,9 +162,7 @@ def largest_pairs(A: SymmetricOperator, B: SymmetricOperator, start: Array, r: i
 
 
 def conjugate_gradients(
-    H: Callable[[Array], Array],
-    R: Array,
-    preconditioned: Callable[[Array], Array],
+    H: Callable[[Array], Array], R: Array, preconditioned: Callable[[Array], Array]
 ) -> tuple[Array, int]:
     """H^{-1}R of a positive definite H, all columns at once; and the vectors H was applied to."""
     X, left = np.zeros_like(R), R.copy()

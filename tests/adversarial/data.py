@@ -119,14 +119,7 @@ def repeated_rows(rng, X):
     return X[rng.integers(0, len(X), len(X))]
 
 
-CHANGES = (
-    rescaled,
-    shifted,
-    in_other_units,
-    constant_columns,
-    repeated_columns,
-    repeated_rows,
-)
+CHANGES = (rescaled, shifted, in_other_units, constant_columns, repeated_columns, repeated_rows)
 
 # Shifts round: an exact dependence becomes a dependence to 1e-8, of which none can say what it is.
 _SPOILT_BY_A_SHIFT = {collinear, polynomial, hilbert, low_rank}

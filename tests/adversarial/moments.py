@@ -2,15 +2,7 @@
 
 import numpy as np
 
-from tests.adversarial.extended import (
-    basis,
-    centred,
-    eigh,
-    extended,
-    norm,
-    orthonormal,
-    svd,
-)
+from tests.adversarial.extended import basis, centred, eigh, extended, norm, orthonormal, svd
 from tests.adversarial.references import PI, Form, Ratio, Reference, White, Whitened
 
 

@@ -5,14 +5,7 @@ import numpy as np
 from tests.adversarial import data, moments
 from tests.adversarial.campaign import maker
 from tests.adversarial.extended import centred, eigh, extended, norm, orthonormal
-from tests.adversarial.problems import (
-    Problem,
-    _dimension,
-    _rows,
-    background,
-    class_rows,
-    views,
-)
+from tests.adversarial.problems import Problem, _dimension, _rows, background, class_rows, views
 from tests.adversarial.references import PI
 
 

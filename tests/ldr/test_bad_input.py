@@ -177,11 +177,7 @@ ARGUMENTS = {
     ),
     "start of text": (("lda", X, 2), {"y": y, "start": [["a"] * 2] * 13}, r"start must hold re"),
     "ragged start": (("lda", X, 2), {"y": y, "start": [[1], [2, 3]]}, r"start must be an array"),
-    "start of rank 1": (
-        ("lda", X, 2),
-        {"y": y, "start": np.ones((13, 2))},
-        r"start has rank 1",
-    ),
+    "start of rank 1": (("lda", X, 2), {"y": y, "start": np.ones((13, 2))}, r"start has rank 1"),
     "unknown start": (("lda", X, 2), {"y": y, "start": "best"}, r"start must be .*got 'best'"),
     "one start for two views": (("cca", TWO, 2), {"start": np.eye(6, 2)}, r"start must be 2"),
     "tolerance": (("pca", X, 2), {"tolerance": -1}, r"tolerance must be .*got -1"),

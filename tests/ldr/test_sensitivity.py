@@ -260,8 +260,7 @@ MARKED = {
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
-    ("marks", "key"),
-    [(marks, key) for marks, keys in MARKED.items() for key in keys],
+    ("marks", "key"), [(marks, key) for marks, keys in MARKED.items() for key in keys]
 )
 def test_rows_that_count_differently_move_so(marks, key, monkeypatch):
     X, y, parameters = methods.RANDOM[key]

@@ -88,8 +88,7 @@ def test_time_series_need_blocks():
 
 
 @pytest.mark.parametrize(
-    "objective",
-    ["mds-distances", ldr.kernel("pca"), ldr.objectives.SFA(whiten=True, degree=2)],
+    "objective", ["mds-distances", ldr.kernel("pca"), ldr.objectives.SFA(whiten=True, degree=2)]
 )
 def test_what_belongs_to_the_rows_is_refused(objective):
     data = methods.DISTANCES if objective == "mds-distances" else methods.X[:, :3]

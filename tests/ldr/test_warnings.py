@@ -35,10 +35,7 @@ CALLS = {
         lambda: make_pipeline(StandardScaler(), ldr.Reducer("lda", **FEW)).fit(X, y),
         ConvergenceWarning,
     ),
-    "search": (
-        lambda: cross_val_score(ldr.Reducer("lda", **FEW), X, y, cv=2),
-        ConvergenceWarning,
-    ),
+    "search": (lambda: cross_val_score(ldr.Reducer("lda", **FEW), X, y, cv=2), ConvergenceWarning),
     "path": (
         lambda: ldr.path("lda", X, [1, 2], y=y, solver="lbfgs", max_iterations=1),
         ConvergenceWarning,

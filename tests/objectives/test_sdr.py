@@ -9,12 +9,7 @@ import ldr
 from ldr.errors import ConvergenceWarning, DataError
 from ldr.inputs import as_data
 from ldr.objectives import HSIC, SDR, named
-from ldr.objectives.kernels import (
-    centred_gram,
-    gaussian_gram,
-    incomplete_factor,
-    median_distance,
-)
+from ldr.objectives.kernels import centred_gram, gaussian_gram, incomplete_factor, median_distance
 from ldr.solvers import limits
 from ldr.solvers.linalg.symmetric import full_factor
 from tests import real_data

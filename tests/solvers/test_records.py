@@ -68,9 +68,7 @@ ASKED = {
     "signature": lambda it: str(inspect.signature(type(it))),
     "match": lambda it: type(it).__match_args__,
 }
-MADE = {
-    "class attributes": lambda it: (vars(type(it)).get("c"), hasattr(type(it), "b")),
-}
+MADE = {"class attributes": lambda it: (vars(type(it)).get("c"), hasattr(type(it), "b"))}
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)

@@ -86,7 +86,7 @@ _PLAIN = ["lda", "cca", "contrastive-pca", "mds-distances", "lpp", "sdr"]
 
 
 @parametrize_with_checks(
-    [Reducer("pca"), Reducer(LDA(ridge=0.1)), *(to_check(ESTIMATORS[n]) for n in _PLAIN)],
+    [Reducer("pca"), Reducer(LDA(ridge=0.1)), *(to_check(ESTIMATORS[n]) for n in _PLAIN)]
 )
 def test_scikit_learns_checks(estimator, check):
     of_sparse = check.func.__name__.endswith("on_sparse_data")
@@ -100,7 +100,7 @@ _CHECKED = {*_PLAIN, "exponential-family-pca"}  # their data are no 0 and 1
 
 @pytest.mark.slow
 @parametrize_with_checks(
-    [to_check(estimator) for name, estimator in ESTIMATORS.items() if name not in _CHECKED],
+    [to_check(estimator) for name, estimator in ESTIMATORS.items() if name not in _CHECKED]
 )
 def test_scikit_learns_checks_of_all(estimator, check):
     test_scikit_learns_checks(estimator, check)

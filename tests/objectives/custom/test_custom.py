@@ -500,10 +500,7 @@ def test_wrong_options(options, words):
 @pytest.mark.parametrize(
     ("function", "words"),
     [
-        (
-            lambda M: M,
-            r"has 1 parameters .*, expected f\(M, X\) or f\(M, X, y\)",
-        ),
+        (lambda M: M, r"has 1 parameters .*, expected f\(M, X\) or f\(M, X, y\)"),
         (lambda M, X, y, z: M, "has 4 parameters"),
         (lambda M, X, *, y: M, "keyword-only"),
         ("stiefel", "decorates a function .* got str; options go by keyword"),

@@ -14,11 +14,7 @@ import ldr
 from ldr import objectives
 from ldr.objectives import Data, named
 from ldr.objectives.data.opening import as_samples
-from ldr.objectives.families.joint_bound import (
-    JointBound,
-    _proven_beside,
-    _proven_semidefinite,
-)
+from ldr.objectives.families.joint_bound import JointBound, _proven_beside, _proven_semidefinite
 from ldr.solvers import Stopping, TrustRegion, minimise
 
 
