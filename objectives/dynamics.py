@@ -27,7 +27,7 @@ from ldr.solvers.linalg.lengths import power_of_two
 from ldr.solvers.linalg.symmetric import on_diagonal
 from ldr.solvers.manifolds import Array, Grassmann
 from ldr.solvers.manifolds.orthonormal import sym
-from ldr.solvers.problem import Point
+from ldr.solvers.problem import Point, once
 from ldr.solvers.records import dataclass, field
 
 # Of what is in the rows, a share that rounding of their means leaves.
@@ -152,19 +152,19 @@ class DynamicsPoint(Point):
         self._problem = problem
         self._Y, self._V = problem.states @ M, problem.moves @ M
 
-    @cached_property
+    @once
     def _products(self) -> tuple[Array, Array, Array]:
         """AM, BM and B'M."""
         states, moves = self._problem.states, self._problem.moves
         return states.T @ self._Y, moves.T @ self._Y, states.T @ self._V
 
-    @cached_property
+    @once
     def _factored(self) -> tuple[Array, Array, Array]:
         """LAPACK's QR of XM, and Q'Xdot M."""
         QR, tau, _, _ = dgeqrf(self._Y)
         return QR, tau, dormqr("L", "T", QR, tau, self._V, _WORK * len(tau))[0]
 
-    @cached_property
+    @once
     def _R(self) -> Array:
         """On and above the diagonal, which is kept off zero, whatever the units of XM's columns."""
         R, eps = np.asfortranarray(self._factored[0][: self.M.shape[1]]), np.finfo(float).eps
@@ -174,7 +174,7 @@ class DynamicsPoint(Point):
             diagonal[:] = np.where(np.abs(diagonal) < least, least, diagonal)
         return R
 
-    @cached_property
+    @once
     def _eigen(self) -> tuple[Array, Array]:
         """Of S, by the singular values of XM; what is zero to rounding is kept off zero."""
         _, sigma, Ut = scipy.linalg.svd(self._Y, full_matrices=False, check_finite=False)
@@ -188,14 +188,14 @@ class DynamicsPoint(Point):
             return 0.5 * (D - D.T)
         return np.asarray(dpotrs(self._R, R.T)[0].T)
 
-    @cached_property
+    @once
     def D(self) -> Array:
         """The least-squares dynamics."""
         if self._problem.skew:
             return self._solve(self._V.T @ self._Y)
         return np.asarray(dtrtrs(self._R, self._factored[2][: len(self._R)])[0].T)
 
-    @cached_property
+    @once
     def _left(self) -> Array:
         """What XM D' leaves of Xdot M."""
         if self._problem.skew:
@@ -205,7 +205,7 @@ class DynamicsPoint(Point):
         left[: len(tau)] = 0.0
         return np.asarray(dormqr("L", "N", QR, tau, left, _WORK * len(tau), overwrite_c=1)[0])
 
-    @cached_property
+    @once
     def value(self) -> float:
         problem, left = self._problem, float(np.vdot(self._left, self._left))
         explained = float(np.vdot(self._V, self._V)) - left
@@ -214,7 +214,7 @@ class DynamicsPoint(Point):
         beside = problem.moves - self._V @ self.M.T
         return problem.outside + float(np.vdot(beside, beside)) + left
 
-    @cached_property
+    @once
     def gradient(self) -> Array:
         states, moves, left = self._problem.states, self._problem.moves, self._left
         return -2.0 * (states.T @ (left @ self.D) + moves.T @ (self._V - left))

@@ -28,7 +28,7 @@ from ldr.objectives.starts.sources import (
     sample_note,
 )
 from ldr.solvers.manifolds import Array, Manifold, Stiefel
-from ldr.solvers.problem import Point, Preconditioner
+from ldr.solvers.problem import Point, Preconditioner, once
 from ldr.solvers.records import dataclass, field
 
 # Of the preconditioner, relative to the largest.
@@ -135,7 +135,7 @@ class PursuitPoint(Point):
         self._means = means
         self._gaussian = gaussian
 
-    @cached_property
+    @once
     def _c(self) -> Array:
         return np.asarray(self._means.value - self._gaussian)
 
@@ -148,7 +148,7 @@ class PursuitPoint(Point):
         """Of each column to -f."""
         return self._c**2
 
-    @cached_property
+    @once
     def gradient(self) -> Array:
         return -2.0 * self._c * self._means.gradient
 

@@ -33,6 +33,7 @@ from ldr.objectives.view import View
 from ldr.solvers.errors import DataError
 from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.manifolds import Array, Grassmann
+from ldr.solvers.problem import once
 from ldr.solvers.records import dataclass, replace
 
 LOSSES = ("l1", "huber")
@@ -240,20 +241,20 @@ class ReconstructionPoint(ProjectedPoint):
         self._loss = loss
         self._w = w
 
-    @cached_property
+    @once
     def q(self) -> Array:
         return _residual_squares(self.X, self.Y, self.M)
 
-    @cached_property
+    @once
     def value(self) -> float:
         return float(np.add.reduce(counted(self._loss(self.q), self._w)))
 
-    @cached_property
+    @once
     def _pull(self) -> Array:
         """w_i g'(q_i), the weights of reweighted pca."""
         return counted(self._loss.slope(self.q), self._w)
 
-    @cached_property
+    @once
     def slope(self) -> Array:
         return -2.0 * self._pull[:, None] * self.Y
 

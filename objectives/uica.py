@@ -35,7 +35,7 @@ from ldr.objectives.starts.sources import (
     student,
 )
 from ldr.solvers.manifolds import Array, Euclidean, Manifold, Stiefel
-from ldr.solvers.problem import Point, Preconditioner
+from ldr.solvers.problem import Point, Preconditioner, once
 from ldr.solvers.records import dataclass, field
 
 EXPERTS = ("log cosh", "student-t")
@@ -132,7 +132,7 @@ class LogVolume(Point):
     def value(self) -> float:
         return -0.5 * float(np.linalg.slogdet(self._S)[1])
 
-    @cached_property
+    @once
     def gradient(self) -> Array:
         return -self._over_S(self.M)
 
@@ -153,11 +153,11 @@ class ExpertsPoint(Point):
         self._experts = experts
         self._volume = LogVolume(M)
 
-    @cached_property
+    @once
     def value(self) -> float:
         return float(self._experts.value.sum()) + self._volume.value
 
-    @cached_property
+    @once
     def gradient(self) -> Array:
         return self._experts.gradient + self._volume.gradient
 

@@ -30,6 +30,7 @@ from ldr.solvers.descent.lbfgs import LBFGS
 from ldr.solvers.limits import check
 from ldr.solvers.linalg.eigen import generalised_top_eigenvectors, range_basis, top_eigenvectors
 from ldr.solvers.manifolds import Array, Euclidean, Manifold
+from ldr.solvers.problem import once
 from ldr.solvers.records import dataclass, replace
 
 # A block of half a MiB stays in the cache while it is worked on.
@@ -104,7 +105,7 @@ class PairwisePoint(ProjectedPoint):
         total[rows] += forth[:, -1:] * Y[rows] - forth[:, :-1]
         total[columns] += back[:, -1:] * Y[columns] - back[:, :-1]
 
-    @cached_property
+    @once
     def _value_and_slope(self) -> tuple[float, Array]:
         value, slope = 0.0, np.zeros(self.Y.shape)
         for rows in self._blocks:
@@ -131,7 +132,7 @@ class PairwisePoint(ProjectedPoint):
     def _products(self) -> Iterable[RowProduct]:
         return self._kept if len(self.Y) ** 2 <= _KEPT else map(self.row_product, self._blocks)
 
-    @cached_property
+    @once
     def _kept(self) -> list[RowProduct]:
         return [self.row_product(rows) for rows in self._blocks]
 

@@ -21,7 +21,7 @@ from ldr.objectives.statistics import mean
 from ldr.objectives.view import Compact, View
 from ldr.solvers.errors import DataError
 from ldr.solvers.manifolds import Array, Grassmann, Manifold
-from ldr.solvers.problem import Point
+from ldr.solvers.problem import Point, once
 from ldr.solvers.records import dataclass, field
 
 
@@ -50,7 +50,7 @@ class ProjectedPoint(Point):
     def curvature(self, dY: Array) -> Array:
         """phi''(Y)[dY], of Y's shape."""
 
-    @cached_property
+    @once
     def Y1(self) -> Array:
         """[Y, 1]."""
         Y1 = np.ones((len(self.Y), self.Y.shape[1] + 1))

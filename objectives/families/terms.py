@@ -38,7 +38,7 @@ class Term:
     bound: BoundObjective
     maps: tuple[Array | None, ...]
 
-    @property
+    @cached_property
     def same_point(self) -> bool:
         """Whether its point is the sum's."""
         return all(T is None for T in self.maps)
@@ -82,11 +82,9 @@ class WeightedPoint(Point):
         return self._total([point.hessian_vector(term.lower(manifold, V)) for term, point in parts])
 
     def _total(self, derivatives: list[Array]) -> Array:
-        manifold = self._problem.manifold
-        total = np.zeros(manifold.shape)
-        for term, derivative in zip(self._terms, derivatives, strict=True):
-            total += term.weight * term.lift(manifold, derivative)
-        return total
+        manifold, parts = self._problem.manifold, zip(self._terms, derivatives, strict=True)
+        lifted = [term.weight * term.lift(manifold, derivative) for term, derivative in parts]
+        return sum(lifted[1:], lifted[0]) if lifted else np.zeros(manifold.shape)
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import cache, cached_property, partial
+from functools import cache, partial
 from operator import add
 from typing import Any
 
@@ -18,6 +18,7 @@ from ldr.objectives.starts.directions import fourth_order_directions
 from ldr.objectives.statistics.sums import counted, counted_rows
 from ldr.solvers.linalg.eigen import symmetric_eigen
 from ldr.solvers.manifolds import Array
+from ldr.solvers.problem import once
 from ldr.solvers.records import dataclass
 
 Function = Callable[[Array], Array]
@@ -207,13 +208,13 @@ class ContrastPoint(ProjectedPoint):
         super().__init__(X, M)
         self._contrast = contrast
         self._w = w
-        self._counts = np.ones(len(X)) if w is None else w
-        self._n = n or self._counts.sum()
+        self._n = n or (len(X) if w is None else w.sum())
 
-    @cached_property
+    @once
     def value(self) -> Any:
         """A block at a time: what is made of it on the way stays in the cache."""
         total: Any = 0.0
+        counts = np.ones(len(self.Y)) if self._w is None else self._w
         many = self.Y.size > _BLOCK
         of_equal = self._contrast.total if many and self._w is None else None
         rows = max(1, (_ONE_BLOCK if of_equal else _BLOCK) // self.Y.shape[1])
@@ -222,10 +223,10 @@ class ContrastPoint(ProjectedPoint):
             if of_equal:
                 total = total + of_equal(Y)
             else:
-                total = total + self._counts[first : first + rows] @ self._contrast.value(Y)
+                total = total + counts[first : first + rows] @ self._contrast.value(Y)
         return total / self._n
 
-    @cached_property
+    @once
     def _first(self) -> Array:
         return self._contrast.first(self.Y)
 
@@ -233,11 +234,11 @@ class ContrastPoint(ProjectedPoint):
     def slope(self) -> Array:
         return counted_rows(self._first, self._w) / self._n
 
-    @cached_property
+    @once
     def gradient(self) -> Array:
         return self.X.T @ counted_rows(self._first, self._w) / self._n
 
-    @cached_property
+    @once
     def second(self) -> Array:
         """g'(Y)/n, times the weights."""
         second = counted_rows(self._contrast.second(self.Y, self._first), self._w)
