@@ -20,7 +20,6 @@ from ldr.objectives.statistics.sums import (
     weighted,
     zeros,
 )
-from ldr.solvers.errors import DataError
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -41,7 +40,7 @@ def graph_scatter(
     Parameters
     ----------
     samples : Samples, shape (n, d)
-    W : scipy.sparse matrix or array, shape (n, n)
+    W : csr_array, shape (n, n)
         Symmetric, its row sums not negative; never made dense.
     mean : ndarray, shape (d,)
     rest : ndarray, shape (d,), optional
@@ -51,14 +50,8 @@ def graph_scatter(
     -------
     laplacian, degree : ndarray, shape (d, d)
         Entry (i, j) of either is accurate relative to sqrt(degree_ii degree_jj).
-
-    Raises
-    ------
-    DataError
-        W has another shape, is not symmetric, or has values that are not finite.
     """
-    W = _checked_graph(W, samples)
-    degrees = np.asarray(W.sum(axis=1)).ravel()
+    degrees = W.sum(axis=1)
     if samples.is_sparse:
         return _sparse_graph_scatter(samples, W, degrees, mean)
     laplacian, degree = zeros(samples.d, samples.d), zeros(samples.d, samples.d)
@@ -83,7 +76,7 @@ def reconstruction_scatter(
     Parameters
     ----------
     samples : Samples, shape (n, d)
-    W : scipy.sparse matrix or array, shape (n, n)
+    W : csr_array, shape (n, n)
     mean : ndarray, shape (d,)
     rest : ndarray, shape (d,), optional
         See `graph_scatter`.
@@ -92,14 +85,8 @@ def reconstruction_scatter(
     -------
     ndarray, shape (d, d)
         A sum of squares of residuals: nothing cancels but in the residuals themselves.
-
-    Raises
-    ------
-    DataError
-        W has another shape or values that are not finite.
     """
-    W = _checked_weights(W, samples)
-    left = 1.0 - np.asarray(W.sum(axis=1)).ravel()
+    left = 1.0 - W.sum(axis=1)
     if samples.is_sparse:
         X, shift = shifted_rows(samples)
         mean = mean - shift
@@ -116,31 +103,6 @@ def reconstruction_scatter(
         residual -= left[where, None] * rest
         scatter = add_square(scatter, weighted(residual, samples.weights, where))
     return full(scatter)
-
-
-def _checked_weights(W: csr_array, samples: Samples) -> csr_array:
-    from scipy.sparse import csr_array
-
-    n = samples.n
-    if tuple(np.shape(W)) != (n, n):
-        raise DataError(
-            f"W has shape {tuple(np.shape(W))}; ({n}, {n}) was expected, a row a sample"
-        )
-    W = csr_array(W).astype(np.float64)
-    if not np.all(np.isfinite(W.data)):
-        raise DataError("W has weights that are NaN or infinite; finite weights were expected")
-    return W
-
-
-def _checked_graph(W: csr_array, samples: Samples) -> csr_array:
-    W = _checked_weights(W, samples)
-    skew = abs(W - W.T).max()
-    if skew > 1e-10 * abs(W).max():
-        raise DataError(
-            f"W is not symmetric (its largest |w_ij - w_ji| is {skew:.2g}); "
-            f"a symmetric graph was expected, for instance (W + W.T) / 2"
-        )
-    return W
 
 
 def _graph_slices(W: csr_array, samples: Samples) -> Iterator[slice]:
