@@ -37,11 +37,7 @@ class KernelFeatures(Features):
     double_centre: bool
 
     def __call__(self, samples: Samples) -> Samples:
-        if samples.d != self.landmarks.d:
-            raise DataError(
-                f"{samples.name} has {samples.d} columns, expected {self.landmarks.d}, as in the "
-                "data solved for"
-            )
+        samples.expect_columns(self.landmarks.d)
         K = self.kernel(samples, self.landmarks) - self.centre
         if self.double_centre:
             K -= K.mean(axis=1, keepdims=True)

@@ -72,11 +72,7 @@ class Quadratic(Features):
         return cls(centre, 1.0 if 1.0 / _IN_RANGE <= size <= _IN_RANGE else size)
 
     def __call__(self, samples: Samples) -> Samples:
-        if samples.d != len(self.mean):
-            raise DataError(
-                f"{samples.name} has {samples.d} columns, expected {len(self.mean)}, as in the "
-                "data solved for"
-            )
+        samples.expect_columns(len(self.mean))
         Z = samples.dense() - self.mean
         i, j = np.triu_indices(samples.d)
         with np.errstate(over="ignore"):
