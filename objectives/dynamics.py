@@ -13,7 +13,7 @@ from scipy.linalg.lapack import dgeqrf, dormqr, dpotrs, dtrtrs
 from ldr.objectives.certificate import Certificate
 from ldr.objectives.data.data import Data
 from ldr.objectives.data.footprint import Footprint
-from ldr.objectives.data.opening import as_samples
+from ldr.objectives.data.opening import derivatives_of
 from ldr.objectives.families.projected import DenseRows
 from ldr.objectives.objective import Objective
 from ldr.objectives.parameters import Need, flag
@@ -21,7 +21,6 @@ from ldr.objectives.problem import BoundObjective, Fitted, check_dimension
 from ldr.objectives.statistics.pairs import pair_counts
 from ldr.objectives.statistics.sums import weighted
 from ldr.objectives.view import Range
-from ldr.solvers.errors import DataError
 from ldr.solvers.linalg.eigen import top_eigenvectors
 from ldr.solvers.linalg.lengths import power_of_two
 from ldr.solvers.linalg.symmetric import on_diagonal
@@ -106,10 +105,7 @@ class Dynamics(Objective):
             counts = pair_counts(rows.marks, len(X), 1)
             middles, steps = middles_and_steps(X)
             return weighted(middles, counts), weighted(steps, counts)
-        given = as_samples(self.derivatives, "derivatives").dense()
-        expected = (len(X), len(rows.view.mean))
-        if given.shape != expected:
-            raise DataError(f"derivatives has shape {given.shape}, expected {expected}")
+        given = derivatives_of(self.derivatives, (len(X), len(rows.view.mean)))
         moves = np.ascontiguousarray(rows.view.coordinates.lower(given.T).T)
         return weighted(X, rows.weights), weighted(moves, rows.weights)
 

@@ -9,9 +9,8 @@ import numpy as np
 
 from ldr.objectives.data.change import Change
 from ldr.objectives.data.data import Data, UnknownError
-from ldr.objectives.data.finite import check_squares
 from ldr.objectives.data.footprint import Footprint
-from ldr.objectives.data.opening import as_samples
+from ldr.objectives.data.opening import as_samples, derivatives_of
 from ldr.objectives.families.matrices import (
     DataForms,
     DataSums,
@@ -32,7 +31,7 @@ from ldr.objectives.statistics import difference_scatter, moments
 from ldr.objectives.statistics.pairs import count_pairs
 from ldr.objectives.statistics.sums import weighted
 from ldr.objectives.view import Compact, Quadratic
-from ldr.solvers.errors import ArgumentError, DataError
+from ldr.solvers.errors import ArgumentError
 from ldr.solvers.manifolds import Array
 from ldr.solvers.records import dataclass, replace
 
@@ -153,14 +152,8 @@ class SFA(SlowMethod):
         """X_dot'X_dot, in the coordinates of the rows that are changed."""
         if self.derivatives is None:
             return difference_scatter(change(compact.rows))
-        given = as_samples(self.derivatives, "derivatives")
-        check_squares(given)
         d = compact.rows.d if compact.space is None else len(compact.space.mean)
-        if given.shape != (compact.rows.n, d):
-            raise DataError(
-                f"derivatives has shape {given.shape}, expected {(compact.rows.n, d)}, as X has"
-            )
-        X_dot = given.dense()
+        X_dot = derivatives_of(self.derivatives, (compact.rows.n, d))
         if compact.space is not None:
             X_dot = np.ascontiguousarray(compact.space.lower(X_dot.T).T)
         if change.T is not None:

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import TypeGuard, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from ldr.objectives.data.cells import Given, check_real
 from ldr.objectives.data.containers import as_csr, check_shape, open_matrix
-from ldr.objectives.data.finite import check_finite
+from ldr.objectives.data.finite import check_finite, check_squares
 from ldr.objectives.data.samples import Samples
 from ldr.objectives.data.sources.npy import MemoryMap
 from ldr.objectives.data.sources.source import Source, TableSource, check_known
@@ -67,6 +68,21 @@ def as_samples(
     samples = Samples(array, feature_names, name)
     has_nan = check_finite(samples, allow_nan)
     return Samples(array, feature_names, name, has_nan)
+
+
+def derivatives_of(given: Given, shape: tuple[int, int]) -> npt.NDArray[np.float64]:
+    """Xdot, row by row as X has them.
+
+    Raises
+    ------
+    DataError
+        Another shape than X's; numbers whose squares are none.
+    """
+    samples = as_samples(given, "derivatives")
+    check_squares(samples)
+    if samples.shape != shape:
+        raise DataError(f"derivatives has shape {samples.shape}, expected {shape}, as X has")
+    return samples.dense()
 
 
 def open_stored(X: object, name: str, minimum_rows: int, allow_nan: bool) -> Samples | None:

@@ -254,12 +254,17 @@ def test_a_column_that_outweighs_the_others_costs_no_digits(name, unit):
 @pytest.mark.parametrize("scale", [1e-160, 1e160])
 @pytest.mark.parametrize(
     "name",
-    ["sfa", *(n for n, made in REGISTRY.items() if "response" in made.needs and n != "dpca")],
+    [
+        "sfa",
+        "dynamics",
+        *(n for n, made in REGISTRY.items() if "response" in made.needs and n != "dpca"),
+    ],
 )  # dpca reads levels of factors
 def test_what_stands_beside_the_rows_and_whose_squares_are_no_numbers(name, scale):
     X, noise = np.random.default_rng(0).standard_normal((2, 40, 4))
-    beside = {"derivatives": noise * scale} if name == "sfa" else {"y": (X + noise)[:, 0] * scale}
-    with pytest.raises(DataError, match=rf"{next(iter(beside))} has a largest entry.*change the u"):
+    what = "derivatives" if name in ("sfa", "dynamics") else "y"
+    beside = {what: noise * scale if what == "derivatives" else (X + noise)[:, 0] * scale}
+    with pytest.raises(DataError, match=rf"{what} has a largest entry.*change the u"):
         ldr.solve(name, X, 1, **beside)
 
 
