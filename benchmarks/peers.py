@@ -205,7 +205,7 @@ def competitors() -> tuple[dict[str, Competitor], list[str]]:
         "ldr trust-region": native("trust-region"),
     }
     missing = []
-    if _installed("pymanopt"):
+    if installed("pymanopt"):
         for short, algorithm in (
             ("TR", "trust-region"),
             ("CG", "conjugate-gradient"),
@@ -213,18 +213,19 @@ def competitors() -> tuple[dict[str, Competitor], list[str]]:
         ):
             present[f"pymanopt {short}"] = pymanopt(algorithm)
         for backend in ("autograd", "jax"):
-            if _installed(backend):
+            if installed(backend):
                 present[f"pymanopt TR {backend}"] = pymanopt_derived(backend)
             else:
                 missing.append(backend)
     else:
         missing.append("pymanopt")
-    if _installed("geoopt"):
+    if installed("geoopt"):
         present["geoopt Adam"] = geoopt
     else:
         missing.append("geoopt")
     return present, missing
 
 
-def _installed(package: str) -> bool:
+def installed(package: str) -> bool:
+    """Whether it can be imported."""
     return importlib.util.find_spec(package) is not None

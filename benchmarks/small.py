@@ -2,8 +2,9 @@
 
 A line is a method on 150 x 10 (5 + 5 of two views): microseconds of the processor of one
 `ldr.solve`, certificate included, of what it cannot be without, of one of the problems of an
-`ldr.solve_many`, and of the same optimum by a loop that takes its input for granted, the least of
-many that take turns; and the largest difference of their values.
+`ldr.solve_many`, of the fit that users of other libraries call, and of the same optimum by a loop
+that takes its input for granted, the least of many that take turns; and the largest difference of
+our values and the loop's.
 """
 
 from __future__ import annotations
@@ -14,8 +15,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from sklearn.cross_decomposition import CCA
+from sklearn.decomposition import PCA
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 import ldr
+from benchmarks.peers import installed
 from ldr.inputs import as_data, as_objective
 from ldr.solvers.loop import minimise
 from ldr.solvers.threads import one_thread
@@ -84,6 +89,23 @@ def problems() -> dict[str, tuple[Callable[..., float], Any, dict[str, Any]]]:
     }
 
 
+def peers(X: Any, y: Any = None) -> dict[str, Callable[[], Any]]:
+    """Fits of scikit-learn and, where it is installed, deeptime, by the method they are beside.
+
+    That of maf is its heuristic, and so is that of lda. Nothing fits sfa.
+    """
+    found: dict[str, Callable[[], Any]] = {
+        "pca": lambda: PCA(R).fit(X),
+        "lda": lambda: LinearDiscriminantAnalysis(solver="eigen", n_components=R).fit(X, y),
+        "classical-cca": lambda: CCA(R).fit(*X),
+    }
+    if installed("deeptime"):
+        from deeptime.decomposition import TICA
+
+        found["maf"] = lambda: TICA(lagtime=1, dim=R).fit_fetch(X)
+    return found
+
+
 def spent(run: Callable[[], Any]) -> float:
     """Microseconds of one call, of a few together."""
     began = time.process_time()
@@ -130,6 +152,8 @@ def compared(
         least = {job: min(turn[job] for turn in turns) for job in jobs}
         together = lambda: ldr.solve_many(name, many, R, workers=1, **beside)  # noqa: E731
         least["of many"] = min(spent(together) for _ in range(TURNS // 10)) / STACKED
+        if fit := peers(X, **beside).get(name):
+            least["peer"] = min(spent(fit) for _ in range(TURNS))
     return least, max(abs(ours / loops - 1) for loops, ours in pairs)
 
 
