@@ -163,18 +163,17 @@ def weighted_sum_bound(
     return math.fsum(parts) + _SAFETY * _gamma(4) * math.fsum(map(abs, parts))
 
 
-def rounding_shift(
-    K: Array, M: Array, squares: Array, roundings: int = 0, ritz: Ritz | None = None
-) -> float:
-    """The least delta that is worth a try: what rounding usually needs."""
-    k, r = M.shape
-    N, s, _, model = ritz or _ritz(K, M)
+def rounding_shift(K: Array, squares: Array, roundings: int, ritz: Ritz) -> tuple[float, float]:
+    """The least delta that is worth a try, what rounding usually needs; and what it adds besides to
+    the sum of the r largest.
+    """
+    N, s, _, model = ritz
+    k, r = N.shape
     _, rounding, along = _errors(K, N, s, model, 0.0, squares, roundings)
     if r * along < rounding:
-        return 1.5 * along
-    return _U * max(
-        16.0 * math.sqrt(k) * float(np.linalg.norm(K)), 2.0 * float(np.linalg.norm(squares))
-    )
+        return 1.5 * along, 0.0
+    sizes = 16.0 * math.sqrt(k) * float(np.linalg.norm(K)), 2.0 * float(np.linalg.norm(squares))
+    return _U * max(sizes), rounding
 
 
 def largest_sum_bound(K: Array, M: Array, eigenvectors: Array, roundings: int = 0) -> float:
@@ -182,7 +181,7 @@ def largest_sum_bound(K: Array, M: Array, eigenvectors: Array, roundings: int = 
     squares = entry_squares(np.abs(K))
     for N, tries in ((M, _TRIES_AT_M), (eigenvectors, _TRIES)):
         ritz = _ritz(K, N)
-        delta = rounding_shift(K, N, squares, roundings, ritz)
+        delta, _ = rounding_shift(K, squares, roundings, ritz)
         for _ in range(tries):
             bound = top_sum_bound(K, N, delta, squares, roundings, ritz)
             if math.isfinite(bound):
@@ -263,7 +262,11 @@ def _bound_at(
     rho: float,
     tries: int,
 ) -> float:
-    """The bound t = rho + eta, eta grown by Newton steps until the sum is proved not positive."""
+    """The bound t = rho + eta, eta grown by Newton steps until the sum is proved not positive.
+
+    At rho the sum is zero, but for rounding, and its bound is what delta and rounding add to that:
+    the first step is known without a factor.
+    """
     b = float(np.vdot(M * weights, B @ M))
     if not b > 0:
         return math.inf
@@ -276,7 +279,11 @@ def _bound_at(
         return K, squares, _ritz(K, M)
 
     K, squares, ritz = at(rho)
-    delta, eta = rounding_shift(K, M, squares, roundings, ritz), 0.0
+    delta, rounding = rounding_shift(K, squares, roundings, ritz)
+    v = weights * np.ones(M.shape[1])
+    bound = float(np.vdot(M * v, K @ M) + delta * v.sum() + rounding * v[-1])
+    eta = 1.1 * max(bound, 0.0) / b
+    K, squares, ritz = at(rho + eta)
     for _ in range(tries):
         for _ in range(_NEWTON_STEPS):
             bound = weighted_sum_bound(K, M, weights, delta, squares, roundings, ritz)
@@ -284,7 +291,7 @@ def _bound_at(
                 return rho + eta
             if not math.isfinite(bound):
                 break
-            eta += 1.1 * bound / b
+            eta = max(eta + 1.1 * bound / b, 1.1 * eta)  # more than the rounding of rho + eta
             K, squares, ritz = at(rho + eta)
         delta *= _GROWTH
     return math.inf
