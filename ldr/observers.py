@@ -13,6 +13,7 @@ True
 from __future__ import annotations
 
 import math
+import threading
 import weakref
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Self
@@ -95,6 +96,7 @@ class Progress:
         self._console = console or Console(stderr=True)
         self._live: Live | None = None
         self._last_refresh = -math.inf
+        self._one_at_a_time = threading.RLock()  # of runs in several threads
 
     def __enter__(self) -> Self:
         return self
@@ -103,8 +105,11 @@ class Progress:
         self.close()
 
     def __call__(self, iteration: Iteration) -> None:
-        if not self._console.is_terminal:
-            return
+        if self._console.is_terminal:
+            with self._one_at_a_time:
+                self._show(iteration)
+
+    def _show(self, iteration: Iteration) -> None:
         if iteration.number == 0:
             self.close()
         if self._live is None:

@@ -1,6 +1,8 @@
 """Observers see every iteration and can end a run."""
 
 import io
+import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -119,6 +121,25 @@ def test_progress_of_a_second_run_takes_a_new_line():
             progress(iteration(0))
             progress(iteration(1))
     assert console.file.getvalue().count("\n") == 2
+
+
+def test_progress_of_runs_in_several_threads_gives_standard_output_back():
+    progress, usual, interval = Progress(terminal()), sys.stdout, sys.getswitchinterval()
+
+    def run(_):
+        for _ in range(50):
+            progress(iteration(0))
+            progress(iteration(1, gradient_norm=1e-4))
+
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(run, range(4)))
+        progress.close()
+        assert sys.stdout is usual
+    finally:
+        sys.setswitchinterval(interval)
+        sys.stdout = usual
 
 
 def test_an_observer_cannot_move_the_point():
