@@ -117,7 +117,11 @@ class ParquetFile:
     def read(self, start: int, stop: int) -> Cells:
         rows = np.empty((stop - start, self.shape[1]), self.dtype)
         with self._lock:
-            batches = self._decoded(start, stop)
+            try:
+                batches = self._decoded(start, stop)
+            except BaseException:  # Ctrl-C: a batch may be lost, whose rows the next would be
+                self._position, self._ahead = self.shape[0], []
+                raise
         for first, batch in batches:
             begin, end = max(start, first), min(stop, first + batch.num_rows)
             part = batch.slice(begin - first, end - begin)

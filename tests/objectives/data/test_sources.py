@@ -7,6 +7,7 @@ import warnings
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pandas as pd
@@ -729,6 +730,15 @@ def test_a_row_group_is_decoded_once_a_pass(tmp_path, monkeypatch):
     monkeypatch.setattr(parquet.ParquetFile, "_decode", counted)
     ldr.solve("pca", tmp_path / "X.parquet", 2)
     assert sum(decoded) == N
+
+
+def test_rows_are_right_after_an_interrupt_amid_decoding(tmp_path, monkeypatch):
+    FRAME.to_parquet(tmp_path / "X.parquet")
+    file = parquet.ParquetFile(tmp_path / "X.parquet")
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(parquet, "_Batch", Mock(side_effect=KeyboardInterrupt))
+        file.read(0, 17)
+    np.testing.assert_array_equal(file.read(0, 40), X[:40])
 
 
 def test_pieces_follow_boundaries():
