@@ -13,6 +13,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 import warnings
 from dataclasses import dataclass, field
@@ -141,6 +142,8 @@ def _run(case, folder):
         target=_child, args=(case, folder, writing, begin)
     )
     process.start()
+    hung = threading.Timer(120, process.kill)
+    hung.start()
     os.close(writing)
     os.close(begin)
     os.read(begun, 1)
@@ -152,6 +155,7 @@ def _run(case, folder):
     with open(reading, "rb") as messages:
         said = messages.read().decode()
     process.join(120)
+    hung.cancel()
     os.close(begun)
     return process.exitcode, said, time.perf_counter() - start
 

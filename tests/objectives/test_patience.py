@@ -11,6 +11,7 @@ import pytest
 import ldr
 from ldr.errors import ClusterError, ClusterWarning, TimeLimitError
 from ldr.solvers import limits
+from tests.objectives.data.clusters import in_this_process
 
 distributed = pytest.importorskip("distributed")
 
@@ -18,7 +19,7 @@ distributed = pytest.importorskip("distributed")
 @pytest.fixture(scope="module")
 def client():
     """Of a scheduler without workers."""
-    with distributed.Client(n_workers=0, processes=False, dashboard_address=None) as client:
+    with in_this_process(n_workers=0) as there, distributed.Client(there) as client:
         yield client
 
 

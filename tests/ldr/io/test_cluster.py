@@ -8,7 +8,6 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
-from distributed import LocalCluster
 
 import ldr
 from ldr.errors import ArgumentError, DataError, DataWarning
@@ -120,8 +119,7 @@ def test_a_scheduler_that_is_not_there_is_one_line(monkeypatch, call, tmp_path, 
 @pytest.mark.parametrize("workers", [1, 0])
 def test_a_cluster_in_this_process(workers, call, tmp_path):
     WRITERS[".npy"](tmp_path / "X.npy")
-    options = {"n_workers": workers, "processes": False, "dashboard_address": None}
-    with LocalCluster(**options) as there:
+    with clusters.in_this_process(workers) as there:
         address = there.scheduler_address
         done = call("solve", "pca", "X.npy", "--json", "--cluster", address, folder=tmp_path)
     if workers:

@@ -33,6 +33,14 @@ def wait_until(happened, what):
         time.sleep(0.02)
 
 
+def in_this_process(n_workers):
+    """A cluster in threads, whatever ports are taken and without a network."""
+    from distributed import LocalCluster
+
+    here = {"host": "127.0.0.1", "protocol": "tcp://", "dashboard_address": "127.0.0.1:0"}
+    return LocalCluster(n_workers=n_workers, threads_per_worker=1, processes=False, **here)
+
+
 @contextmanager
 def scheduler(folder):
     """The address of a scheduler without workers."""
