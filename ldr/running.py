@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextvars import copy_context
 from typing import Any, NamedTuple
 
 from ldr import solvers
@@ -13,7 +12,7 @@ from ldr.objectives.certificate import Certificate
 from ldr.objectives.problem import BoundObjective
 from ldr.solvers.errors import ArgumentError
 from ldr.solvers.flatness import unless_flat
-from ldr.solvers.limits import check, hearing, over, until_told
+from ldr.solvers.limits import Interrupt, check, hearing, over, until_told
 from ldr.solvers.loop import minimise
 from ldr.solvers.manifolds import Array
 from ldr.solvers.pool import Pool, result_of
@@ -202,12 +201,13 @@ def solve_from(
         if workers == 1 or len(points) == 1:
             ends = list(map(ended, apart(map(approached, points))))
         else:
+            others = Interrupt(around=interrupt)
             with Pool(os.cpu_count() if workers < 0 else workers) as pool:
 
                 def each(work: Callable[[str], Any], names: Iterable[str]) -> Iterator[Any]:
                     tasks = []
                     for name in names:
-                        tasks.append(pool.submit(copy_context().run, work, name))
+                        tasks.append(pool.submit(others.context().run, work, name))
                         if work is ended and problem.leads:
                             result_of(tasks[0])  # the others look at its end
                     return map(result_of, tasks)
@@ -215,7 +215,7 @@ def solve_from(
                 try:
                     ends = list(each(ended, apart(each(approached, points))))
                 except BaseException:
-                    interrupt.heard = True  # by the other threads too, which are joined here
+                    others.end()  # they are joined here
                     raise
     found = {name: end for name, end in zip(begun, ends, strict=True) if end is not None}
     if not found:

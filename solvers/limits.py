@@ -12,7 +12,7 @@ import math
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from contextvars import ContextVar, Token
+from contextvars import Context, ContextVar, Token, copy_context
 from functools import cache
 from signal import SIGINT, default_int_handler, getsignal, signal
 from time import monotonic, perf_counter
@@ -56,12 +56,25 @@ class Deadline:
     task: str = "a solution was sought"
 
 
-@dataclass
 class Interrupt:
-    """Whether Ctrl-C was heard, and whether it came again."""
+    """Whether Ctrl-C was heard, here or around, and whether it came again."""
 
-    heard: bool = False
-    again: bool = False
+    def __init__(self, around: Interrupt | None = None) -> None:
+        self._around, self._heard, self.again = around, False, False
+
+    @property
+    def heard(self) -> bool:
+        return self._heard or (self._around is not None and self._around.heard)
+
+    def end(self) -> None:
+        """Let the threads that have this one end as if they had heard Ctrl-C."""
+        self._heard = True
+
+    def context(self) -> Context:
+        """A copy of the context, which has this one."""
+        copy = copy_context()
+        copy.run(_interrupt.set, self)
+        return copy
 
     def hear(self, *_: object) -> None:
         """The first is noted, for the next `check`. A second one, now or soon, raises.
@@ -73,7 +86,7 @@ class Interrupt:
         global _answered
         now = monotonic()
         self.again = self.heard or now < _answered + INSISTING
-        self.heard = True
+        self._heard = True
         if self.again:
             raise KeyboardInterrupt
         _answered = now

@@ -1,6 +1,7 @@
 """What ends a solve before it is done: time limits on a clock of the tests' own, and Ctrl-C."""
 
 import ast
+import contextlib
 import os
 import signal
 import subprocess
@@ -305,6 +306,16 @@ def test_a_second_interrupt_raises(workers):
         ldr.solve("ica", X, 2, starts=8, workers=workers, random_state=0, observers=[twice])
     assert threading.active_count() == threads
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_an_error_in_a_thread_is_no_interrupt_of_a_loop():
+    def found():
+        for number in range(3):
+            with contextlib.suppress(ZeroDivisionError):
+                ldr.solve("ica", X, 2, starts=8, workers=2, observers=[lambda iteration: 1 / 0])
+            yield number
+
+    assert limits.complete(found(), 3, "things") == [0, 1, 2]
 
 
 def test_a_loop_over_solves_ends_at_the_second_interrupt():
