@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from functools import cached_property, partial
 
 import numpy as np
@@ -196,11 +195,11 @@ class Pursuit(Exchangeable, WhiteProjected):
     def starts(self) -> dict[str, Array]:
         """Without the point found among random ones where others are far better already."""
         found = super().starts()
-        if not self.leads:  # what the starts are worth on all rows is seen when a sample has led on
-            return found
-        values = {name: self.value(M) for name, M in found.items()}
-        if values.get(SCREENED, -math.inf) > _WORTH * min(values.values()):
-            del found[SCREENED]
+        # Of many rows a start is worth what a sample leads it to.
+        if SCREENED in found and self.leads:
+            values = {name: self.value(M) for name, M in found.items()}
+            if values[SCREENED] > _WORTH * min(values.values()):
+                del found[SCREENED]
         return found
 
     def at(self, M: Array) -> ProjectedPursuitPoint:
