@@ -1,10 +1,12 @@
 """How many problems, which ones, and what a failure says."""
 
 import os
+import warnings
 import zlib
 
 import numpy as np
 
+import ldr
 from ldr import errors
 
 SEED = int(os.environ.get("LDR_SEED", "0"))
@@ -23,6 +25,13 @@ def generator(*key):
 def maker(make):
     """`make` with all that it takes but the random numbers, which come first."""
     return lambda *given, **traits: lambda rng: make(rng, *given, **traits)
+
+
+def solved(objective, X, r, **options):
+    """`ldr.solve` without its warnings."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ldr.solve(objective, X, r, random_state=0, **options)
 
 
 def count(number):

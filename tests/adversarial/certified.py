@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import math
 import traceback
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-import ldr
-from tests.adversarial.campaign import REFUSALS, SEED
+from tests.adversarial.campaign import REFUSALS, SEED, solved
 from tests.adversarial.catalogue import problem
 from tests.adversarial.extended import extended, norm
 from tests.adversarial.problems import Problem
@@ -65,17 +63,8 @@ class Outcome:
 
 
 def solve(method: str, given: Problem) -> Any:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return ldr.solve(
-            method.split()[0],
-            given.X,
-            given.r,
-            y=given.y,
-            groups=given.groups,
-            random_state=0,
-            **given.parameters,
-        )
+    options = {"y": given.y, "groups": given.groups, **given.parameters}
+    return solved(method.split()[0], given.X, given.r, **options)
 
 
 def attack(method: str, index: int, seed: int = SEED) -> Outcome:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -16,8 +15,7 @@ import pandas
 import scipy.sparse
 from scipy.spatial.distance import pdist, squareform
 
-import ldr
-from tests.adversarial.campaign import REFUSALS, SEED, generator, maker
+from tests.adversarial.campaign import REFUSALS, SEED, generator, maker, solved
 
 Array = Any
 
@@ -593,17 +591,7 @@ class Difference:
 
 
 def solve(given: Given, starts: int | None = None) -> Any:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return ldr.solve(
-            given.method,
-            given.X,
-            given.r,
-            y=given.y,
-            starts=starts,
-            random_state=0,
-            **given.parameters,
-        )
+    return solved(given.method, given.X, given.r, y=given.y, starts=starts, **given.parameters)
 
 
 def solve_other(other: Same, starts: int | None = None) -> Any:
@@ -635,12 +623,8 @@ def from_the_better(given: Given, other: Same, first: Any, second: Any) -> tuple
         for X, Y in zip(target.matrices, scores, strict=False)
     ]
     start = starts[0] if len(starts) == 1 else tuple(starts)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        again = ldr.solve(
-            target.method, target.X, target.r, y=target.y, start=start, starts=1, random_state=0,
-            **target.parameters,
-        )  # fmt: skip
+    options = {"y": target.y, "start": start, "starts": 1, **target.parameters}
+    again = solved(target.method, target.X, target.r, **options)
     return (again, second) if behind else (first, again)
 
 
