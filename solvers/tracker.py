@@ -21,15 +21,7 @@ _HISTORY = ("iteration", "value", "gradient_norm", "seconds")
 
 
 class Tracker:
-    """The history of a run, its last and its best point, who looks on, and why it ends.
-
-    Parameters
-    ----------
-    problem : RiemannianProblem
-    solver : Solver
-    stopping : Stopping
-    observers : sequence of callables
-    """
+    """The history of a run, its last and its best point, who looks on, and why it ends."""
 
     def __init__(
         self,

@@ -42,10 +42,6 @@ def as_samples(
     allow_nan : bool
         Accept NaN as missing values. Infinite values are always refused.
 
-    Returns
-    -------
-    Samples
-
     Raises
     ------
     DataError

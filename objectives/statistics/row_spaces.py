@@ -152,10 +152,6 @@ def row_space(samples: Samples) -> RowSpace:
     Sparse data: the eigenvectors of the n x n Gram matrix of the centred rows, in O(n^3) and the
     cost of X X'. What the Gram matrix has lost is found from the rows.
 
-    Parameters
-    ----------
-    samples : Samples, shape (n, d)
-
     Returns
     -------
     RowSpace

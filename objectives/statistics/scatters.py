@@ -59,10 +59,6 @@ class Moments:
 def mean(samples: Samples) -> Array:
     """Mean of the rows.
 
-    Parameters
-    ----------
-    samples : Samples, shape (n, d)
-
     Returns
     -------
     ndarray, shape (d,)
@@ -85,10 +81,6 @@ def _mean(piece: Samples) -> TwoPartMean:
 
 def moments(samples: Samples) -> Moments:
     """Mean and scatter of the rows, in one pass.
-
-    Parameters
-    ----------
-    samples : Samples, shape (n, d)
 
     Returns
     -------
@@ -243,10 +235,6 @@ def view_moments(views: Sequence[Samples]) -> ViewMoments:
 
     One pass over all views where all are dense. Where one is sparse, three passes: the scatters,
     then A'(B - 1 mean_b'), which is right because A's own mean drops out.
-
-    Parameters
-    ----------
-    views : sequence of Samples, shapes (n, d_i)
 
     Returns
     -------
