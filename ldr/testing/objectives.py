@@ -70,6 +70,21 @@ def starts_are_on_the_manifold(case: Case) -> None:
         assert M is None or problem.manifold.distance_from(M) < 1e-12, name
 
 
+def preconditioner_is_symmetric_and_positive(case: Case) -> None:
+    problem, rng = case.bound(), np.random.default_rng(0)
+    manifold, M = problem.manifold, problem.random_point(rng)
+    if (apply := problem.preconditioner(M)) is None:
+        return
+    N = manifold.retract(M, 0.1 * manifold.random_tangent(M, rng))
+    U, V = (manifold.random_tangent(N, rng) for _ in range(2))
+    PU, PV = apply(N, U), apply(N, V)
+    size = manifold.norm(N, PU)
+    assert manifold.norm(N, manifold.project(N, PU) - PU) <= 1e-12 * size
+    asymmetry = abs(manifold.inner(N, PU, V) - manifold.inner(N, U, PV))
+    assert asymmetry <= 1e-8 * size * manifold.norm(N, V)
+    assert manifold.inner(N, U, PU) > 0 or not U.any()
+
+
 def matrices_lead_back_to_their_point(case: Case) -> None:
     problem = case.bound()
     M = problem.random_point(np.random.default_rng(0))
@@ -124,6 +139,7 @@ OBJECTIVE = (
     binding_again_gives_the_same,
     data_are_not_changed,
     starts_are_on_the_manifold,
+    preconditioner_is_symmetric_and_positive,
     matrices_lead_back_to_their_point,
     optimum_is_not_worse_than_the_heuristic,
     no_random_point_beats_a_certificate,

@@ -3,11 +3,14 @@
 from dataclasses import dataclass
 
 import jax.numpy as jnp
+import numpy as np
 import pytest
 
 import ldr.testing
-from ldr.objectives import PCA
-from tests.objectives.methods import X
+from ldr.objectives import LDA, PCA
+from ldr.objectives.families.trace_ratio import TraceRatio
+from ldr.testing.objectives import Case, preconditioner_is_symmetric_and_positive
+from tests.objectives.methods import LABELS, X
 
 
 @ldr.objective(manifold="stiefel", sense="max")
@@ -40,3 +43,10 @@ def test_what_is_wrong_does_not_pass():
         ldr.testing.check_objective(Careless(), X.copy())
     with pytest.raises(AssertionError, match="f\\(MQ\\) != f\\(M\\)"):
         ldr.testing.check_objective(of_the_basis, X)
+
+
+@pytest.mark.parametrize("wrong", [lambda N, U: -U, lambda N, U: U + N, lambda N, U: np.tri(7) @ U])
+def test_a_preconditioner_that_is_none(wrong, monkeypatch):
+    monkeypatch.setattr(TraceRatio, "preconditioner", lambda problem, M: wrong)
+    with pytest.raises(AssertionError):
+        preconditioner_is_symmetric_and_positive(Case(LDA(), X, 2, LABELS))
