@@ -97,6 +97,7 @@ MISSING = np.array([np.arange(40) % 3, np.arange(40) % 2, np.arange(40) % 3])
         ("sfa", FEW, {"degree": 2}),
         ("sfa", FEW * [1.0, 1.0, 0.0], {}),  # constant columns restrict
         ("classical-cca", (FEW, FEW**2, FEW**3), {}),
+        ("pls", (FEW, FEW**2, FEW**3), {}),
         ("classical-lda", FEW, {"y": MISSING}),  # a class of one problem is not in all
     ],
 )

@@ -75,6 +75,10 @@ def test_equations_vanish_at_the_optimum_alone(key):
         assert bool(np.abs(left).max() < 1e-9) is small
 
 
+def test_views_that_are_white_together_have_no_formula():
+    assert formula_of(REGISTRY["mcca"](), Given(methods.THREE_VIEWS)) is None
+
+
 def test_equations_that_do_not_determine_an_optimum_are_refused():
     flat, bowl = (
         ldr.objective(function, manifold="euclidean")
