@@ -76,10 +76,8 @@ class Dynamics(Objective):
         rows = DenseRows.centred(data, self)
         states, moves = self._states_and_moves(rows)
         lost = np.linalg.norm(states, axis=0) <= _LOST * np.linalg.norm(rows.X, axis=0)
-        if lost.any():
-            states = np.where(
-                lost, 0.0, states
-            )  # what rounding leaves of middles that are all alike
+        if lost.any():  # what rounding leaves of middles that are all alike
+            states = np.where(lost, 0.0, states)
         place, pace = power_of_two(states), power_of_two(moves)
         states, moves = states / place, moves / pace
         kept = Range.of(states.T @ states, rows.view.coordinates, "the covariance")
