@@ -313,12 +313,12 @@ class Xdawn(Objective):
         """Of rows that are trials by themselves."""
         codes, classes = data.labels()
         counts = np.bincount(codes)
-        means = membership(codes, len(classes)).tocsr() / counts[:, None]
+        means = (membership(codes, len(classes)) / counts[:, None]).tocsr()
         if self.target is not None:
             means = means[self._wanted(classes)]
         n, zero = len(codes), np.zeros(len(codes))
         rows = data.rows.about(zero)
-        E = rows.form(Squares(means.tocsr())) / means.shape[0]
+        E = rows.form(Squares(means)) / means.shape[0]
         R = rows.form(np.full(n, 1.0 / n))
         return PencilMatrices(E, R, ridge=self.ridge, shares=zero)
 
