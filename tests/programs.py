@@ -6,6 +6,7 @@ import re
 import sys
 from types import ModuleType
 
+import jax
 import pytest
 
 
@@ -13,7 +14,7 @@ def run_programs(path, at_least):
     """Run the python blocks of a Markdown file; each must print the text block that follows it."""
     programs = programs_of(path.read_text(encoding="utf-8"))
     assert len(programs) >= at_least
-    module = ModuleType(path.stem)
+    module, precision = ModuleType(path.stem), jax.config.jax_enable_x64
     sys.modules[path.stem] = module  # so that its classes can be pickled
     try:
         for program, expected in programs:
@@ -23,6 +24,7 @@ def run_programs(path, at_least):
             same_up_to_rounding(printed.getvalue(), expected)
     finally:
         del sys.modules[path.stem]  # and nothing that was imported on the way
+        jax.config.update("jax_enable_x64", precision)  # `import pymanopt` has jax count in double
 
 
 def programs_of(text):

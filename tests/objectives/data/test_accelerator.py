@@ -35,16 +35,6 @@ def test_products(both):
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12 * np.abs(expected).max())
 
 
-@pytest.fixture
-def single_precision():
-    """As jax has it; `import pymanopt`, of a program of the docs, has it count in double."""
-    before = jax.config.jax_enable_x64
-    jax.config.update("jax_enable_x64", False)
-    yield
-    jax.config.update("jax_enable_x64", before)
-
-
-@pytest.mark.usefixtures("single_precision")
 def test_jax_stays_in_single_precision_elsewhere():
     statistics.moments(replace(as_samples(np.eye(5)), accelerator=PROCESSOR))
     assert jax.numpy.ones(3).dtype == np.float32
